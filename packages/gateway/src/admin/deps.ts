@@ -45,7 +45,10 @@ export async function borrowDatabase(): Promise<{ config: Config; url: string; s
   return { config, url: borrowed.url, stop: () => borrowed.stop() }
 }
 
-/** A shell on a server lacks the gateway's variables, so a command there would create a new local gateway and change that. */
+/**
+ * A shell on a server lacks the gateway's variables. A command there would create a new local gateway and change that one
+ * instead.
+ */
 function refuseNewDatabase({ dataDir }: Config): void {
   if (process.env.DEPLOYMENT?.trim() || hasDatabase(dataDir)) return
   throw new StartRefused(
@@ -58,7 +61,7 @@ function hasDatabase(dataDir: string): boolean {
 }
 
 /**
- * Migrates an embedded database that no gateway is using. Others are migrated by `admin migrate` only.
+ * Migrates an embedded database that no gateway is using. Only `admin migrate` migrates other databases.
  * @throws StartRefused if the database belongs to another release, deployment or master key
  */
 export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {

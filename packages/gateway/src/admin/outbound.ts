@@ -7,7 +7,7 @@ import type { AdminDeps } from './deps.ts'
 
 /**
  * Creates the suppliers for one command and closes their connections afterwards.
- * @param through what they send their requests through
+ * @param through wraps the connections through which the suppliers send
  */
 export async function withSuppliers<Result>(
   deps: AdminDeps,

@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 
-/** Lets `work` write to a file, or to standard output if the file is absent or “-”, as fast as that takes it. */
+/** Lets `work` write to a file, or to standard output if the file is absent or “-”. Each write waits until it is done. */
 export async function writeOutput<Result>(
   file: string | undefined,
   work: (write: (text: string) => Promise<void>) => Promise<Result>,

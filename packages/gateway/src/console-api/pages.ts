@@ -11,7 +11,7 @@ export interface PagesOptions {
   /** The path of PUBLIC_URL, such as `/esim`, or empty. Written into the page's base address. */
   prefix: string
   ids: Pick<Ids, 'bytes'>
-  /** Makes browsers use HTTPS for this host only (HSTS). */
+  /** Makes browsers use only HTTPS for this host (HSTS). */
   httpsOnly: boolean
 }
 

@@ -11,7 +11,7 @@ export interface SavedView {
   search: string
 }
 
-/** Limit per person: a menu of more would be a list of its own. */
+/** The most saved views of a person: a longer menu would need to be a list of its own. */
 const VIEWS_MAX = 100
 
 export function listViews(db: Pick<Db, 'query'>, personId: string): Promise<SavedView[]> {

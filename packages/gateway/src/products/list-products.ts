@@ -16,13 +16,13 @@ export interface ListedProduct extends SupplierProduct {
 
 export interface ProductSearch {
   supplier?: string | undefined
-  /** Part of the name or the code. */
+  /** A part of the name or the code. */
   keyword?: string | undefined
   country?: string | undefined
   packageType?: 'BASE' | 'TOPUP' | undefined
-  /** Absent: listed ones only. */
+  /** Absent: only listed products. */
   isListed?: boolean | undefined
-  /** Only products of packages, or only those of none. */
+  /** true: only products that packages sell; false: only others. */
   isSold?: boolean | undefined
 }
 
@@ -61,7 +61,7 @@ function conditions({ supplier, keyword, country, packageType, isListed = true, 
   return sql`${join(all, ' and ')} ${sold}`
 }
 
-/** A cost from a moment on; both null: it was not listed. */
+/** The cost from this time on; both null: the product was not listed. */
 export interface CostEntry {
   since: Date
   cost: bigint | null

@@ -5,7 +5,7 @@ import { amount, currency } from '../prices/price-options.ts'
 
 type Filter = Partial<ProductFilter>
 
-/** Each value is already the members of a rule that its option stands for. */
+/** Parsed options: each value consists of the members of a rule that its option stands for. */
 export type RuleOptions = Record<string, SaleRuleInput>
 
 /** Options of `rule set`. Each is parsed to the members of a rule that it stands for. */
@@ -90,7 +90,7 @@ function countriesMax(value: string): Filter {
   return { countriesMax: value === ANY ? null : parseWholeNumber(value, '--countries-max') }
 }
 
-/** A gigabyte is 10^9 or 2^30 bytes, as the supplier has it: the range includes both. */
+/** Suppliers count a gigabyte as 10^9 or 2^30 bytes, so the range includes both. */
 function data(value: string): Filter {
   if (value === ANY) return { volumeMin: null, volumeMax: null, unlimited: null }
   if (value === 'unlimited') return { volumeMin: null, volumeMax: null, unlimited: true }

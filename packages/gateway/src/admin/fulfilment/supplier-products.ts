@@ -103,7 +103,7 @@ async function setEvery(deps: AdminDeps, context: AdminContext, name: string, ev
 
 const FOLLOW_EVERY_MS = 500
 
-/** Reads it in this process, unless a worker is reading it already: then shows its progress. */
+/** Reads the catalogue in this process. If a worker is reading it already, shows its progress instead. */
 async function sync(deps: AdminDeps, context: AdminContext, name: string): Promise<void> {
   const result = await withSuppliers(deps, async (suppliers): Promise<SyncResult | SyncState> => {
     requireCatalogue(suppliers, name)

@@ -72,7 +72,7 @@ async function showStatus(context: AdminContext, deps: AdminDeps, tenantId: stri
   context.print(human, { moveList: moves })
 }
 
-/** The state as the dealer notices it: after the end of a fence it is served as before. */
+/** The state as the dealer notices it. Once the fence has ended, the source serves the dealer as before. */
 function stateText({ state, isFenced }: MoveRow): string {
   return (state === 'FENCED' || state === 'VERIFIED') && !isFenced ? 'COPYING' : state
 }
@@ -118,7 +118,7 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
   }
 }
 
-/** The move that another command has begun; undefined: a new one begins. @throws UsageError */
+/** The move that another command has begun; undefined: this command begins one. @throws UsageError */
 async function findGoing(source: MovingCell, target: MovingCell, tenantId: string): Promise<string | undefined> {
   const here = await findMove(source.db, tenantId)
   if (here === undefined) {
@@ -134,7 +134,7 @@ async function findGoing(source: MovingCell, target: MovingCell, tenantId: strin
   return here.moveId
 }
 
-/** Statements of a move may read all rows of a dealer. */
+/** Allows long statements: a statement of a move may read all rows of a dealer. */
 const STATEMENT_MS = 30 * 60_000
 const CONNECTIONS = 4
 
@@ -177,7 +177,7 @@ function openTarget(
   return { target: { ...cell, nodes: listed.nodes }, close }
 }
 
-/** How the target reaches the source. @throws UsageError */
+/** The nodes through which the target reaches the source. @throws UsageError */
 function nodesOf(file: string, name: string): Move['source']['nodes'] {
   const listed = readCells(file).cells.find((cell) => cell.name === name)
   if (listed) return listed.nodes
@@ -188,7 +188,10 @@ function readCells(file: string): Cells {
   return parseCells(readFileSync(file, 'utf8'))
 }
 
-/** One command at a time moves a dealer. The session's lock ends with the process. @throws UsageError */
+/**
+ * Lets only one command at a time move a dealer. The lock belongs to the session, so it ends with the process. @throws
+ * UsageError
+ */
 async function lockMove({ config }: AdminDeps, tenantId: string): Promise<Database> {
   const db = createDb({
     ...{ url: config.databaseUrl!, schema: config.databaseSchema, poolSize: 1, keepConnections: true },
@@ -202,7 +205,7 @@ async function lockMove({ config }: AdminDeps, tenantId: string): Promise<Databa
   throw new UsageError('Another command is moving this dealer. Wait for it, or end it first.')
 }
 
-/** Records where the AppKey leads now, and lets the load balancer know. */
+/** Records in the file of cells which cell the AppKey leads to, and runs the command that informs the load balancer. */
 async function route(
   context: AdminContext,
   deps: AdminDeps,

@@ -103,7 +103,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
 
 const ALLOWED_HOURS_MAX = 72
 
-/** The way back in while a second factor or the provider keeps people out. */
+/** Commands that let people in again who are locked out by a second factor or by the provider. */
 function accessCommands(people: Command, context: AdminContext): void {
   const { by } = context
   people
@@ -191,7 +191,7 @@ function linkOf(config: Config, token: string): string {
   return welcomeLink(base === undefined ? localConsole(config) : consoleUrlOf({ publicUrl: base }), token)
 }
 
-/** The console's URL as written by the gateway of this DATA_DIR, which alone knows a port that it chose itself. */
+/** The console's URL, as the gateway of this DATA_DIR wrote it: only the gateway knows a port that it chose itself. */
 function localConsole(config: Config): string {
   const { consoleUrl } = config.deployment === 'local' ? readLocalAccess(config.dataDir) : {}
   return consoleUrl ?? consoleUrlOf({ publicUrl: localUrl(config, config.consolePort ?? config.port) })

@@ -5,8 +5,8 @@ import type { Context } from './route.ts'
 export const OPERATOR_NAME = 'Operator'
 
 /**
- * Returns a function that names actors (`person:<id>`, `cli:<os user>`, `system`, `tenant`, `unsigned`, `visitor`). A dealer's people see the
- * names of their own organisation only.
+ * Returns a function that names actors (`person:<id>`, `cli:<os user>`, `system`, `tenant`, `unsigned`, `visitor`). A dealer's
+ * people see only the names of their own organisation.
  */
 export async function createActorNaming(
   { deps, onlyTenant }: Pick<Context, 'deps' | 'onlyTenant'>,

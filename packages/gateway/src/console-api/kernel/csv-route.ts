@@ -33,7 +33,7 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
     answerType: 'text/csv',
     handle: (async (context: Context, request: { params: Part<P>; query: Part<Q> }) => {
       const parts = csv.parts(context, request)[Symbol.asyncIterator]()
-      // The first part is read before the answer begins, so that a refusal is answered as one.
+      // Reads the first part before the answer begins, so that a refusal gets its own status.
       const lines = linesOf(columns, await parts.next(), parts, () => stream.destroyed)
       const stream = Readable.from(lines)
       return sendCsv(context.reply, `${file}.csv`, stream)
@@ -41,12 +41,16 @@ export function csvRoute<Row, P extends TSchema | undefined = undefined, Q exten
   })
 }
 
-/** Rows that are written in one turn of the event loop, a few milliseconds. Orders of dealers are served between the turns. */
+/**
+ * How many rows are written in one turn of the event loop, which takes a few milliseconds. Dealers' orders are served between
+ * turns.
+ */
 const WRITTEN_ROWS = 100
 
 /**
- * All rows, because a truncated file would look complete. Only as many as one part are in memory. A file that is cancelled
- * ends after the part that is being read. Parts without a row are not sent, so nothing but `isCancelled` ends such a file.
+ * The lines of a file with all rows: a truncated file would look complete. Only one part is in memory at a time. A cancelled
+ * download ends after the part that is being read. `isCancelled` ends it even if the parts have no rows, for which nothing is
+ * sent.
  */
 async function* linesOf<Row>(
   columns: Record<string, (row: Row) => unknown>,
@@ -64,7 +68,7 @@ async function* linesOf<Row>(
   }
 }
 
-/** A list that is read at once. */
+/** Returns a list that is read at once as a single part. */
 export async function* inOnePart<Row>(rows: Promise<readonly Row[]>): AsyncGenerator<readonly Row[]> {
   yield await rows
 }

@@ -2,7 +2,7 @@ import type { AuditAction } from '../../audit/actions.ts'
 import type { AuditFilter } from '../../audit/search.ts'
 import type { Context } from './route.ts'
 
-/** Members of audit entries that dealers do not see: suppliers' statements, plans and groups, the first of two people. */
+/** Members of audit entries that dealers do not see: suppliers' statements, plans, groups, and the first of two people. */
 const OPERATOR_ONLY_MEMBERS = ['evidence', 'planName', 'groupName', 'proposedBy', 'confirmedBy']
 
 /** The operator's internal discussion of an adjustment or payment. A dealer sees what was decided. */
@@ -21,7 +21,10 @@ export function visibleAction({ onlyTenant }: Pick<Context, 'onlyTenant'>, actio
   return onlyTenant !== null && PRICE_ASSIGNMENTS.includes(action) ? PRICES_CHANGED : action
 }
 
-/** The filter for an action, or its noun, as the reader knows it. Excludes actions that the reader may not see. */
+/**
+ * Translates a filter for an action, or its noun, from the name that the reader knows. Excludes actions that the reader may not
+ * see.
+ */
 export function actionFilter(
   { onlyTenant }: Pick<Context, 'onlyTenant'>,
   action: string | undefined,

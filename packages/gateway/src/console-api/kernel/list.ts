@@ -9,13 +9,13 @@ import { type Context, type Route, route } from './route.ts'
 import { CLOSED, money, nullable, time } from './schemas.ts'
 
 /**
- * How a column is sorted. INDEX: an index has this order, so any number of rows. FILTERED: matching rows are sorted one by
- * one, so only while at most 10 000 match. Only columns whose values never change: a row that moves while somebody turns
- * pages would be shown twice or not at all.
+ * How a column can be sorted. INDEX: an index has this order, so any number of rows can be sorted. FILTERED: the matching rows
+ * are sorted one by one, so at most 10 000 may match. Values of sortable columns never change: otherwise a row could move while
+ * somebody turns pages, and be shown twice or not at all.
  */
 export type Sort = 'INDEX' | 'FILTERED'
 
-/** A list as people expect it. Its page, its totals and its CSV file are three routes made from this declaration. */
+/** A list of the console. Its page, its totals and its CSV file are three routes made from this declaration. */
 interface ListDeclaration<Name extends string, F extends TProperties, R extends TSchema, P extends TProperties> {
   /** The member of the answer, and the name of the file unless `file` says another. */
   name: Name
@@ -28,13 +28,13 @@ interface ListDeclaration<Name extends string, F extends TProperties, R extends 
   row: R
   /** The schemas of further members of the answer, which `find` returns as `more`. */
   more?: TProperties
-  /** Empty: the list has one order. */
+  /** The columns by which the list can be sorted. Empty: it has one fixed order. */
   sorts: Record<string, Sort>
-  /** A column, descending with a leading minus; empty if the list has one order. */
+  /** The default column, with a leading minus if descending. Empty: the list has one fixed order. */
   firstSort: string
   find(context: Context, query: ListQuery<F>, page: ListPage, params: Static<TObject<P>>): Promise<FoundPage<unknown>>
   count(context: Context, query: ListQuery<F>, params: Static<TObject<P>>): Promise<RowCount>
-  /** The columns of the file. Absent: the list has its own file. */
+  /** The columns of the CSV file. Absent: the list declares its own file. */
   csv?: Record<string, (row: Static<R>) => unknown>
 }
 
@@ -57,11 +57,11 @@ const totals = Type.Object({
 })
 export type ListTotals = Static<typeof totals>
 
-/** Rows of a file's first part: few, so that it begins soon. */
+/** How many rows the first part of a file has: few, so that it begins soon. */
 const FIRST_PART_ROWS = 100
 /**
- * Each part is four times as long as the one before, up to this, so that a download that is soon cancelled costs little. Each
- * part looks up all tenants, or sorts the list again: with parts of 500, a file cost twice as much.
+ * The largest part. Each part is four times as long as the one before, up to this size, so that a download that is cancelled
+ * early costs little. Each part looks up all tenants, or sorts the list again: a file in parts of 500 rows cost twice as much.
  */
 const PART_ROWS_MAX = 2_000
 const PART_GROWTH = 4
@@ -195,7 +195,7 @@ interface CursorKey {
   linkKey: Buffer
 }
 
-/** Authenticated, so that only values that a list gave out reach the database. It grants nothing: access is checked first. */
+/** The cursor is authenticated, so that only values that a list has returned reach the database. It grants no access. */
 function createCursor({ linkKey, path, sort }: CursorKey, position: Position): string {
   return createToken(linkKey, purposeOf(path, sort), Buffer.from(JSON.stringify(position)))
 }

@@ -24,7 +24,7 @@ export interface FoundPage<Row> {
   searchedTo?: Date | null
 }
 
-/** Reads a page of a list in the order of one key, such as an id. One more row shows whether there is a next page. */
+/** Reads a page of a list that is ordered by one key, such as an id. Reads one more row, which shows if there is a next page. */
 export async function pageByKey<Row>(
   { after, ascending, limit }: ListPage,
   read: (page: { after: string | undefined; ascending: boolean; limit: number }) => Promise<Row[]>,
@@ -35,7 +35,7 @@ export async function pageByKey<Row>(
   return { rows: shown, next: rows.length > limit ? [keyOf(shown.at(-1)!)] : null }
 }
 
-/** Sorts rows that are all in memory by a key, which no two of them share, and returns one page. */
+/** Sorts rows in memory by a key that is unique among them, and returns one page. */
 export function pageInMemory<Row>(
   rows: Iterable<Row>,
   keyOf: (row: Row) => string,

@@ -89,28 +89,28 @@ export interface Route {
   /** Below /console/api. A `:tenantId` is checked: a dealer's people get 404 for any other tenant. */
   path: string
   access: Access
-  /** The roles in `access` need a session too. For secrets. */
+  /** The roles in `access` also need a session. For secrets. */
   sessionOnly?: boolean
-  /** Also before the person has chosen a password and set up the second factor that the role requires. */
+  /** The route also works before the person has chosen a password and set up the second factor that the role requires. */
   duringSetUp?: boolean
-  /** Also while an operator views the console as a dealer, which otherwise may only read. */
+  /** The route also works while an operator views the console as a dealer, during which other routes only read. */
   duringView?: boolean
   summary: string
   params?: TSchema
   query?: TSchema
   body?: TSchema
   answer: TSchema
-  /** If not JSON. */
+  /** The type of the body, if it is not JSON. */
   bodyType?: 'text/csv'
   answerType?: 'text/csv' | 'text/html' | 'application/octet-stream' | 'application/x-ndjson'
-  /** Calls from one address. For sign-in and other guessable input. */
+  /** How many calls one address may make. For sign-in and other input that can be guessed. */
   ratePerMinute?: number
-  /** In bytes, for files larger than the default limit. */
+  /** The limit in bytes, for files larger than the default. */
   bodyLimit?: number
   handle(context: Context | PublicContext, parts: { params: unknown; query: unknown; body: unknown }): Promise<unknown>
 }
 
-/** What a schema of a part of the request accepts. */
+/** The type that the schema of a part of the request accepts. */
 export type Part<S> = S extends TSchema ? Static<S> : undefined
 
 interface Declaration<P, Q, B, A extends TSchema, C> {

@@ -31,5 +31,5 @@ export const reauthentication = {
   confirmation: Type.Optional(Type.String({ minLength: 20, maxLength: 200 })),
 }
 
-/** Slows guesses from one address. Failures are counted, and guessers locked out, by `reauthenticate`. */
+/** Slows guessing from one address. `reauthenticate` counts failures and locks guessers out. */
 export const REAUTHENTICATIONS_PER_MINUTE = 20

@@ -64,7 +64,7 @@ export async function writeRulePackages(
   return { added, changed }
 }
 
-/** The rule that made a package. */
+/** A package and the rule that made it. */
 export interface PackageOwner {
   readonly packageCode: string
   readonly ruleName: string

@@ -10,18 +10,18 @@ import { type PackagePlan, type PlannedPackage, planPackages } from './plan-pack
 import { type ParsedRule, parseRule, type SaleRule } from './sale-rule.ts'
 import type { OfferedProduct } from './templates.ts'
 
-/** A package as it is, and as the rules would make it. */
+/** A package as it is, and as the rules would make it now. */
 export interface RulePackage {
   readonly packageCode: string
   readonly before: PackageDocument | undefined
-  /** null: no rule made it before. */
+  /** null: no rule has made it. */
   readonly ruleBefore: string | null
-  /** The rule took it off sale. */
+  /** A rule took it off sale. */
   readonly wasOffByRule: boolean
-  /** undefined: no rule makes it any more. */
+  /** undefined: no rule makes it any longer. */
   readonly planned: PlannedPackage | undefined
   readonly after: PackageDocument
-  /** It goes off sale by rule, or stays so. */
+  /** A rule takes it off sale, or keeps it off sale. */
   readonly isOffByRule: boolean
 }
 
@@ -95,11 +95,11 @@ function changeOf(
     planned,
   }
   if (planned === undefined) {
-    // Off sale by hand stays so: it would otherwise come back with its product.
+    // If an operator took the package off sale, it stays so. Otherwise it would come back with its product.
     const isOffByRule = before!.status === 'ON_SALE' || shared.wasOffByRule
     return { ...shared, before: before!, after: { ...before!, status: 'OFF_SALE' }, isOffByRule }
   }
-  // An operator who takes a package off sale means it.
+  // An operator who takes a package off sale wants it to stay so.
   const staysOff = before?.status === 'OFF_SALE' && !shared.wasOffByRule
   const status = staysOff ? 'OFF_SALE' : 'ON_SALE'
   const merged = mergePackage(before, { ...planned.input, status })

@@ -15,7 +15,7 @@ export interface ExchangeRate {
   readonly updatedAt: Date
 }
 
-/** Prices that follow from an older rate are pointed out. */
+/** The preview points out prices that follow from an older rate. */
 export const RATE_DAYS_MAX = 30
 const PLACES = 6
 const RATE_MAX = 1_000_000_000_000n

@@ -10,23 +10,23 @@ import type { PlannedPackage } from './plan-packages.ts'
 import { isChange } from './preview.ts'
 import type { ParsedRule } from './sale-rule.ts'
 
-/** What packages did when costs changed. Lists have package codes. */
+/** How packages followed a change of costs. The lists contain package codes. */
 export interface CostsFollowed {
   readonly repriced: number
-  /** Other costs, another order of suppliers, or other suppliers. */
+  /** Packages with other costs, other suppliers, or another order of suppliers. */
   readonly rerouted: number
   readonly offSale: readonly string[]
   readonly onSale: readonly string[]
-  /** Their price would fall by more than half, which is left to an operator. */
+  /** Packages whose price would fall by more than half, which is left for an operator to decide. */
   readonly doubtful: readonly string[]
 }
 
 export const NOTHING_FOLLOWED: CostsFollowed = { repriced: 0, rerouted: 0, offSale: [], onSale: [], doubtful: [] }
 
 /**
- * Makes the packages of rules follow changed costs, by the rules as they were last applied: costs and suppliers always, and
- * as the rule says either the price, or whether it is on sale. Nothing else changes, and nothing new goes on sale. Takes the
- * catalogue's lock.
+ * Makes the packages of rules follow changed costs, by the rules as last applied. Costs and suppliers always follow; as the
+ * rule says, either the price follows, or the package goes off and on sale. Nothing else changes, and nothing new goes on sale.
+ * Takes the catalogue's lock.
  */
 export async function followCosts(tx: Tx, deps: { ids: Ids }): Promise<CostsFollowed> {
   const { stamp, checkTime } = await beginChange(tx)
@@ -34,7 +34,7 @@ export async function followCosts(tx: Tx, deps: { ids: Ids }): Promise<CostsFoll
   const followed: RulePackage[] = []
   const doubtful: string[] = []
   for (const one of packages) {
-    // A package of a rule that is deleted or not applied waits for an operator.
+    // If the rule of a package was deleted or is not applied, the package waits for an operator.
     const rule = rules.get(one.planned?.ruleName ?? one.ruleBefore ?? '')
     if (one.before === undefined || rule === undefined) continue
     const { change, isDoubtful } = followOne(one, one.before, rule)
@@ -56,7 +56,7 @@ function followOne(one: RulePackage, before: PackageDocument, rule: ParsedRule) 
     warningsOf(listDifferences({ before, after: repriced })).includes('PRICE_FALLS')
   const prices = rule.whenCostsChange === 'REPRICE' && !isDoubtful ? one.after.prices : before.prices
   const sells = hasMargin(prices, planned, rule)
-  // Off sale by hand stays so.
+  // A package that an operator took off sale stays so.
   const mayBeOn = before.status === 'ON_SALE' || wasOffByRule
   const after: PackageDocument = { ...before, suppliers, prices, status: mayBeOn && sells ? 'ON_SALE' : 'OFF_SALE' }
   return { change: { ...one, after, isOffByRule: mayBeOn && !sells }, isDoubtful }

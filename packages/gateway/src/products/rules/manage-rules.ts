@@ -13,13 +13,13 @@ interface RuleDeps {
 export interface RuleDetails {
   readonly ruleName: string
   readonly rule: SaleRule
-  /** The packages that it has made follow it as it is. false: it was changed, or never applied. */
+  /** The packages that the rule made follow it in its present form. false: it was changed, or never applied. */
   readonly isApplied: boolean
   readonly packages: number
   readonly updatedAt: Date
 }
 
-/** Bounds the time of a preview. */
+/** Limits how long a preview takes. */
 const RULES_MAX = 500
 
 /** Lists the rules in the order in which they select products. */

@@ -5,7 +5,7 @@ import { convertCost, priceFromCost } from '../../catalogue/pricing/price-engine
 import type { ParsedRule, ProductFilter } from './sale-rule.ts'
 import { codeOf, nameOf, type OfferedProduct, sizeOf } from './templates.ts'
 
-/** A package as a rule makes it of the products of one or more suppliers. */
+/** A package as a rule makes it from the products of one or more suppliers. */
 export interface PlannedPackage {
   readonly packageCode: string
   readonly ruleName: string
@@ -21,7 +21,7 @@ export interface PlannedPackage {
 
 /** Why a selected product is not sold. */
 export type SkipReason =
-  /** No rate from the currency of the cost to that of the price. */
+  /** There is no rate from the currency of the cost to that of the price. */
   | 'NO_RATE'
   /** It names no country that is known. */
   | 'NO_COUNTRY'
@@ -32,7 +32,7 @@ export type SkipReason =
 
 export interface PackagePlan {
   readonly packages: ReadonlyMap<string, PlannedPackage>
-  /** Codes that are not applied, each with a reason that says what to do. */
+  /** Codes that are left out, each with a reason that says what to do. */
   readonly blocked: ReadonlyMap<string, string>
   readonly skipped: Readonly<Record<SkipReason, number>>
   /** Products that no rule selects. */
@@ -102,7 +102,7 @@ function matches(filter: ProductFilter, { volume, countries, durationDays, ...pr
   return (
     (filter.countries === null || countries.some((code) => filter.countries!.includes(code))) &&
     (filter.countriesMax === null || countries.length <= filter.countriesMax) &&
-    // Unlimited is more than any smallest volume, and than any largest one.
+    // An unlimited volume exceeds any smallest and any largest volume.
     (volumeMin === null || volume === null || volume >= BigInt(volumeMin)) &&
     (volumeMax === null || (volume !== null && volume <= BigInt(volumeMax))) &&
     (unlimited === null || (volume === null) === unlimited) &&
@@ -151,13 +151,13 @@ function priceOf({ currencyCode }: ParsedRule, price: bigint) {
   return { currencyCode, price: Number(price) }
 }
 
-/** Equal for products that are the same to a traveller. */
+/** A key that is equal for products that are the same to a traveller. */
 function kindOf({ packageType, countries, volume, isDayPass, durationDays }: OfferedProduct): string {
   const size = volume === null ? 'unlimited' : sizeOf(volume, '')
   return [packageType, countries.join(), size, isDayPass, durationDays].join(' ')
 }
 
-/** One product of each supplier, its cheapest. The same products are always in the same order. */
+/** The cheapest product of each supplier. Equal input gives the same order. */
 function routesOf({ supplierOrder, suppliers }: ParsedRule, candidates: readonly Candidate[]): Candidate[] {
   const sorted = [...candidates].sort(
     (a, b) =>
@@ -177,12 +177,12 @@ function compare<Value extends bigint | string>(a: Value, b: Value): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The least volume of all routes, so that a traveller is promised no more than there is. */
+/** The members of the package. Its volume is the smallest of all routes, so that no traveller is promised more than there is. */
 function membersOf(rule: ParsedRule, product: Candidate, routes: readonly Candidate[]): PackageInput {
   const { packageType, countries, isDayPass, durationDays } = product
   const volumes = routes.map((route) => route.volume).filter((bytes) => bytes !== null)
   const volume = volumes.sort(compare)[0] ?? null
-  // A day pass needs a volume: an unlimited one is sold for its one day.
+  // A day pass needs a volume, so an unlimited one is sold for its one day.
   const isPass = isDayPass && volume !== null
   return {
     name: nameOf(rule.nameTemplate, product),

@@ -25,7 +25,7 @@ export interface PreviewLine {
   readonly priceAfter: number | null
   /** The cost at the supplier that is tried first, in the currency of the price. */
   readonly cost: number | null
-  /** The price less that cost. */
+  /** The price minus that cost. */
   readonly margin: number | null
   readonly suppliers: PackageDocument['suppliers']
   /** PRICE_FALLS, PRICE_REMOVED, BELOW_COST: check it before you apply. */
@@ -43,7 +43,7 @@ export interface Preview {
   readonly counts: Readonly<Record<PreviewChange | 'UNCHANGED', number>>
   /** Changed packages whose price changes. */
   readonly repriced: number
-  /** With warnings. */
+  /** Packages with warnings. */
   readonly doubtful: number
   readonly products: number
   readonly unselected: number
@@ -52,7 +52,7 @@ export interface Preview {
   readonly oldRates: readonly Pick<ExchangeRate, 'costCurrency' | 'saleCurrency' | 'ratedAt'>[]
   /** Suppliers' catalogues that the preview does not fully include. */
   readonly notRead: readonly UnreadCatalogue[]
-  /** All that would change and all that is blocked, by code. */
+  /** All packages that would change or are blocked, by code. */
   readonly lines: readonly PreviewLine[]
 }
 
@@ -142,7 +142,7 @@ export function changeIn({ before, after }: RulePackage): PackageChange {
   return { before, after }
 }
 
-/** A hash of every change in full. What is blocked is not part of it, because applying leaves it as it is. */
+/** A hash of every change in full. Blocked packages are not part of it, because applying leaves them as they are. */
 export function basisOf({ packages }: Pick<ComputedChanges, 'packages'>): string {
   const hash = createHash('sha256')
   for (const one of packages) {

@@ -17,7 +17,7 @@ const bytes = () => Type.Integer({ minimum: 0, maximum: BYTES_MAX, description: 
 const days = () => Type.Integer({ minimum: 1, maximum: 3_650 })
 const money = () => Type.Integer({ minimum: 0, maximum: BYTES_MAX, description: '1/10 000 units' })
 
-/** Which products a rule selects: all conditions must hold. null: any. */
+/** The products that a rule selects: all conditions must hold. null: any. */
 export const productFilter = Type.Object(
   {
     countries: nullable(list(Type.String({ pattern: '^[A-Z]{2}$', description: 'It works in at least one of them' }))),
@@ -34,7 +34,7 @@ export const productFilter = Type.Object(
   CLOSED,
 )
 
-/** A sale rule as operators edit it: which products it makes packages of, and at which price. */
+/** A sale rule as operators edit it: the products that it makes packages from, and their prices. */
 export const saleRule = Type.Object(
   {
     position: Type.Integer({

@@ -52,7 +52,7 @@ export function codeOf(template: string, product: OfferedProduct): string {
   }
   const code = filled(template, values).replace(/[^A-Za-z0-9_.:-]+/g, '-')
   if (code.length <= NAME_LENGTH_MAX) return code
-  // Still one code for one text.
+  // The hash keeps the codes of different texts different.
   return `${code.slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}-${hashOf(code)}`
 }
 
@@ -72,8 +72,8 @@ function hashOf(text: string): string {
 }
 
 /**
- * The size by which a volume is sold: 1 GB of 10^9 and of 2^30 bytes alike, because suppliers count in either. Other volumes
- * are exact.
+ * The size as which a volume is sold. 1 GB may be 10^9 or 2^30 bytes, because suppliers count in either. Other volumes are
+ * exact.
  */
 export function sizeOf(volume: bigint, space: string): string {
   for (const [unit, decimal, binary] of UNITS) {

@@ -6,8 +6,8 @@ import { finishDone, followChanges, type SyncDeps } from './run-sync.ts'
 import { type ProductChanges, readProducts, saveProducts } from './save-products.ts'
 
 /**
- * Accepts a catalogue that was held, as it was read at `heldAt`. The supplier is not asked again.
- * @throws Refusal if that answer is not held any more
+ * Accepts a catalogue that was held, as it was read at `heldAt`, without asking the supplier again.
+ * @throws Refusal if that catalogue is no longer held
  */
 export async function acceptCatalogue(
   deps: SyncDeps,

@@ -16,16 +16,16 @@ interface CostChange {
 
 type Cost = Pick<SupplierProduct, 'cost' | 'currencyCode'>
 
-/** A fifth of the products. */
+/** If more than a fifth of the products is missing, the catalogue is held. */
 const MISSING_MAX = { of: 5 }
-/** A tenth of the products. */
+/** If more than a tenth of the costs has jumped, the catalogue is held. */
 const JUMPED_MAX = { of: 10 }
-/** A cost that rises to more than this many times, or falls below that part of it, is more often a mistake than a new price. */
+/** A cost that rises or falls by more than this factor is more often a mistake than a new price. */
 const JUMP_FACTOR = 3n
 
 /**
  * Compares a catalogue with the products that the supplier listed before. Pure.
- * @returns nothing if it is plausible; a first catalogue is, unless it is empty
+ * @returns no doubt if it is plausible; a first catalogue is, unless it is empty
  */
 export function findDoubts(known: ReadonlyMap<string, SupplierProduct>, answer: readonly SupplierProduct[]): Doubt[] {
   if (answer.length === 0) return [{ kind: 'EMPTY' }]

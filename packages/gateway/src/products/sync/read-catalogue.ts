@@ -53,7 +53,7 @@ function usableForm(product: SupplierProduct): SupplierProduct | undefined {
   return { ...product, name: [...name].slice(0, NAME_LENGTH_MAX).join(''), countries: [...new Set(countries)].sort() }
 }
 
-/** @returns whether nothing differs that is stored of a product */
+/** @returns whether the two have the same values in all members that are stored */
 export function isSameProduct(one: SupplierProduct, other: SupplierProduct): boolean {
   return (
     one.name === other.name &&

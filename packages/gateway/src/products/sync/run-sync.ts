@@ -36,10 +36,10 @@ const RENEW_MS = SYNC_LEASE_MS / 4
 const PROGRESS_EVERY = 250
 /** Longer than the largest catalogue takes at a wholesaler that limits requests. */
 const READ_MAX_MS = 15 * 60_000
-/** SQL: a failed sync is tried again so soon, unless catalogues are read on demand only. */
+/** SQL: when a failed sync is tried again, unless catalogues are read on demand only. */
 const RETRY_MINUTES = 'case when every_minutes is not null then 15 end'
 
-/** Claims the sync of one of these suppliers, the longest due first. `anyTime`: also one that is not due. */
+/** Claims the sync of one of these suppliers, the one due longest. `anyTime`: also one that is not due. */
 export async function claimSync(
   db: Pick<Db, 'query'>,
   suppliers: readonly string[],
@@ -104,7 +104,7 @@ export async function runSync(
 
 /**
  * Makes packages follow the changed products of all suppliers, and alerts operators of packages that went off sale. Locks the
- * jobs of these suppliers, then the catalogue. Whatever prevents it, the next pass of a worker does it.
+ * jobs of these suppliers, then the catalogue. If it fails, the next pass of a worker does it.
  */
 export async function followChanges(deps: SyncDeps): Promise<CostsFollowed> {
   return deps.db.tx(async (tx) => {

@@ -6,7 +6,7 @@ import { isSameCost, isSameProduct } from './read-catalogue.ts'
 export interface ProductChanges {
   added: number
   changed: number
-  /** They have left the catalogue. */
+  /** Products that have left the catalogue. */
   removed: number
 }
 

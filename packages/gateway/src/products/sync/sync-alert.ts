@@ -51,7 +51,7 @@ interface Problem {
   kinds: readonly string[]
 }
 
-/** Alerts operators once about a problem, and again when it has become another one or lasts for a day. */
+/** Alerts operators once about a problem, and again if it has changed or has lasted for a day. */
 export async function alertAbout(tx: Tx, ids: Ids, supplier: string, problem: Problem): Promise<void> {
   const alertedAs = [problem.outcome, ...problem.kinds].join(' ')
   const rows = await tx.query({

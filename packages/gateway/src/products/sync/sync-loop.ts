@@ -18,7 +18,7 @@ interface SyncLoopDeps {
 }
 
 const POLL_MS = 5_000
-/** Catalogues that this node reads at once: they take memory, and orders come first. */
+/** How many catalogues this node reads concurrently: they take memory, and orders come first. */
 const SYNCS_MAX = 2
 
 /** Reads the catalogues of suppliers when they are due, and makes packages follow the changes. */
@@ -71,13 +71,13 @@ export function syncLoop(deps: SyncLoopDeps): Running {
       await loop.stop(deadlineMs)
       const claims = [...running.keys()]
       if (await settlesWithin(Promise.allSettled(running.values()), Math.min(deadlineMs, STOP_WAIT_MS))) return
-      // Another node reads these from the start.
+      // Another node reads these catalogues from the start.
       await Promise.allSettled(claims.map((claim) => releaseSync(deps.db, claim)))
     },
   }
 }
 
-/** A catalogue is read again by another node rather than waited for. */
+/** A stopping node waits only this long for a catalogue: another node reads it again. */
 const STOP_WAIT_MS = 1_000
 
 function namesWithCatalogue(suppliers: Suppliers): string[] {

@@ -6,7 +6,7 @@ import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 
-/** A lease is renewed all the time; this long after a node has died, another may sync. */
+/** The lease is renewed continually. This long after a node has died, another node may sync. */
 export const SYNC_LEASE_MS = 120_000
 /** Wholesalers change their prices daily. */
 export const EVERY_MINUTES_DEFAULT = 360
@@ -14,7 +14,7 @@ export const EVERY_MINUTES_MIN = 15
 /** 30 days. */
 export const EVERY_MINUTES_MAX = 43_200
 
-/** Syncs that wait longer than their interval: a clock that was ahead has written that. */
+/** Syncs due later than their interval allows. Only a clock that was ahead can have written such a time. */
 export const SYNCS_AHEAD: TimesAhead = {
   table: 'supplier_syncs',
   key: ['supplier'],
@@ -55,7 +55,7 @@ export function listSyncs(db: Pick<Db, 'query'>): Promise<SyncState[]> {
   return db.query<SyncState>({ text: `${STATE} order by supplier` })
 }
 
-/** @throws Refusal if the supplier has no catalogue that was ever to be read */
+/** @throws Refusal if the supplier has no catalogue that the gateway reads */
 export async function getSync(db: Pick<Db, 'query'>, supplier: string): Promise<SyncState> {
   const [row] = await db.query<SyncState>({ text: `${STATE} where supplier = $1`, values: [supplier] })
   if (row === undefined) throw notFound('catalogue of a supplier', supplier)

@@ -30,7 +30,7 @@ import {
 import { me } from './me.ts'
 import { answerSignedIn, flowOf, sessionCredential } from './sign-in.ts'
 
-/** The sign-in page asks for a challenge whenever it is opened. */
+/** The sign-in page requests a challenge whenever it is opened, so this limit is higher. */
 const CHALLENGES_PER_MINUTE = 60
 const SIGN_INS_PER_MINUTE = 20
 

@@ -17,7 +17,10 @@ import { describeMe, me } from './me.ts'
 const SIGN_INS_PER_MINUTE = 20
 const LINKS_PER_MINUTE = 30
 const FORGOTTEN_PER_MINUTE = 5
-/** Longer than the work, so that the time of an answer does not show whether an address belongs to a person. */
+/**
+ * Answers are sent after this time, which is longer than the work takes, so that it does not show if an address belongs to a
+ * person.
+ */
 const FORGOTTEN_ANSWER_MS = 400
 const password = () => Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })
 const code = () => Type.String({ minLength: 6, maxLength: 30 })

@@ -14,7 +14,7 @@ const entry = Type.Object({
   tenantId: nullable(Type.String()),
   createdAt: time(),
   actor: Type.String(),
-  /** For the filter; null if the actor is not a person, or is hidden from the reader. */
+  /** The value for the filter; null if the actor is not a person, or is hidden from the reader. */
   personId: nullable(Type.String()),
   action: Type.String(),
   subject: nullable(Type.String()),

@@ -10,7 +10,7 @@ import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../../kernel/rout
 import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
 
 const ADDRESS_LENGTH_MAX = 254
-/** The mail server is asked each time. */
+/** A low limit, because each test contacts the mail server. */
 const TEST_MAILS_PER_MINUTE = 5
 
 const settings = {
@@ -83,7 +83,7 @@ export const operatorSettingsRoutes: Route[] = [
 
 const HOURS_PER_DAY = 24
 
-/** What is kept for a day or longer. */
+/** The kinds of data that are kept for a day or longer. */
 const RETENTION = [
   ...AGED_BY_CLOCK.flatMap(({ what, keepHours }) => (keepHours ? [{ what, days: keepHours / HOURS_PER_DAY }] : [])),
   ...DELETED.map(({ what, keepDays }) => ({ what, days: keepDays })),

@@ -32,7 +32,7 @@ export const secondFactorRoutes: Route[] = [
       const role = ROLES.find((known) => known === params.role)
       if (!role) throw notFound('role')
       await reauthenticate(deps, person, { ...credentials, address })
-      // An administrator who requires one of their own role has one to present.
+      // Before administrators require a second factor of their own role, they must have one themselves.
       if (required && role === person.role && !hasSecondFactor(person))
         throw new Refusal(
           409,

@@ -75,7 +75,7 @@ export const supplierBalanceRoutes: Route[] = [
   }),
 ]
 
-/** The last balance of each day, by day. One index look-up for each. */
+/** The last balance of each day. Reads each with one index look-up. */
 async function listDays(
   db: Pick<Db, 'query'>,
   supplier: string,

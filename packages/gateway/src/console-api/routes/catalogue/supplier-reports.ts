@@ -56,9 +56,9 @@ const ofMonth = Type.Object(
   { month: Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])$', description: 'In UTC, by the time of the order' }) },
   CLOSED,
 )
-/** On a page; the file has all of them. */
+/** How many rows a page shows. The file has all of them. */
 const SHOWN_MAX = 200
-/** On a page, the rows beyond this many are not even counted. */
+/** How many rows are counted for a page. More are not even counted. */
 const READ_MAX = 10_000
 const omitted = {
   omitted: count(),

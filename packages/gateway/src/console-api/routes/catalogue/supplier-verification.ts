@@ -15,7 +15,10 @@ const verified = Type.Object({
 })
 export type SupplierVerified = Static<typeof verified>
 
-/** An undelivered purchase is queried for half a minute, so that the browser has an answer; the next request continues it. */
+/**
+ * The pause between two queries. An undelivered purchase is queried for half a minute, so that the browser gets an answer. The
+ * next request continues it.
+ */
 const PAUSE_MS = 1_250
 
 export const supplierVerificationRoutes: Route[] = [

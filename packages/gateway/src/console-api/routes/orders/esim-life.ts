@@ -13,7 +13,7 @@ const step = Type.Object({
 })
 export type LifeStepView = Static<typeof step>
 
-/** A person's curiosity must not use up the rate limit of the supplier's account. */
+/** A low limit, so that people who refresh a page cannot use up the rate limit of the supplier's account. */
 const POLLS_PER_MINUTE = 10
 
 export const esimLifeRoutes: Route[] = [

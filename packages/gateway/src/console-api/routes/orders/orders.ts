@@ -196,7 +196,7 @@ function idFilter(q: string | undefined): { orderId?: string; transactionId?: st
   return { transactionId: q, ...(orderId !== undefined && { orderId }), ...(iccid !== undefined && { iccid }) }
 }
 
-/** For a dealer only of packages that have a price for it, on sale or not. */
+/** The locations by which orders can be filtered. A dealer gets those of packages that have a price for it, on sale or not. */
 async function locationsFor({ deps, onlyTenant }: Context): Promise<string[]> {
   const snapshot = await deps.catalogue.latest()
   const items =
@@ -275,7 +275,7 @@ interface OrderColumns {
   history: { orderStatus: (typeof ORDER_STATUSES)[number]; time: string }[]
 }
 
-/** Hides supplier, cost, and the supplier's messages. As in esim/query, a dealer sees why an eSIM failed. */
+/** Hides the supplier, costs, and the supplier's messages from a dealer. As in esim/query, a dealer sees why an eSIM failed. */
 function forDealer(row: OrderItem): OrderItem {
   const failed = row.itemStatus === 'REFUSED' || row.itemStatus === 'CANCELLED'
   const costs = { cost: null, costCurrency: null, charged: null, chargedCurrency: null }

@@ -62,7 +62,7 @@ const filters = {
   to: Type.Optional(time()),
 }
 
-/** A person sends one after another. */
+/** Enough for a person, who sends one link after another. */
 const SHARE_MAILS_PER_MINUTE = 20
 
 export const profileRoutes: Route[] = [

@@ -18,7 +18,7 @@ interface Scope {
   tenantId: string | null
   /** The days of the period, in order. */
   days: LocalDay[]
-  /** When the last one ends; undefined: it is today. */
+  /** When the last day ends; undefined: the last day is today. */
   end?: Date | undefined
 }
 
@@ -31,7 +31,7 @@ export async function listOrderDays(db: Reader, { tenantId, days, end }: Scope) 
 
 const COUNTED_ORDERS_MAX = 20_000
 
-/** The latest days, whose events and attempts are counted; possibly none. Judged by their orders. */
+/** The latest days whose events and attempts are counted, possibly none. Their number of orders decides. */
 export function countedDays(days: LocalDay[], orderDays: readonly { day: string; orders: number }[]): LocalDay[] {
   const ordersOf = new Map(orderDays.map(({ day, orders }) => [day, orders]))
   let [first, orders] = [days.length, 0]
@@ -139,7 +139,7 @@ function tenantFilter(tenantId: string | null): Sql {
   return tenantId === null ? sql`true` : sql`t.tenant_id = ${tenantId}`
 }
 
-/** The day on which an id was created: the last one that starts before it. Lists of a day use the same ranges of ids. */
+/** SQL: the day on which an id was created, the last one that starts before it. Lists of a day use the same ranges of ids. */
 function dayOf(days: LocalDay[], id: Sql): Sql {
   const starts = days.map(({ startsAt }) => firstUuidAt(startsAt.getTime()))
   return sql`(${days.map(({ day }) => day)}::text[])[width_bucket(${id}, ${starts}::uuid[])]`
@@ -149,7 +149,7 @@ function firstId(days: LocalDay[]): string {
   return firstUuidAt(days[0]?.startsAt.getTime() ?? 0)
 }
 
-/** Where the ids of the period end. One that includes today ends with its last day, which may be up to 25 hours long. */
+/** The end of the period as an id. A period that includes today ends with its last day, which may be up to 25 hours long. */
 function endId(days: LocalDay[], end: Date | undefined): string {
   const lastMs = days.at(-1)?.startsAt.getTime() ?? 0
   return firstUuidAt(end?.getTime() ?? lastMs + LONGEST_DAY_MS + LATEST_IDS_MS)

@@ -9,7 +9,7 @@ export interface SalesView {
   cost: bigint
   /** Revenue less cost of the items whose cost is known; null: the cost of no item is known. */
   margin: bigint | null
-  /** Revenue of these items. */
+  /** Revenue of the items whose cost is known. */
   marginRevenue: bigint
   unknownItems: number
   unknownRevenue: bigint

@@ -74,12 +74,12 @@ export type DealerBalanceRow = Static<typeof balance>
 
 /** Rows shown per currency. The CSV has all. */
 const ROWS_MAX = 100
-/** A year and the day on which it ends. */
+/** A year, plus the day on which it ends. */
 const DAYS_MAX = 366
-/** A longest period for the dealers of a package, country or supplier: there are sums of each day only, as many as sales. */
+/** The longest period for the dealers of a package, country or supplier: only daily sums exist, which can be as many as sales. */
 const DAYS_MAX_WITHIN = 31
 const DAYS_DEFAULT = 30
-/** A forecast counts the spend of so many days. */
+/** How many days of spend a forecast is based on. */
 const FORECAST_DAYS = 14
 const BALANCES_MAX = 100
 
@@ -194,7 +194,7 @@ async function report(context: Context, { query }: { query: Query }) {
   }
 }
 
-/** A dealer's rows of the period before are found by its id, so those of dealers that are not shown are not read. */
+/** The rows of the period before are looked up by the dealers shown, so those of other dealers are not read. */
 function listBefore(context: Context, by: Key, before: SalesFilter, shown: SalesRow[]): Promise<SalesRow[]> {
   if (by !== 'dealer') return listByKey(context, by, before)
   return listByKey(context, by, { ...before, tenantIds: [...new Set(shown.map((row) => row.key))] })
@@ -272,7 +272,7 @@ function* csvOf(by: Key, rows: NamedRow[]): Generator<string> {
   }
 }
 
-/** The margin is that of the items whose cost is known; an unknown one is an empty cell. */
+/** The margin covers only items whose cost is known. An unknown margin is an empty cell. */
 function cellsOf({ items, sales, refunds, revenue, cost, margin, unknownItems, unknownRevenue }: SalesView) {
   return [items, sales, refunds, revenue, cost, margin ?? '', unknownItems, unknownRevenue]
 }

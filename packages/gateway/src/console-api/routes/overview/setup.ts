@@ -46,7 +46,7 @@ const checks = Type.Object({
 })
 export type GoLiveChecks = Static<typeof checks>
 
-/** Checks call suppliers, the mail server and PUBLIC_URL. */
+/** A low limit, because checks call suppliers, the mail server and PUBLIC_URL. */
 const CHECKS_PER_MINUTE = 6
 
 export const setupRoutes: Route[] = [
@@ -77,10 +77,10 @@ export const setupRoutes: Route[] = [
   }),
 ]
 
-/** Only the oldest dealers are considered: the first one to be set up is among them. */
+/** Only the oldest dealers are considered, which include the first one that was set up. */
 const DEALERS_MAX = 100
 const DAY_MS = 86_400_000
-/** Older results say little about the gateway of today. */
+/** Older results say little about the gateway as it is now. */
 const CHECKS_VALID_MS = 90 * DAY_MS
 /** Delivers every order immediately. */
 const TEST_PACKAGE = 'SANDBOX_OK'

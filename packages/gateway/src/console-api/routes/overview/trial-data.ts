@@ -28,7 +28,9 @@ export const trialDataRoutes: Route[] = [
     answer: done,
     async handle({ deps, by }) {
       const { filled } = await startTrialData(deps, by)
-      filled.catch((error) => deps.log.error({ err: error }, 'trial data could not be filled; add it again to go on'))
+      filled.catch((error) =>
+        deps.log.error({ err: error }, 'trial data could not be filled; add it again to continue'),
+      )
       return {}
     },
   }),

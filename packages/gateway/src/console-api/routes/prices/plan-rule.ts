@@ -25,7 +25,7 @@ export const rule = Type.Object({
 })
 export type PlanRule = Static<typeof rule>
 
-/** Members that say for which packages a rule is, and when it begins. */
+/** Members that identify the packages of a rule, and when it begins. */
 export const ruleKey = {
   packageCode: Type.Optional(
     Type.String({ maxLength: 64, description: 'Every package if none of the three is given' }),

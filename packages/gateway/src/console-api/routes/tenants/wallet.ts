@@ -186,7 +186,7 @@ export const walletRoutes: Route[] = [
   }),
 ]
 
-/** Reading a statement must not issue it while an operator only views. */
+/** Reads a statement that was issued already: an operator who only views must not cause it to be issued. */
 async function getStatementInView(db: Db, tenantId: string, month: string) {
   const issued = await findIssuedStatement(db, tenantId, month)
   if (!issued) throw viewOnly()

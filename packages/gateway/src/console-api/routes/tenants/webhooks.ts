@@ -249,7 +249,7 @@ async function filterOf({ deps, onlyTenant }: Context, query: ListQuery<typeof f
   const orders = await findOrders(deps, tenantId, query)
   if (orders === undefined) return filter
   const orderIds = orders.map((order) => order.orderId)
-  // With one dealer's orders only, the events of other dealers are not looked at.
+  // If all orders belong to one dealer, the events of other dealers are not read.
   return { ...filter, orderIds, ...(orders.length === 1 && { tenantId: tenantId ?? orders[0]!.tenantId }) }
 }
 

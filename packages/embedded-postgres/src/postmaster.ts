@@ -11,9 +11,9 @@ import type { Logger } from './start-error.ts'
 /** A server process that we started. */
 export interface Postmaster {
   pid: number
-  /** Resolves when the process has ended, with the exit code or signal. */
+  /** Resolves with the exit code or signal when the process has ended. */
   exited: Promise<string>
-  /** Ends its sessions and the process, with stronger signals if it does not end in time. Harmless once it has ended. */
+  /** Ends its sessions and the process, with stronger signals if it does not end in time. Does nothing if it has ended. */
   stop(): Promise<void>
 }
 
@@ -21,7 +21,10 @@ export class PortTaken extends Error {
   override name = 'PortTaken'
 }
 
-/** What a stop sends, and how long it waits. A fast shutdown ends sessions at once; its last checkpoint takes the time. */
+/**
+ * What a stop sends, and how long it waits each time. A fast shutdown ends sessions at once; most of its time goes to a last
+ * checkpoint.
+ */
 const STOP_SIGNALS: readonly [signal: NodeJS.Signals, timeoutMs: number][] = [
   ['SIGINT', 30_000],
   ['SIGQUIT', 5_000],
@@ -34,7 +37,7 @@ export async function launch(
   cluster: Cluster,
   logLine: (line: string) => void,
 ): Promise<Postmaster> {
-  // Started first: this process may be killed while the server starts.
+  // The watchdog starts first, because this process may be killed while the server starts.
   const watchdog = startWatchdog('INT', cluster.account)
   const server = watchedProgram(binaries.postgres, ['-D', dataArgument(cluster.directory, cluster.account)])
   const child = spawn('/bin/sh', server, {

@@ -25,7 +25,7 @@ export function isPostgresIn(pid: number, directory: string): boolean {
   return stdout.includes('postgres') && stdout.includes(directory)
 }
 
-/** True if the kernel still knows the pid, zombies included. PostgreSQL makes the same check. */
+/** True if the kernel still knows the pid, even as a zombie. PostgreSQL makes the same check. */
 export function pidIsTaken(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -82,7 +82,7 @@ const LOWEST_PORT = 20_000
 const HIGHEST_PORT = 32_000
 const PORT_ATTEMPTS = 20
 
-/** Lets the server find out whether a port is free: a check beforehand would be a race. */
+/** Lets the server find out if a port is free, because a check beforehand would be a race. */
 async function startOnFreePort(start: () => Promise<Postmaster>, cluster: Cluster, settings: Omit<Settings, 'port'>) {
   for (let attempt = 1; ; attempt += 1) {
     const port = randomInt(LOWEST_PORT, HIGHEST_PORT)
@@ -114,7 +114,7 @@ function supervise(first: Postmaster, restart: () => Promise<Postmaster>, log: L
     }
   }
 
-  /** Retries until the server runs: a full disk, for one, may be cleared. */
+  /** Retries until the server runs, because the cause may go away, such as a full disk. */
   async function retryRestart(): Promise<Postmaster | undefined> {
     for (let pauseMs = 0; !stopping.signal.aborted; pauseMs = Math.min(2 * pauseMs + 100, RESTART_PAUSE_MAX_MS)) {
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})

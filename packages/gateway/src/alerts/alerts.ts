@@ -39,7 +39,7 @@ function conditions({ tenantId, audience, unread }: AlertFilter): Sql {
     ${unread ? sql`and read_at is null` : empty}`
 }
 
-/** The console shows "99+" beyond this, and nothing more is counted. */
+/** Beyond this the console shows "99+", and counting stops. */
 const UNREAD_COUNTED_MAX = 100
 
 /** Counts unread alerts of an audience, up to 100. Probes the index `alerts_unread`. */

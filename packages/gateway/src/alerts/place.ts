@@ -2,7 +2,7 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { NIL_TENANT } from '../audit/audit.ts'
 
 /**
- * The page of the console with what an alert is about, as a path below /console: the order, the eSIM, the dealer's wallet, the
+ * The console page that shows what an alert is about, as a path below /console: the order, the eSIM, the dealer's wallet, the
  * orders under review. Alerts without a page of their own lead to the list of alerts.
  */
 export function alertPath(alert: { kind: string; tenantId: string | null; data: Record<string, unknown> }): string {

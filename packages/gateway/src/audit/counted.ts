@@ -5,13 +5,13 @@ import type { Db } from '../lib/postgres/db.ts'
 import { type AuditEntry, NIL_TENANT } from './audit.ts'
 
 const MINUTE_MS = 60_000
-/** Entries of a tenant, or of the deployment, in a minute. What exceeds them is counted in one more. */
+/** How many counted entries a tenant, or the deployment, gets in a minute. One more entry counts everything beyond them. */
 export const COUNTED_PER_MINUTE_MAX = 30
 
 /**
- * Records what anybody can cause as often as they like, such as a failed sign-in: one entry per minute and `key` with a
- * count, instead of one entry each time. The id is made of the minute and the key, so that all nodes count in the same row.
- * Entries of many keys share a row, so the log grows by at most 31 rows per minute and tenant.
+ * Records what anybody can cause as often as they like, such as a failed sign-in: one entry per minute and `key` with a count,
+ * instead of one entry each time. The id is derived from the minute and the key, so that all nodes count in the same row.
+ * Beyond the limit all keys of an action share one row, so the log grows by at most 31 rows per minute, tenant and action.
  */
 export async function auditCounted(
   db: Pick<Db, 'query'>,
@@ -22,7 +22,7 @@ export async function auditCounted(
   const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS
   const owner = tenantId ?? NIL_TENANT
   const id = countedId(minuteMs, `${action} ${key}`)
-  // Only counted entries are written with the first millisecond of a minute, but for a rare coincidence.
+  // Only counted entries have an id in the first millisecond of a minute, apart from a rare coincidence.
   await db.query(sql`
     with counted as (
       select count(*) < ${COUNTED_PER_MINUTE_MAX} or coalesce(bool_or(audit_id = ${id}), false) as fits

@@ -15,7 +15,7 @@ export interface AuditRow {
 }
 
 export interface AuditFilter {
-  /** null finds entries of all tenants and of the deployment. */
+  /** null: entries of all tenants and of the deployment. */
   tenantId: string | null
   actor?: string | undefined
   /** An action, or its noun: `wallet` finds `wallet.top_up`. */
@@ -34,13 +34,13 @@ export interface AuditPage {
   after?: string | undefined
 }
 
-/** Entries that are read for one page or count, matching or not. */
+/** How many entries are read for one page or count, whether they match or not. */
 const READ_MAX = 100_000
 const COUNTED_ENTRIES_MAX = 10_000
 
 /**
- * Finds entries by time. Ids are ordered by time, so a range of time is a range of ids. A page that was cut because too
- * many other entries lie between has an id in `searchedTo`, from where the search can go on.
+ * Finds entries by time. Ids are ordered by time, so a range of time is a range of ids. If too many other entries lie between,
+ * the page is cut and `searchedTo` has the id from which the search can continue.
  */
 export async function searchAudit(
   db: Pick<Db, 'query'>,
@@ -61,7 +61,7 @@ export async function searchAudit(
   return { rows, searchedTo: last?.auditId ?? null }
 }
 
-/** Counts the entries that match, as far as they can be read at once. */
+/** Counts the matching entries, as far as one call may read. */
 export async function countAudit(
   db: Pick<Db, 'query'>,
   filter: AuditFilter,

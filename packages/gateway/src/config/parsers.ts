@@ -37,7 +37,7 @@ export function mailAddresses(value: string): string[] {
   return addresses.filter((address) => address !== '').map(mailAddress)
 }
 
-/** Compared with the provider's own name for itself, so it is kept as it is written. */
+/** The provider's own name for itself. It is compared, so it is kept exactly as written. */
 export function issuer(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)

@@ -95,7 +95,7 @@ function brokenProviderRules(values: Values): string[] {
 
 const EVERYWHERE = ['0.0.0.0', '::']
 
-/** Checked before the start, because the second listener would fail only after the database was migrated. */
+/** Checks ports before the start, because otherwise the second listener would fail only after the database was migrated. */
 function samePorts({ host, port, console, consoleHost, consolePort, metricsHost, metricsPort }: Values): string[] {
   const listeners = [
     { name: 'PORT', host, port },

@@ -66,7 +66,7 @@ export function decryptLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
   }
 }
 
-/** Refuses an old key: a rotation that runs or is finished would miss what it encrypts. @throws StartRefused */
+/** Refuses an old key, because a rotation that is running or finished would miss what it encrypts. @throws StartRefused */
 export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
   if (row.rotatingTo !== null && row.rotatingTo !== cipher.fingerprint) {
     throw new StartRefused(

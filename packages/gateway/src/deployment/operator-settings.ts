@@ -7,7 +7,7 @@ import { Refusal } from '../lib/refusal.ts'
 
 /** What the operator sets in the console. Read whenever it is needed, so a change applies to every node at once. */
 interface OperatorSettings {
-  /** The limit of requests per second that a new dealer gets; null: none of its own. */
+  /** The requests per second that a new dealer may send; null: new dealers get no limit of their own. */
   newDealerQpsLimit: number | null
   /** Recipients of the operator's alerts; empty: those of OPERATOR_EMAIL. */
   alertEmails: string[]

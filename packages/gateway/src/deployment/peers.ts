@@ -13,11 +13,11 @@ export interface Peer {
   address: string | null
   /** The purpose of the connection: `gateway`, `wake` or `admin`. */
   part: string
-  /** On its machine; null: the name had no space for it. */
+  /** The process id on its own machine; null: the name had no space for it. */
   pid: number | null
   /** The process id of its PostgreSQL server process, for `pg_terminate_backend`. */
   backendPid: number
-  /** The first one encrypts. */
+  /** The ids of its keys. It encrypts under the first one. */
   keyIds: string[]
 }
 

@@ -49,7 +49,7 @@ interface Batch {
   last: string | null
 }
 
-/** Locks: rows of one table, within one tenant or supplier. */
+/** Re-encrypts one batch. Locks its rows, all of one table and of one tenant or supplier. */
 async function reencryptBatch(
   tx: Tx,
   cipher: Cipher,

@@ -52,7 +52,10 @@ export async function rotateMasterKey(
   return { rewritten, fingerprint: deps.cipher.fingerprint }
 }
 
-/** A gateway that is refused because of its keys, and restarted by its supervisor, is connected for a moment each time. */
+/**
+ * How often connections are checked. A gateway that is refused because of its keys and restarted by its supervisor connects for
+ * only a moment each time.
+ */
 const CHECKS_MAX = 8
 const BETWEEN_CHECKS_MS = 250
 
@@ -83,7 +86,10 @@ async function markStarted({ db, cipher, ids }: RotationDeps, by: By): Promise<v
   })
 }
 
-/** Rows are normally locked for milliseconds. A row that stays locked for a minute belongs to an open transaction. */
+/**
+ * How often locked rows are tried again. Rows are normally locked for milliseconds; a row that stays locked for a minute
+ * belongs to an open transaction.
+ */
 const PASSES_MAX = 120
 const BETWEEN_PASSES_MS = 500
 

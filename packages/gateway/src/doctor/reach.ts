@@ -16,7 +16,7 @@ export async function checkAddresses({ config, outbound }: CheckInput, findings:
   const found: Finding[] = []
   const { deployment, host, publicUrl, metricsHost, metricsPort, trustedProxies = [] } = config
   if (deployment !== undefined && deployment !== 'local' && host !== undefined && isLoopback(host)) {
-    // As intended where a proxy on this machine passes requests on.
+    // This is intended if a proxy on this machine forwards requests.
     const isProxied = trustedProxies.some((block) => isLoopback(block.replace(/\/.*/, '')))
     const make = isProxied ? findings.ok : findings.warning
     found.push(

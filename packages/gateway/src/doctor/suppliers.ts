@@ -34,7 +34,7 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
   return [...found, ...packages]
 }
 
-/** With another master key every configuration looks broken, and an operator who then replaced it would lose it. */
+/** With another master key every configuration looks broken, and an operator might replace it and so lose it. */
 async function hasMasterKey({ db }: DatabaseCheckInput, cipher: Cipher): Promise<boolean> {
   const row = await findDeployment(db)
   try {

@@ -18,7 +18,10 @@ import { BALANCES_AHEAD } from '../suppliers/balance/balance-state.ts'
 import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '../webhooks/sending/due.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
-/** An order under review waits as long as its items have been open, at most an hour; any other for the retry of an item. */
+/**
+ * SQL: how long an order may wait. An order under review waits as long as its items have been open, at most an hour; any other
+ * order waits for the retry of an item.
+ */
 const WAIT_MS = `
   case when order_status = 'UNDER_REVIEW'
        then least(${REVIEW_WAIT_MAX_MS},
@@ -26,8 +29,8 @@ const WAIT_MS = `
        else ${LONGEST_RETRY_MS} end`
 
 /**
- * Orders that wait longer than any retry. A supplier's time to settle may be longer than that: such an
- * order is asked about early, which does no harm.
+ * Orders that wait longer than any retry takes. A supplier's grace may be longer: such an order is queried early, which does no
+ * harm.
  */
 const ORDERS_AHEAD: TimesAhead = {
   table: 'orders',
@@ -36,14 +39,14 @@ const ORDERS_AHEAD: TimesAhead = {
   repair: 'due_at = now()',
 }
 
-/** Claims ignore these leases. */
+/** Leases that claims ignore. */
 const ORDER_LEASES_AHEAD: TimesAhead = {
   table: 'orders',
   key: ['tenant_id', 'order_id'],
   isAhead: `due_at is not null and ${isAhead('lease_until', String(LEASE_MS))}`,
 }
 
-/** Times by which work is claimed. docs/clocks.md also lists those that are only shown or compared. */
+/** The times by which work is claimed. docs/clocks.md also lists times that are only shown or compared. */
 export const TIMES_AHEAD: readonly TimesAhead[] = [
   ORDERS_AHEAD,
   ORDER_LEASES_AHEAD,
@@ -85,16 +88,16 @@ interface TimesAheadDeps {
 
 /** How often this node checks whether the database's clock was set back. */
 const POLL_MS = 1_000
-/** How often the tables are searched even without a step: another node may have written while this one did not run. */
+/** How often the tables are searched even if this node saw no step: another node may have written while this one did not run. */
 const SEARCH_EVERY_MS = 60_000
-/** After the clock was set back, nodes that have not noticed may still write: the tables are searched again for a while. */
+/** How the tables are searched after the clock was set back, because nodes that have not noticed it may still write. */
 const AFTER_STEP = { everyMs: 5_000, forMs: 30_000 }
-/** Less than this is the error of a reading. */
+/** A smaller difference may be an error of measurement. */
 const STEP_MIN_MS = 500
 
 /**
- * Makes work due that waits for a time which a clock that was ahead has written: immediately after the database's clock
- * was set back, and once a minute.
+ * Makes work due that waits for a time written by a clock that was ahead: immediately after the database's clock was set back,
+ * and once a minute.
  */
 export function timesAheadLoop(deps: TimesAheadDeps): Loop {
   const { db, clock, databaseClock, wake, log } = deps

@@ -6,7 +6,7 @@ import { consoleUrlOf } from '../people/link.ts'
 import { queueAlertMails } from './queue-alerts.ts'
 import { sendDueMails } from './send.ts'
 
-/** Two index probes per pass; short, because people wait for their link. */
+/** A pass takes two index probes. The interval is short, because people wait for their link. */
 const POLL_MS = 1_000
 
 type LoopDeps = Pick<Deps, 'config' | 'db' | 'ids' | 'cipher' | 'databaseClock' | 'log' | 'loops' | 'metrics' | 'links'>

@@ -10,13 +10,14 @@ import type { MailDeps } from './send.ts'
 import { alertMail } from './texts.ts'
 
 const DAY_MS = 86_400_000
-/** Alerts of one pass. */
+/** How many alerts one pass queues. */
 const ALERTS_MAX = 100
-/** Older alerts are not mailed: when e-mail is configured late, nobody receives the alerts of a year at once. */
+/** Older alerts are not mailed. Otherwise an operator who configures e-mail late would get the alerts of a year at once. */
 const MAILED_WITHIN_MS = DAY_MS
 /**
- * Per dealer. Dealers choose their balance threshold and billing address, and each new threshold above the balance raises an
- * alert: without a limit, a dealer could make the operator's mail server write to anybody, all day. The console shows all.
+ * The most alert mails of a dealer. Dealers choose their balance threshold and billing address, and each new threshold above
+ * the balance raises an alert: without a limit, a dealer could make the operator's mail server write to anybody, all day. The
+ * console shows all alerts.
  */
 const MAILS_PER_DAY_MAX = 100
 
@@ -66,7 +67,7 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
     ...{ client, consoleUrl: deps.consoleUrl() },
     path: alertPath({ ...alert, tenantId }),
   })
-  // Mails to the operator are not the dealer's that they are about: they count for no limit.
+  // A mail to the operator does not belong to the dealer that it is about, so it counts towards no limit.
   const owner = alert.audience === 'OPERATOR' ? null : tenantId
   for (const recipient of recipients.slice(0, limit))
     queueMail(tx, deps, { tenantId: owner, recipient, kind: alert.kind, ...mail })
@@ -88,16 +89,16 @@ async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise
   return MAILS_PER_DAY_MAX - mailed.length
 }
 
-/** Alerts that the people who pay receive. */
+/** Alerts for the people who pay. */
 const MONEY_ALERTS: ReadonlySet<string> = new Set(['LOW_BALANCE', 'TOP_UP_PAID', 'TOP_UP_DECLINED'])
-/** Per alert. */
+/** The most recipients of one alert. */
 const RECIPIENTS_MAX = 20
 
 /**
- * Lists who receives an alert by e-mail: alerts about money the tenant's billing address, otherwise its administrators;
- * other alerts its administrators, otherwise the billing address; the operator's alerts the addresses set in the console,
- * otherwise OPERATOR_EMAIL, otherwise the operator's staff. People who have not accepted their invitation receive none: the address may be mistyped. Neither do
- * people who muted this kind of alert.
+ * Lists who receives an alert by e-mail, in this order of preference. About money: the tenant's billing address, its
+ * administrators. Other alerts to a tenant: its administrators, the billing address. The operator's alerts: the addresses set
+ * in the console, OPERATOR_EMAIL, the operator's staff. People who have not accepted their invitation receive none, because the
+ * address may be mistyped. Nor do people who muted this kind of alert.
  */
 async function listRecipients(
   tx: Tx,
@@ -129,5 +130,5 @@ async function listRecipients(
   return { client, recipients: administrators.length > 0 ? people : billing }
 }
 
-/** Has chosen a password, or has signed in through the provider. */
+/** SQL: the person has chosen a password, or has signed in through the provider. */
 const accepted = sql`(password_hash is not null or last_sign_in_at is not null)`

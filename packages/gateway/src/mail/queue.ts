@@ -51,7 +51,7 @@ export function mailPersonLink(
   return true
 }
 
-/** Notifies a person of a new passkey, if e-mail is configured: one that a stranger has added must not stay unnoticed. */
+/** Notifies a person of a new passkey, if e-mail is configured, because a stranger may have added it. */
 export function mailNewPasskey(
   tx: Tx,
   deps: LinkMailDeps,

@@ -11,11 +11,11 @@ import type { Log } from '../lib/telemetry/log.ts'
 import type { MailText } from './template.ts'
 
 const MINUTE_MS = 60_000
-/** Pauses after failed attempts. After the last one the mail is given up, about 28 hours after it was due. */
+/** Pauses after failed attempts. After the last one the gateway gives the mail up, about 27 hours after it was due. */
 const RETRY_PAUSES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
-/** Longer than the mail server's time limits together. After a crash, claimed mails are sent when it ends. */
+/** Longer than the mail server's time limits together. After a crash, claimed mails are sent when the lease ends. */
 const LEASE_MS = 2 * MINUTE_MS
-/** Mails claimed and sent at once. */
+/** How many mails are claimed and sent at once. */
 const CLAIMED_MAX = 20
 
 interface ClaimedMail {

@@ -47,7 +47,7 @@ function paragraph(html: string): string {
   return `<p style="${PARAGRAPH}">${html}</p>`
 }
 
-/** The address also as text, so that readers see where the button leads. */
+/** A button. Also shows the address as text, so that readers see where it leads. */
 function button({ label, url }: MailLink): string {
   const href = escapeHtml(url)
   return `${paragraph(`<a href="${href}" style="${BUTTON}">${escapeHtml(label)}</a>`)}

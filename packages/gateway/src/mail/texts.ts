@@ -72,7 +72,7 @@ export function linkMail(kind: LinkKind, about: { name: string; link: string }):
   })
 }
 
-/** To a traveller. Its words are ours, so that nobody can write to strangers in the operator's name. */
+/** The mail to a traveller. Users cannot change its text, so that nobody can write to strangers in the operator's name. */
 export function shareMail(about: { seller: string; packageName: string; link: string }): MailText {
   const seller = oneLine(about.seller)
   return composeMail({
@@ -99,7 +99,7 @@ export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: st
   })
 }
 
-/** To the person who asked for it. */
+/** The test mail, to the person who asked for it. */
 export function testMail(consoleUrl: string): MailText {
   return composeMail({
     subject: 'Test e-mail from the eSIM console',

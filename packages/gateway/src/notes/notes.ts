@@ -3,11 +3,9 @@ import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 
-/*
- * Audit entries of notes and tags belong to no tenant, because a dealer's people can read those of their own.
- */
+/* Audit entries about notes and tags belong to no tenant, because a dealer's people can read their own tenant's entries. */
 
-/** What the operator's people write down about a dealer or one of its orders. The dealer never sees it. */
+/** A note by the operator's people on a dealer or one of its orders. The dealer never sees it. */
 export interface Note {
   noteId: string
   text: string
@@ -23,7 +21,7 @@ export interface NoteSubject {
 }
 
 export const NOTE_LENGTH_MAX = 2_000
-/** More on one subject belong elsewhere. */
+/** The most notes on one subject. Longer records belong elsewhere. */
 export const NOTES_MAX = 200
 export const TAGS_MAX = 10
 export const TAG_LENGTH_MAX = 30
@@ -84,7 +82,7 @@ export interface TagCount {
   dealers: number
 }
 
-/** More than a person would choose from. */
+/** More tags than a person would choose from. */
 const TAGS_LISTED_MAX = 500
 
 /** The tags of all dealers, in alphabetical order. */

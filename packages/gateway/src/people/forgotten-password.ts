@@ -7,7 +7,7 @@ import { createLink } from './link.ts'
 import { findPersonByEmail, lockPerson, type Person } from './person.ts'
 import { isPasswordOff, type PasswordConfig } from './provider/passwords.ts'
 
-/** Anybody can ask for anybody's link. So few that nobody's mailbox fills, and enough for a mail that got lost. */
+/** Anybody can request a link for anybody's address. This is few enough not to fill a mailbox, and enough if a mail gets lost. */
 const LINKS_PER_HOUR_MAX = 3
 const HOUR_MS = 3_600_000
 
@@ -20,8 +20,8 @@ export interface ForgottenPasswordDeps {
 
 /**
  * Creates a link for a person who forgot the password and passes it to `send`, in one transaction. Does nothing for an address
- * without a person, for people who are disabled, have no password or must use the provider, and beyond the limit: none of
- * that may show, so there is no result.
+ * without a person, for people who are disabled, have no password or must use the provider, or beyond the limit. Callers must
+ * not learn any of that, so there is no result.
  */
 export async function requestForgottenPassword(
   deps: ForgottenPasswordDeps,
@@ -41,7 +41,7 @@ export async function requestForgottenPassword(
   })
 }
 
-/** Used and expired links count too, so they are counted in the audit log. The person is locked. */
+/** Counts links in the audit log, because used and expired links count too. The caller has locked the person. */
 async function countLinks(tx: Tx, ids: Ids, { tenantId, email }: Person): Promise<number> {
   const rows = await tx.query(sql`
     select 1 from audit_log

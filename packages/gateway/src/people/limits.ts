@@ -41,7 +41,7 @@ export async function checkLinkLimit(tx: Tx, ids: Ids, tenantId: string | null, 
   throw new Refusal(429, 'TOO_MANY_LINKS', message)
 }
 
-/** Makes concurrent checks of one organisation wait for each other. Taken after locks on people's rows. */
+/** Makes concurrent checks of one organisation wait for each other. Take this lock after those on people's rows. */
 async function lockOrganisation(tx: Tx, tenantId: string | null): Promise<void> {
   await tx.query(sql`
     select pg_advisory_xact_lock(hashtextextended(current_schema() || ' people of ' || ${tenantId ?? NIL_TENANT}::uuid, 0))`)

@@ -12,7 +12,7 @@ import { checkPasswordAllowed, type PasswordConfig } from './provider/passwords.
 import { endSessions } from './session.ts'
 import { createRandomToken, hashToken } from './token.ts'
 
-/** FORGOTTEN_PASSWORD: anybody may have asked for it; the others come from an administrator. */
+/** FORGOTTEN_PASSWORD: anybody may have requested the link. The others come from an administrator. */
 export type LinkKind = 'INVITATION' | 'PASSWORD_RESET' | 'FORGOTTEN_PASSWORD'
 
 /** An invitation outlasts a weekend or some days of leave. A reset is requested when it is needed. */
@@ -23,8 +23,8 @@ const LIFETIME: Record<LinkKind, string> = {
 }
 
 /**
- * Creates a link's token. Older links of the person stop working, except if a stranger may have asked for the new one: that
- * must not void an invitation, or the link that the person is using.
+ * Creates a link's token. Older links of the person stop working, unless a stranger may have requested the new one: a stranger
+ * must not be able to void an invitation, or the link that the person is using.
  */
 export function createLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, by: By): string {
   const { token, hash } = createRandomToken(ids)

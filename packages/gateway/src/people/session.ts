@@ -6,7 +6,7 @@ import { notFound, Refusal } from '../lib/refusal.ts'
 import type { Person } from './person.ts'
 import { createRandomToken, hashToken } from './token.ts'
 
-/** Ends the session of a forgotten tab overnight. */
+/** Ends the session of a forgotten tab overnight. After this time without activity, a session has expired. */
 const IDLE_MAX = '12 hours'
 const LIFETIME = '14 days'
 /** `seen_at` is written at most this often, so that most reads do not write. */

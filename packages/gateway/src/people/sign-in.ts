@@ -93,7 +93,7 @@ export function openSession(
   return { token, person, browser, signedInBy }
 }
 
-/** Required again for changes that a stolen session must not be able to make: a password, or a confirmation. */
+/** What people must enter again for changes that a stolen session must not be able to make: a password, or a confirmation. */
 export interface Reauthentication {
   password?: string | undefined
   code?: string | undefined
@@ -178,7 +178,7 @@ async function recordFailure(
   await db.tx(async (tx) => audit(tx, ids, attempt.origin ? { ...entry, after: attempt.origin } : entry))
 }
 
-/** Why a sign-in failed. ADDRESS: it belongs to nobody. */
+/** The reason of a failed sign-in. ADDRESS: the address belongs to nobody. */
 type FailureReason = 'PASSWORD' | 'CODE' | 'DISABLED' | 'ADDRESS' | 'PASSKEY' | 'PROVIDER'
 
 /**

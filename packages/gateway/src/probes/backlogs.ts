@@ -24,12 +24,12 @@ export interface Backlogs {
 }
 
 /**
- * Counts unfinished work by partial indexes that contain only unfinished rows, so the time depends on the backlog and not
- * on the table: 4 ms with ten million finished orders and 1 000 unfinished; 120 ms with backlogs of 50 000. Takes no lock.
+ * Counts unfinished work through partial indexes that contain only unfinished rows, so the time depends on the backlog and not
+ * on the table: 4 ms with ten million finished orders and 1 000 unfinished ones; 120 ms with backlogs of 50 000. Takes no lock.
  */
 export async function countBacklogs(db: Db): Promise<Backlogs> {
   return db.tx(async (tx) => {
-    // A plan made when a table was empty would scan it when it is full.
+    // A plan made while a table was empty would scan the table once it is full.
     tx.send({ text: 'set local enable_seqscan = off' })
     tx.send({ text: `set local statement_timeout = '5s'` })
     const [orders, reviewed, actions, events, mails, [rest]] = await Promise.all([
@@ -62,7 +62,7 @@ export async function countBacklogs(db: Db): Promise<Backlogs> {
 const OPEN_STATUSES = ['PENDING', 'UNDER_REVIEW'] as const satisfies ActionStatus[]
 type OpenStatus = (typeof OPEN_STATUSES)[number]
 
-/** Each status has a figure, also where there are no rows. */
+/** Returns a figure for each status, even without rows. */
 function byStatus<Status extends string>(statuses: readonly Status[], rows: readonly OrderRow[]) {
   return statuses.map((status) => {
     const row = rows.find((candidate) => candidate.status === status)
@@ -103,7 +103,7 @@ const REVIEWED = `
   select 'UNDER_REVIEW' as status, count(*)::int as count, ${age('created_at')}
   from (select created_at from orders where order_status = 'UNDER_REVIEW' order by tenant_id, order_id limit $1) o`
 
-/** By the index esim_actions_open. */
+/** SQL: reads the index esim_actions_open. */
 const ACTIONS = `
   select action_status as status, count(*)::int as count, ${age('created_at')}
   from (select action_status, created_at from esim_actions where action_status in ('PENDING', 'UNDER_REVIEW')

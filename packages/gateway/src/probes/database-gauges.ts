@@ -143,7 +143,7 @@ function ledger({ db, metrics }: GaugesDeps): Refresh {
   return async () => {
     const state = await findLatestLedgerCheck(db)
     if (state) faults.set({ check: 'daily' }, Number(state.faults))
-    // So that a first check that never runs is reported as overdue.
+    // This reports a first check that never runs as overdue.
     const at = state?.finishedAt ?? (await findCreationTime(db))
     if (at) checked.set({ check: 'daily' }, at.getTime() / 1000)
   }

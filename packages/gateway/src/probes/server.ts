@@ -10,16 +10,16 @@ import { addProcessGauges } from './process-gauges.ts'
 /** If this were longer, a node that cannot reach its database would go on receiving requests. */
 const READY_TIMEOUT_MS = 2_000
 
-/** What this process does as a whole. */
+/** The state of this process as a whole. */
 export interface Readiness {
   state: 'starting' | 'serving' | 'stopping'
 }
 
 /**
- * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (this process serves and
- * the database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop
- * reads the database. `/moves/…` returns the state of a
- * dealer's move out of this cell, for the cell that takes the dealer over (cells/move/arrival.ts).
+ * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (this process serves and the
+ * database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop reads
+ * the database. `/moves/…` returns the state of a dealer's move out of this cell, for the cell that takes the dealer over
+ * (cells/move/arrival.ts).
  */
 export async function startProbes(deps: Deps, readiness: Readiness): Promise<Running & { port: number }> {
   addProcessGauges(deps)

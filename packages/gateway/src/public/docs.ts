@@ -86,7 +86,7 @@ function renderPage(address: string, { path, file }: DocsFile, files: DocsFiles)
   return docsPage(address, renderMarkdown(readFileSync(file, 'utf8'), { path, address }, files), files)
 }
 
-/** More than any address of ours has. */
+/** More segments than any address of ours has. */
 const SEGMENTS_MAX = 8
 
 /**

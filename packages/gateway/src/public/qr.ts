@@ -67,7 +67,7 @@ function sendNotFound(reply: FastifyReply, text: string) {
 
 export type QrFormat = 'page' | 'png' | 'svg'
 
-/** The request headers that decide. */
+/** The request headers that decide the format. */
 const QR_VARY = 'Accept, Sec-Fetch-Dest, User-Agent'
 
 /**

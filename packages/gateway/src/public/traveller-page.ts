@@ -53,7 +53,7 @@ function usageText({ orderUsage, totalVolume }: SharedEsim): string {
   return orderUsage === null ? total : `${bytesText(orderUsage)} used of ${total}`
 }
 
-/** Full where more is reported than the package has. */
+/** A bar that is full if more usage is reported than the package has. */
 function usageBar({ orderUsage, totalVolume }: SharedEsim): string {
   if (orderUsage === null || totalVolume === null || totalVolume === 0n) return ''
   const percent = Math.min(100, Number((orderUsage * 100n) / totalVolume))

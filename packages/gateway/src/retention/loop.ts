@@ -86,7 +86,7 @@ export function dropPastPartitions(db: Db): Promise<string[]> {
   return dropPartitions(db, AGED_BY_CLOCK)
 }
 
-/** Rows of one statement: its locks are held for some milliseconds. */
+/** How many rows a statement deletes, so that it holds its locks only for some milliseconds. */
 const STEP_MAX = 1_000
 const DAY_MS = 86_400_000
 
@@ -108,7 +108,7 @@ async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise<{ rows
   })
   if (!oldest) return { rows: 0, more: false }
   const rows = await deleteStep(db, name, `${column} < $1 and tenant_id = $2`, [cutoff, oldest.tenantId])
-  return { rows, more: rows > 0 } // another tenant may have some
+  return { rows, more: rows > 0 } // other tenants may have old rows
 }
 
 async function deleteStep(db: Db, table: string, old: string, values: unknown[]): Promise<number> {

@@ -12,10 +12,13 @@ import { dropPartitions, type PartitionedTable } from '../lib/postgres/partition
  * That bound holds whatever the clock does and however often processes restart.
  */
 
-/** How long a slot is kept that only an unconfirmed clock has passed. */
+/** How long a slot is kept if only an unconfirmed clock has passed it. */
 const UNCONFIRMED_HOURS = 24
 
-/** Adds the elapsed time to the age of every slot that has ended. The caller has locked retention_clock, so one node at a time does. */
+/**
+ * Adds the elapsed time to the age of every slot that has ended. The caller has locked retention_clock, so only one node does
+ * it at a time.
+ */
 export function ageRequestIdSlots(tx: Tx, elapsedMs: number): void {
   tx.send({ text: AGE, values: [elapsedMs] })
   tx.send({

@@ -10,20 +10,23 @@ import type { Tx } from '../lib/postgres/db.ts'
  * clock once an order is placed, and a dealer who sells once in two months is no jump.
  */
 
-/** A gateway that was stopped over a weekend has not seen a jump. The shortest retention of data is 30 days. */
+/** A gateway that was stopped over a weekend has not seen a jump. This is well below the shortest retention of data, 30 days. */
 const STOPPED_MAX = `interval '3 days'`
-/** A standby that becomes primary may be a little behind. */
+/** The clock of a standby that becomes primary may be a little behind. */
 const BEHIND_MAX = `interval '1 minute'`
 const STEADY_FOR = `interval '1 day'`
-/** The confirmed clock runs this much faster until it has caught up: a process counts no time before its first pass. */
+/** The confirmed clock runs this much faster until it has caught up, because no process counts the time before its first pass. */
 const CATCH_UP = 1.25
 
 export interface ClockReading {
-  /** Nothing is deleted by the database's clock otherwise. RequestIDs have ages of their own (request-id-slots.ts). */
+  /** Data is deleted by the database's clock only while this is true. RequestIDs have ages of their own (request-id-slots.ts). */
   isSteady: boolean
-  /** The stored time, if the clock has jumped since; undefined: it runs on from there, or was never stored. */
+  /** The stored time, if the clock has jumped away from it; undefined: the clock has run on, or no time was stored. */
   jumpedFrom: Date | undefined
-  /** Time since the previous pass: the lesser of what the database's clock and this process's monotonic clock say. */
+  /**
+   * Time since the previous pass: the smaller of the times measured by the database's clock and by this process's monotonic
+   * clock.
+   */
   elapsedMs: number
 }
 
@@ -48,7 +51,7 @@ export function createClockReader(clock: Pick<Clock, 'monotonic'>): (tx: Tx) => 
   }
 }
 
-/** $1: milliseconds since this process's previous pass. Another process may have passed since, so seen_at counts as well. */
+/** SQL: elapsed time. $1: ms since this process's previous pass. Another process may have passed since, as seen_at shows. */
 const ELAPSED_MS = 'greatest(0, least($1::float8, extract(epoch from now() - c.seen_at)::float8 * 1000))'
 
 const LOCK_CLOCK = 'select seen_at from retention_clock for no key update'

@@ -10,10 +10,10 @@ import { createPartitions, type PartitionedTable } from '../lib/postgres/partiti
 export interface DeletedTable {
   table: string
   keepDays: number
-  /** A time or a UUIDv7 that gives the age of a row; indexed, or the table is small. */
+  /** The column, a time or a UUIDv7, that gives the age of a row. It is indexed, or the table is small. */
   column: string
   age: 'time' | 'uuid'
-  /** The table's key begins with tenant_id: rows of one tenant are deleted at a time. */
+  /** The table's key begins with tenant_id, so rows of one tenant are deleted at a time. */
   ofTenant: boolean
   /** What the table contains, for operators. */
   what: string
@@ -24,8 +24,8 @@ export type Partitioned = PartitionedTable & { what: string }
 const DAY = 24
 
 /**
- * A RequestID counts until its timestamp cannot pass any more (5 min) and an hour longer: 65 minutes, rounded up to two
- * slots. Their ages are not measured by the database's clock alone: request-id-slots.ts.
+ * A RequestID counts until its timestamp is too old to be accepted (5 min), plus one hour: 65 minutes, rounded up to two slots.
+ * The age of a slot is not measured by the database's clock alone (request-id-slots.ts).
  */
 export const REQUEST_IDS: Partitioned = {
   table: 'request_ids',

@@ -38,9 +38,9 @@ const COLUMNS = { all: `''`, day: 'day', tenant: 'tenant_id', package: 'package_
 type SalesKey = keyof typeof COLUMNS
 
 /**
- * The sums of a period by key and currency. Reads the smallest table that has the filter's columns, each through an index:
- * the sums of a package and supplier over all tenants; those of a tenant over all packages, or of a tenant and supplier; or
- * those of each tenant and package. Those of each tenant over all packages are read by months.
+ * The sums of a period by key and currency. Reads the smallest table that has the filter's columns, each through an index: the
+ * sums of a package and supplier over all tenants; those of a tenant over all packages, or of a tenant and supplier; or those
+ * of each tenant and package. The sums of all tenants over all packages are read by months.
  */
 export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promise<SalesRow[]> {
   const { tenantIds, packageCodes, supplier } = filter
@@ -48,7 +48,7 @@ export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promis
   const source = isByMonths
     ? sql`(${rowsByMonths(filter)}) rows`
     : sql`${raw(tableOf(by, filter))} where ${conditions(filter)}`
-  // Rows are grouped by the key's own type: only the sums need it as a text.
+  // Rows are grouped by the key's own type. The key becomes text only after the sums are formed.
   return db.query<SalesRow>(sql`
     select key::text, currency_code, ${raw(Object.values(NAMES).join(', '))}
     from (
@@ -65,8 +65,9 @@ function tableOf(by: SalesKey, { tenantIds, packageCodes, supplier }: SalesFilte
 }
 
 /**
- * The rows of each tenant in the period: months, then the days before or after the period taken away, or the days in it added,
- * whichever are fewer. A year of ten thousand tenants, of which two thirds sell something on each day: a tenth of the rows.
+ * The rows of each tenant in the period: months, and either the days outside of the period subtracted or the days inside of it
+ * added, whichever are fewer. For a year of ten thousand tenants, two thirds of which sell something each day, this reads a
+ * tenth of the rows.
  */
 function rowsByMonths({ from, to, orderType }: SalesFilter): Sql {
   const { months, added, taken } = monthsOf(from, to)
@@ -87,7 +88,7 @@ interface Period {
   to: string
 }
 
-/** Months whose sums, with those of some days added and of others taken away, are the sums of a period. */
+/** Months whose sums, plus those of some days and minus those of others, are the sums of a period. */
 export function monthsOf(from: string, to: string): { months: string[]; added: Period[]; taken: Period[] } {
   const result = { months: [] as string[], added: [] as Period[], taken: [] as Period[] }
   for (let first = `${from.slice(0, 7)}-01`; first <= to; first = nextMonth(first)) {

@@ -13,10 +13,12 @@ interface SalesLoopDeps {
 }
 
 const POLL_MS = 5_000
-/** A pass of a second rests the loop for half a minute, so sums take 3 % of one connection at most, however much is sold. */
+/**
+ * After a pass of one second the loop rests for half a minute, so sums use at most 3 % of one connection, however much is sold.
+ */
 const REST_FACTOR = 30
 
-/** Keeps the daily sales. Every node runs it; one at a time works. */
+/** Keeps the daily sales up to date. The loop runs on every node, but only one node at a time works. */
 export function salesLoop(deps: SalesLoopDeps): Running {
   let restsUntilMs = 0
   return runLoop({

@@ -2,8 +2,9 @@ import sql, { type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/postgres/db.ts'
 
 /*
- * Orders are counted by quarter hour, outcome and delivery time. Times are kept in classes, two per doubling, so that those of
- * many orders add up: a percentile is interpolated within its class, whose limits are a factor of 1.41 apart.
+ * Orders are counted by quarter hour, outcome and delivery time. Delivery times are sorted into classes, two per doubling, so
+ * that the counts of many orders can be added. A percentile is interpolated within its class, whose limits differ by a factor
+ * of 1.41.
  */
 
 const FAILED = 1
@@ -23,7 +24,7 @@ const OUTCOME = `case
       least(${OUTCOME_MAX}, ${DELIVERED} + ceil(ln(greatest(1, ${TIME_MS})) / ln(2::float8) * ${CLASSES_PER_DOUBLING}))
     else 0
   end`
-/** The id is a UUIDv7. */
+/** SQL: the quarter hour of an order, from its id, a UUIDv7. */
 const QUARTER_HOUR = `('x' || left(replace(order_id::text, '-', ''), 12))::bit(48)::bigint / 900000 % 96`
 
 /** The row of daily_orders of tenant $1 on day $2, whose order ids are from $3 up to $4. */

@@ -2,9 +2,9 @@ import { timeOfId } from '../lib/ids.ts'
 
 /** The columns of sums, in the order of the tables. */
 export const SUMS = ['items', 'revenue', 'refunds', 'cost', 'unknown_items', 'unknown_revenue'] as const
-/** The further ones of daily_sales. */
+/** More columns of daily_sales. */
 const COST_SUMS = ['costed_items', 'supplier_cost', 'charged_items', 'charged_cost'] as const
-/** Those of daily_purchases. */
+/** The columns of daily_purchases. */
 export const PURCHASE_SUMS = ['items', 'revenue', ...COST_SUMS] as const
 
 /** SQL: the UTC day of a UUIDv7, as a text. */
@@ -54,7 +54,7 @@ const DELIVERED = `filter (where outcome = 'DELIVERED')`
 const COST_SUMMED = `
   (count(supplier_cost) ${DELIVERED})::int as costed_items, coalesce(sum(supplier_cost) ${DELIVERED}, 0)::bigint as supplier_cost,
   (count(supplier_charge) ${DELIVERED})::int as charged_items, coalesce(sum(supplier_charge) ${DELIVERED}, 0)::bigint as charged_cost`
-/** SQL: '' for an item without an outcome, whose supplier may change without making its day dirty. */
+/** SQL: '' for an item without an outcome, because its supplier may change without making the day dirty. */
 const ifDecided = (column: string) => `case when outcome = 'OPEN' then '' else coalesce(${column}, '') end`
 
 /**

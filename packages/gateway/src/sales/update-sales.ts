@@ -21,10 +21,16 @@ import { dayOf, PURCHASE_SUMS, SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
  * read its tables is found by the next pass, because versions and digests are read before the rows.
  */
 
-/** Tenants per transaction of `markDirtyDays`, and transfers of each: ten million rows take half of the statement timeout. */
+/**
+ * How many tenants a transaction of `markDirtyDays` covers, and how many transfers of each. Ten million rows take half of the
+ * statement timeout.
+ */
 const MARKED_MAX = 50
 const TRANSFERS_MAX = 200_000
-/** Days of tenants per transaction of `calculateDays`. Each is a statement: 500 000 items take some seconds. */
+/**
+ * How many days of tenants a transaction of `calculateDays` covers, each in one statement. A day of 500 000 items takes some
+ * seconds.
+ */
 const CALCULATED_MAX = 20
 
 /** Brings the sums up to date with the rows. @returns false if another node is doing so */
@@ -43,7 +49,10 @@ export async function updateSales(db: Db, signal?: AbortSignal): Promise<boolean
   return true
 }
 
-/** Takes what these tenants sold out of the sums over all tenants. The caller deletes their own rows in the same transaction. */
+/**
+ * Subtracts the sales of these tenants from the sums over all tenants. The caller deletes their own rows in the same
+ * transaction.
+ */
 export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Promise<void> {
   await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('daily sales')})` })
   const days = await tx.query<{ tenantId: string; day: string }>({
@@ -55,7 +64,7 @@ export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Pro
   for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })
 }
 
-/** One writer at a time, on any node. */
+/** Lets only one writer work at a time, over all nodes. */
 async function withLock<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result | undefined> {
   const [row] = await tx.query<{ locked: boolean }>({
     text: `select pg_try_advisory_xact_lock(${advisoryKey('daily sales')}) as locked`,
@@ -65,16 +74,16 @@ async function withLock<Result>(tx: Tx, work: () => Promise<Result>): Promise<Re
 
 interface Progress {
   tenantId: string
-  /** The wallet's version now, or that of the last transfer to look at in this pass. */
+  /** The wallet's current version, or that of the last transfer to read in this pass. */
   version: bigint
   seen: bigint
   openDays: Record<string, string>
   dirtyDays: string[]
 }
 
-/** Notes the dirty days of the next tenants by id. @returns the last of them; undefined: there are no more */
+/** Records the dirty days of the next tenants, by id. @returns the last of them; undefined: there are no more */
 async function markDirtyDays(tx: Tx, after: string | undefined): Promise<{ last: string | undefined }> {
-  // Reads the short rows of all wallets; an idle tenant costs no more.
+  // Reads the short rows of all wallets, which is all that an idle tenant costs.
   const tenants = await tx.query<Progress>({
     text: `select w.tenant_id, least(w.version, coalesce(p.wallet_version, 0) + ${TRANSFERS_MAX}) as version,
              coalesce(p.wallet_version, 0) as seen, coalesce(p.open_days, '{}') as open_days,
@@ -118,7 +127,7 @@ function of<Row extends { tenantId: string }>(rows: readonly Row[], { tenantId }
   return rows.filter((row) => row.tenantId === tenantId)
 }
 
-/** The days of orders that transfers since the last pass name. */
+/** The days of the orders that transfers since the last pass refer to. */
 function listMovedDays(tx: Tx, tenants: readonly Progress[]) {
   return tx.query<{ tenantId: string; day: string }>({
     text: `select distinct t.tenant_id, ${dayOf('m.order_id')} as day
@@ -197,7 +206,7 @@ const DELETE_EMPTY = [
      and q.orders = 0 and q.amount = 0`,
 ]
 
-/** The sums of a tenant's day without what coarser tables leave out. */
+/** Statements that sum a tenant's day over the columns that coarser tables do not have. */
 const ADD_OF_TENANTS = [
   ['daily_sales_tenants', 's.order_type, s.currency_code'],
   ['daily_sales_tenant_suppliers', 's.order_type, s.supplier, s.currency_code'],
@@ -209,7 +218,7 @@ const ADD_OF_TENANTS = [
     group by s.tenant_id, s.day, ${members}`,
 )
 
-/* Each adds the sums of these days of tenants to coarser ones, or takes them away. */
+/* Each statement adds the sums of these days of tenants to coarser sums, or subtracts them. */
 type Sign = '+' | '-'
 
 const ADDED = `on conflict (%key) do update set ${SUMS.map((name) => `${name} = p.${name} + excluded.${name}`).join(', ')}`
@@ -248,5 +257,5 @@ const addToQuarterHours = (sign: Sign) => `
   on conflict (starts_at, outcome, currency_code) do update set orders = q.orders + excluded.orders,
     amount = q.amount + excluded.amount`
 
-/** Those over all tenants. */
+/** The statements for sums over all tenants. */
 const OVER_TENANTS = [addToPackages, addToPurchases, addToQuarterHours]

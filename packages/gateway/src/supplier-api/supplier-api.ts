@@ -15,7 +15,7 @@ import { parseNotification } from '../suppliers/es2plus/notification.ts'
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 
-/** Bytes of incomplete bodies, of all callers together: anybody can send to the supplier API. */
+/** The most bytes of incomplete bodies, of all callers together, because anybody can send to the supplier API. */
 const ARRIVING_MAX_BYTES = 16 * 1024 * 1024
 
 const FUNCTIONS = ['handleDownloadProgressInfo', 'handleNotification'] as const
@@ -86,7 +86,7 @@ async function receiveNotification(
   return reply.code(204).headers(protocolOf(request)).send()
 }
 
-/** An event of an upstream gateway says only that something changed: the items are queried. */
+/** Handles an event of an upstream gateway. The event only says that something changed, so the items are queried. */
 async function receiveEvent(
   deps: SupplierApiDeps,
   request: FastifyRequest<{ Params: { supplier: string } }>,

@@ -6,7 +6,7 @@ export interface TrialDealer {
   clientName: string
   currencyCode: string
   ordersPerDay: number
-  /** Absent: it has no endpoint, and its events are unsent. */
+  /** Absent: the dealer has no endpoint, and its events are unsent. */
   callbackUrl?: string
 }
 
@@ -53,7 +53,7 @@ export function makeWeek(input: WeekInput): { rows: WeekRows; balance: bigint; v
   return new WeekMaker(input).make()
 }
 
-/** Ends of orders, by how often they occur. */
+/** How orders end, by how often it happens. */
 const ENDS = [
   { upTo: 0.91, end: 'DELIVERED' },
   { upTo: 0.95, end: 'FAILED' },
@@ -93,7 +93,7 @@ class WeekMaker {
     const { startMs, endMs, week } = this.#input
     const reference = `bank transfer of week ${week + 1}`
     this.#post(startMs, { kind: 'TOP_UP', amount: TOP_UP, reference, actor: 'system' })
-    // Movements of a wallet are in the order of their time, so an order is finished before the next one begins.
+    // Transfers of a wallet are in the order of time, so an order is finished before the next one begins.
     for (const atMs of this.#orderTimes(startMs, endMs)) this.#makeOrder(atMs)
     return { rows: this.#rows, balance: this.#balance, version: this.#version }
   }

@@ -27,7 +27,7 @@ const TRIAL_DEALERS: readonly TrialDealer[] = [
   { clientName: 'Harbour Cruises (trial)', currencyCode: 'USD', ordersPerDay: 2 },
 ]
 
-/** Four weeks, and what happens today. The log of deliveries reaches back 31 days. */
+/** Four weeks, plus what happens today. The log of deliveries keeps 31 days. */
 const WEEKS = 4
 const STEPS = WEEKS + 1
 const WEEK_MS = 7 * 86_400_000
@@ -53,8 +53,8 @@ export async function getTrialData({ db }: Pick<TrialDeps, 'db'>): Promise<Trial
 }
 
 /**
- * Creates the dealers, and fills them in the background. Started again, it goes on where it ended.
- * @returns resolves when all is written
+ * Creates the dealers, and fills them in the background. If it is started again, it continues where it ended.
+ * @returns a promise in `filled` that resolves when all data is written
  * @throws Refusal on a gateway that is not local
  */
 export async function startTrialData(deps: TrialDeps, by: By): Promise<{ filled: Promise<void> }> {
@@ -112,7 +112,7 @@ async function fill(deps: TrialDeps, by: By): Promise<void> {
     const dealer = { ...TRIAL_DEALERS[index]!, tenantId }
     for (let step = stepsDone; step < STEPS; step++) {
       const isOurs = step < WEEKS ? await fillWeek(deps, dealer, step) : await fillToday(deps, dealer, by)
-      // Removed meanwhile, or filled by another call.
+      // The data was removed meanwhile, or another call has filled it.
       if (!isOurs) return
     }
   }
@@ -149,7 +149,7 @@ async function fillToday(deps: TrialDeps, dealer: TrialDealer & { tenantId: stri
   return deps.db.tx((tx) => finishStep(tx, tenantId, WEEKS))
 }
 
-/** Orders of the sandbox that end in different states. */
+/** Orders of sandbox packages that end in different states. */
 const TODAY = [
   ['SANDBOX_OK', 2],
   ['SANDBOX_USAGE', 1],
@@ -158,7 +158,7 @@ const TODAY = [
   ['SANDBOX_UNKNOWN', 1],
 ] as const
 
-/** Locks the dealer's row. @returns false: another call has done the step, or the data was removed */
+/** Locks the dealer's row. @returns false if another call has done the step, or the data was removed */
 async function finishStep(tx: Parameters<typeof writeWeek>[0], tenantId: string, step: number): Promise<boolean> {
   const rows = await tx.query({
     text: 'update trial_dealers set steps_done = steps_done + 1 where tenant_id = $1 and steps_done = $2 returning 1',

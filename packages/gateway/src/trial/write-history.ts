@@ -10,12 +10,12 @@ import { makeWeek, type Product, type TrialDealer, type WeekInput } from './hist
 /** Packages that a trial dealer sells. */
 const PRODUCTS_MAX = 14
 
-/** Creates the partitions of the past that retention keeps, from this moment on. */
+/** Creates those past partitions, from this moment on, that retention keeps. */
 export async function createHistoryPartitions(db: Db, sinceMs: number): Promise<void> {
   await createPartitions(db, AGED_BY_CLOCK, sinceMs)
 }
 
-/** Writes a week of a dealer into its tables, and moves its wallet on. Locks the wallet. */
+/** Writes one week of a dealer into its tables, and updates its wallet. Locks the wallet. */
 export async function writeWeek(
   tx: Tx,
   deps: Pick<Deps, 'catalogue' | 'cipher'>,

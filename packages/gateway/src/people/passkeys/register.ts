@@ -132,7 +132,7 @@ async function verifyRegistration(
   }
 }
 
-/** WebAuthn names six. */
+/** WebAuthn defines six. */
 const TRANSPORTS_MAX = 10
 
 function purposeFor({ person, sessionId }: Registrant): string {

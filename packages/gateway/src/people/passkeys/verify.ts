@@ -96,7 +96,7 @@ export function challengeBytes(challenge: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(challenge, 'base64url'))
 }
 
-/** The person whom the authenticator keeps with a passkey; undefined if it keeps none. */
+/** The person that the authenticator has stored with a passkey; undefined if it has stored none. */
 function readUserHandle(answer: AuthenticationResponseJSON): string | undefined {
   const { userHandle } = answer.response
   return userHandle ? Buffer.from(userHandle, 'base64url').toString() : undefined

@@ -32,7 +32,7 @@ export function isPasswordOff(
   return !allowedUntil || allowedUntil.getTime() <= nowMs
 }
 
-/** What people know the provider by. */
+/** The name by which people know the provider. */
 export function providerName({ oidcIssuer, oidcName }: Pick<PasswordConfig, 'oidcIssuer' | 'oidcName'>): string {
   return oidcName ?? new URL(oidcIssuer!).host
 }

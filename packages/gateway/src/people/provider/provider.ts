@@ -42,7 +42,7 @@ export interface ProviderRequest {
 
 const SCOPE = 'openid email profile'
 const TIMEOUT_MS = 10_000
-/** Far longer than metadata, key sets and tokens. */
+/** Far more than metadata, key sets and tokens need. */
 const ANSWER_SIZE_MAX_BYTES = 1_000_000
 const GROUPS_MAX = 1_000
 
@@ -103,12 +103,12 @@ async function discover(
   return discovery(new URL(issuer), clientId, secret, ClientSecretBasic(secret), {
     [customFetch]: fetchWith(outbound),
     timeout: TIMEOUT_MS / 1_000,
-    // The ID token's signature is verified too, although it comes straight from the provider.
+    // The ID token's signature is verified, although the token comes directly from the provider.
     execute: [enableNonRepudiationChecks, ...(config.deployment === 'local' ? [allowInsecureRequests] : [])],
   })
 }
 
-/** How old the person's sign-in at the provider may be, if it was asked to verify them again. */
+/** How old a person's sign-in at the provider may be, if the provider was asked to verify the person again. */
 const AGAIN_MAX_S = 5 * 60
 
 async function redeem(

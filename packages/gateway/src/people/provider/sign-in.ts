@@ -15,7 +15,7 @@ export interface ProviderSignInDeps extends SignInDeps {
   config: SignInDeps['config'] & Pick<Config, 'oidcRoles'>
 }
 
-/** One browser, and what it does at the provider: sign in, or confirm who the signed-in person is. */
+/** One browser and what it does at the provider: it signs in, or confirms who the signed-in person is. */
 export interface ProviderFlow {
   /** The token in the browser's cookie: a code that another browser began cannot be redeemed here. */
   flow: string
@@ -115,7 +115,7 @@ async function create(tx: Tx, deps: ProviderSignInDeps, { email, name, groups }:
 
 const NAME_LENGTH_MAX = 100
 
-/** The first role of OIDC_ROLES with a group of the person. */
+/** The first role of OIDC_ROLES that has one of the person's groups. */
 function roleOf(roles: ReadonlyMap<string, Role>, groups: readonly string[]): Role | undefined {
   for (const [group, role] of roles) if (groups.includes(group)) return role
   return undefined

@@ -41,7 +41,10 @@ export async function setUpSecondFactor(
   return { secret: secret.base32, uri: totpOf(secret.base32, person.email).toString() }
 }
 
-/** Turns the authenticator on. Returns the recovery codes, which are never shown again; none if a passkey has made them. */
+/**
+ * Turns the authenticator on. Returns the recovery codes, which are never shown again, or none if a passkey has created them
+ * before.
+ */
 export async function confirmSecondFactor(
   tx: Tx,
   deps: SecondFactorDeps,
@@ -67,7 +70,8 @@ export function removeAuthenticator(tx: Tx, personId: string): void {
 /** Accepts a code of the authenticator or a recovery code, each once. The caller must have locked the person. */
 export async function redeemCode(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<Redeemed> {
   const plain = code.replaceAll(/[\s-]/g, '').toUpperCase()
-  // One that was only prepared does not count, as for a person whose second factor is a passkey.
+  // An authenticator that was set up but never confirmed does not count, for example if the person's second factor is a
+  // passkey.
   if (/^\d{6}$/.test(plain)) return person.totpConfirmed ? redeemTotp(tx, deps, person, plain) : 'wrong'
   return redeemRecoveryCode(tx, person.personId, plain)
 }

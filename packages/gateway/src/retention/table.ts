@@ -100,16 +100,16 @@ export const DELETED: readonly DeletedTable[] = [
   shared('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
-/** Tables that are kept for ever, with the reason: money, what was sold, and small tables. */
+/** Tables that are kept forever, with the reason: money, what was sold, and small tables. */
 export const KEPT: Readonly<Record<string, string>> = {
-  orders: 'a transactionId counts for ever',
+  orders: 'a transactionId counts forever',
   order_items: 'what was sold, and what it cost',
   profiles: 'eSIMs of travellers',
-  esim_actions: 'a transactionId counts for ever',
+  esim_actions: 'a transactionId counts forever',
   transfers: 'the ledger',
   wallets: 'one row a dealer',
   wallet_adjustments: 'who proposed and who approved',
-  daily_sales: 'one row a day, dealer, package and supplier: its orders are kept for ever, too',
+  daily_sales: 'one row a day, dealer, package and supplier: its orders are kept forever',
   daily_sales_tenants: 'one row a day and dealer',
   daily_sales_tenant_suppliers: 'one row a day, dealer and supplier',
   monthly_sales_tenants: 'one row a month and dealer',

@@ -20,7 +20,7 @@ export interface Supplier {
    *
    *   RESUME  the item is still wanted: an order that stopped half-way may continue, and may be repeated if a repeat
    *           cannot buy a second eSIM
-   *   CHECK   the item was resolved without its eSIM: nothing may be bought any more. An eSIM that exists anyway is
+   *   CHECK   the item was resolved without its eSIM, so nothing more may be bought. An eSIM that exists anyway is
    *           returned as delivered; a reservation may be cancelled immediately
    */
   query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]>

@@ -11,14 +11,22 @@ export type RuleOptions = Record<string, SaleRuleInput>
 /** Options of `rule set`. Each is parsed to the members of a rule that it stands for. */
 export function withRuleOptions(command: Command): Command {
   return command
-    .option('--position <n>', 'the rule with the lowest that selects a product takes it', (value) => ({
-      position: parseWholeNumber(value, '--position'),
-    }))
+    .option(
+      '--position <n>',
+      'of the rules that select a product, the one with the lowest position takes it',
+      (value) => ({
+        position: parseWholeNumber(value, '--position'),
+      }),
+    )
     .option('--suppliers <names>', 'only of these, such as a,b; with --order fixed in this order', (value) => ({
       suppliers: value === ANY ? null : names(value),
     }))
     .option('--countries <codes>', 'that work in one of these, such as JP,KR', filtering(countries))
-    .option('--countries-max <n>', 'that cover at most so many countries; 1: single countries', filtering(countriesMax))
+    .option(
+      '--countries-max <n>',
+      'that cover at most this many countries; 1: single countries',
+      filtering(countriesMax),
+    )
     .option(
       '--data <range>',
       'such as 1GB-10GB, 500MB-any or unlimited; a size counts in powers of 1000 and 1024',

@@ -31,7 +31,7 @@ export function ruleCommands(noun: Command, context: AdminContext): void {
   noun
     .command('delete <rule>')
     .description('Delete a rule. Its packages go off sale when the rules are next applied.')
-    .option('--keep-packages', 'they stay as they are, and belong to no rule any more')
+    .option('--keep-packages', 'its packages stay as they are, and no longer belong to a rule')
     .action((ruleName: string, options: { keepPackages?: boolean }) =>
       context.withDeps(async (deps) => {
         const keepPackages = options.keepPackages === true
@@ -42,7 +42,7 @@ export function ruleCommands(noun: Command, context: AdminContext): void {
     )
   noun
     .command('release <package-codes...>')
-    .description('Separate packages from their rules: no rule changes them any more.')
+    .description('Separate packages from their rules: rules no longer change them.')
     .action((packageCodes: string[]) =>
       context.withDeps(async (deps) => {
         const released = await releasePackages(deps, packageCodes, context.by)

@@ -18,7 +18,7 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
     .description(`List imports of codes, the latest first, at most ${LISTED_MAX}.`)
     .option('--supplier <name>')
     .option('--product <code>')
-    .option('--expiring-within <days>', 'only with unsold codes that expire within so many days')
+    .option('--expiring-within <days>', 'only batches with unsold codes that expire within this many days')
     .action((options: { supplier?: string; product?: string; expiringWithin?: string }) =>
       context.withDeps(async (deps) => {
         const days = options.expiringWithin
@@ -34,7 +34,7 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
     )
   stock
     .command('alert <supplier> <batch> <days>')
-    .description('Alert so many days before codes of a batch expire; “none”: never.')
+    .description('Set how many days before its codes expire a batch alerts; “none”: never.')
     .action(async (supplier: string, batchId: string, typed: string) => {
       const alertDays = parseAlertDays(typed)
       await context.withDeps(async (deps) => {

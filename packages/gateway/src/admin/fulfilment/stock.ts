@@ -30,7 +30,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .requiredOption('--product <code>', "the supplier's product code, as packages name it")
     .option('--name <text>', 'of the batch (default: the day)')
     .option('--expires <time>', 'when codes expire whose row does not say so', (text) => parseTime(text, '--expires'))
-    .option('--alert-days <n>', 'alert so many days before codes expire; none: never (default: 14)')
+    .option('--alert-days <n>', 'days before codes expire at which to alert; none: never (default: 14)')
     .addHelpText(
       'after',
       '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt',

@@ -38,7 +38,7 @@ async function setLevel(deps: AdminDeps, context: AdminContext, name: string, te
   await withSuppliers(deps, (suppliers) => setAlertBelow({ ...deps, suppliers }, name, level, context.by))
   const human =
     level === null
-      ? `There is no alert about the balance at ${name} any more.`
+      ? `The alert about the balance at ${name} is off.`
       : `You are alerted when your balance at ${name} is below ${formatMoney(level)}.`
   context.print(human, { name, alertBelow: level })
 }

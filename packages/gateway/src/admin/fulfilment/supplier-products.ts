@@ -30,7 +30,7 @@ export function supplierProductCommands(supplier: Command, context: AdminContext
   supplier
     .command('sync [name]')
     .description('Read the catalogue of a supplier now. Without a name: when catalogues were read, and how that ended.')
-    .option('--every <duration>', 'read it so often from now on, such as 6h, or never', everyOf)
+    .option('--every <duration>', 'how often to read it from now on, such as 6h, or never', everyOf)
     .option('--accept <time>', 'accept the catalogue that was held at this time')
     .action((name: string | undefined, options: SyncOptions) =>
       context.withDeps(async (deps) => {

@@ -28,7 +28,7 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
             const configured = suppliers.get(name)
             if (configured === undefined) throw notFound('usable supplier', name)
             const wanted = await findWanted(deps.db, configured.supplier, options)
-            answers.length = 0 // without those of the catalogue
+            answers.length = 0 // answers about the catalogue are not kept
             const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, wanted, context.by)
             const { cancelled } = done
             const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`

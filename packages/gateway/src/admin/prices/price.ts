@@ -154,7 +154,7 @@ function priceRateCommands(noun: Command, context: AdminContext): void {
     )
   rate
     .command('set <cost-currency> <sale-currency> <rate>')
-    .description('Enter a rate: one of the first currency is so many of the second. Costs are rounded up.')
+    .description('Enter a rate: how much of the second currency is 1 of the first. Costs are rounded up.')
     .option('--date <time>', 'of the rate (default: now)')
     .action((cost: string, sale: string, text: string, options: { date?: string }) =>
       context.withDeps(async (deps) => {
@@ -166,7 +166,7 @@ function priceRateCommands(noun: Command, context: AdminContext): void {
     )
   rate
     .command('remove <cost-currency> <sale-currency>')
-    .description('Remove a rate: what costs that currency is not sold in the other any more.')
+    .description('Remove a rate: products with costs in the first currency are no longer sold in the second.')
     .action((cost: string, sale: string) =>
       context.withDeps(async (deps) => {
         const pair = { costCurrency: currency(cost), saleCurrency: currency(sale) }

@@ -84,7 +84,7 @@ async function clean(context: AdminContext, deps: AdminDeps, tenantId: string): 
   } finally {
     await close()
   }
-  context.print('Removed. This cell has nothing of the dealer any more.', { tenantId })
+  context.print('Removed. This cell no longer has any data of the dealer.', { tenantId })
 }
 
 async function move(context: AdminContext, deps: AdminDeps, tenantId: string, options: MoveOptions): Promise<void> {
@@ -101,7 +101,7 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
     if (options.abort) {
       if (going === undefined) throw new UsageError(`There is no move of this dealer to cell ${to}.`)
       await abortMove({ ids: deps.ids, by }, moving)
-      context.print(`Aborted. Cell ${source.name} goes on serving the dealer.`, { tenantId, aborted: true })
+      context.print(`Aborted. Cell ${source.name} continues to serve the dealer.`, { tenantId, aborted: true })
       return
     }
     const steps: MoveDeps = {

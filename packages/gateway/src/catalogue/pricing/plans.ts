@@ -38,7 +38,7 @@ export type RuleValue = (
   /** A fixed price in one currency, in 1/10 000. */
   | { readonly price: bigint; readonly currencyCode: string }
 ) & {
-  /** Exclusive, in the future. Absent: for ever. */
+  /** Exclusive, in the future. Absent: forever. */
   readonly validUntil?: Date | null | undefined
 }
 
@@ -293,7 +293,7 @@ export interface RuleDetails {
   readonly currencyCode: string | null
   /** null: always. */
   readonly validFrom: Date | null
-  /** null: for ever. */
+  /** null: forever. */
   readonly validUntil: Date | null
 }
 

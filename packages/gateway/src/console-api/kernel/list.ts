@@ -123,7 +123,7 @@ type CountedList<F extends TProperties, P extends TProperties> = Pick<
   'path' | 'access' | 'params' | 'filters' | 'count'
 > & { sorts?: Record<string, Sort> }
 
-/** The route for the totals of a list, which are those of all its pages together. */
+/** The route for the totals of a list, over all its pages. */
 function totalsRoute<F extends TProperties, P extends TProperties = Record<never, never>>(
   list: CountedList<F, P>,
 ): Route {

@@ -18,7 +18,7 @@ const OVERHEAD_MS = 2_000
 
 /**
  * An SM-DP+ with SGP.22 ES2+: DownloadOrder, ConfirmOrder with release, CancelOrder. DownloadOrder has no idempotency
- * key, so an unanswered one cannot be queried; with an ICCID range of ours it is simply repeated.
+ * key, so an unanswered one cannot be queried; with our own ICCID range we simply repeat it.
  */
 export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2plusDeps): Supplier {
   const client = es2plusClient(config, deps)

@@ -104,7 +104,7 @@ function sign({ accessCode, secretKey }: EsimAccessConfig, requestId: string, bo
   }
 }
 
-/** Pure. Failures come with HTTP 200, too. */
+/** Pure: reads an answer. Failures also come with HTTP 200. */
 export function parseAnswer(status: number, text: string): RtAnswer {
   const answer = parseObject(text)
   if (answer?.success === true) return { kind: 'done', obj: isObject(answer.obj) ? answer.obj : {} }

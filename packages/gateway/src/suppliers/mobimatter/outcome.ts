@@ -58,7 +58,7 @@ const PROVIDER_DOWN = 455
  *   | Completed                                      | delivered or topped up                              |
  *   | Processing                                     | ordered                                             |
  *   | Created                                        | held: not completed so far                          |
- *   | Expired, Cancelled                             | ended: it cannot be completed any more              |
+ *   | Expired, Cancelled                             | ended: it can no longer be completed                |
  *   | Cancelled after its delivery                   | refused                                             |
  *   | any other one                                  | unknown                                             |
  */

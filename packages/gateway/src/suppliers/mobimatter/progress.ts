@@ -6,7 +6,7 @@ import type { Db } from '../../lib/postgres/db.ts'
  *   CREATING    an order may be held whose number is not known: it is never completed, and lapses
  *   CREATED     the money of the order is held
  *   COMPLETING  the order may have been bought
- *   ENDED       the last order can not be completed any more: nothing was bought
+ *   ENDED       the last order can no longer be completed: nothing was bought
  *
  *   none, CREATING, ENDED → CREATING → CREATED → COMPLETING;  each → ENDED
  *

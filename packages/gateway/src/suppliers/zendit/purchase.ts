@@ -13,7 +13,7 @@ export function esimOf({ confirmation }: JsonObject): DeliveredEsim | undefined 
   const iccid = iccidOf(confirmation)
   const { activationCode, smdpAddress } = confirmation
   if (iccid === undefined || !isText(activationCode)) return undefined
-  // Zendit documents the matching id. A whole activation code is accepted, too.
+  // Zendit documents the matching id only. We also accept a whole activation code.
   const isWhole = /^(LPA:)?1\$/i.test(activationCode)
   if (!isWhole && !isText(smdpAddress)) return undefined
   const code = parseActivationCode(isWhole ? activationCode : `LPA:1$${smdpAddress}$${activationCode}`)

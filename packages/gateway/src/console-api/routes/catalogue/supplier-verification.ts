@@ -56,7 +56,7 @@ export const supplierVerificationRoutes: Route[] = [
       const supplier = createSupplier({ ...deps, outbound }, row.type, name, row.config)
       try {
         const wanted = await findWanted(deps.db, supplier, { buy, confirm })
-        answers.length = 0 // without those of the catalogue
+        answers.length = 0 // answers about the catalogue are not kept
         const { iccid, cancelled } = await verifySupplier(deps, { supplier, answers, pauseMs: PAUSE_MS }, wanted, by)
         const message = 'message' in cancelled ? cancelled.message : null
         return { iccid, cancelled: cancelled.kind === 'cancelled', message }

@@ -17,7 +17,7 @@ const pages = [
 const program = new Command('admin').option('--json')
 beforeAll(async () => {
   for (const { name, load } of NOUNS) (await load())(program.command(name), adminContext(program))
-})
+}, 60_000)
 
 const START = new RegExp(
   `(?:npm run -s admin -- |^ {4}|\`)(?=(?:${NOUNS.map(({ name }) => name).join('|')}) )([^\`\\n]+)`,

@@ -118,7 +118,7 @@ function spendLimitOf(type: SupplierType, config: unknown, verifiedAt: Date | nu
   if (limit !== undefined) return { amount: parseMoney(limit.amount), currencyCode: limit.currencyCode }
   if (verifiedAt !== null || !needsVerification(type)) return undefined
   throw invalid(
-    `A supplier of the type ${type} needs dailySpendLimit, such as {"amount": "100.00", "currencyCode": "USD"}, until a purchase has verified it: admin supplier verify.`,
+    `A supplier of the type ${type} needs dailySpendLimit, such as {"amount": "100.00", "currencyCode": "USD"}, until a purchase has verified it: on the supplier's page, or by the command supplier verify.`,
   )
 }
 

@@ -98,17 +98,14 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
       if (loaded !== undefined) loaded.gate.lacksMoney = row.lacksMoney
     }
     const names = new Set(rows.map((row) => row.supplier))
-    for (const name of known.keys()) if (!names.has(name)) known.delete(name)
+    for (const name of known.keys()) if (!names.has(name)) remove(name)
   }
 
   /** A supplier that cannot be created behaves as if paused: its orders wait, other suppliers are unaffected. */
   function replace(row: SupplierRow): void {
     try {
       const supplier = createSupplier(deps, row.type, row.supplier, row.config)
-      known
-        .get(row.supplier)
-        ?.supplier.stop?.()
-        .catch(() => {})
+      remove(row.supplier)
       known.set(row.supplier, {
         supplier,
         gate: createGate(supplier.traits, deps.clock),
@@ -117,9 +114,18 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
         config: row.config,
       })
     } catch (error) {
-      known.delete(row.supplier)
+      remove(row.supplier)
       deps.log.error({ err: error, supplier: row.supplier }, 'the supplier cannot be used: check its configuration')
     }
+  }
+
+  /** Closes the supplier's connections in the background. */
+  function remove(name: string): void {
+    known
+      .get(name)
+      ?.supplier.stop?.()
+      .catch(() => {})
+    known.delete(name)
   }
 
   await refresh()

@@ -18,14 +18,12 @@ export interface ExchangeRate {
 /** The preview points out prices that follow from an older rate. */
 export const RATE_DAYS_MAX = 30
 const PLACES = 6
-const RATE_MAX = 1_000_000_000_000n
 
 /** `'0.92'` → `920000n`. @throws Refusal */
 export function parseRate(text: string): bigint {
   const [, whole = '', places = ''] = /^(\d{1,6})(?:\.(\d{1,6}))?$/.exec(text) ?? []
   const rate = whole === '' ? 0n : BigInt(whole + places.padEnd(PLACES, '0'))
-  if (rate < 1n || rate > RATE_MAX)
-    throw invalidField('rate', 'Write a rate above zero, with up to six decimal places, like 0.92.')
+  if (rate === 0n) throw invalidField('rate', 'Write a rate above zero, with up to six decimal places, like 0.92.')
   return rate
 }
 

@@ -7,7 +7,7 @@ export interface NewEvent {
   /** A UUIDv7 created now: it orders the tenant's events and identifies the event to receivers. */
   notifyId: string
   notifyType: EventType
-  /** null: it does not concern one order. */
+  /** null: the event does not concern one order. */
   orderId: string | null
   /** Matches the contract's schema of the event type. */
   content: object
@@ -16,7 +16,7 @@ export interface NewEvent {
   createdAt: Date
 }
 
-/** What the RT format shows of an event and the dealer API's does not (webhooks/notification-body.ts). */
+/** Details that the RT format shows and the dealer API's format does not (webhooks/notification-body.ts). */
 export type EventDetails =
   /** DELIVERY_UPDATED: the one status of one eSIM that changed. */
   | { changed: 'esimStatus' | 'smdpStatus'; esimTranNo: string; eid: string | null }
@@ -26,7 +26,7 @@ export type EventDetails =
 /**
  * Records events in the transaction that causes them, without an extra round trip. An event is PENDING if the tenant's
  * endpoint is set, enabled and subscribed to its type, otherwise UNSENT: kept and replayable. Takes no lock.
- * After the commit the caller wakes the sender (webhooks/sending/sender.ts) and names the tenants where it knows them:
+ * After the commit the caller wakes the sender (webhooks/sending/sender.ts), and names the tenants if it knows them:
  * `deps.wake.wake('webhooks', [tenantId])`.
  */
 export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {

@@ -27,11 +27,14 @@ export interface Claim {
   tenantId: string
   leaseToken: string
   attempts: Attempt[]
-  /** Items that no supplier may be asked for. Saved later: a refund locks the wallet, which comes before the orders. */
+  /**
+   * Items for which no supplier may be asked. Saved later, because a refund locks the wallet, which must be locked before
+   * orders.
+   */
   refusals: { orderId: string; itemNo: number; message: string }[]
   /** Orders that are written with their outcome, by orderId. */
   kept: Map<string, KeptOrder>
-  /** Orders that were leased. Fewer than CLAIM_ORDERS_MAX: no more are due. */
+  /** Orders that were leased. If they are fewer than CLAIM_ORDERS_MAX, no more are due. */
   orderCount: number
   /** Leased orders that were not released at once. */
   heldCount: number
@@ -39,22 +42,25 @@ export interface Claim {
   nextDueAt: Date | undefined
 }
 
-/** Limits a transaction, and how long other tenants wait for their turn. */
+/** Limits the size of a transaction, and how long other tenants wait for their turn. */
 export const CLAIM_ORDERS_MAX = 200
-/** Orders of a supplier that is paused or not configured wait this long. */
+/** The wait of orders whose supplier is paused or not configured. */
 const UNAVAILABLE_MS = 10_000
-/** As orders of a supplier whose lack of money this node has seen and not recorded yet, or does not know to be over. */
+/**
+ * The wait of orders whose supplier lacks money as far as this node knows, but not by the database: this node has not
+ * recorded it yet, or has not noticed that it is over.
+ */
 const MONEY_UNCERTAIN_MS = 1_000
 const REVIEW_RETRY_MS = 60_000
 /** An item that was never ordered waits at least this long before it goes to review. */
 const NEVER_ORDERED_MS = 3_600_000
 
 /**
- * Leases a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips for any
- * number of orders. Orders that cannot proceed now are released in the same transaction.
+ * Leases a tenant's due orders, decides each open item's next step, and commits the attempts: two round trips for any number
+ * of orders. Orders that cannot proceed now are released in the same transaction.
  *
- * A purchase changes nothing but the lease of its order here. Items and status follow with the outcome,
- * or earlier while a supplier is slow (outcomes/save-outcomes.ts): each row is written once.
+ * For a purchase only the lease of its order is written here. Items and status are written with the outcome, or earlier if a
+ * supplier is slow (outcomes/save-outcomes.ts), so that each row is written once.
  */
 export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, limit: number): Promise<Claim> {
   const counts = { orderCount: 0, heldCount: 0, nextDueAt: undefined }
@@ -85,7 +91,7 @@ export async function claimDueOrders(deps: FulfilmentDeps, tenantId: string, lim
 
 interface Changes {
   orders: OrderChange[]
-  /** With the id of their order. */
+  /** The items to write, each with the id of its order. */
   items: Map<LockedItem, string>
 }
 
@@ -140,7 +146,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
   return changes
 }
 
-/** An order of which something must be written now is written as a whole. */
+/** Adds an order's purchased items to the rows to write: if anything of an order must be written now, all of it is. */
 function writeAsked(changes: Changes, attempts: readonly Attempt[]): void {
   for (const attempt of attempts) {
     if (attempt.unwritten !== undefined) changes.items.set(attempt.unwritten, attempt.orderId)
@@ -148,8 +154,8 @@ function writeAsked(changes: Changes, attempts: readonly Attempt[]): void {
 }
 
 /**
- * Suppliers that packages name but that do not exist in the database: nothing was ever bought there. A supplier that this
- * node has not loaded yet, or cannot use, is not missing.
+ * Finds suppliers that packages name but that do not exist in the database, so nothing was ever bought there. A supplier that
+ * this node has not loaded yet, or cannot use, is not missing.
  */
 async function findMissingSuppliers(
   tx: Tx,
@@ -176,7 +182,10 @@ async function findMissingSuppliers(
   return unknown
 }
 
-/** Suppliers that lack money, here and by the database. Without one here it sends no statement. */
+/**
+ * Finds suppliers that lack money both as far as this node knows and by the database. If this node knows of none, it sends no
+ * statement.
+ */
 async function findWithoutMoney(
   tx: Tx,
   { suppliers }: FulfilmentDeps,
@@ -186,7 +195,7 @@ async function findWithoutMoney(
   return known.length === 0 ? new Set() : lockLackOfMoney(tx, known)
 }
 
-/** A supplier that this node has not loaded yet is not interrupted: its orders wait for it. */
+/** False for a supplier that this node has not loaded yet: its orders wait for it. */
 function isInterrupted(supplied: ConfiguredSupplier | undefined): boolean {
   return supplied !== undefined && (supplied.paused || supplied.gate.isInterrupted)
 }
@@ -194,8 +203,8 @@ function isInterrupted(supplied: ConfiguredSupplier | undefined): boolean {
 const TURN_WAIT_MS = 1_000
 
 /**
- * A top-up is not sent while earlier ones of its eSIM are undecided. The last of them makes it due when it is decided
- * (wakeNextTopUps). The wait applies only if that does not happen, and is longer the more of them there are.
+ * Holds back a top-up while earlier top-ups of its eSIM are undecided. When the last of them is decided, it makes this one
+ * due (wakeNextTopUps). The wait applies only if that does not happen, and grows with the number of earlier top-ups.
  */
 function inTurn(step: Step, { earlierCount }: EsimOfTopUp, now: Date): Step {
   if (step.do !== 'order' || earlierCount === 0) return step
@@ -206,7 +215,7 @@ interface ItemStep {
   order: LockedOrder
   item: LockedItem
   step: Step
-  /** The eSIM, where the order is a TOPUP. */
+  /** The eSIM, if the order is a TOPUP. */
   topUp: EsimOfTopUp | undefined
   /** The supplier's own name of the item's latest purchase. */
   reference: string | undefined
@@ -218,7 +227,10 @@ interface ItemStep {
 /** A step that calls a supplier. */
 type CallStep = ItemStep & { step: { do: 'order' | 'query' } }
 
-/** @returns 'busy' where an attempt or refusal follows now; otherwise when to try again, if ever without an operator. */
+/**
+ * @returns 'busy' if an attempt or a refusal follows now; otherwise when to try again; undefined: only an operator can
+ * continue
+ */
 function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep: ItemStep): 'busy' | Date | undefined {
   const { order, item, step } = itemStep
   switch (step.do) {
@@ -236,7 +248,7 @@ function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep
       if (step.do === 'query' || item.itemStatus !== 'WAITING' || 'late' in permit)
         changes.items.set(item, order.orderId)
       if ('late' in permit) {
-        // An item left ASKED by a stopped worker shows its doubt only by that state, which ends here.
+        // The state of an item that a stopped worker left ASKED is the only record of its doubt, and that state ends here.
         const inDoubtAt = step.do === 'query' ? step.inDoubtAt : null
         Object.assign(item, { itemStatus: 'REVIEW', failureReason: permit.late, retryAt: permit.retryAt, inDoubtAt })
         return permit.retryAt
@@ -249,7 +261,10 @@ function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep
   }
 }
 
-/** Takes a permit of the supplier's gate; or says when to try again; or, past the deadline, why the item goes to review. */
+/**
+ * Takes a permit of the supplier's gate; otherwise returns when to try again or, past the deadline, why the item goes to
+ * review.
+ */
 function takePermit(
   deps: FulfilmentDeps,
   tenantId: string,
@@ -271,7 +286,7 @@ function takePermit(
   return { until: inMs(gate.retryInMs(tenantId)) }
 }
 
-/** A queue or a pause ends by itself, so an item that was never ordered is late only while its supplier is down. */
+/** A queue or a pause ends by itself, so an item that was never ordered counts as late only while its supplier is down. */
 function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, item: LockedItem, now: Date): boolean {
   const { giveUpAfterMs } = supplier.traits
   const since = item.requestedAt ?? order.createdAt

@@ -49,7 +49,7 @@ const TENANTS = `
 
 export interface LeasedOrders {
   orders: LockedOrder[]
-  /** Versions of the orders' rows, by orderId: another one shows that somebody has written the order since. */
+  /** Versions of the orders' rows, by orderId. If the version differs later, the order was written in between. */
   versions: Map<string, string>
   /** Items that an earlier worker asked for and did not write. The new lease hides its attempts, so they are written now. */
   askedItems: { orderId: string; item: LockedItem }[]
@@ -58,8 +58,8 @@ export interface LeasedOrders {
 }
 
 /**
- * Leases the orders of one tenant that have been due longest and reads all their items. One round trip, two where another
- * worker has left orders.
+ * Leases the orders of one tenant that have been due longest and reads all their items. One round trip; two if another worker
+ * has left orders.
  *
  * Locks: the orders that it leases, skipping those that another transaction has locked. The lease outlives the transaction.
  * As in lockOrders, a second statement reads the items: the locking statement's snapshot would miss an item change that
@@ -98,16 +98,18 @@ export async function leaseDueOrders(
 }
 
 /**
- * The clock may have been set, so that the worker may still be calling: that no earlier purchase can be running any more is
- * certain only when the time for it has passed from now on.
+ * Restarts the doubt about an order's items. If the clock was set, the previous worker may still be calling suppliers, so it
+ * counts from now on until no earlier purchase can be running any more.
  */
 function restartDoubt({ items }: LockedOrder, now: Date): void {
   for (const item of items) if (item.itemStatus === 'ASKED' || item.inDoubtAt !== null) item.inDoubtAt = now
 }
 
-/** A lease that ended longer ago than this was not seen to end: nodes look twice a second. */
+/** Nodes look for due orders twice a second, so they would have taken over a lease within this time of its end. */
 const LEASE_END_NOTICED_MS = 5_000
-/** The lease was ended by a step of the clock, or no worker ran when it ended. */
+/**
+ * SQL: true if the lease seems to have ended long ago or is still in the future: the clock was set, or no worker was running.
+ */
 const IS_LEASE_ODD = `coalesce(not due.lease_until
   between now() - interval '${LEASE_END_NOTICED_MS} milliseconds' and now(), false)`
 

@@ -10,12 +10,12 @@ import { runClaim } from './run-claim.ts'
 
 /** The longest delay of an order whose wakeup was lost. */
 const POLL_MS = 500
-/** Tenants of one pass. */
+/** Tenants per pass. */
 const TENANTS_MAX = 64
 const CONCURRENT_CLAIMS = 4
-/** Orders that this node holds at once: bounds memory, and what a crash leaves for other nodes. */
+/** Orders that this node holds at once. Bounds memory, and the orders that a crash leaves to other nodes. */
 const HELD_ORDERS_MAX = 4_000
-/** Other work may keep all connections busy for long: then claims compete with it. */
+/** Other work may keep all connections busy for long. After this time claims compete with it. */
 const CONNECTION_WAIT_MAX_MS = 100
 /** An order that cannot be claimed is postponed by this much. */
 const POISONED_MS = 60_000
@@ -39,7 +39,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     if (claim === undefined) return true
     wakeAt(claim.nextDueAt)
     if (claim.attempts.length + claim.refusals.length > 0) {
-      // Released orders do not count: otherwise one hanging call a claim would use up this node's limit.
+      // Released orders do not count: otherwise one hanging call per claim would use up this node's limit.
       heldOrders += claim.heldCount
       const running = runClaim(deps, claim, startedAt)
         .then(wakeAt, (error) => deps.log.error({ err: error, tenantId }, 'a fulfilment claim failed'))
@@ -69,8 +69,8 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
   }
 
   /**
-   * While statements wait for a connection, another claim would only wait with them. Meanwhile more orders come due, so that
-   * claims are larger under load.
+   * Waits while statements queue for a connection, because another claim would only queue too. Meanwhile more orders come
+   * due, so claims are larger under load.
    */
   async function untilConnectionsAreFree(): Promise<void> {
     const startedAt = deps.clock.monotonic()
@@ -109,14 +109,14 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
       const startedAt = deps.clock.monotonic()
       await loop.stop(deadlineMs)
       clearTimeout(timer?.handle)
-      // Waits for calls that were sent. At the deadline the rest is left to other nodes, once their leases expire.
+      // Waits for calls that were sent. Calls still running at the deadline are left to other nodes, once their leases expire.
       const leftMs = deadlineMs - (deps.clock.monotonic() - startedAt)
       await settlesWithin(Promise.all(runningClaims), Math.max(0, leftMs))
     },
   }
 }
 
-/** Lists due tenants; each call continues after the last one, so that all have their turn. */
+/** Lists due tenants. Each call continues after the last tenant of the previous call, so every tenant gets its turn. */
 function listInTurn(db: FulfilmentDeps['db']): () => Promise<string[]> {
   let last = LOWEST_UUID
   return async () => {
@@ -131,7 +131,9 @@ function listInTurn(db: FulfilmentDeps['db']): () => Promise<string[]> {
   }
 }
 
-/** Claims a single order where the whole claim fails, and postpones that order if it fails too, so it blocks no other. */
+/**
+ * Claims a single order if the whole claim fails, and postpones that order if it fails too, so that it does not block others.
+ */
 async function claimOrPostpone(deps: FulfilmentDeps, tenantId: string): Promise<Claim | undefined> {
   try {
     return await claimDueOrders(deps, tenantId, CLAIM_ORDERS_MAX)

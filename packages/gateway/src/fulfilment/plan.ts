@@ -8,20 +8,20 @@ import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/outcome.ts'
 export type Step =
   /** Buy from this route. */
   | { do: 'order'; route: Route; routeNo: number; guard: PriceGuard | undefined }
-  /** Ask what became of a purchase that may have happened. */
+  /** Query a purchase that may have happened. */
   | { do: 'query'; supplier: string; productCode: string; inDoubtAt: Date }
-  /** No supplier may be asked: the item is definitely not delivered. */
+  /** Refuse the item: no supplier may be asked, so it is definitely not delivered. */
   | { do: 'refuse'; message: string }
-  /** Nothing before this moment. */
+  /** Wait until this moment. */
   | { do: 'wait'; until: Date }
-  /** DELIVERED, REFUSED, CANCELLED; and REVIEW that only an operator can end. */
+  /** The item is DELIVERED, REFUSED or CANCELLED, or in a REVIEW that only an operator can end. */
   | { do: 'nothing' }
 
 /** Suppliers whose routes are skipped. */
 export interface SkippedSuppliers {
-  /** They do not exist. */
+  /** Suppliers that do not exist. */
   readonly missing: ReadonlySet<string>
-  /** It is paused or down: skipped while another supplier of the package is not. */
+  /** The supplier is paused or down: skipped as long as another supplier of the package is not. */
   isInterrupted(supplier: string): boolean
 }
 
@@ -47,8 +47,8 @@ export function nextStep(
       if (waits(item, now, LONGEST_RETRY_MS)) return { do: 'wait', until: item.retryAt }
       return ask(item, item.inDoubtAt ?? item.updatedAt, now)
     case 'REVIEW':
-      // An item in doubt is asked about, another is bought again, less and less often, until the supplier answers or an
-      // operator resolves it. It stays under review meanwhile.
+      // An item in doubt is queried and any other is bought again, less and less often, until the supplier answers or an operator
+      // resolves it. It stays under review meanwhile.
       if (waits(item, now, reviewWaitMs(item.requestedAt ?? now, now))) return { do: 'wait', until: item.retryAt }
       if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt, now)
       return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought, skipped))
@@ -61,7 +61,7 @@ export function nextStep(
   }
 }
 
-/** The order of an item; `periodNum`: the days of its day pass. Costs and guards of a day pass are for one day. */
+/** The terms of an item's order. `periodNum` is the number of days of a day pass, whose costs and guards are for one day. */
 export interface PricedOrder {
   currencyCode: string
   periodNum?: number | undefined
@@ -69,32 +69,32 @@ export interface PricedOrder {
 
 type Bought = Pick<CataloguePackage, 'routes' | 'allowLoss'>
 
-/** A package as a top-up buys it: from the eSIM's own supplier only. */
+/** Restricts a package to the eSIM's own supplier, from which a top-up must be bought. */
 export function onlyFrom(supplier: string, bought: Bought | undefined): Bought | undefined {
   return bought && { ...bought, routes: bought.routes.filter((route) => route.supplier === supplier).slice(0, 1) }
 }
 
-/** Only an operator may refund an item under review. */
+/** Drops a refusal: only an operator may refund an item under review. */
 function nothingButOrder(step: Step): Step {
   return step.do === 'order' ? step : { do: 'nothing' }
 }
 
-/** A retry time further ahead than the longest wait was set by a clock that was ahead, and does not count. */
+/** True if the item must still wait. A retry time beyond the longest wait was set by a clock that was ahead, and is ignored. */
 function waits(item: LockedItem, now: Date, longestMs: number): item is LockedItem & { retryAt: Date } {
   if (item.retryAt === null) return false
   const waitMs = item.retryAt.getTime() - now.getTime()
   return waitMs > 0 && waitMs <= longestMs + AHEAD_TOLERANCE_MS
 }
 
-/** A doubt that begins in the future was written by a clock that was ahead: it counts from now on. */
+/** Queries the supplier. A doubt that begins in the future was written by a clock that was ahead, so it counts from now on. */
 function ask(item: LockedItem, doubtSince: Date, now: Date): Step {
   const inDoubtAt = doubtSince > now ? now : doubtSince
   return { do: 'query', supplier: item.supplier!, productCode: item.productCode!, inDoubtAt }
 }
 
 /**
- * The first usable route, starting at the item's present one; if the suppliers of all are interrupted, the first of them. A
- * route that was ordered from keeps its terms.
+ * The first usable route, starting at the item's present one. If the suppliers of all are interrupted, it is the first of
+ * them. A route from which the item was ordered before keeps its terms.
  */
 function firstRoute(
   item: LockedItem,
@@ -126,7 +126,7 @@ function firstRoute(
   return { do: 'refuse', message: isUnavailable ? 'no supplier has it' : 'no supplier has it at this price' }
 }
 
-/** No guard where the cost is unknown or in another currency: amounts are never converted. */
+/** Returns no guard if the cost is unknown or in another currency, because amounts are never converted. */
 function priceGuard({ cost, costCurrency }: Route, price: bigint, currencyCode: string): PriceGuard | undefined {
   return cost === null || costCurrency !== currencyCode ? undefined : { cost, salePrice: price, currencyCode }
 }

@@ -17,7 +17,7 @@ import { SEND_WITHIN_MS } from './outcomes/outcome.ts'
 import { acceptLateEsims, saveAsked, saveOutcomes } from './outcomes/save-outcomes.ts'
 
 const RENEW_MS = LEASE_MS / 3
-/** Orders whose suppliers take longer to answer are shown as ALLOCATING meanwhile, with an event of their own. */
+/** Orders whose suppliers take longer than this to answer are shown as ALLOCATING meanwhile, with a separate event. */
 const ASKED_AFTER_MS = 1_000
 /** Saving an outcome is retried while the database is unreachable and the lease is renewed. */
 const SAVE_TRIES = 5
@@ -116,9 +116,9 @@ function earlier(one: Date | undefined, other: Date | undefined): Date | undefin
 }
 
 /**
- * Saves results under the lease, and tries again while the database is unreachable. A batch that fails for another reason
- * is split, so that one eSIM that cannot be saved does not affect the others. That eSIM is saved as unknown instead, and
- * goes to review if it never can be saved.
+ * Saves results under the lease, and tries again while the database is unreachable. A batch that fails for another reason is
+ * split, so that one eSIM that cannot be saved does not affect the others. That eSIM is saved as unknown instead, and goes to
+ * review if it can never be saved.
  * @returns when the first of the orders is due again.
  */
 async function saveWithRetry(
@@ -143,7 +143,7 @@ async function saveWithRetry(
       }
       const parts = unreachable ? [] : split(lease, results)
       if (results.length === 1 || parts.length === 0) {
-        // Without parts the attempts stay open. The worker that takes the orders over asks the supplier about them.
+        // If a batch cannot be split, its attempts stay open. The worker that takes the orders over queries the supplier about them.
         const orders = [...new Set(results.map((result) => result.orderId))]
         deps.log.error({ err: error, tenantId, orders }, 'outcomes could not be saved')
       }
@@ -156,14 +156,14 @@ async function saveWithRetry(
   }
 }
 
-/** Smaller batches to save, one after the other, instead of one that failed. None: nothing more can be tried. */
+/** Splits a failed batch into smaller ones, to be saved one after the other. Returns none if nothing more can be tried. */
 function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldLease; results: ItemResult[] }[] {
   const orders = [...new Set(results.map((result) => result.orderId))]
   if (orders.length > 1) {
     return orders.map((orderId) => ({ lease, results: results.filter((result) => result.orderId === orderId) }))
   }
   if (results.length > 1) {
-    // The last one releases the order.
+    // The last part releases the order.
     return results.map((result, index) => {
       const isBusy = (orderId: string) => index < results.length - 1 || lease.isBusy(orderId)
       return { lease: { ...lease, isBusy }, results: [result] }
@@ -176,12 +176,12 @@ function split(lease: HeldLease, results: readonly ItemResult[]): { lease: HeldL
 
 const NOT_SAVED: Outcome = { kind: 'unknown', message: 'the supplier’s answer could not be saved: see the log' }
 
-/** The answer to a query about an older purchase says nothing about the price of now. */
+/** After this time the answer to a query says nothing about today's price. */
 const QUERIED_PRICE_MAX_MS = 3_600_000
 
 /**
- * Records the prices at which suppliers sell now, after the orders are saved: a price that cannot be recorded is seen
- * again at the next purchase. Some suppliers state it only when they are queried: it counts from the first request on.
+ * Records the prices at which suppliers sell now. Runs after the orders are saved: if a price cannot be recorded, the next
+ * purchase shows it again. Some suppliers state the price only when they are queried; it then counts as of the first request.
  */
 async function recordSupplierPrices(
   deps: Pick<FulfilmentDeps, 'db' | 'log'>,
@@ -200,7 +200,7 @@ async function recordSupplierPrices(
   }
 }
 
-/** Records whether the supplier lacks money, after the orders are saved: the next purchase shows it again. */
+/** Records whether the supplier lacks money. Runs after the orders are saved: if it fails, the next purchase shows it again. */
 async function recordSupplierMoney(
   deps: FulfilmentDeps,
   [{ supplied, operation }]: SupplierCall,
@@ -213,7 +213,7 @@ async function recordSupplierMoney(
   )
 }
 
-/** Prices of day passes are for one day, but the supplier charges all of them. */
+/** The price in an outcome. Prices of day passes are for one day, but the supplier charges for all days. */
 function priceIn(outcome: Outcome, days: number): Charge | undefined {
   switch (outcome.kind) {
     case 'delivered':
@@ -258,8 +258,8 @@ export function groupIntoCalls(attempts: readonly Attempt[]): SupplierCall[] {
 }
 
 /**
- * Sends one call, outside any transaction, and returns the outcome of each attempt. Never throws and never takes longer
- * than the supplier's time-out: an attempt without an answer by then is unknown. An eSIM that arrives later is still saved.
+ * Sends one call, outside any transaction, and returns the outcome of each attempt. Never throws and never takes longer than
+ * the supplier's time-out: an attempt that is not answered by then is unknown. An eSIM that arrives later is still saved.
  * @param claimStartedAt monotonic
  */
 export async function callSupplier(
@@ -293,7 +293,7 @@ export async function callSupplier(
   const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
   const durationMs = deps.clock.monotonic() - startedAt
   gate.complete(tenantId, call.length, durationMs, down)
-  // Before the orders are saved: they are claimed again at once.
+  // Set before the orders are saved, because they are claimed again at once.
   if (lacksMoney(results.map(({ outcome }) => outcome)) !== undefined) gate.lacksMoney = true
   const outcomes = results.map(({ outcome }) => outcome.kind)
   deps.supplierMetrics?.called(supplier.name, operation, outcomes, durationMs)
@@ -339,7 +339,7 @@ function spanOf(
 
 const CANNOT_TOP_UP: Outcome = { kind: 'refused', message: 'the supplier cannot top up an eSIM' }
 
-/** Async, so that a supplier that throws synchronously rejects like one that throws later. */
+/** Calls the supplier. Async, so that a supplier that throws synchronously rejects like one that throws later. */
 async function request(
   supplier: Supplier,
   operation: Attempt['operation'],
@@ -358,7 +358,7 @@ async function request(
   }
 }
 
-/** Attempts without an outcome get `otherwise`. */
+/** Pairs attempts with their outcomes. Attempts without an outcome get `otherwise`. */
 function resultsOf(call: SupplierCall, outcomes: readonly Outcome[], otherwise: Outcome): ItemResult[] {
   return call.map((attempt, index) => ({
     orderId: attempt.orderId,
@@ -368,7 +368,7 @@ function resultsOf(call: SupplierCall, outcomes: readonly Outcome[], otherwise: 
   }))
 }
 
-/** undefined after the time-out; no outcomes where the call throws. */
+/** @returns undefined after the time-out; no outcomes if the call throws */
 async function inTime(answering: Promise<Outcome[]>, timeoutMs: number): Promise<Outcome[] | undefined> {
   const timer = new AbortController()
   try {

@@ -16,7 +16,7 @@ type SupplierNames = ReadonlySet<string>
 export interface SpendLimits {
   /**
    * The item's step within the limits. A purchase beyond its supplier's limit is made from a later supplier of the package,
-   * or waits as at a paused one; so does one whose cost is unknown in the currency of the limit.
+   * or waits as if its supplier were paused. The same applies if its cost is unknown in the currency of the limit.
    * @param next the step without some suppliers
    */
   within(
@@ -24,14 +24,14 @@ export interface SpendLimits {
     missing: SupplierNames,
     next: (without: SupplierNames) => Step,
   ): Step
-  /** Sets what each attempt counts as, and alerts operators where a limit was reached. */
+  /** Sets the amount that each attempt counts for, and alerts operators if a limit was reached. */
   count(attempts: readonly Attempt[]): Promise<void>
 }
 
-/** As long as at a paused supplier. */
+/** The same wait as for a paused supplier. */
 const WAIT_MS = 10_000
 
-/** Without a limit at any supplier of the orders it sends no statement. Locks: see lockBudgets. */
+/** Reads the limits. If no supplier of the orders has a limit, it sends no statement. Locks: see lockBudgets. */
 export async function readSpendLimits(
   tx: Tx,
   deps: { ids: Ids; suppliers: Suppliers },
@@ -73,7 +73,7 @@ function keepWithin(budgets: ReadonlyMap<string, SpendBudget>, until: Date) {
   /** By the key of the item. */
   const spends = new Map<string, bigint>()
 
-  /** @returns whether the purchase may be made, and so counts */
+  /** @returns whether the purchase may be made; if so, it counts */
   function take({ route }: OrderStep, key: string, days: number): boolean {
     const budget = left.get(route.supplier)
     if (budget === undefined) return true
@@ -94,7 +94,7 @@ function keepWithin(budgets: ReadonlyMap<string, SpendBudget>, until: Date) {
       if (take(step, key, days)) return step
       const { supplier } = step.route
       reached.add(supplier)
-      // It stays with the supplier from which it was ordered before.
+      // The item stays with the supplier from which it was ordered before.
       if (item.supplier !== null) break
       without.add(supplier)
     }

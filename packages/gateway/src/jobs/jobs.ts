@@ -17,7 +17,7 @@ export interface JobTable {
   claimable: string
   /** The column that says since when a job is due. */
   dueAt: string
-  /** The longest wait (SQL, in ms) for which `dueAt` is set. A time further ahead is void: the job is due. */
+  /** The longest wait (SQL, in ms) for which `dueAt` is set. A time further ahead is ignored: the job is due. */
   longestWaitMs: string
   /** Assignments that begin the lease: the job is not claimable until it ends. */
   claim: string
@@ -63,8 +63,8 @@ function isDue({ claimable, dueAt }: JobTable): string {
 }
 
 /**
- * Jobs whose due time only a clock that was ahead can have written. The loop of doctor/times-ahead.ts makes them due: a claim
- * that compared each row's own longest wait would read the whole index at every pass.
+ * Finds jobs whose due time was set by a clock that was ahead. The loop of doctor/times-ahead.ts makes them due: if claims
+ * compared each row with its own longest wait, they would read the whole index at every pass.
  */
 export function jobsAhead({ table, key, claimable, dueAt, longestWaitMs }: JobTable): TimesAhead {
   const ahead = `${claimable} and ${isAhead(dueAt, longestWaitMs)}`

@@ -1,14 +1,17 @@
 import type { Clock } from '../lib/clock.ts'
 
-/** The tenants that wakeups have named, so that a pass can go to them without listing all that have something due. */
+/** The tenants that wakeups have named, so that a pass can go to them without listing every tenant with due work. */
 export interface NamedTenants {
   /** @param tenantIds undefined: the work may be anywhere */
   add(tenantIds?: readonly string[]): void
-  /** What was named since the last call; undefined: the pass has to list the tenants itself. */
+  /** The tenants named since the last call; undefined: the pass has to list the tenants itself. */
   take(): string[] | undefined
 }
 
-/** @param listEveryMs a pass lists the tenants at least this often, for work of lost wakeups and of other nodes */
+/**
+ * @param listEveryMs a pass lists the tenants at least this often, to find work whose wakeup was lost or came from another
+ * node
+ */
 export function createNamedTenants(clock: Pick<Clock, 'monotonic'>, listEveryMs: number): NamedTenants {
   let named = new Set<string>()
   let isAnywhere = true

@@ -12,7 +12,7 @@ import { isUnfinished } from './item.ts'
 /** An action on an eSIM: cancel, suspend, unsuspend or revoke. */
 export interface Action {
   actionId: string
-  /** null: an operator's. */
+  /** null: an operator started it. */
   transactionId: string | null
   startedBy: 'DEALER' | 'OPERATOR'
   action: EsimAction
@@ -25,7 +25,7 @@ export interface Action {
   actionStatus: ActionStatus
   /** The fee of the cancel policy in percent; 0 for an operator's cancel. */
   feePercent: number
-  /** 0 until it is DONE. */
+  /** 0 until the action is DONE. */
   refundAmount: bigint
   feeAmount: bigint
   currencyCode: string
@@ -45,19 +45,22 @@ export const ACTION_COLUMNS = `a.action_id, a.transaction_id, a.started_by, a.ac
 export const IS_OPEN = `a.action_status in ('PENDING', 'UNDER_REVIEW')`
 
 /*
- * What is in progress on an eSIM: an action, or top-ups. Nothing begins while an action is open, and no action while a
- * top-up is. Both parts of a query begin after its `from`, and use the indexes esim_actions_open and orders_esim_topups.
+ * Work in progress on an eSIM is either one action or any number of top-ups: nothing starts while an action is open, and no
+ * action starts while a top-up is open. Both fragments follow the `from` of a query and use the indexes esim_actions_open and
+ * orders_esim_topups.
  */
 
-/** SQL: the open action on an eSIM, named a. */
+/** SQL: the open action on an eSIM, with the alias a. */
 export const openActionOn = (tenantId: string, profileId: string): string =>
   `esim_actions a where a.tenant_id = ${tenantId} and a.profile_id = ${profileId} and ${IS_OPEN}`
 
-/** SQL: the open top-ups of an eSIM, named o. */
+/** SQL: the open top-ups of an eSIM, with the alias o. */
 export const openTopUpsOf = (tenantId: string, profileId: string): string =>
   `orders o where o.tenant_id = ${tenantId} and o.topped_up_profile_id = ${profileId} and ${isUnfinished('o')}`
 
-/** True if a supplier was asked and did not say what it did. Reconciliation asks again, or an operator resolves it. */
+/**
+ * True if a supplier was called but did not say what it did. Reconciliation asks again, or an operator resolves the action.
+ */
 export function isAnswerMissing({ actionStatus, attempts }: Pick<Action, 'actionStatus' | 'attempts'>): boolean {
   return actionStatus === 'UNDER_REVIEW' || (actionStatus === 'PENDING' && attempts > 0)
 }

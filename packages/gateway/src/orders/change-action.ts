@@ -19,11 +19,11 @@ interface ChangeDeps {
 }
 
 /**
- * The one place where an action's status changes: writes it, changes the eSIM and refunds a cancelled one in the same
- * transaction, and records ESIM_ACTION_UPDATED, and DELIVERY_UPDATED where the eSIM's status changed. Ends the lease.
+ * Changes an action's status; no other code does. In the same transaction it changes the eSIM, refunds a cancelled one, ends
+ * the action's lease, and records ESIM_ACTION_UPDATED and, if the eSIM's status changed, DELIVERY_UPDATED.
  *
- * The caller holds the order's lock and has read the action under it, and before that the wallet's lock where a CANCEL
- * becomes DONE. Afterwards it wakes the sender of events.
+ * The caller holds the order's lock and has read the action under it. If a CANCEL becomes DONE, the caller took the wallet's
+ * lock before the order's. After the commit it wakes the sender of events.
  */
 export async function changeAction(
   tx: Tx,
@@ -78,7 +78,7 @@ export async function changeAction(
   return changed
 }
 
-/** @returns whether the eSIM's status changed, which is an event of its order. Suspension is no status. */
+/** @returns whether the eSIM's status changed, which is an event of its order. Suspension is not a status. */
 function changeProfile(tx: Tx, tenantId: string, order: LockedOrder, action: Action, now: Date): boolean {
   const { profileId } = action
   if (action.action === 'SUSPEND' || action.action === 'UNSUSPEND') {
@@ -108,8 +108,9 @@ function refundCancelled(tx: Tx, tenantId: string, order: LockedOrder, itemNo: n
 }
 
 /**
- * Refunds an eSIM that its supplier reports as cancelled: an open cancel of it is DONE, otherwise nobody asked for it and
- * its whole price is refunded. The caller holds the locks of wallet and order, and writes the profile's status itself.
+ * Refunds an eSIM that its supplier reports as cancelled. An open cancel of the eSIM becomes DONE; without one nobody asked
+ * for it, and the whole price is refunded. The caller holds the locks of wallet and order, and writes the profile's status
+ * itself.
  */
 export async function refundReportedCancel(
   tx: Tx,
@@ -127,7 +128,7 @@ export async function refundReportedCancel(
   await refundCancelled(tx, tenantId, order, profile.itemNo, price)
 }
 
-/** The action that is PENDING or UNDER_REVIEW on an eSIM. Under the lock of the eSIM's order it stays so. */
+/** The action that is PENDING or UNDER_REVIEW on an eSIM. It stays so while the caller holds the lock of the eSIM's order. */
 export async function findOpenAction(tx: Tx, tenantId: string, profileId: string): Promise<Action | undefined> {
   const [action] = await tx.query<Action>({
     name: 'actions-open',

@@ -11,13 +11,13 @@ import type { LockedOrder } from './lock.ts'
 /** A change of one order, whose items and profiles are already in their new state. */
 export interface OrderChange {
   order: LockedOrder
-  /** A status of one of its profiles changed: this is an event even where the order's status stays. */
+  /** The status of one of its profiles changed, which is an event even if the order's status did not change. */
   profilesChanged: boolean
-  /** Which statuses of its profiles changed, without those of profiles that were just delivered. */
+  /** The changed statuses of its profiles, without those of profiles that were just delivered. */
   changedStatuses?: readonly ChangedStatus[]
-  /** Each of them is an event of its own, as the RT format has it; otherwise one event reports all. */
+  /** Records an event for each of them, as the RT format requires; otherwise one event reports all. */
   isEachReported?: boolean
-  /** When fulfilment takes it up next (null: never). Ends the lease, unless it is to be kept. */
+  /** When fulfilment next works on the order (null: never). Ends the lease unless `keepLease` is set. */
   release?: { dueAt: Date | null; keepLease?: boolean }
 }
 
@@ -29,12 +29,12 @@ export interface ChangedStatus {
 }
 
 /**
- * The one place where an order's status follows from its items: writes the status and its history, and records a
- * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly. From PAID an order
- * passes ALLOCATING: where nobody could see it so, because its outcome is written with it, the history shows both statuses at
- * one time and one event reports the last.
+ * Derives the status of orders from their items; no other code does. Writes the status and its history, and records a
+ * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly. An order leaves PAID
+ * through ALLOCATING. If its outcome is written in the same transaction, nobody could see it ALLOCATING: the history then
+ * shows both statuses at one time, and one event reports the last.
  *
- * The caller holds the orders' locks (lockOrders, or a claim). No round trip of its own.
+ * The caller holds the orders' locks (lockOrders, or a claim). Adds no round trip.
  * @returns whether there are events to send: the caller then wakes the sender after the commit
  */
 export function changeOrders(
@@ -72,7 +72,7 @@ interface Reported {
   details?: EventDetails | undefined
 }
 
-/** An event whose changes are of several eSIMs has no details. Of two statuses of one eSIM its esimStatus says more. */
+/** An event about several eSIMs has no details. If both statuses of one eSIM changed, the event shows its esimStatus. */
 function reportedProfiles({ order, changedStatuses = [], isEachReported }: OrderChange): Reported[] {
   const { orderStatus } = order
   if (isEachReported && changedStatuses.length > 0) {
@@ -129,8 +129,8 @@ const CHANGED: Columns = {
 }
 
 /**
- * One row per order, found by the primary key whatever the statistics say (fulfilment/outcomes/items.ts). The indexes orders_due
- * and orders_under_review change only where their columns do.
+ * One row per order, found by the primary key whatever the statistics say (fulfilment/outcomes/items.ts). The indexes
+ * orders_due and orders_under_review are written only if their columns change.
  */
 const CHANGE = `
   update orders o set

@@ -18,18 +18,18 @@ type Status = OrderStatus | ActionStatus
 export interface EndWatch {
   /**
    * Waits until the order or action has ended, or until the time is over.
-   * @returns its status then; undefined where the caller has gone, the gateway stops, or too many callers wait already
+   * @returns its status then; undefined if the caller has gone, the gateway stops, or too many callers wait already
    */
   wait(awaited: Awaited, timeoutMs: number, signal: AbortSignal): Promise<Status | null | undefined>
   /** Releases all callers. */
   stop(): void
 }
 
-/** A waiting caller costs a connection and some hundred bytes; each reading costs an index look-up for each of them. */
+/** A waiting caller costs a connection and some hundred bytes; each query costs an index look-up per waiting caller. */
 const WAITING_MAX = 1_000
-/** One dealer's callers leave room for others. */
+/** Keeps one dealer's callers from using up WAITING_MAX. */
 const WAITING_OF_TENANT_MAX = 100
-/** Ends that follow each other closely are found by one reading. */
+/** Orders and actions that end within this time are found by one query. */
 const GATHER_MS = 20
 
 interface Waiting extends Awaited {
@@ -37,9 +37,9 @@ interface Waiting extends Awaited {
 }
 
 /**
- * Waits for the ends of orders and actions. Every end records an event, and its commit wakes the sender of events on all
- * nodes. The same wakeup makes this read the awaited rows, all by one statement. It never polls: what a lost wakeup would
- * have shown is read when the time is over.
+ * Waits for orders and actions to end. Every end records an event, and its commit wakes the sender of events on all nodes.
+ * The same wakeup makes this watch read all awaited rows by one statement. It never polls: if a wakeup is lost, the status is
+ * read at the time limit.
  */
 export function createEndWatch(deps: {
   db: Pick<Db, 'query'>
@@ -118,7 +118,7 @@ function isFinal(status: Status | null): boolean {
 
 const OPEN: ReadonlySet<Status> = new Set(['PAID', 'ALLOCATING', 'PENDING', 'UNDER_REVIEW'])
 
-/** @returns the statuses in the order asked; null where there is no such row */
+/** @returns the statuses in the order of `asked`; null where there is no such row */
 async function readStatuses(db: Pick<Db, 'query'>, asked: readonly Awaited[]): Promise<(Status | null)[]> {
   const rows = await db.query<{ status: Status | null }>({
     name: 'orders-awaited',
@@ -132,7 +132,7 @@ async function readStatuses(db: Pick<Db, 'query'>, asked: readonly Awaited[]): P
   return rows.map(({ status }) => status)
 }
 
-// Index look-ups for each: the limits keep the plan so, whatever the statistics say.
+// The limits make the planner use an index look-up for each, whatever the statistics say.
 const READ = `
 select case kind when 'ORDER' then (
          select order_status from orders o where o.tenant_id = awaited.tenant_id and o.order_id = awaited.id limit 1

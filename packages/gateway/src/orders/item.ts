@@ -67,15 +67,15 @@ export interface PackageLine {
   packageCode: string
   packageName: string
   count: number
-  /** The price of one eSIM, of a day pass for one day. */
+  /** The price of one eSIM; for a day pass, of one day. */
   price: number
   /** Days of a day pass. */
   periodNum?: number
   /** Slugs by which a request of the compatible API named the package. A repeat matches on them. */
   sentAs?: string[]
-  /** The dealer did not send periodNum: 1 by default. Part of the content that a repeat is compared with. */
+  /** The dealer did not send periodNum, so it is 1. Part of the content that a repeat is compared with. */
   periodNumDefaulted?: true
-  /** The package's policy when it was ordered; absent: an eSIM of it cannot be cancelled through the API. */
+  /** The package's policy when it was ordered; absent: its eSIMs cannot be cancelled through the API. */
   cancelPolicy?: CancelPolicy
 }
 
@@ -84,7 +84,10 @@ export function itemPriceOf({ price, periodNum }: Pick<PackageLine, 'price' | 'p
   return BigInt(price) * BigInt(periodNum ?? 1)
 }
 
-/** What one eSIM of a package has, or what a top-up with it adds to one: bytes (null: unlimited) and days. */
+/**
+ * The allowance of one eSIM of a package, or what a top-up with the package adds to an eSIM: bytes (null: unlimited) and
+ * days.
+ */
 export function allowanceOf(
   { dataType, volume, duration }: Pick<CataloguePackage, 'dataType' | 'volume' | 'duration'>,
   periodNum: number | undefined,
@@ -114,7 +117,7 @@ export function lineOfItem(lines: readonly PackageLine[], itemNo: number): Packa
   throw new Error(`an order of ${last} eSIMs has no item ${itemNo}`)
 }
 
-/** An item's name at its supplier: the same at every attempt, so that a supplier delivers it once. */
+/** An item's name at its supplier. It is the same at every attempt, so that a supplier delivers the item once. */
 export function itemKeyOf(orderId: string, itemNo: number): string {
   return `${orderNoOf(orderId)}-${itemNo}`
 }

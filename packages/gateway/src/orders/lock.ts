@@ -8,7 +8,7 @@ import { sentTransactionId } from './transaction-id.ts'
 /** An order as read under its lock, with its items and the public part of its profiles. */
 export interface LockedOrder {
   orderId: string
-  /** As it was sent. */
+  /** As the dealer sent it. */
   transactionId: string
   orderType: OrderType
   /** The eSIM that a TOPUP adds to. */
@@ -35,7 +35,7 @@ export interface LockedItem {
   productCode: string | null
   cost: bigint | null
   costCurrency: string | null
-  /** The amount that its supplier reported to have charged; null: it reports none, or has not charged. */
+  /** The amount that its supplier reported as charged; null: the supplier reports no charges, or has not charged. */
   supplierCharge: bigint | null
   supplierChargeCurrency: string | null
   attempts: number
@@ -64,13 +64,13 @@ export interface LockedOrders {
 }
 
 /**
- * Locks orders of one tenant, in ascending order, and reads them with their items and profiles. One round trip. With a lease
- * token it finds only orders whose lease still has that token, and `esimOrderIds` with any lease: orders whose eSIMs are
- * topped up, locked together with the others because of the lock order.
+ * Locks orders of one tenant, in ascending order, and reads them with their items and profiles. With a lease token it finds
+ * only orders whose lease still has that token. `esimOrderIds` are found under any lease: they are the orders whose eSIMs are
+ * topped up, locked in the same statement to keep the lock order.
  *
  * Lock order: wallets, orders, items. Only the holder of the order's lock changes its items and profiles, so they need no
  * lock. They are read by separate statements, because the snapshot of the locking statement is older than the lock that it
- * waited for. One round trip more where another worker holds a lease (readAskedItems); the holder knows its own attempts.
+ * waited for. One round trip; two if another worker holds a lease (readAskedItems). The holder knows its own attempts.
  */
 export async function lockOrders(
   tx: Tx,
@@ -106,16 +106,16 @@ export async function lockOrders(
   }
 }
 
-/** An order as its worker has left it when it leased it, and the version of its row. */
+/** An order as its worker left it when leasing it, and the version of its row. */
 export interface KeptOrder {
   order: LockedOrder
   version: string
 }
 
 /**
- * The same without a round trip of its own, for the holder of the lease, which keeps what it read: locks the orders, and
- * fails the transaction with NOT_AS_EXPECTED unless all are still held and as they were kept. Who changes items or profiles
- * of an order writes its row too.
+ * Locks orders that the holder of the lease has kept in memory, and fails the transaction with NOT_AS_EXPECTED unless all of
+ * them are still held and unchanged. Every writer of an order's items or profiles also writes the order's row, so its version
+ * shows a change. Adds no round trip.
  */
 export function expectKeptOrders(
   tx: Tx,
@@ -129,13 +129,16 @@ export function expectKeptOrders(
   tx.send({ name: 'orders-expect-kept', text: EXPECT_KEPT, values })
 }
 
-/** What an item is bought on: as the package's route says when its supplier is asked. */
+/** The terms on which an item is bought: those of the package's route when its supplier is asked. */
 export type Terms = Pick<LockedItem, 'supplier' | 'productCode' | 'cost' | 'costCurrency' | 'routeNo'>
 
-/** The columns are smallint. */
+/** The columns that count attempts are smallint. */
 const ATTEMPTS_MAX = 32_767
 
-/** Marks a WAITING item as asked for. Nothing that its supplier charged earlier counts: the item would not be bought again. */
+/**
+ * Marks a WAITING item as asked for. Drops an earlier supplier charge: it was given back, or the item would not be bought
+ * again.
+ */
 export function markAsked(item: LockedItem, terms: Terms, startedAt: Date): void {
   const { supplier, productCode, cost, costCurrency, routeNo } = terms
   const isFirst = item.requestedAt === null || item.requestedAt > startedAt
@@ -152,8 +155,8 @@ export function countAttempt(attempts: number): number {
 }
 
 /**
- * Marks the items that the worker with the lease has asked for: it writes them with their outcome, or when that takes long
- * (fulfilment/run-claim.ts), and until then only its open attempts say so. The caller has locked the orders.
+ * Marks the items that the worker with the lease has asked for. That worker writes them with their outcome, or earlier if the
+ * supplier is slow (fulfilment/run-claim.ts); until then only its open attempts show it. The caller has locked the orders.
  * @returns these items
  */
 export async function readAskedItems(
@@ -177,7 +180,7 @@ export async function readAskedItems(
   })
 }
 
-/** The same for callers that may refund: locks the wallet first. One round trip. */
+/** Locks the wallet and then the orders, for callers that may refund. One round trip. */
 export async function lockWalletAndOrders(
   tx: Tx,
   tenantId: string,
@@ -186,12 +189,12 @@ export async function lockWalletAndOrders(
   esimOrderIds: readonly string[] = [],
 ): Promise<LockedOrders> {
   const wallet = lockWallet(tx, tenantId)
-  // Awaited together, because both fail where the connection is lost.
+  // Awaited together, because both fail if the connection is lost.
   const [locked] = await Promise.all([lockOrders(tx, tenantId, orderIds, leaseToken, esimOrderIds), wallet])
   return locked
 }
 
-/** Adds the profiles delivered earlier. A claim leaves them out, because they are rarely needed. */
+/** Adds the profiles that were delivered earlier. A claim does not read them, because it rarely needs them. */
 export async function readProfiles(tx: Tx, tenantId: string, orders: readonly LockedOrder[]): Promise<void> {
   if (orders.length === 0) return
   const byId = new Map(orders.map((order) => [order.orderId, order]))
@@ -230,7 +233,7 @@ const ASKED = `
   where a.lease_token = leased.lease_token and a.finished_at is null and a.operation in ('ORDER', 'TOPUP')`
 const NOW = `select date_trunc('milliseconds', clock_timestamp()) as now`
 
-/** As the columns of an order are read, here and by a claim. */
+/** The columns of an order as lockOrders and a claim read them. */
 export type OrderRow = Omit<LockedOrder, 'items' | 'profiles'>
 export type ItemRow = LockedItem & { orderId: string }
 type LockedRow = OrderRow & { leaseToken: string | null; isHeld?: boolean }

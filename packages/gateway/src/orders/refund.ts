@@ -11,13 +11,14 @@ export interface RefundedItem {
 }
 
 /**
- * Refunds items of an order. An item is refunded only once: one that was refunded before posts nothing, so a caller may
- * repeat the call. Refunds post regardless of the wallet's limits. Adds what was posted to `order.refundedAmount`.
+ * Refunds items of an order. An item is refunded only once: for an item that was refunded before nothing is posted, so a
+ * caller may repeat the call. Refunds are posted regardless of the wallet's limits. Adds the posted sum to
+ * `order.refundedAmount`.
  *
- * Locks the wallet. The caller already holds that lock, taken before the order's (lockWalletAndOrders; lock order:
- * wallets, orders, items), so this does not wait.
+ * Locks the wallet. The caller already holds that lock, taken before the order's (lockWalletAndOrders; lock order: wallets,
+ * orders, items), so this does not wait.
  * @param reason why the item is not delivered, as a text for people
- * @throws where the items cost more than the order: nothing may be refunded that was not debited
+ * @throws if the items cost more than the order: nothing may be refunded that was not debited
  */
 export async function refundItems(
   tx: Tx,
@@ -42,7 +43,7 @@ export async function refundItems(
   const sum = owed.reduce((total, item) => total + item.amount, 0n)
   const [found] = await tx.query(sql`
     with refunded as (
-      -- Also where the order's status stays: a poller sees by the last update that something was refunded.
+      -- Even if the status does not change: pollers see a refund by the time of the last update.
       update orders set refunded_amount = refunded_amount + ${sum},
         updated_at = greatest(updated_at, date_trunc('milliseconds', clock_timestamp()))
       where tenant_id = ${tenantId} and order_id = ${orderId}

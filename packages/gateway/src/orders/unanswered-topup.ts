@@ -7,9 +7,9 @@ import { isUnfinished } from './item.ts'
 const REPEATED_WITHIN = '1 hour'
 
 /**
- * Finds the top-up that a call without a transactionId repeats: of the same package on the same eSIM, for the days as they
- * were sent, requested without a transactionId too, and its end was not answered yet.
- * @param sentName a packageCode or slug: what it meant in the earlier call counts, whatever it means in today's catalogue
+ * Finds the top-up that a call without a transactionId repeats: it is of the same package on the same eSIM with the same days
+ * as sent, was also requested without a transactionId, and its end was not answered yet.
+ * @param sentName a packageCode or slug: its meaning in the earlier call counts, not that in today's catalogue
  */
 export async function findUnansweredTopUp(
   db: Pick<Db, 'query'>,
@@ -47,7 +47,7 @@ export async function findUnansweredTopUp(
   return unanswered
 }
 
-/** Called before its end is answered: the next call without a transactionId is a new top-up. */
+/** Called before a top-up's end is answered: the next call without a transactionId is a new top-up. */
 export async function markAnswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
   await db.query({
     name: 'orders-answered',

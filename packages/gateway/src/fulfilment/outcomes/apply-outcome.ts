@@ -21,13 +21,16 @@ export interface HeldLease {
   isBusy(orderId: string): boolean
   /** Attempts of the order whose items are not written yet. */
   unwritten(orderId: string): readonly Attempt[]
-  /** The orders as they were claimed, once: a try to save them changes them. undefined: one of them was written since. */
+  /**
+   * The orders as they were claimed. Can be taken once, because an attempt to save changes them. undefined: an order was
+   * taken or written since.
+   */
   takeKept(orderIds: readonly string[]): ReadonlyMap<string, KeptOrder> | undefined
 }
 
 /** The holder of the lease on the orders whose outcomes are saved. */
 export type LeaseState =
-  /** This worker: it releases each order on which it has no other call in progress. */
+  /** This worker: it releases each order for which it has no other call in progress. */
   | HeldLease
   /** Another worker or nobody: a late answer, a supplier's event, reconciliation or an operator. The lease stays. */
   | { leaseToken: undefined }
@@ -63,7 +66,7 @@ export class OutcomeBatch {
     this.findPackage = findPackage
   }
 
-  /** Decides the transition that a result causes from the item's present state, and applies it. */
+  /** Decides which transition a result causes from the item's present state, and applies it. */
   apply(order: LockedOrder, result: ItemResult): Transition {
     const item = order.items.find((candidate) => candidate.itemNo === result.itemNo)
     if (item === undefined) throw new Error(`order ${order.orderId} has no item ${result.itemNo}`)
@@ -92,8 +95,9 @@ export class OutcomeBatch {
   }
 
   /**
-   * A supplier delivers late: its refusal had been believed, and the item had moved on to the next supplier. The item
-   * returns to the first one, at today's cost. The next one may have sold an eSIM too, so it is asked and gives it back.
+   * Reassigns an item whose first supplier delivers late: its refusal had been believed, and the item had moved on to the
+   * next supplier. The item returns to the first supplier, at today's cost. The next supplier may have sold an eSIM too, so
+   * it is watched, and that eSIM is cancelled.
    */
   private reassignToSupplier({ orderId }: LockedOrder, item: LockedItem, { supplied, productCode }: Attempt): void {
     const supplier = supplied.supplier.name
@@ -177,9 +181,9 @@ export class OutcomeBatch {
   }
 
   /**
-   * Releases the orders that have no call in progress. Items that are still asked for, because their outcome could not be
-   * saved, are written first: without the lease nothing else would say so.
-   * @returns when the first of them is due again.
+   * Releases the orders that have no call in progress. Items that are still ASKED, because their outcome could not be saved,
+   * are written first: once the lease is gone, only their rows can show it.
+   * @returns when the first of the orders is due again.
    */
   release(orders: Map<string, LockedOrder>, lease: LeaseState): Date | undefined {
     let next: Date | undefined
@@ -242,7 +246,7 @@ export class OutcomeBatch {
     return isReported
   }
 
-  /** eSIMs with a top-up that no longer holds up the next one. */
+  /** The eSIMs of top-ups that no longer hold up the next one. */
   private decidedTopUps(orders: ReadonlyMap<string, LockedOrder>): string[] {
     return [...this.items].flatMap(([item, orderId]) => {
       const profileId = orders.get(orderId)?.toppedUpProfileId ?? null
@@ -251,7 +255,7 @@ export class OutcomeBatch {
   }
 }
 
-/** A supplier that delivers what was not asked for contradicts itself: nobody knows what it did. */
+/** Treats the outcome as unknown if the supplier delivered something that was not ordered. */
 function fitting(order: LockedOrder, outcome: Outcome): Outcome {
   const isTopUp = order.orderType === 'TOPUP'
   if (outcome.kind === 'delivered' && isTopUp) {
@@ -279,11 +283,11 @@ function isInDoubt({ itemStatus, inDoubtAt }: LockedItem): boolean {
   return itemStatus === 'ASKED' || itemStatus === 'UNKNOWN' || (itemStatus === 'REVIEW' && inDoubtAt !== null)
 }
 
-/** When fulfilment must look at the order again; null when no item can change without an operator. */
+/** When fulfilment must look at the order again; null if only an operator can change its items. */
 function nextDueAt(order: LockedOrder, now: Date): Date | null {
   let next: Date | null = null
   for (const item of order.items) {
-    // An item in doubt without a retry time is being asked about. If its worker dies, another one must ask.
+    // An item in doubt without a retry time has a query in progress. If its worker dies, another one must ask.
     const isReviewed = item.itemStatus === 'REVIEW' && (item.retryAt !== null || item.inDoubtAt !== null)
     if (!isOpen(item.itemStatus) && !isReviewed) continue
     const due = item.retryAt ?? now
@@ -292,7 +296,7 @@ function nextDueAt(order: LockedOrder, now: Date): Date | null {
   return next
 }
 
-/** Returns whether the supplier reports status and usage of the product's eSIMs. */
+/** True if the supplier reports status and usage of the product's eSIMs. */
 function isReported(supplier: Supplier | undefined, productCode: string | null): boolean {
   if (supplier?.report === undefined) return false
   return productCode === null || supplier.traits.reportsProduct?.(productCode) !== false

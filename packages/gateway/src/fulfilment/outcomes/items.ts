@@ -4,7 +4,7 @@ import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
 import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
 import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '../../suppliers/supplier.ts'
 
-/** Writes the changeable columns of items whose orders the caller has locked. No round trip of its own. */
+/** Writes the changeable columns of items whose orders the caller has locked. Adds no round trip. */
 export function writeItems(tx: Tx, tenantId: string, items: { orderId: string; item: LockedItem }[], now: Date): void {
   if (items.length === 0) return
   for (const { item } of items) item.updatedAt = now
@@ -50,9 +50,9 @@ const ITEM: Columns = {
 }
 const NOW = Object.keys(ITEM).length + 2
 
-// None of these columns is in an index: a HOT update. Each item is found by the primary key, and then by its place in the table:
-// joined by its key, it was planned, until the first statistics, to compare each item with all items of the dealer. The caller
-// holds the lock of the order, so that the place does not change.
+// None of these columns is in an index, so this is a HOT update. Each item is found by the primary key and then updated by its
+// ctid: joined by its key, until the first statistics, it was planned to compare each item with all items of the dealer. The
+// caller holds the order's lock, so the ctid does not change.
 const WRITE = `
   update order_items i set item_status = c.item_status, route_no = c.route_no, supplier = c.supplier,
     product_code = c.product_code, cost = c.cost, cost_currency = c.cost_currency, supplier_charge = c.supplier_charge,
@@ -63,13 +63,13 @@ const WRITE = `
     select ctid from order_items where tenant_id = $1 and order_id = c.order_id and item_no = c.item_no limit 1) found
   where i.ctid = found.ctid`
 
-/** The supplier charged nothing for the item, or gave it back. */
+/** The charge of an item for which the supplier charged nothing, or gave the money back. */
 export const NOT_CHARGED: Pick<LockedItem, 'supplierCharge' | 'supplierChargeCurrency'> = {
   supplierCharge: null,
   supplierChargeCurrency: null,
 }
 
-/** Keeps the earlier charge where the supplier reports none now. */
+/** Sets the item's charge; keeps the earlier one if the supplier reports none now. */
 export function setSupplierCharge(item: LockedItem, charged: Charge | undefined): void {
   if (charged === undefined) return
   item.supplierCharge = charged.amount
@@ -88,7 +88,7 @@ export interface Attempt {
   operation: 'ORDER' | 'TOPUP' | 'QUERY'
   /** Days of a day pass. */
   periodNum?: number | undefined
-  /** What counts towards the daily spend limit of the supplier, if it has one. */
+  /** The amount that counts towards the supplier's daily spend limit, if it has one. */
   spend?: bigint | null
   /** The eSIM that a TOPUP order adds to. */
   topUp?: ToppedUpEsim | undefined
@@ -99,26 +99,26 @@ export interface Attempt {
   requestedAt: Date
   /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
-  /** The item as this attempt has left it, while its row does not say so yet (orders/lock.ts, readAskedItems). */
+  /** The item as this attempt left it, until its row is written (orders/lock.ts, readAskedItems). */
   unwritten?: LockedItem | undefined
 }
 
-/** Brings locked items into the state in which these attempts have left them. @returns the items that were changed */
+/** Brings locked items into the state in which these attempts left them. @returns the items that were changed */
 export function applyUnwritten(order: LockedOrder, attempts: readonly Attempt[]): LockedItem[] {
   return attempts.flatMap(({ itemNo, unwritten }) => {
     const item = order.items.find((one) => one.itemNo === itemNo)
-    // Somebody else may have written it since: an eSIM arrived in another way.
+    // The item may have been written since, for example because an eSIM arrived in another way.
     if (unwritten === undefined || item?.itemStatus !== 'WAITING') return []
     return [Object.assign(item, unwritten)]
   })
 }
 
-/** The rows of these attempts' items say what they did. */
+/** Marks attempts whose items' rows are written. */
 export function markWritten(attempts: Iterable<Attempt>): void {
   for (const attempt of attempts) attempt.unwritten = undefined
 }
 
-/** The outcome for one item. Without an attempt: no supplier could be asked, or an eSIM was found in another way. */
+/** The outcome for one item. It has no attempt if no supplier could be asked, or an eSIM was found in another way. */
 export interface ItemResult {
   orderId: string
   itemNo: number
@@ -167,7 +167,7 @@ const INSERT_ATTEMPTS = `
   insert into supplier_attempts (tenant_id, lease_token, started_at, ${Object.keys(ATTEMPT).join(', ')})
   select $1::uuid, $2::uuid, $3::timestamptz, a.* from ${unnest(4, ATTEMPT, 'a')}`
 
-/** An attempt that has its outcome already keeps it, but gets the reference of an answer that came late. */
+/** Finishes attempts. An attempt that already has an outcome keeps it, but gets the reference of a late answer. */
 export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemResult[], now: Date): void {
   const finished = results.filter((result) => result.attempt !== undefined)
   if (finished.length === 0) return
@@ -187,7 +187,7 @@ export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemR
 
 const FINISHED: Columns = { attempt_id: 'uuid', outcome: 'text', message: 'text', reference: 'text' }
 
-// No index has these columns: a HOT update. The ids appear twice: the array finds the rows by the primary key.
+// No index has these columns, so this is a HOT update. The ids appear twice: the array finds the rows by the primary key.
 const FINISH_ATTEMPTS = `
   update supplier_attempts a set finished_at = coalesce(a.finished_at, $2),
     outcome = coalesce(a.outcome, f.outcome), message = case when a.outcome is null then f.message else a.message end,
@@ -211,7 +211,7 @@ export interface WatchedItem extends WatchedItemKey {
 }
 
 const DAY_MS = 86_400_000
-/** An eSIM that has not arrived a month after its item closed will not arrive; the supplier's list would still show it. */
+/** An eSIM that has not arrived a month after its item closed will not arrive. The supplier's list would still show it. */
 const WATCHED_MS = 30 * DAY_MS
 const FIRST_ASK_MS = 60_000
 

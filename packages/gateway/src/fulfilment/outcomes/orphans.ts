@@ -7,7 +7,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { encryptEsimSecrets } from '../../profiles/secrets.ts'
 import type { DeliveredEsim } from '../../suppliers/supplier.ts'
 
-/** An eSIM that a supplier delivered for an item that is closed without it, or has another one. */
+/** An eSIM that a supplier delivered for an item that was closed without it, or that has another eSIM. */
 export interface Orphan {
   orderId: string
   itemNo: number
@@ -61,7 +61,7 @@ export interface OrphanTopUp {
   profileId: string
 }
 
-/** Reports it to operators, once. It cannot be taken back, so nothing is cancelled: the eSIM itself is the dealer's. */
+/** Reports the top-up to operators, once. It cannot be undone and the eSIM is the dealer's, so nothing is cancelled. */
 export function keepOrphanTopUp(tx: Tx, deps: { ids: Ids }, tenantId: string, orphan: OrphanTopUp, now: Date): void {
   const { orderId, itemNo, supplier, profileId } = orphan
   const message = `${supplier} topped up eSIM ${profileId} for an item that was refunded. Ask the supplier not to charge it.`

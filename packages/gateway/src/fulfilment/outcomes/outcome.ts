@@ -11,7 +11,7 @@ export type Transition =
   /** The item is bought from the next supplier of its package. */
   | { to: 'NEXT_ROUTE'; message: string }
   | { to: 'WAITING'; message: string; retryAt: Date }
-  /** The item is bought from the first supplier from its present one on that can sell, the present one included. */
+  /** The item is bought from the first supplier that can sell, counting from its present one. */
   | { to: 'ANY_ROUTE'; message: string; retryAt: Date }
   | { to: 'UNKNOWN'; message: string; retryAt: Date; inDoubtAt: Date }
   | { to: 'REVIEW'; message: string; retryAt: Date; inDoubtAt: Date | null }
@@ -39,9 +39,9 @@ export interface OutcomeContext {
   jitter: number
 }
 
-/** A worker must send its call within this time of starting its claim, or not at all. */
+/** A worker must send its call within this time after starting its claim, or not at all. */
 export const SEND_WITHIN_MS = 3_000
-/** Also where the supplier asks for an immediate retry. */
+/** Applies even if the supplier asks for an immediate retry. */
 const SOONEST_RETRY_MS = 500
 const FIRST_RETRY_MS = 1_000
 export const LONGEST_RETRY_MS = 60_000
@@ -71,7 +71,7 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
     if (reviewed || isLate(item, context, context.now)) return review(item, message, context, inDoubtAt)
     return { to: 'UNKNOWN', message, inDoubtAt, retryAt: later(context.now, backoff(item, context)) }
   }
-  // The attempt itself is answered and leaves no doubt; only an earlier one may still be running.
+  // This attempt was answered, so it leaves no doubt. Only an earlier one may still be running.
   const { doubtSince } = context
   const quietFrom = doubtSince === null ? undefined : mayBeRunningUntil(doubtSince, context.traits)
   if (doubtSince !== null && quietFrom !== undefined && quietFrom > context.now) {
@@ -84,7 +84,7 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
     const retryAt = later(context.now, SOONEST_RETRY_MS)
     return { to: context.hasNextRoute ? 'ANY_ROUTE' : 'WAITING', message, retryAt }
   }
-  // Waiting for a doubt to end does not use up the time to buy, so a crashed worker does not cause a review.
+  // The wait for a doubt to end does not use up the time to buy, so a crashed worker does not cause a review.
   const late = reviewed || isLate(item, context, doubtSince ?? context.now)
   if (context.operation === 'QUERY') {
     const buyNow = { message, retryAt: context.now }
@@ -96,12 +96,12 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   return { to: 'WAITING', message, retryAt: later(context.now, waitMs) }
 }
 
-/** A query that buys nothing leaves the doubt unchanged. */
+/** The start of the doubt after an unknown outcome. A query that buys nothing leaves the doubt unchanged. */
 function doubtAfter({ operation, doubtSince, startedAt, traits }: OutcomeContext): Date {
   return operation !== 'QUERY' || traits.queryBuys ? startedAt : (doubtSince ?? startedAt)
 }
 
-/** What a delivered top-up does to an item, whether or not an attempt brought it. */
+/** Decides what a delivered top-up does to an item, with or without an attempt. */
 export function transitionOnTopUp(item: LockedItem, added: ToppedUp): Transition {
   switch (item.itemStatus) {
     case 'WAITING':
@@ -119,7 +119,7 @@ export function transitionOnTopUp(item: LockedItem, added: ToppedUp): Transition
   }
 }
 
-/** What a delivered eSIM does to an item, whether or not an attempt brought it. */
+/** Decides what a delivered eSIM does to an item, with or without an attempt. */
 export function transitionOnDelivery(
   item: LockedItem,
   esim: DeliveredEsim,
@@ -144,7 +144,7 @@ export function transitionOnDelivery(
 export const REVIEW_WAIT_MIN_MS = 60_000
 export const REVIEW_WAIT_MAX_MS = 3_600_000
 
-/** Retried after as long as the item has been open: at least a minute, at most an hour. */
+/** Retries after as long as the item has been open: at least a minute, at most an hour. */
 function review(item: LockedItem, message: string, context: OutcomeContext, inDoubtAt: Date | null): Transition {
   const waitMs = reviewWaitMs(item.requestedAt ?? context.startedAt, context.now)
   return { to: 'REVIEW', message, retryAt: later(context.now, waitMs), inDoubtAt }
@@ -154,7 +154,7 @@ export function reviewWaitMs(requestedAt: Date, now: Date): number {
   return Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, now.getTime() - requestedAt.getTime()))
 }
 
-/** When a purchase that began at `inDoubtAt` has certainly ended, here and at the supplier. */
+/** The time at which a purchase that began at `inDoubtAt` has certainly ended, here and at the supplier. */
 export function mayBeRunningUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs'>): Date {
   return later(inDoubtAt, SEND_WITHIN_MS + traits.timeoutMs + traits.graceMs)
 }

@@ -15,13 +15,12 @@ import { type Attempt, applyUnwritten, finishAttempts, type ItemResult, markWrit
 import { listEsimOrders } from './topped-up-esims.ts'
 
 /**
- * Saves outcomes and all that follows from them in one transaction: items, profiles, refunds, order statuses, events.
- * With a lease token, only for orders still held under it. The attempts of the others stay open, and the worker that has
- * taken those orders over asks about them. One round trip for orders that this worker has kept, otherwise two, two more for
- * top-ups, and three more for each order with a refund.
+ * Saves outcomes and all their consequences in one transaction: items, profiles, refunds, order statuses, events. With a
+ * lease token, it saves only for orders still held under it. The attempts of the others stay open, and the worker that has
+ * taken those orders over queries the suppliers. One round trip for orders that this worker has kept, otherwise two; two more
+ * for top-ups, and three more for each order with a refund.
  *
- * Locks: the resolution lock, shared, where an eSIM is delivered; the wallet where an item was refused; then the orders,
- * ascending.
+ * Locks: the resolution lock, shared, if an eSIM is delivered; the wallet if an item was refused; then the orders, ascending.
  * @returns the results whose orders are no longer held, and when one of the held orders is due again.
  */
 export async function saveOutcomes(
@@ -55,13 +54,13 @@ interface Saved {
   eventsToSend: boolean
 }
 
-/** Outcomes that other rows must be locked for, besides the order. */
+/** Outcomes for which rows other than the order's must be locked. */
 const NEEDS_LOCKS: ReadonlySet<Outcome['kind']> = new Set(['refused', 'toppedUp'])
 
 /**
- * Saves outcomes of orders that this worker has kept as it claimed them. What follows from the outcomes is sent together
- * with the checks that nobody has written the orders since, which undo it otherwise.
- * @returns undefined where nothing was saved, and saveLocked has to read first
+ * Saves outcomes of orders that this worker has kept since it claimed them. The changes are sent together with checks that
+ * nobody has written the orders since. If a check fails, the transaction is rolled back.
+ * @returns undefined if nothing was saved, and saveLocked has to read first
  */
 async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise<Saved | undefined> {
   const { deps, tenantId, lease } = saving
@@ -69,7 +68,7 @@ async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise
   const kept = lease.takeKept(orderIdsOf(results))
   if (kept === undefined) return undefined
   const orders = new Map([...kept].map(([orderId, { order }]) => [orderId, order]))
-  // Not before the attempts, however imprecisely this node knows the database's time.
+  // Never before the start of the attempts: this node knows the database's time only approximately.
   const startedAt = results.map(({ attempt }) => attempt?.startedAt.getTime() ?? 0)
   const now = new Date(Math.max(deps.databaseClock.now(), ...startedAt))
   try {
@@ -135,8 +134,8 @@ async function writeOutcomes(
 }
 
 /**
- * Writes which items are asked for while their suppliers take long, so that dealers see the order ALLOCATING. Otherwise this is
- * written with the outcome. Two round trips.
+ * Writes which items are asked for while their suppliers are slow, so that dealers see the order ALLOCATING. Otherwise this
+ * is written with the outcome. Two round trips.
  *
  * Locks: the orders, ascending, as long as their lease is held.
  */
@@ -147,7 +146,7 @@ export async function saveAsked(
   attempts: readonly Attempt[],
 ): Promise<void> {
   const orderIds = [...new Set(attempts.map(({ orderId }) => orderId))].sort()
-  lease.takeKept(orderIds) // writing them now makes what was kept outdated
+  lease.takeKept(orderIds) // the rows are written now, so the kept orders become outdated
   await failpoint('fulfilment.before-asked')
   const eventsToSend = await deps.db.tx(async (tx) => {
     const { orders, now } = await lockOrders(tx, tenantId, orderIds, lease.leaseToken)
@@ -171,8 +170,8 @@ export async function saveAsked(
 }
 
 /**
- * Saves an eSIM or a top-up that was found at a supplier: delivered where the item still needs it, otherwise kept as an
- * orphan. Ignores other outcomes: they prove nothing here.
+ * Saves an eSIM or a top-up that was found at a supplier: it is delivered if the item still needs it, otherwise kept as an
+ * orphan. Ignores other outcomes, because they prove nothing here.
  * @returns whether something was found
  */
 export async function acceptFound(
@@ -201,7 +200,7 @@ function isDelivery({ kind }: Outcome): boolean {
 
 /**
  * Saves the eSIMs among answers that came too late to be saved under a lease: after our time-out, or after another worker
- * took the order over. A refusal or retry that late proves nothing and is ignored.
+ * took the order over. A refusal or a retry that arrives so late proves nothing and is ignored.
  */
 export async function acceptLateEsims(
   deps: FulfilmentDeps,
@@ -216,9 +215,9 @@ export async function acceptLateEsims(
 }
 
 /**
- * Turns a delivered outcome into an unknown one where an operator has recorded the same eSIM for another item. One of the
- * two is wrong: the eSIM is neither delivered twice nor taken back while a traveller may hold it. The item goes to review
- * with a message that names the order that has its eSIM.
+ * Turns a delivered outcome into an unknown one if an operator has recorded the same eSIM for another item. One of the two is
+ * wrong, so the eSIM is neither delivered twice nor cancelled while a traveller may hold it. The item goes to review with a
+ * message that names the order that has its eSIM.
  *
  * Two more statements, sent with those that lock the orders: two index probes for each eSIM.
  * Locks: the resolution lock, shared, until the commit. The wallet and the orders are locked after it.
@@ -246,7 +245,7 @@ async function doubtEsimsResolvedElsewhere(
   return results.map((result) => ({ ...result, outcome: doubts.get(result) ?? result.outcome }))
 }
 
-/** The same without a round trip of its own: fails the transaction with NOT_AS_EXPECTED where there is such an eSIM. */
+/** Makes the same check without a round trip: fails the transaction with NOT_AS_EXPECTED if there is such an eSIM. */
 function refuseEsimsResolvedElsewhere(tx: Tx, linkKey: Buffer, results: readonly ItemResult[]): void {
   const delivered = deliveredOf(results)
   if (delivered.length === 0) return
@@ -292,6 +291,6 @@ const RECORDED = `
   select g.place, p.order_id
   from given g join profiles p on p.iccid = g.iccid
   where p.esim_status in ('GOT_RESOURCE', 'IN_USE') and (p.order_id, p.item_no) <> (g.order_id, g.item_no)
-    and exists (select from resolved_codes) -- false for most operators, for whom nothing is looked up
+    and exists (select from resolved_codes) -- false for most operators, who then need no look-up
     and exists (select from resolved_codes s
                 where s.tenant_id = p.tenant_id and s.order_id = p.order_id and s.iccid = p.iccid)`

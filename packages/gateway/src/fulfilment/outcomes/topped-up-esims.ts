@@ -7,9 +7,9 @@ import type { ToppedUpEsim } from '../../suppliers/supplier.ts'
 
 /** The eSIM of a TOPUP order, as fulfilment needs it. */
 export interface EsimOfTopUp {
-  /** As the supplier finds it. */
+  /** The eSIM as its supplier identifies it. */
   esim: ToppedUpEsim
-  /** Its supplier: only this one can add to it. */
+  /** Its supplier, the only one that can add to it. */
   supplier: string
   /**
    * How many earlier top-ups of the eSIM are not decided yet, up to EARLIER_MAX. Top-ups reach the supplier in the order of
@@ -18,7 +18,7 @@ export interface EsimOfTopUp {
   earlierCount: number
 }
 
-/** Counting more would only lengthen the wait that `inTurn` (claim.ts) derives from it. */
+/** Counting further would only lengthen the wait that `inTurn` (claim.ts) derives from the count. */
 const EARLIER_MAX = 10
 
 /**
@@ -86,8 +86,8 @@ export async function listEsimOrders(tx: Tx, tenantId: string, orderIds: readonl
 }
 
 /**
- * Makes the next top-up of each of these eSIMs due: an earlier one was decided, by a change in this transaction that is
- * already written. A locked order is skipped, so that this never waits for a lock: it is due soon in any case.
+ * Makes the next top-up of each of these eSIMs due, because this transaction has decided an earlier one and already written
+ * that. Skips locked orders, so that it never waits for a lock: they are due soon in any case.
  * @returns whether a top-up was made due
  */
 export async function wakeNextTopUps(tx: Tx, tenantId: string, profileIds: readonly string[]): Promise<boolean> {

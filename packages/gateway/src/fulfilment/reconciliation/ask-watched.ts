@@ -16,7 +16,7 @@ type WatchedJob = WatchedItem & { tenantId: string; reference: string | null }
 
 const WAIT_MS = `least(${ASK_AGAIN_MAX_MS}, ${ASK_AGAIN_MIN_MS} * power(2, least(attempts, 20)))`
 
-/** A claim sets when the item is asked about next: after one minute, doubled each time up to six hours. */
+/** The jobs that query watched items. A claim sets the next query: after one minute, doubled each time up to six hours. */
 export const WATCHED: JobTable = {
   name: 'reconcile-watched',
   table: 'watched_items',
@@ -63,7 +63,7 @@ async function endWatches(deps: FulfilmentDeps): Promise<void> {
            where give_up_at <= now() and due_at > now() and not ${isHeld('watched_items.tenant_id')}`,
   })
   for (const { tenantId } of tenants) {
-    // Locks rows of one tenant and skips locked ones: another transaction is ending them, or the next pass does.
+    // Locks rows of one tenant and skips locked ones: another transaction ends those, or the next pass does.
     await deps.db.query({
       name: 'reconcile-end',
       text: `with over as (

@@ -14,7 +14,10 @@ interface OrphanJob extends SuppliedEsimRow {
   supplier: string
 }
 
-/** A claim sets the next try: if two nodes asked, the supplier would answer the second one that there is no such eSIM. */
+/**
+ * The jobs that cancel orphans. A claim sets the next try, because if two nodes asked, the supplier would answer the second
+ * that the eSIM does not exist.
+ */
 export const ORPHANS: JobTable = {
   name: 'reconcile-orphans',
   table: 'orphans',

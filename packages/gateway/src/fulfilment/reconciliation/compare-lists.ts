@@ -53,7 +53,7 @@ interface ListedItem {
   known: boolean
 }
 
-/** Also finds an item that another supplier delivered, where this one is in doubt or its eSIM is already known. */
+/** Finds the item of a listed eSIM, also if another supplier delivered it while this one is in doubt or its eSIM is known. */
 async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRecord): Promise<ListedItem | undefined> {
   const named = parseItemKey(record.key)
   if (named === undefined) return undefined
@@ -81,7 +81,7 @@ async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRe
   return item && { ...item, ...named }
 }
 
-/** Fulfilment itself gets the answer for an open item. */
+/** True if the eSIM needs no further look-up. For an open item fulfilment itself gets the answer. */
 function isAccountedFor(item: ListedItem): boolean {
   return item.known || ['WAITING', 'ASKED', 'UNKNOWN'].includes(item.itemStatus)
 }

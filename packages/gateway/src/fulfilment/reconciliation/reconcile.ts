@@ -5,7 +5,7 @@ import { cancelOrphans } from './cancel-orphans.ts'
 import { compareSupplierList } from './compare-lists.ts'
 
 const POLL_MS = 30_000
-/** Suppliers' lists are compared this often, and reach back a little further. */
+/** How often suppliers' lists are compared. Each comparison reaches back further than a day. */
 const COMPARE_EVERY_MS = 3_600_000
 const COMPARE_SINCE_MS = 26 * 3_600_000
 const FIRST_COMPARE_MS = 120_000
@@ -15,7 +15,7 @@ const FIRST_COMPARE_MS = 120_000
  * that suppliers list for us but we do not have. Fulfilment itself asks about orders under review.
  */
 export function reconcileLoop(deps: FulfilmentDeps): Loop {
-  // The first comparison comes early, so that nodes which restart often compare too.
+  // The first comparison runs early, so that nodes which restart often compare lists too.
   let comparedAt = deps.clock.monotonic() - COMPARE_EVERY_MS + FIRST_COMPARE_MS
   return runLoop({
     name: 'reconcile',

@@ -9,7 +9,7 @@ import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptFound } from '../outcomes/save-outcomes.ts'
 import { readEsimsOfTopUps } from '../outcomes/topped-up-esims.ts'
 
-/** Keys of one event. An upstream order is one of our items. */
+/** Keys per event. A supplier's order is one of our items. */
 const KEYS_MAX = 100
 
 interface ItemRow {
@@ -74,7 +74,7 @@ async function refresh(deps: FulfilmentDeps, supplied: ConfiguredSupplier, key: 
   }
 }
 
-/** Makes fulfilment ask about the item now. A worker that holds the order's lease sees the new time after its own pass. */
+/** Makes fulfilment query the item now. A worker that holds the order's lease sees the new time after its current pass. */
 async function retryNow(deps: FulfilmentDeps, tenantId: string, orderId: string, itemNo: number): Promise<void> {
   await deps.db.tx(async (tx) => {
     tx.send({

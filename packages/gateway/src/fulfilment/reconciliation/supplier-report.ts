@@ -74,9 +74,9 @@ interface Period {
 }
 
 /**
- * Cost and sales by month and supplier, one row for each currency: amounts are never converted. Items that have an outcome
- * come from the sums that the loop of sales keeps, some seconds late; items without one, and orphans, from their rows. An
- * item with an outcome keeps it, so within one statement none is counted twice.
+ * Cost and sales by month and supplier, one row for each currency: amounts are never converted. Items with an outcome come
+ * from the sums that the loop of sales keeps, some seconds late; items without one, and orphans, come from their rows. An
+ * item with an outcome keeps it, so one statement counts no item twice.
  */
 export function listSupplierMonths(db: Db, { from, to }: Period): Promise<SupplierMonth[]> {
   return db.query<SupplierMonth>({
@@ -85,7 +85,7 @@ export function listSupplierMonths(db: Db, { from, to }: Period): Promise<Suppli
   })
 }
 
-/** Those of an item without an outcome. */
+/** The item statuses without an outcome. */
 const OPEN_STATUSES = `('${ITEM_STATUSES.filter((status) => isOpen(status) || status === 'REVIEW').join("', '")}')`
 const OF_PERIOD = 'order_id >= $3 and order_id < $4'
 
@@ -120,10 +120,10 @@ const MONTHS = `
   group by month, supplier, currency_code, p.cost_currency
   order by month, supplier collate "C", currency_code, p.cost_currency`
 
-/** An item that is open for longer is reported. */
+/** An item that is open for longer than this is reported. */
 const STUCK_AFTER = `interval '1 hour'`
 
-/** Read by one statement, so that a part of a file is in memory however many there are. */
+/** The part of a file that one statement reads, so that memory does not grow with the number of discrepancies. */
 const PART_MS = 7 * 86_400_000
 
 function* partsOf({ from, to }: Period): Generator<Period> {

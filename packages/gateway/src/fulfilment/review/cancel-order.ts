@@ -9,8 +9,8 @@ import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { writeItems } from '../outcomes/items.ts'
 
 /**
- * Cancels and refunds an order that was not sent to any supplier yet. An attempt to send it is committed under the same
- * order lock, so only one of the two happens.
+ * Cancels and refunds an order that was not sent to any supplier yet. An attempt to send it is committed under the same order
+ * lock, so only one of the two happens.
  *
  * Locks: the wallet, the order.
  * @throws Refusal without a reason, or once the order was sent to a supplier: then only its eSIMs can be cancelled.

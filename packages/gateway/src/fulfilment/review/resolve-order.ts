@@ -34,8 +34,8 @@ export interface Resolution {
 }
 
 /**
- * Records what a supplier said about an order's eSIMs under review, with evidence. An item resolved as refused stays
- * watched where it was in doubt: an eSIM that arrives for it later becomes an orphan.
+ * Records what a supplier said about an order's eSIMs under review, with evidence. An item in doubt that is resolved as
+ * refused stays watched: an eSIM that arrives for it later becomes an orphan.
  *
  * Locks: for delivered eSIMs the resolution lock, which deliveries share; then the wallet, the order and, for a top-up, the
  * order that delivered its eSIM.
@@ -73,8 +73,8 @@ export async function resolveOrder(
         const message = `Item ${item.itemNo} was never ordered from a supplier. Resolve it with --retry or --refused.`
         throw new Refusal(409, 'NEVER_ASKED', message)
       }
-      // The item is being retried from review just now, perhaps by a purchase. Its answer must not meet an item that may be
-      // bought again or has another eSIM: nobody would look for what it bought. A refunded item is watched instead.
+      // The item is being retried from review just now, perhaps by a purchase. When the answer arrives, the item must not be one that
+      // may be bought again or has another eSIM: nobody would look for what was bought. A refunded item is watched instead.
       if (verdict.kind !== 'refused' && item.retryAt === null && inDoubtAt !== null) {
         const message = `The supplier is being asked about item ${item.itemNo} just now. Try again in a minute.`
         throw new Refusal(409, 'BEING_ASKED', message)

@@ -5,7 +5,7 @@ import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 
 const POLL_MS = 60_000
-/** While more orders go to review, operators get an alert this often at most. */
+/** While more orders go to review, operators get at most one alert in this time. */
 const ALERT_INTERVAL = '1 hour'
 /** Limits the count in the alert's message, not the search for new orders. */
 const COUNTED_MAX = 1_000
@@ -24,7 +24,7 @@ export function reviewAlertLoop(deps: FulfilmentDeps): Loop {
   })
 }
 
-/** @returns whether an alert was created. The advisory lock makes the other nodes see it. */
+/** @returns whether an alert was created. The advisory lock makes each node see the alerts of the others. */
 export async function alertOperatorsOfReviews(deps: Pick<FulfilmentDeps, 'db' | 'ids'>): Promise<boolean> {
   return deps.db.tx(async (tx) => {
     tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('review alerts')})` })

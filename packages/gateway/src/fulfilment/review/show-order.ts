@@ -15,7 +15,7 @@ export interface OperatorOrder extends Omit<QueryAnswer, 'profileList'> {
 
 export interface OperatorItem {
   itemNo: number
-  /** Its name at the supplier. */
+  /** The item's name at its supplier. */
   key: string
   itemStatus: ItemStatus
   supplier: string | null
@@ -40,7 +40,7 @@ export interface OperatorAttempt {
   detail: string | null
 }
 
-/** The newest are shown. */
+/** Attempts that are shown, the newest ones. */
 const ATTEMPTS_MAX = 500
 
 export async function getOperatorOrder(

@@ -16,10 +16,10 @@ export function refuseDuplicateEsims(linkKey: Buffer, rows: readonly CsvEsim[]):
 }
 
 /**
- * Refuses eSIMs of an operator's file that another item, orphan or stock code already has. Any tenant may hold them, so
- * the look-up crosses tenants. A profile that has ended does not hold its ICCID any more.
+ * Refuses eSIMs of an operator's file that another item, orphan or stock code already has. Any tenant may hold them, so the
+ * look-up crosses tenants. A profile that has ended no longer holds its ICCID.
  *
- * The caller has taken lockResolving: of two files, or a file and a delivery (outcomes/save-outcomes.ts), that name one
+ * The caller has taken lockResolving, so if two files, or a file and a delivery (outcomes/save-outcomes.ts), name the same
  * eSIM, the second sees the first.
  * @throws Refusal that names the line.
  */
@@ -68,7 +68,7 @@ function fingerprintOf(linkKey: Buffer, { smdpAddress, matchingId }: CsvEsim['es
   return fingerprint(linkKey, smdpAddress, matchingId)
 }
 
-// One index probe for each eSIM, and for stock one for each supplier and eSIM. Orphans are few and are scanned.
+// One index probe for each eSIM, and for stock one for each supplier and eSIM. There are few orphans, so they are scanned.
 const TAKEN = `
   with given as (
     select * from unnest($1::text[], $2::bytea[], $3::text[]) with ordinality as g(iccid, fingerprint, key, line)

@@ -48,11 +48,11 @@ export interface PlacedOrder extends ExistingOrder {
   decidedAt: Date
   walletVersion: bigint
   remark: string | null
-  /** What an order of the compatible API keeps of its request; null: nothing. */
+  /** What an order of the compatible API keeps of its request; null for other orders. */
   sent: Omit<SentRequest, 'lines'> | null
 }
 
-/** The answer of `esim/order`; of `esim/topup`, with its eSIM. */
+/** The answer of `esim/order`, or of `esim/topup`, which also names its eSIM. */
 export type PlacementAnswer = OrderAnswer & Partial<TopupAnswer>
 
 export type Verdict =
@@ -66,7 +66,7 @@ export interface DecisionContext {
   catalogue: Snapshot
   /** Earlier orders, by tenant and transactionId. */
   existing: ReadonlyMap<string, ReadonlyMap<string, ExistingOrder>>
-  /** The eSIMs of top-ups (topped-up-esims.ts). A top-up that is not in it names none of its tenant. */
+  /** The eSIMs of top-ups (topped-up-esims.ts). A top-up without an entry names no eSIM of its tenant. */
   esims: ReadonlyMap<OrderInput, ToppedUpEsim>
   suppliers: Pick<Suppliers, 'get'>
   /** eSIMs of an offer that can be delivered now; undefined where its suppliers do not count them. */
@@ -78,7 +78,7 @@ export interface BatchDecision {
   placed: PlacedOrder[]
   /** The debited wallets, as the batch leaves them. */
   wallets: Wallet[]
-  /** Those of them whose balance is now below, or above, another step of its threshold. */
+  /** Those of them whose low-balance percentage changed, in either direction. */
   falls: BalanceFall[]
 }
 
@@ -104,9 +104,9 @@ export function decideBatch(
 }
 
 /**
- * Decides the orders of one wallet, each on the balance that the orders before it left, as if they came one by one.
- * Replay and conflict come before price, sale, stock and balance. A refused order leaves no trace, so a later one with
- * its transactionId is decided on its own.
+ * Decides the orders of one wallet, each on the balance that the previous ones left, as if they came one by one. Replay and
+ * conflict are checked before price, sale, stock and balance. A refused order leaves no trace, so a later one with its
+ * transactionId is decided on its own.
  */
 export function decideWallet(before: Wallet, inputs: readonly OrderInput[], context: DecisionContext) {
   const now = later(context.now, before.updatedAt) // the time of a wallet's movements never goes back
@@ -146,14 +146,14 @@ function later(left: Date, right: Date): Date {
 /** The verdict on an order whose transactionId is taken. */
 export function replayOrConflict(input: OrderInput, earlier: ExistingOrder): Verdict {
   if (!hasSameContent(input, earlier)) return refuse('200012')
-  // An order with the id made for this very call was placed by an attempt whose COMMIT was not answered.
+  // An order with the id that was created for this call was placed by an attempt whose COMMIT was not answered.
   return { kind: earlier.orderId === input.orderId ? 'placed' : 'replayed', answer: answerOf(earlier) }
 }
 
 /** What an order buys, at today's prices. */
 interface Priced {
   lines: PackageLine[]
-  /** The eSIM of a top-up, and the volume that all top-ups of the batch add to it. */
+  /** The eSIM of a top-up, and the volume that the batch's top-ups add to it, up to this one. */
   esim?: ToppedUpEsim
   addedVolume: bigint
 }
@@ -273,7 +273,7 @@ function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: 
   }
   const { dailySpendLimit } = wallet
   const { spent } = funds
-  // An unsigned request is admitted under a limit only. It was removed in the meantime.
+  // Unsigned requests are admitted only for tenants with a limit, so the limit was removed in the meantime.
   if (dailySpendLimit === null && input.sent?.unsignedFrom !== undefined) return refuse('000101')
   if (dailySpendLimit !== null && spent + amount > dailySpendLimit) {
     const resetTime = new Date((Math.floor(now.getTime() / DAY_MS) + 1) * DAY_MS).toISOString()

@@ -10,13 +10,13 @@ import {
 import type { Tenant } from '../../tenants/tenant.ts'
 import type { PackageLine } from '../item.ts'
 
-/** An order to be placed. Its id is made beforehand, so that the order is recognised after a lost COMMIT. */
+/** An order to be placed. Its id is created beforehand, so that the order is recognised after a lost COMMIT. */
 export type OrderInput = NewOrderInput | TopUpInput
 
 interface InputMembers {
   tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
   orderId: string
-  /** The request's RequestID and timestamp; absent where the gateway itself places it. */
+  /** The request's RequestID and timestamp; absent if the gateway itself places the order. */
   headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
   /** When the request arrived, by `Clock.monotonic`; present together with `headers`. */
   receivedAt?: number
@@ -28,20 +28,20 @@ interface InputMembers {
 
 /** What a request of the compatible API sent in its own form. */
 export interface SentRequest {
-  /** The dealer's text, where the transactionId is derived from it. */
+  /** The dealer's text, if the transactionId is derived from it. */
   transactionId?: string
   /** The address of a request without a signature. */
   unsignedFrom?: string
-  /** A top-up without a transactionId, until its end is answered (orders/unanswered-topup.ts). */
+  /** A top-up without a transactionId whose end was not answered yet (orders/unanswered-topup.ts). */
   isUnanswered?: true
-  /** Before they were added up. */
+  /** The lines as they were sent, before lines of one package were added up. */
   lines: readonly SentLine[]
 }
 
 export interface SentLine {
   /** A packageCode or a slug. */
   name: string
-  /** What it means in today's catalogue; the name itself where it is unknown. */
+  /** The package that the name means in today's catalogue; the name itself if it is unknown. */
   packageCode: string
   count: number
   periodNum?: number | undefined
@@ -66,7 +66,7 @@ export interface ToppedUpEsim {
   profileId: string
   /** null if the eSIM was not read and the request does not state it. */
   iccid: string | null
-  /** The package that it was bought as. */
+  /** The package under which it was bought. */
   packageCode: string
   supplier: string
   esimStatus: EsimStatus
@@ -74,7 +74,7 @@ export interface ToppedUpEsim {
   suspended: boolean
   /** Bytes; null: unlimited. */
   totalVolume: bigint | null
-  /** The action that is in the way; null: none. */
+  /** The open action that forbids a top-up; null: none. */
   openActionId: string | null
   /** The lines of its open top-ups; null: none. */
   openLines: PackageLine[] | null
@@ -110,7 +110,9 @@ interface ContentLine {
   periodNumDefaulted?: true
 }
 
-/** The set of (packageCode, count, periodNum as sent). The order of lines, prices, amount and remark are not content. */
+/**
+ * The set of (packageCode, count, periodNum as sent). The order of lines, prices, amount and remark do not count as content.
+ */
 function contentOf(lines: readonly ContentLine[]): string {
   return JSON.stringify(
     lines
@@ -126,8 +128,8 @@ function byCode(left: readonly [string, ...unknown[]], right: readonly [string, 
 }
 
 /**
- * The lines of a repeat, added up under the packages that their names meant in the earlier order: today's catalogue may
- * know a slug no longer, or for another package.
+ * Adds up the lines of a repeat under the packages that their names meant in the earlier order. In today's catalogue a slug
+ * may be gone or belong to another package.
  */
 function asOrdered(lines: readonly SentLine[], earlier: readonly PackageLine[]): ContentLine[] {
   const merged = new Map<string, ContentLine>()
@@ -145,7 +147,7 @@ function asOrdered(lines: readonly SentLine[], earlier: readonly PackageLine[]):
   return [...merged.values()]
 }
 
-/** Adds the names of its package that a request sent, where they are not its packageCode. */
+/** Adds the names under which the request sent this package, apart from its packageCode. */
 export function withSentNames(line: PackageLine, lines: readonly SentLine[]): PackageLine {
   const names = lines.filter(({ packageCode, name }) => packageCode === line.packageCode && name !== packageCode)
   return names.length === 0 ? line : { ...line, sentAs: [...new Set(names.map(({ name }) => name))] }

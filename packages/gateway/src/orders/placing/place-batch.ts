@@ -33,8 +33,8 @@ export type BatchVerdict = Verdict | { kind: 'not-admitted' }
 const NOT_ADMITTED: BatchVerdict = { kind: 'not-admitted' }
 
 /**
- * Places a batch of orders in one transaction: on the cached wallets if that succeeds, else under their locks.
- * @param inDoubt whether the COMMIT of an earlier attempt was not answered
+ * Places a batch of orders in one transaction: on the cached wallets if that succeeds, otherwise under their locks.
+ * @param inDoubt true if the COMMIT of an earlier attempt was not answered
  */
 export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
   const placed = inDoubt ? undefined : await placeOptimistically(deps, inputs)
@@ -52,9 +52,9 @@ export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDo
 }
 
 /**
- * Enters the RequestIDs of requests again that arrived before this connection was made. Another server may have taken over
- * since, without the RequestIDs that the earlier one had just accepted. An older connection leads to the server that
- * accepted them, and COMMIT confirms them together with the order; so an order on it costs no statement more.
+ * Stores the RequestIDs again of requests that arrived before this connection was made. A standby may have become primary
+ * since, without the RequestIDs that the old primary had just accepted. An older connection leads to the server that accepted
+ * them, and COMMIT confirms them together with the order, so it needs no extra statement.
  */
 function reenter(tx: Tx, { databaseClock }: PlacementDeps, admitted: readonly OrderInput[]): void {
   const accepted = admitted.flatMap(({ tenant, headers, receivedAt = tx.connectedAt }) => {
@@ -68,13 +68,13 @@ const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 
 /**
  * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
- * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of
- * top-ups are not read: they are assumed to fit, and the writing statement checks that (topped-up-esims.ts). This handles
- * the plain case only: refusals, replays, low-balance alerts and unsigned orders, which are audited, are left to
- * placeLocked, which reads first.
+ * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of top-ups
+ * are not read: they are assumed to fit, and the writing statement checks that (topped-up-esims.ts). This handles the plain
+ * case only. placeLocked, which reads first, handles refusals, replays, low-balance alerts, and unsigned orders, because they
+ * are audited.
  *
  * Locks: the wallets' rows, in ascending tenant order.
- * @returns undefined where nothing was placed and placeLocked has to decide
+ * @returns undefined if nothing was placed and placeLocked has to decide
  */
 async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<BatchVerdict[] | undefined> {
   if (inputs.some(({ sent }) => sent?.unsignedFrom !== undefined)) return undefined
@@ -102,7 +102,7 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
     case 'not-admitted':
       return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
-      // In a batch with top-ups, an eSIM that is not as expected is the likely reason. That says nothing about other wallets.
+      // In a batch with top-ups, the likely reason is an eSIM that is not as expected, which says nothing about other wallets.
       deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
       return undefined
     default: {
@@ -121,15 +121,15 @@ function isPlain({ verdicts, falls }: BatchDecision): boolean {
 
 class NotAdmitted extends Error {}
 
-/** The constraint that makes a transactionId the name of one order. */
+/** The constraint that allows one order per transactionId. */
 const TRANSACTION_IDS = 'orders_tenant_id_transaction_id_key'
 
-/** @returns 'exists' where one of the transactionIds has an order; 'changed' where an assumption did not hold */
+/** @returns 'exists' if one of the transactionIds already has an order; 'changed' if an assumption did not hold */
 async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDecision, assumed: Assumptions) {
   try {
     const { writing } = await deps.db.tx(async (tx) => {
       const writing = writeIfUnchanged(tx, deps.ids, batch, assumed)
-      writing.catch(() => {}) // the transaction fails with it
+      writing.catch(() => {}) // its failure fails the transaction
       const admitted = await admittedOf(inputs)
       if (admitted.length < inputs.length) throw new NotAdmitted()
       reenter(tx, deps, inputs)
@@ -141,13 +141,13 @@ async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDeci
     if (failure instanceof NotAdmitted) return 'not-admitted'
     const key = violatedKey(failure)
     if (key?.constraint !== TRANSACTION_IDS) throw failure
-    // A dealer that repeats orders again and again is read first for a while, instead of writing in vain each time.
+    // For a while this dealer's wallet is read first: a dealer that keeps repeating orders would make each write fail.
     deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
     return 'exists'
   }
 }
 
-/** Waits for the requests that are still being admitted, and leaves out those that were not. */
+/** Waits for requests that are still being admitted, and leaves out those that were not admitted in time. */
 async function admittedOf(inputs: OrderInput[]): Promise<OrderInput[]> {
   if (inputs.every(({ isAdmitted }) => isAdmitted === undefined)) return inputs
   const admitted = await Promise.all(inputs.map(({ isAdmitted = true }) => isAdmitted))
@@ -162,15 +162,15 @@ interface Placement {
 }
 
 /**
- * Places the orders of several wallets in one transaction: locks the wallets, reads, decides and writes. Order, debit,
- * items, entries and event commit together or not at all.
+ * Places the orders of several wallets in one transaction: locks the wallets, reads, decides and writes. Order, debit, items,
+ * entries and event commit together or not at all.
  *
  * Locks: the wallets' rows, in ascending tenant order. All other rows are new. The context is read after the locks, by a
- * statement of its own: the snapshot of a statement is older than the lock that it waits for, and would not show the
- * orders of the transaction that it waited for.
+ * separate statement: a statement's snapshot is older than the lock that it waits for, and would not show the orders of the
+ * transaction that held the lock.
  *
- * The locks are held for two round trips for any number of orders: locks and reads, then the writing statement and
- * COMMIT. Orders whose requests are not admitted in between are left out.
+ * The locks are held for two round trips for any number of orders: locks and reads, then the writing statement and COMMIT.
+ * Orders whose requests are not admitted in between are left out.
  */
 export async function placeLocked(
   tx: Tx,
@@ -194,7 +194,7 @@ export async function placeLocked(
   for (const fall of batch.falls) reportLowBalance(tx, deps.ids, fall)
   auditUnsigned(tx, deps.ids, batch.placed)
   const written = writePlaced(tx, deps.ids, batch)
-  written.catch(() => {}) // the transaction fails with it
+  written.catch(() => {}) // its failure fails the transaction
   if (batch.placed.length > 0) await failpoint('orders.before-commit')
   return { verdicts: inputs.map((input) => batch.verdicts.get(input) ?? NOT_ADMITTED), wallets: written }
 }
@@ -208,7 +208,7 @@ function auditUnsigned(tx: Tx, ids: Ids, placed: readonly PlacedOrder[]): void {
   if (entries.length > 0) auditAll(tx, ids, entries)
 }
 
-/** What the database says about a batch of orders, besides their wallets. */
+/** What the database knows about a batch of orders, besides their wallets. */
 export interface OrderContext {
   now: Date
   catalogueVersion: bigint
@@ -218,7 +218,7 @@ export interface OrderContext {
 
 /** One statement, without a lock. Time and catalogue version are in every row, and there is always at least one row. */
 export async function readOrderContext(db: Pick<Tx, 'query'>, inputs: readonly OrderInput[]): Promise<OrderContext> {
-  // Two hundred calls with one transactionId are one look-up.
+  // Two hundred calls with one transactionId cause one look-up.
   const keys = new Map(inputs.map((input) => [input.tenant.tenantId + input.request.transactionId, input]))
   const distinct = [...keys.values()]
   const rows = await db.query<ContextRow>({
@@ -249,7 +249,7 @@ left join (
             ) as topped_up_iccid, order_status, amount, currency_code, balance_after, package_lines
      from orders where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     union all
-    -- An action on an eSIM: of no order type, so that no order has the same content.
+    -- An action on an eSIM. It has no order type, so no order has the same content.
     (select tenant_id, action_id, transaction_id, null, null, null, null, 0, currency_code, 0, '[]'
      from esim_actions where tenant_id = input.tenant_id and transaction_id = input.transaction_id limit 1)
     limit 1 -- keeps the plan an index look-up for each, independent of statistics

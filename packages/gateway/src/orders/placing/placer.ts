@@ -15,11 +15,11 @@ import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } f
 import { readToppedUpEsims } from './topped-up-esims.ts'
 
 export interface OrderPlacer {
-  /** Places one order, together with those that arrive at the same moment. Never rejects: failures are verdicts too. */
+  /** Places one order, together with those that arrive at the same moment. Never rejects: a failure is a verdict too. */
   place(input: OrderInput): Promise<Verdict>
   /**
-   * The same for an order whose request is still being admitted: its transaction begins meanwhile, and commits only after
-   * the admission. @throws what `admission` rejects with
+   * Places an order whose request is still being admitted: its transaction begins meanwhile, and commits only after the
+   * admission. @throws what `admission` rejects with
    */
   placeWhenAdmitted(input: OrderInput, admission: Promise<unknown>): Promise<Verdict>
 }
@@ -35,17 +35,17 @@ export interface OrderPlacerDeps extends Omit<PlacementDeps, 'walletCache'> {
 type PlacerDeps = OrderPlacerDeps & PlacementDeps
 
 /**
- * Orders in one transaction. Its locks are held for some ten milliseconds then. A batch of 256 costs the server hardly
- * less per order, and gateway and server then take turns instead of working at the same time.
+ * Orders in one transaction, which then holds its locks for about ten milliseconds. With 256 the server's time per order is
+ * hardly less, and gateway and server take turns instead of working at the same time.
  */
 const BATCH_MAX = 128
-/** One transaction proceeds while another waits for the disk, or for a wallet that somebody else holds. */
+/** One transaction proceeds while another waits for the disk, or for a wallet that another transaction holds. */
 const CONCURRENT_BATCHES = 2
 /** An order that arrives up to this much later goes into the next batch. */
 const OVERLAP_AFTER_MS = 1
 /** After a large batch it takes about this long until its callers have sent their next orders. */
 const GATHER_MS = 2
-/** About a second's work. Beyond it a prompt refusal is better than a longer wait. */
+/** About a second's work. With more orders waiting, a prompt refusal is better than a longer wait. */
 const QUEUE_MAX = 5_000
 
 export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
@@ -71,7 +71,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
     keysShareBatch: true,
     run: (inputs) => placeInTime(deps, inputs),
   })
-  /** Looks up the id of the eSIM, because a batch that reads no eSIMs needs their ids. If none is found, the batch looks again. */
+  /** Looks up the eSIM's id: a batch that does not read eSIMs needs it. If no eSIM is found, the batch looks again. */
   const withNamedEsim = async (input: TopUpInput): Promise<TopUpInput> => {
     const named = await iccidLookups.add(input).catch(() => undefined)
     return named ? { ...input, named } : input
@@ -98,12 +98,12 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   }
 }
 
-/** A conflict, too, is one with an order that exists. */
+/** True if an order with the transactionId exists. A conflict shows that, too. */
 function orderExists(verdict: Verdict): boolean {
   return verdict.kind !== 'refused' || verdict.code === '200012'
 }
 
-/** A wallet is kept locked for a slow admission no longer than this. */
+/** The longest time for which a wallet stays locked for a slow admission. */
 const ADMISSION_PATIENCE_MS = 100
 
 function isAdmittedSoon(admission: Promise<unknown>): Promise<boolean> {
@@ -126,14 +126,14 @@ const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 /** Attempts while it is certain that nothing was committed. */
 const ATTEMPTS_MAX = 3
 /**
- * No attempt begins this long after the oldest request of the batch arrived, also where a COMMIT was not answered: callers
- * get an answer within ten seconds. Longer than one attempt on a connection that has stalled (deps.ts), so that another
+ * No attempt begins this long after the oldest request of the batch arrived, even if a COMMIT was not answered: callers get
+ * an answer within ten seconds. It is longer than one attempt on a stalled connection (deps.ts), so that another attempt
  * follows on a new one.
  */
 const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
 
-/** What the attempts at placing a batch share with those at placing its parts. */
+/** What the attempts at placing a batch share with the attempts at placing its parts. */
 interface Effort {
   /** When the oldest request arrived (monotonic). */
   since: number
@@ -146,8 +146,8 @@ function isOver({ clock }: PlacerDeps, { since }: Pick<Effort, 'since'>): boolea
 }
 
 /**
- * Refuses orders whose time has passed while they waited behind an earlier batch of their dealer, because its wallet stays
- * locked or the database is away.
+ * Refuses orders that have waited too long behind an earlier batch of their dealer, because its wallet stays locked or the
+ * database is unreachable.
  */
 async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<BatchVerdict[]> {
   const now = deps.clock.monotonic()
@@ -161,14 +161,14 @@ async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<Batc
 }
 
 /**
- * A failure of one order never fails its neighbours. A temporary failure (deadlock, lock time-out, lost connection) is
- * retried; a batch with any other failure is split until the order that causes it fails alone. A batch that waits for a lock
- * is split by dealer, and not further: all orders of a dealer need the same wallet.
+ * Places a batch, and keeps a failure of one order from failing the others. A temporary failure (deadlock, lock time-out,
+ * lost connection) is retried. A batch with any other failure is split until the order that causes it fails alone. A batch
+ * that waits for a lock is split by dealer and no further: all orders of a dealer need the same wallet.
  *
- * A batch whose COMMIT was not answered runs again with the ids that it already made: the wallet's lock makes it wait for
- * the remainder of the first attempt, and an order found under its own id was placed by that attempt. An optimistic
- * first attempt may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer
- * is "unknown" only where the database does not come back in time.
+ * A batch whose COMMIT was not answered runs again with the ids that it already has. The wallet's lock makes it wait until
+ * the first attempt has ended, and an order found under its own id was placed by that attempt. An optimistic first attempt
+ * may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer is "unknown"
+ * only if the database does not come back in time.
  */
 async function placeWithRetry(
   deps: PlacerDeps,
@@ -199,7 +199,7 @@ async function placeWithRetry(
   }
 }
 
-/** What to do about a batch that failed. A verdict ends it, for all of its orders. */
+/** Decides how to proceed with a batch that failed. A verdict ends it, for all of its orders. */
 function remedyFor(
   failure: unknown,
   inputs: readonly OrderInput[],
@@ -213,14 +213,14 @@ function remedyFor(
   // Waiting for the locked wallet again would use up the time of the other dealers.
   if (isLocked && byDealer(inputs).length > 1) return 'by dealer'
   if (isTemporary && (so.inDoubt || so.attempt < ATTEMPTS_MAX)) return 'retry'
-  // A full disk is full for each half, and so is a wallet locked.
+  // A smaller batch does not help against a full disk or a locked wallet.
   const isOfOneOrder = !isTemporary || (isContended && !isLocked)
   return isOfOneOrder && inputs.length > 1 ? 'halve' : lastVerdict
 }
 
 const NO_PARTITION = '23514'
 const LOCK_TIMEOUT = '55P03'
-/** Serialization failure, deadlock, lock time-out, statement time-out, a partition that is not made yet. */
+/** Serialization failure, deadlock, lock time-out, statement time-out, a partition that does not exist yet. */
 const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', LOCK_TIMEOUT, '57014', NO_PARTITION])
 
 function byDealer(inputs: readonly OrderInput[]): OrderInput[][] {
@@ -228,8 +228,9 @@ function byDealer(inputs: readonly OrderInput[]): OrderInput[][] {
 }
 
 /**
- * Halves follow each other, in the order of their requests. Dealers do not wait for each other's locks, as far as one batch's
- * share of the connections allows: two batches that are split leave no order waiting for a connection.
+ * Places the parts of a split batch. Halves run one after the other, in the order of their requests. Dealers run in parallel,
+ * so that none waits for another's lock, on at most one batch's share of the connections: even while two batches are split,
+ * other orders find a connection.
  */
 async function placeParts(
   deps: PlacerDeps,
@@ -254,23 +255,25 @@ async function placeParts(
 }
 
 /**
- * Remembers which transactionIds this node has answered lately, and answers repeats of them without the wallet's lock:
- * an order is never moved or deleted, so what is read of it is committed and final.
+ * The transactionIds that this node answered recently, to answer repeats without the wallet's lock: an order is never moved
+ * or deleted, so what is read is committed and final.
  */
 interface RecentOrders {
-  /** True if this node has lately answered an order of this transactionId, so that this is probably a repeat. */
+  /** True if this node has recently answered an order with this transactionId, so that this one is probably a repeat. */
   has(input: OrderInput): boolean
-  /** @returns undefined where there is no such order, or the database does not answer: then the order is placed */
+  /** @returns undefined if there is no such order, or the database does not answer: the order is then placed */
   lookUp(input: OrderInput): Promise<Verdict | undefined>
-  /** Called when an order of this transactionId exists. */
+  /** Called when an order with this transactionId exists. */
   add(input: OrderInput): void
 }
 
-/** At most twice as many are kept, some hundred bytes each. At full load a node answers as many in seconds. */
+/**
+ * Up to twice as many transactionIds are kept, some hundred bytes each. At full load a node answers that many within seconds.
+ */
 const KEPT_MAX = 10_000
 
 function createRecentOrders(db: Pick<Db, 'query'>): RecentOrders {
-  // By tenant: a joined key of tenant and transactionId would be built and hashed for each order.
+  // Nested by tenant: a combined key would have to be built and hashed for each order.
   let latest = new Map<string, Set<string>>()
   let earlier = latest
   let kept = 0

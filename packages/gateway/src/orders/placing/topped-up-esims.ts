@@ -10,9 +10,9 @@ import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
 import { allowsTopUp, topUpVolume, VOLUME_MAX } from './topup.ts'
 
 /*
- * Top-ups on cached wallets are decided without reading their eSIMs: each is expected to exist, to be one that takes the
- * package, and to have nothing in progress. The statement that writes the batch checks that, and writes nothing
- * otherwise; then the eSIMs are read under the wallets' locks, and the top-ups are decided on what was read.
+ * Top-ups on cached wallets are decided without reading their eSIMs: each eSIM is assumed to exist, to take the package, and
+ * to have no action in progress. The statement that writes the batch checks that, and writes nothing if it is wrong. Then the
+ * eSIMs are read under the wallets' locks, and the top-ups are decided on what was read.
  *
  * Reading the eSIMs first, while an earlier batch was written, cost 12 to 15 µs of the gateway's time per top-up.
  */
@@ -25,7 +25,7 @@ export interface ExpectedEsim {
   iccid: string | null
   /** The package that is added. */
   packageCode: string
-  /** The eSIM must be one of these. */
+  /** The eSIM must be one of these products. */
   fitting: readonly EsimToTopUp[]
   /** Bytes that the batch adds to it, up to this top-up. */
   addedVolume: bigint
@@ -43,11 +43,12 @@ interface OfferContext {
   available(offer: Pick<Offer, 'routes'>): number | undefined
 }
 
-/** The statement compares each eSIM with all that take its package. More eSIMs than a catalogue's largest product family has. */
+/** The statement compares each eSIM with all that take its package. No catalogue has a product family this large. */
 const FITTING_MAX = 500
 
 /**
- * Makes assumed eSIMs for deciding the top-ups of a batch: each fits its package, and the decision is the same for all that fit.
+ * Makes assumed eSIMs for deciding the top-ups of a batch: each fits its package, and the decision is the same for all that
+ * fit.
  * @returns undefined if an eSIM has to be read, because its id is not known or its top-up will be refused
  */
 export function assumeEsims(topUps: readonly TopUpInput[], context: OfferContext): AssumedEsims | undefined {
@@ -148,9 +149,9 @@ export function expectedValues(format: RowFormat, esims: readonly ExpectedEsim[]
 const STATUSES = ESIM_STATUSES.filter((esimStatus) => allowsTopUp({ esimStatus, smdpStatus: null }, undefined))
 
 /**
- * An SQL condition: all eSIMs are as expected in the snapshot of the statement. The snapshot may be older than the wallets'
- * locks, but an action, a top-up or a cancel that commits in between changes the row hash of the wallet. A report or an expiry
- * does not: the supplier then decides, as it does for an eSIM that was read.
+ * SQL condition: all eSIMs are as expected in the snapshot of the statement. The snapshot may be older than the wallets'
+ * locks, but an action, a top-up or a cancel that commits in between changes the row hash of the wallet. A report or an
+ * expiry does not: the supplier then decides, as it does for an eSIM that was read.
  *
  * The limits make the planner look up each eSIM by index, whatever the statistics say.
  * @param first the number of its first parameter
@@ -183,8 +184,8 @@ export function areAsExpected(format: RowFormat, first: number): string {
 }
 
 /**
- * Reads the eSIMs that top-ups name, each within its tenant. Of several with one ICCID it is the newest; if both members
- * are given, both must match. One statement for those named by id and one for the others, without a lock.
+ * Reads the eSIMs that top-ups name, each within its tenant. If several have the ICCID, the newest is taken; if a top-up
+ * gives both id and ICCID, both must match. One statement for those named by id and one for the others, without a lock.
  *
  * An action or another top-up that begins afterwards locks the wallet and changes its row, and so does a supplier's cancel,
  * which is refunded. So the answer holds for a caller that has locked the wallets in an earlier statement. A report or an
@@ -224,7 +225,7 @@ function idsOf(inputs: readonly TopUpInput[]): Buffer {
   return uuidArray(inputs.map(({ request }) => request.esimTranNo!))
 }
 
-// Index look-ups for each top-up: the limits keep the plan so, whatever the statistics say.
+// The limits make the planner use an index look-up for each top-up, whatever the statistics say.
 const readEsims = (named: string, profile: string) => `
 select place::int, p.profile_id, p.iccid, i.package_code, p.supplier, p.esim_status, p.smdp_status, p.suspended,
   p.total_volume,

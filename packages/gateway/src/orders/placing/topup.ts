@@ -37,21 +37,21 @@ export function offerTopUp(
   if (esim.totalVolume !== null && esim.totalVolume + volume > VOLUME_MAX) {
     return refuse('310245', 'With it the eSIM would have a larger volume than the API can represent.')
   }
-  // A supplier that this node does not know is known to another one, which carries the order out.
+  // A supplier that this node has not loaded is known to another node, which fulfils the order.
   if (supplier !== undefined && supplier.topUp === undefined)
     return { code: '200015', parts: { data: { action: 'TOPUP' } } }
   return offer
 }
 
-/** Bytes that a top-up adds; 0: unlimited, or a package that no longer exists. */
+/** Bytes that a top-up adds; 0 if the package is unlimited or no longer exists. */
 export function topUpVolume(catalogue: Snapshot, line: Pick<PackageLine, 'packageCode' | 'periodNum'>): bigint {
   const item = catalogue.find(line.packageCode)
   return (item && allowanceOf(item, line.periodNum).volume) ?? 0n
 }
 
 /**
- * Checks whether the state of an eSIM allows a top-up, apart from what is in progress. A supplier that this node does not
- * know takes no expired eSIM.
+ * Checks whether the state of an eSIM allows a top-up, apart from other work in progress on it. An expired eSIM cannot be
+ * topped up if its supplier is not loaded on this node.
  */
 export function allowsTopUp(
   { esimStatus, smdpStatus }: { esimStatus: EsimStatus; smdpStatus: SmdpStatus | null },

@@ -29,22 +29,22 @@ export async function writePlaced(tx: Tx, ids: Ids, batch: BatchDecision): Promi
   return batch.wallets.map((wallet, index) => ({ ...wallet, rowHash: rowHashes[index]! }))
 }
 
-/** What orders were decided on without reading the database. */
+/** The assumptions on which orders were decided without reading the database. */
 export interface Assumptions {
   /** One element per wallet, in ascending tenant order. */
   rowHashes: readonly string[]
   catalogueVersion: bigint
-  /** The UTC day that was assumed. */
+  /** The UTC day on which the daily limits were decided. */
   today: string
   /** The eSIMs of the batch's top-ups. */
   esims: readonly ExpectedEsim[]
 }
 
 /**
- * Locks the wallets and writes the same, provided that the assumptions hold; otherwise writes nothing. Debits are dated by
- * the database's clock after the locks.
- * @returns the new state of the wallets; undefined where an assumption did not hold
- * @throws SQLSTATE 23505 where one of the transactionIds has an order
+ * Locks the wallets and writes what a batch has placed, if the assumptions hold; otherwise writes nothing. Debits are dated
+ * by the database's clock after the locks.
+ * @returns the new state of the wallets; undefined if an assumption did not hold
+ * @throws SQLSTATE 23505 if one of the transactionIds already has an order
  */
 export async function writeIfUnchanged(
   tx: Tx,
@@ -70,7 +70,10 @@ interface WrittenRow {
   rowHashes: string
 }
 
-/** The columns of the new orders. They, the lines, the wallets and the assumptions are the parameters, in this order. */
+/**
+ * The columns of the new orders. The statement's parameters are these, the lines, the wallets and the assumptions, in this
+ * order.
+ */
 const PLACED: Columns = {
   tenant_id: 'uuid',
   order_id: 'uuid',
@@ -88,7 +91,7 @@ const PLACED: Columns = {
   content: 'json',
 }
 
-/** The first of them, up to the transactionId. */
+/** The first columns of PLACED, up to the transactionId. */
 const NAMED: Columns = { tenant_id: 'uuid', order_id: 'uuid', transaction_id: 'text' }
 
 function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
@@ -168,10 +171,10 @@ function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecisio
 }
 
 /**
- * Everything but the wallets, from `placed` and `line`. The server runs the last part first, which is the one that may be
- * refused, so an order that exists already leaves little for vacuum to clean. The `created_at` of what is written is the
- * time of the debit; that of an order is the time of its id, by which lists sort. An order is due at once even where its
- * debit, which follows the wallet's latest movement, is ahead of a clock that has gone back.
+ * SQL: inserts all new rows of `placed` and `line`; the wallets are updated elsewhere. The server runs the last part first.
+ * That is the part which a unique index may refuse, so an existing order leaves little for vacuum to clean up. The
+ * `created_at` of what is written is the time of the debit; that of an order is the time of its id, by which lists sort. An
+ * order is due at once, even if its debit, which follows the wallet's latest movement, is ahead of a clock that was set back.
  */
 const NEW_ROWS = `
 itemised as (
@@ -192,12 +195,12 @@ itemised as (
 
 const ROW_HASHES = `string_agg(row_hash::text, ',' order by tenant_id) as row_hashes`
 
-/** The status history of a new order. Where all are placed at one moment it is built once. */
+/** The status history of a new order. If all orders have one time, it is built once. */
 function paidAt(moment: string): string {
   return `jsonb_build_array(jsonb_build_object('orderStatus', 'PAID', 'time', ${moment}))`
 }
 
-/** For wallets that the transaction has locked and read. */
+/** The statement for wallets that the transaction has locked and read. */
 const WRITE = {
   name: 'orders-write',
   text: `
@@ -211,11 +214,11 @@ with placed as materialized (
 select ${ROW_HASHES} from moved`,
 }
 
-/** More than taking a free lock needs on a busy machine. */
+/** Longer than it takes to get a free lock on a busy machine. */
 const LOCK_WAIT_MAX_MS = 50
 
 /**
- * The actions on eSIMs that have one of the transactionIds. They are read in the snapshot of the statement, which may be
+ * SQL: actions on eSIMs that have one of the transactionIds. They are read in the snapshot of the statement, which may be
  * older than the lock: an action that commits in between changes the row hash of the wallet (touchWallet).
  */
 const ACTIONS_OF = (format: RowFormat) => `
@@ -226,8 +229,8 @@ const ACTIONS_OF = (format: RowFormat) => `
   ) action`
 
 // Locks the wallets first, in ascending tenant order; writes nothing unless row hashes, catalogue and day are as assumed.
-// The catalogue is that of the statement's snapshot, which is older than the lock: after a wait it may be outdated. Earlier
-// orders are not looked up: the unique index refuses the statement as a whole, and is searched for each order anyway.
+// The catalogue version is from the statement's snapshot, which is older than the lock and may be outdated after a wait:
+// hence LOCK_WAIT_MAX_MS. Earlier orders need no look-up: the unique index, which every insert searches, refuses the statement.
 const ifUnchanged = (format: RowFormat, more = '') => `
 with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uuid'))}
 ), unchanged as materialized (
@@ -259,5 +262,5 @@ const writesIfUnchanged = (format: RowFormat, which: string) => ({
   },
 })
 const WRITE_IF_UNCHANGED = writesIfUnchanged(ROWS, '')
-/** The same SQL for one order of one line, with values instead of arrays: 0.85 of the server's time for a lone order. */
+/** The same SQL for one order of one line, with values instead of arrays: a lone order takes 0.85 times the server's time. */
 const WRITE_ONE_IF_UNCHANGED = writesIfUnchanged(ONE_ROW, '-one')

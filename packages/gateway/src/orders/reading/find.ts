@@ -5,14 +5,14 @@ import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
 import { storedTransactionId } from '../transaction-id.ts'
 
-/** The id of an order and that of its ORDER_PAID are made within this time. */
+/** The id of an order and that of its ORDER_PAID event are created within this time of each other. */
 const PAID_WITHIN_MS = 600_000
 /** The latest time that a UUID contains. */
 const LATEST_MS = 2 ** 48 - 1
 
 /**
- * Finds an order and its tenant by the order number alone, for operators. One probe of the events of that time, which name its
- * tenant; for an order older than all events, one index probe per tenant.
+ * Finds an order and its tenant by the order number alone, for operators. The events of that time name the tenant, so one
+ * index probe is enough; for an order older than all events it takes one index probe per tenant.
  */
 export async function findOrder(
   db: Pick<Db, 'query'>,
@@ -40,7 +40,7 @@ const FIND = `
        where exists (select from orders o where o.tenant_id = t.tenant_id and o.order_id = $1) limit 1)) as tenant_id
   ) found where tenant_id is not null`
 
-/** Finds the orders with this transactionId, of one tenant or of all: few, because a dealer uses each only once. */
+/** Finds the orders with this transactionId, of one tenant or of all. There are few, because a dealer uses each only once. */
 export async function findOrdersOfTransaction(
   db: Pick<Db, 'query'>,
   tenantId: string | undefined,
@@ -53,17 +53,17 @@ export async function findOrdersOfTransaction(
     limit ${SAME_TRANSACTION_MAX}`)
 }
 
-/** Dealers that use the same transactionId. */
+/** Orders that are listed at most, if many dealers use the same transactionId. */
 const SAME_TRANSACTION_MAX = 100
 
-/** @throws Refusal where it is not an order number */
+/** @throws Refusal if the text is not an order number */
 export function parseOrderNo(orderNo: string): string {
   const orderId = orderIdOf(orderNo)
   if (orderId === undefined) throw notFound('order')
   return orderId
 }
 
-/** @throws Refusal where there is no such order */
+/** @throws Refusal if there is no such order */
 export async function getOrder(db: Pick<Db, 'query'>, orderNo: string): Promise<{ tenantId: string; orderId: string }> {
   const found = await findOrder(db, orderNo)
   if (found === undefined) throw notFound('order', orderNo)

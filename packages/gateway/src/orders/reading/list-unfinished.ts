@@ -18,7 +18,7 @@ export interface UnfinishedFilter {
   statuses: readonly UnfinishedStatus[]
   /** Only orders placed before this time. */
   before: Date
-  /** Only orders after this order id: the last one of the previous page. */
+  /** Only orders after this order id, the last one of the previous page. */
   after: string | undefined
 }
 
@@ -29,7 +29,7 @@ export interface UnfinishedFilter {
 export async function listUnfinished(db: Db, filter: UnfinishedFilter, limit: number): Promise<UnfinishedOrder[]> {
   const { statuses, before, after } = filter
   return db.tx(async (tx) => {
-    // A plan made while the table was empty would scan it when it is full.
+    // A plan made while the table was empty would be a table scan, which is slow once the table has grown.
     tx.send({ text: 'set local enable_seqscan = off' })
     const rows = await tx.query<Omit<UnfinishedOrder, 'orderNo'> & { orderId: string }>({
       text: `

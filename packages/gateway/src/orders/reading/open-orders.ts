@@ -1,6 +1,7 @@
 /**
- * SQL: the orders that are not final, of those that meet the condition: they are due for fulfilment, or under review. An item
- * without an outcome belongs to one of them. Each part is a partial index, so few rows are read however many orders there are.
+ * SQL: the orders that meet the condition and are not final, which means due for fulfilment or under review. Every item
+ * without an outcome belongs to one of them. Each part uses a partial index, so the rows read do not grow with the number of
+ * orders.
  */
 export const openOrders = (condition: string) => `
   select * from orders where ${condition} and due_at is not null

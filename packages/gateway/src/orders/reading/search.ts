@@ -28,7 +28,7 @@ export interface FoundOrder {
   /** The names of its packages when it was placed. */
   packages: string[]
   esims: number
-  /** The address of the request without a signature that placed it; null: it was signed. */
+  /** The address from which an unsigned request placed it; null: the request was signed. */
   unsignedFrom: string | null
   createdAt: Date
   updatedAt: Date
@@ -39,13 +39,13 @@ export interface OrderFilter {
   tenantId: string | null
   status?: OrderStatus | undefined
   orderType?: OrderType | undefined
-  /** An order is found by any one of these three: a text may be the name of an order in several ways. */
+  /** Finds orders by any of these three: a text that a person enters may be a valid order number, transactionId and ICCID. */
   orderId?: string | undefined
   transactionId?: string | undefined
   iccid?: string | undefined
   /** Only orders of at least one of these packages. */
   packageCodes?: readonly string[] | undefined
-  /** Only orders of which this supplier delivered something. */
+  /** Only orders for which this supplier delivered something. */
   supplier?: string | undefined
   amountFrom?: number | undefined
   amountTo?: number | undefined
@@ -53,7 +53,7 @@ export interface OrderFilter {
   to?: Date | undefined
 }
 
-/** Sort expressions of each column; none: by time. Amounts of one currency stand together. */
+/** The expressions to sort by for each column; an empty list sorts by time. Amounts are grouped by currency. */
 const SORTS = {
   createdAt: [],
   amount: ['r.currency_code', 'r.amount'],
@@ -97,8 +97,8 @@ async function readOrders(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<FoundO
 }
 
 /**
- * The conditions, by how they are found: partial indexes for statuses that few orders have (as in order/list) and for
- * top-ups; the rest is looked for in the orders themselves.
+ * Builds the conditions. Statuses that few orders have (as in order/list) and top-ups are found by partial indexes; all other
+ * conditions are checked on the orders themselves.
  */
 function rowFilter(filter: OrderFilter): RowFilter {
   const { tenantId, status, orderType, packageCodes, from, to } = filter
@@ -116,7 +116,7 @@ function rowFilter(filter: OrderFilter): RowFilter {
   }
 }
 
-/** The ids of the tenant's orders with each of the names, found by an index. */
+/** Finds the ids of the tenant's orders with each of these names, by an index. */
 function ordersNamed({ orderId, transactionId, iccid }: OrderFilter): Sql[] {
   const named: Sql[] = []
   if (orderId !== undefined) named.push(sql`select ${orderId}::uuid`)

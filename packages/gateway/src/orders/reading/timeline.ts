@@ -25,7 +25,7 @@ export type Step = { at: Date } & (
   | { kind: 'DECISION'; actor: string; action: string; after: unknown }
 )
 
-/** Steps of one kind that are shown. A hundred eSIMs with a dozen attempts each stay below. */
+/** Limits the steps shown of each kind. A hundred eSIMs with a dozen attempts each stay below it. */
 const STEPS_MAX = 2_000
 
 /** Reads the history of an order, oldest step first, from the tables of all modules. */
@@ -46,7 +46,7 @@ export async function readTimeline(
     return { kind: 'STATUS', at: new Date(entry.time), orderStatus: entry.orderStatus }
   })
   const later = [...statuses, ...steps.flat()].sort((a, b) => a.at.getTime() - b.at.getTime())
-  // The order's id was made when its request came in.
+  // The order's id was created when its request arrived.
   return [{ kind: 'REQUEST', at: new Date(timeOfUuid(orderId)) }, ...later]
 }
 

@@ -9,7 +9,7 @@ export interface Wallet {
   creditLimit: bigint
   dailySpendLimit: bigint | null
   lowBalanceThreshold: bigint | null
-  /** The percentage of the threshold that was last alerted (lowBalancePercent); 0: none. */
+  /** The low-balance percentage that was last alerted (lowBalancePercent); 0: none. */
   lowBalanceAlertedPercent: number
   /** The UTC day that `spent` belongs to, as `2026-11-21`. */
   spentOn: string
@@ -61,9 +61,9 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
 }
 
 /**
- * Changes the row hash of a wallet whose balance stays, so that no order which was decided on the old row is written. For
- * those who take a transactionId or begin an action on an eSIM without moving money: the wallet's lock guards the tenant's
- * transactionIds, and what is open on its eSIMs.
+ * Changes the row hash of a wallet whose balance stays the same, so that no order that was decided on the old row is written.
+ * Called before using a transactionId or starting an action on an eSIM without moving money, because the wallet's lock guards
+ * the tenant's transactionIds and the open work on its eSIMs.
  */
 export function touchWallet(tx: Tx, { tenantId }: LockedWallet): void {
   tx.send({
@@ -78,7 +78,10 @@ export function touchWallet(tx: Tx, { tenantId }: LockedWallet): void {
 /** A 64-bit hash of the whole row of `w`. If it is unchanged, so is the row. */
 export const WALLET_ROW_HASH = 'hash_record_extended(w, 0)'
 
-/** The same lock within a statement that relies on cached wallets (wallet/ledger/cache.ts), in ascending tenant order. */
+/**
+ * SQL: takes the same lock within a statement that relies on cached wallets (wallet/ledger/cache.ts), in ascending tenant
+ * order.
+ */
 export const lockAndHashWallets = (tenantIds: string) => `
   select updated_at, ${WALLET_ROW_HASH} as row_hash from wallets w
   where tenant_id = any (${tenantIds}) order by tenant_id for no key update`

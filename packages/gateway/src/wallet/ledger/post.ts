@@ -25,7 +25,7 @@ export interface Posted {
 /** The account on the other side of each kind of movement. */
 const COUNTER_ACCOUNTS = { REFUND: 'REFUNDS', TOP_UP: 'TOP_UPS', ADJUSTMENT: 'ADJUSTMENTS' } as const
 
-/** An order's items. */
+/** As many as an order has items at most. */
 const POSTINGS_MAX = 100
 
 /**

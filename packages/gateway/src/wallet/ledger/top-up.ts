@@ -40,7 +40,7 @@ export async function topUp(deps: { db: Db; ids: Ids }, topUp: TopUp, by: By): P
   })
 }
 
-/** The same within a transaction that has locked the wallet, with checked input. */
+/** Posts a top-up in a transaction that has locked the wallet. The input is already checked. */
 export async function postTopUp(
   tx: Tx,
   ids: Ids,
@@ -65,7 +65,7 @@ export async function postTopUp(
 }
 
 /**
- * The posted top-up of a reference. Reads after the wallet was locked, so one of several concurrent calls posts and the
+ * Finds the posted top-up of a reference. Reads after the wallet was locked, so one of several concurrent calls posts and the
  * others find its transfer.
  * @throws Refusal if it has another amount
  */

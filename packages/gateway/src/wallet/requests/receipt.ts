@@ -2,7 +2,7 @@ import sql from 'sql-template-tag'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound, parseLine, Refusal, requireUuid } from '../../lib/refusal.ts'
 
-/** A photograph of a receipt. At most OPEN_REQUESTS_MAX of them wait per dealer. */
+/** Enough for a photograph of a receipt. At most OPEN_REQUESTS_MAX of them wait per dealer. */
 export const RECEIPT_SIZE_MAX_BYTES = 4 * 1024 * 1024
 const FILE_NAME_LENGTH_MAX = 100
 
@@ -20,7 +20,7 @@ const TYPES = [
 ] as const
 
 /**
- * Checks a file that a dealer sends. Its type is that of its content, whatever it is called, and its stored name has the
+ * Checks a file that a dealer sends. Its content determines its type, not its name. It is stored under a name with the
  * extension of that type and only characters that every file system and header allows.
  * @throws Refusal
  */

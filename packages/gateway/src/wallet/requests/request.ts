@@ -87,7 +87,7 @@ export async function lockRequest(tx: Tx, tenantId: string, requestId: string): 
   return row
 }
 
-/** Such as `500.00 USD, reference INV-7`, for messages. */
+/** Formats a request for messages, such as `500.00 USD, reference INV-7`. */
 export function requestText(request: Pick<TopUpRequest, 'amount' | 'reference'>, currencyCode: string): string {
   return `${formatMoney(request.amount)} ${currencyCode}, reference ${request.reference}`
 }

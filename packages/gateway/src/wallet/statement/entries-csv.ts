@@ -31,7 +31,7 @@ export async function* entriesCsv(
     yield csvText(entries.map((entry) => COLUMNS.map(([, value]) => value(entry, currencyCode))))
 }
 
-/** Such as `statement-acme-travel-2026-11.csv`. */
+/** Names the file of a statement, such as `statement-acme-travel-2026-11.csv`. */
 export function statementFileName(
   { month, ...tenant }: Pick<MonthStatement, 'tenantId' | 'clientName' | 'month'>,
   kind?: TransferKind,

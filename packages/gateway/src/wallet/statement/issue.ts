@@ -95,7 +95,7 @@ export async function findIssuedStatement(
   return row
 }
 
-/** The time of the wallet, which every later movement has or exceeds. */
+/** The time of the wallet's latest movement. Later movements are never older. */
 async function getWalletTime(tx: Tx, tenantId: string): Promise<Date> {
   const [row] = await tx.query<{ updatedAt: Date }>(sql`select updated_at from wallets where tenant_id = ${tenantId}`)
   return row!.updatedAt

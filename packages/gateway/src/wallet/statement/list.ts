@@ -80,7 +80,10 @@ function actionNoOf(esim: RefundedEsim | undefined): string | null {
   return esim?.actionId == null ? null : orderNoOf(esim.actionId)
 }
 
-/** The eSIMs of refunds, with the actions that cancelled them, by entry. An undelivered item and a top-up have none. */
+/**
+ * The eSIMs of refunds, with the actions that cancelled them, by entry. Refunds of undelivered items and of top-ups have
+ * none.
+ */
 async function findRefundedEsims(
   db: Pick<Db, 'query'>,
   tenantId: string,

@@ -3,7 +3,7 @@ import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 
-/** The operator as statements name it. */
+/** The operator's details as statements show them. */
 export interface OperatorDetails {
   legalName: string | null
   taxId: string | null

@@ -30,7 +30,7 @@ export function ledgerLoop(deps: LedgerLoopDeps): Running {
   })
 }
 
-/** Little is sold at this hour. A missed check runs as soon as possible later that day, and the first one at any hour. */
+/** An hour with few sales. A missed check runs as soon as possible later that day. The very first check runs at any hour. */
 const FIRST_HOUR_UTC = 3
 
 /** Faults that are stored with the check; `ledger verify` lists all. */

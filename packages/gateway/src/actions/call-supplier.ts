@@ -4,8 +4,8 @@ import type { ActionOutcome, SuppliedEsim, Supplier } from '../suppliers/supplie
 
 /**
  * Asks a supplier to carry out an action on an eSIM, outside any transaction. Never throws, and never takes longer than the
- * supplier's time-out: without an answer by then the outcome is unknown.
- * @param actionKey undefined: a cancel of an eSIM that no dealer has
+ * supplier's time-out: if there is no answer by then, the outcome is unknown.
+ * @param actionKey undefined: the cancel of an eSIM that no dealer has
  */
 export async function callForAction(
   supplier: Supplier,

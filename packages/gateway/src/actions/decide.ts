@@ -10,7 +10,7 @@ export interface ActionRefusal {
 
 /**
  * Decides whether a dealer may begin an action: 200002 (state), then 200015 (supplier), then 200017 (cancel policy). Pure.
- * @param supplier undefined where this node does not know it: the action waits until a node does
+ * @param supplier undefined if this node has not loaded it: the action waits until a node has
  */
 export function refuseAction(
   action: EsimAction,

@@ -18,7 +18,7 @@ export interface EsimIdentity {
   supplier: string
 }
 
-/** What decides whether an action is allowed, read under the lock of the eSIM's order. */
+/** The state that decides whether an action is allowed, read under the lock of the eSIM's order. */
 export interface EsimState {
   esimStatus: EsimStatus
   smdpStatus: SmdpStatus | null
@@ -26,13 +26,13 @@ export interface EsimState {
   /** The latest delivered top-up. */
   toppedUpAt: Date | null
   createdAt: Date
-  /** The action in the way; null: none. */
+  /** The open action that forbids another one; null: none. */
   openActionId: string | null
-  /** The top-up in the way, by its order; null: none. */
+  /** The order of the open top-up that forbids an action; null: none. */
   openTopUpId: string | null
 }
 
-/** Finds a tenant's eSIM. Of several with one ICCID it is the newest; if both members are given, both must match. */
+/** Finds a tenant's eSIM. If several have the ICCID, the newest is taken; if both members are given, both must match. */
 export async function findEsim(
   tx: Pick<Tx, 'query'>,
   tenantId: string,
@@ -61,7 +61,7 @@ export function isMeant(
   return iccid === undefined || stripIccidPadding(iccid) === esim.iccid
 }
 
-/** The caller holds the locks of wallet and order, so that nobody begins a top-up or an action meanwhile. */
+/** Reads the state. The caller holds the locks of wallet and order, so that no top-up or action begins meanwhile. */
 export async function readEsimState(tx: Pick<Tx, 'query'>, tenantId: string, profileId: string): Promise<EsimState> {
   const [state] = await tx.query<EsimState>({
     name: 'actions-esim-state',

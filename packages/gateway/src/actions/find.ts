@@ -5,7 +5,7 @@ import { ACTION_COLUMNS, type Action, actionAnswerOf } from '../orders/action.ts
 
 /**
  * The answer of `esim/action/query`. If both actionNo and transactionId are given, both must match.
- * @throws ApiError 200013 where the tenant has no such action
+ * @throws ApiError 200013 if the tenant has no such action
  */
 export async function getAction(
   db: Pick<Db, 'query'>,

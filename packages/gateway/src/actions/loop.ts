@@ -21,7 +21,7 @@ export const ACTIONS: JobTable = {
   columns: 'job.tenant_id, job.action_id, job.order_id, job.supplier, job.lease_token',
 }
 
-/** Carries out actions on eSIMs. A supplier that hangs delays only its own. */
+/** Carries out actions on eSIMs. A supplier that hangs delays only its own actions. */
 export function actionLoop(deps: ActionDeps): Loop {
   const running = new Set<Promise<void>>()
   const loop = runLoop({
@@ -47,7 +47,7 @@ export function actionLoop(deps: ActionDeps): Loop {
       unsubscribe()
       const startedAt = deps.clock.monotonic()
       await loop.stop(deadlineMs)
-      // Waits for calls that were sent. At the deadline the rest is left to other nodes, once their leases expire.
+      // Waits for calls that were sent. Calls still running at the deadline are left to other nodes, once their leases expire.
       await settlesWithin(Promise.all(running), Math.max(0, deadlineMs - (deps.clock.monotonic() - startedAt)))
     },
   }
@@ -60,7 +60,7 @@ export async function runDueActions(deps: ActionDeps): Promise<number> {
   return jobs.length
 }
 
-/** Never rejects. An action that fails here waits, and goes to review in time. */
+/** Runs one action. Never rejects. If it fails here, the action waits, and goes to review in time. */
 async function runOne(deps: ActionDeps, job: ActionJob): Promise<void> {
   const { tenantId, orderId, actionId } = job
   const identity = { tenantId, orderId, actionId }

@@ -14,12 +14,12 @@ import { type ActionJob, LEASE_MS, runAction } from './run.ts'
 import { AUDITED, insertAction, lockEsim, newAction } from './start.ts'
 
 /**
- * Carries out an action for an operator, at once: without fee and policy. Where the same action is open on the eSIM
- * already, its supplier is asked again: a cancellation that the dealer began keeps its fee.
+ * Carries out an action for an operator immediately, without fee and policy. If the same action is already open on the eSIM,
+ * its supplier is asked again; a cancellation that the dealer began keeps its fee.
  *
  * Locks: the wallet, then the eSIM's order.
  * @returns the supplier's answer; if it is unknown, the loop asks again
- * @throws Refusal without a reason, or where the eSIM's state does not allow the action
+ * @throws Refusal without a reason, or if the eSIM's state does not allow the action
  */
 export async function actForOperator(
   deps: ActionDeps,
@@ -59,7 +59,7 @@ export async function actForOperator(
   return (await runAction(deps, job)) ?? { kind: 'unknown', message: 'another worker has taken it over' }
 }
 
-/** @throws Refusal while a worker asks the supplier */
+/** @throws Refusal while a worker is asking the supplier */
 async function leaseOpen(tx: Tx, tenantId: string, actionId: string, leaseToken: string): Promise<void> {
   const leased = await tx.query({
     text: `update esim_actions set lease_token = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
@@ -102,7 +102,7 @@ function refuse(
     const message = `The eSIM is ${status}. Only an eSIM that was never downloaded can be cancelled.`
     throw new Refusal(409, 'ESIM_IN_USE', message)
   }
-  // Every supplier says itself why it does not cancel an eSIM.
+  // The supplier itself decides whether it cancels an eSIM, and says why not.
   const supplier = suppliers.get(name)?.supplier
   if (action === 'CANCEL' || supplier === undefined || canDo(supplier, action)) return
   throw new Refusal(409, 'SUPPLIER_UNABLE', `Supplier ${name} cannot ${action.toLowerCase()} an eSIM.`)

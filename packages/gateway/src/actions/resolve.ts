@@ -11,15 +11,15 @@ import { findEsim } from './esim.ts'
 import { beingAsked } from './operator.ts'
 import { LEASE_MS } from './run.ts'
 
-/** cancelled: of a cancellation only, the same as done. kept: the supplier changed nothing. */
+/** cancelled: for a cancellation only, the same as done. kept: the supplier changed nothing. */
 export type ActionVerdict = 'cancelled' | 'done' | 'kept'
 
 /**
- * Records what a supplier said about an action that it did not answer. A cancelled eSIM is refunded. With an `actionNo`, only
- * of that action: another may have begun since a person looked.
+ * Records what a supplier said about an action to which it had not answered. A cancelled eSIM is refunded. With an
+ * `actionNo`, only that action is resolved: another one may have begun since a person looked.
  *
  * Locks: the wallet, then the eSIM's order.
- * @throws Refusal if the eSIM has no pending action, or where an eSIM to be refunded was used
+ * @throws Refusal if the eSIM has no pending action, or if an eSIM to be refunded was used
  */
 export async function resolveAction(
   deps: Pick<ActionDeps, 'db' | 'ids' | 'wake'> & Pick<Partial<ActionDeps>, 'orderMetrics'>,

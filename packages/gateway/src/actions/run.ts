@@ -28,9 +28,9 @@ export interface ActionJob {
 /** A lease that is not renewed for this long expires, and another worker takes the action over. */
 export const LEASE_MS = 30_000
 const RENEW_MS = LEASE_MS / 3
-/** An action whose supplier is paused, or not known to this node, waits this long. */
+/** An action whose supplier is paused, or not loaded on this node, waits this long. */
 const UNAVAILABLE_MS = 10_000
-/** How long an action may be PENDING at a supplier that no node knows. */
+/** How long an action may be PENDING if no node knows its supplier. */
 const GIVE_UP_AFTER_MS = 3_600_000
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 60_000
@@ -43,7 +43,7 @@ const FIRST_PAUSE_MS = 200
 /**
  * Runs a leased action: commits an attempt, asks the supplier, and saves the outcome under the lease. After a crash in
  * between, the lease ends and another worker asks again: suppliers answer a repeat as they answered the first call.
- * @returns the outcome; undefined where the action was no longer open or leased
+ * @returns the outcome; undefined if the action was no longer open or leased
  */
 export async function runAction(deps: ActionDeps, job: ActionJob): Promise<ActionOutcome | undefined> {
   const supplied = deps.suppliers.get(job.supplier)
@@ -121,7 +121,7 @@ interface HeldAction {
   now: Date
 }
 
-/** Locks the eSIM's order, and before it the wallet where a refund may follow. @returns undefined where the lease is lost */
+/** Locks the eSIM's order, and before it the wallet if a refund may follow. @returns undefined if the lease is lost */
 async function lockHeld(tx: Tx, job: ActionJob, mayRefund: boolean): Promise<HeldAction | undefined> {
   const lock = mayRefund ? lockWalletAndOrders : lockOrders
   const [{ orders, now }, [action]] = await Promise.all([
@@ -137,7 +137,7 @@ async function lockHeld(tx: Tx, job: ActionJob, mayRefund: boolean): Promise<Hel
   return action && { action, order: orders.get(job.orderId)!, now }
 }
 
-/** Why the supplier need not be asked any more; undefined: it must be. */
+/** @returns why the supplier need not be asked any more; undefined: it must be asked */
 function whyImpossible(action: Action, order: LockedOrder): string | undefined {
   const profile = order.profiles.find((candidate) => candidate.profileId === action.profileId) as LockedProfile
   if (profile.esimStatus === 'CANCEL' || profile.esimStatus === 'REVOKED') return `the eSIM is ${profile.esimStatus}`
@@ -198,7 +198,9 @@ async function call(
   return outcome
 }
 
-/** If it cannot be saved, the attempt stays open, and the worker that takes the action over asks the supplier again. */
+/**
+ * Saves an outcome. If that fails, the attempt stays open, and the worker that takes the action over asks the supplier again.
+ */
 async function saveWithRetry(
   deps: ActionDeps,
   job: ActionJob,
@@ -217,8 +219,9 @@ async function saveWithRetry(
 }
 
 /**
- * Saves the outcome of an attempt. The eSIM is refunded in the transaction that records the supplier's confirmation, never earlier.
- * Locks: the wallet where an eSIM was cancelled, then the order.
+ * Saves the outcome of an attempt. The eSIM is refunded in the transaction that records the supplier's confirmation, never
+ * earlier.
+ * Locks: the wallet if an eSIM was cancelled, then the order.
  */
 async function save(deps: ActionDeps, job: ActionJob, attemptId: string, outcome: ActionOutcome): Promise<void> {
   const { tenantId } = job
@@ -270,7 +273,8 @@ export async function postpone(
 }
 
 /**
- * An action is PENDING no longer than the supplier's time to give up. Under review it is asked about ever less often.
+ * Makes an action wait, or puts it under review once its supplier's time to give up is over. Under review, its supplier is
+ * asked less and less often.
  * @returns whether there are events to send
  */
 async function waitOrReview(

@@ -43,12 +43,13 @@ export async function startAction(
 }
 
 /**
- * Brings an eSIM into the state that an action leads to, for callers whose requests have no transactionId. An open action of
- * the same kind is that action, also one of an operator; where the eSIM is in that state already nothing is done.
+ * Brings an eSIM into the state that an action leads to, for callers whose requests have no transactionId. If an action of
+ * the same kind is open, even one that an operator began, that action is returned. If the eSIM is already in that state,
+ * nothing is done.
  *
  * Locks: the wallet, then the eSIM's order.
- * @param by for the audit log: the caller of a request without a signature
- * @returns the action to wait for; undefined where nothing is to be done
+ * @param by the caller of an unsigned request, for the audit log
+ * @returns the action to wait for; undefined if nothing had to be done
  * @throws ApiError 310403, 200002, 200015, 200017, in this order
  */
 export async function ensureAction(
@@ -118,7 +119,7 @@ export const AUDITED: Record<EsimAction, AuditAction> = {
   REVOKE: 'order.revoke_esim',
 }
 
-/** An earlier use of a transactionId: an action, or null for an order. */
+/** Finds an earlier use of a transactionId: an action, or null for an order. */
 async function findByTransactionId(
   tx: Tx,
   tenantId: string,
@@ -141,7 +142,7 @@ async function findByTransactionId(
   return orders.length > 0 ? null : actions[0]
 }
 
-/** @throws ApiError 200012 where the id was used for something else */
+/** @throws ApiError 200012 if the id was used for something else */
 function replay(earlier: Action | null, request: ActionRequest): Action {
   if (earlier === null || earlier.action !== request.action || !isMeant(request, earlier)) throw new ApiError('200012')
   return earlier
@@ -178,7 +179,7 @@ export function newAction(
   }
 }
 
-/** Due at once, or leased to the caller, who then runs it itself. */
+/** Inserts an action. It is due at once, or leased to the caller, who then runs it. */
 export function insertAction(
   tx: Tx,
   tenantId: string,

@@ -12,14 +12,14 @@ import type { FailureLimit } from './failure-limit.ts'
 export interface SignedRequest {
   headers: RequestHeaders
   body: Buffer
-  /** The caller's, canonical. */
+  /** The caller's address in canonical form. */
   address: string
 }
 
-/** A request of the compatible API with nothing but an AppKey. It gets a RequestID and a timestamp of ours. */
+/** A request of the compatible API that carries only an AppKey. The gateway creates its RequestID and timestamp. */
 export interface UnsignedRequest {
   headers: Pick<RequestHeaders, 'appKey' | 'requestId' | 'timestamp'>
-  /** The caller's, canonical. */
+  /** The caller's address in canonical form. */
   address: string
 }
 
@@ -28,18 +28,18 @@ export interface AdmissionDeps {
   batches: Batcher<AdmissionInput, AdmissionResult>
   failures: FailureLimit
   databaseClock: DatabaseClock
-  /** Local and test gateways reveal what should have been signed. */
+  /** True on local and test gateways, whose answers reveal what should have been signed. */
   revealsStringToSign: boolean
   defaultQpsLimit: number
-  /** Authenticates the RequestIDs of our own attempts to send events. */
+  /** The key that recognises the RequestIDs of the gateway's own attempts to send events. */
   linkKey: Buffer
-  /** Called at the first request under a secret: events are signed with it from then on. */
+  /** Called at the first request that was signed with a secret: events are signed with it from then on. */
   onSecretProven(tenant: Tenant, secret: TenantSecret): void
 }
 
 /**
- * Only another cell may serve the tenant, which has moved there or has not arrived from there yet (cells/move). Where the
- * request cannot be forwarded, the answer is 000002.
+ * Thrown if only another cell may serve the tenant, which has moved there or has not arrived from there yet (cells/move). If
+ * the request cannot be forwarded, the answer is 000002.
  */
 export class ServedElsewhere extends ApiError {
   readonly nodes: readonly ServingNode[]
@@ -54,7 +54,7 @@ const BEING_MOVED = {
     'This account is being moved to another server: send the request again in a second, with a new RT-RequestID.',
 }
 
-/** Whose request it is, as far as this node knows: `admit` finds out whether that is still current. */
+/** The sender of a request, as far as this node knows. `admit` finds out whether that is still current. */
 export interface Authenticated {
   tenant: Tenant
   /** Absent for an unsigned request. */
@@ -79,8 +79,9 @@ export async function authenticate(deps: AdmissionDeps, request: SignedRequest):
 }
 
 /**
- * The same for a request without a signature: it is accepted only while the operator's switch, a narrow allowlist with the
- * caller's address and a daily spend limit all stand. From elsewhere the answer is that of a dealer without the switch.
+ * Authenticates a request without a signature. It is accepted only while the operator's switch, a narrow allowlist with the
+ * caller's address, and a daily spend limit are all set. A caller at another address gets the same answer as if the switch
+ * were off.
  * @throws ApiError 000101, 101005; 000002 while the tenant changes its cell; ServedElsewhere
  */
 export async function authenticateUnsigned(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
@@ -115,11 +116,11 @@ function unsignedRefusal(): ApiError {
   })
 }
 
-/** Tenant and secret may change while a request is checked; more often than this in a row is no coincidence. */
+/** Tenant and secret may change while a request is checked. More changes in a row than this cannot be chance. */
 const ROUNDS_MAX = 5
 
 /**
- * The remaining checks: RequestID and QPS, and all of them again where the cached tenant turns out to be outdated.
+ * Makes the remaining checks: RequestID and QPS, and again all earlier ones if the cached tenant turns out to be outdated.
  * @throws ApiError 101001 to 101007; 000002 under overload; ServedElsewhere
  */
 export async function admit(
@@ -137,7 +138,7 @@ export async function admit(
       timestampMs: Number(request.headers.timestamp),
       version: tenant.version,
     })
-    // The request was signed with that secret, whether or not it is admitted.
+    // The secret has signed a request, whether or not that request is admitted.
     if (result.verdict !== 'stale') noteFirstUse(deps, tenant, secretId)
     switch (result.verdict) {
       case 'admitted':
@@ -147,7 +148,7 @@ export async function admit(
       case 'over-qps':
         throw tooManyRequests({ limit: tenant.qpsLimit ?? deps.defaultQpsLimit, waitS: 1 })
       case 'stale':
-        // Does not count against the caller's address: the signature was valid a moment ago.
+        // Does not count against the caller's address: the credentials were valid a moment ago.
         current =
           'body' in request
             ? await authenticateAfterReading(deps, request)
@@ -174,7 +175,7 @@ function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Aut
 async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
   const tenant = await deps.tenantCache.reload(request.headers.appKey)
   if (!tenant) throw new ApiError('101004')
-  // First, because this cell's copy of the tenant's secrets and settings may be outdated.
+  // Checked first, because this cell's copy of the tenant's secrets and settings may be outdated.
   if (tenant.servedBy) throw new ServedElsewhere(tenant.servedBy)
   const checked = checkRequest(request, tenant, deps.databaseClock.now())
   if (!checked.ok) throw refusal(deps, request, checked.code)
@@ -201,9 +202,9 @@ export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: numb
 }
 
 /**
- * A move to another cell has the tenant's last changes copied now, or has ended (cells/move). The fence increments the
- * tenant's version, so that admission refuses what was checked before. What it had already admitted is refused by the
- * trigger of the tables that it writes.
+ * True while a move to another cell copies the tenant's last changes, or after it has ended (cells/move). The fence
+ * increments the tenant's version, so admission refuses requests that were checked before. Requests that were already
+ * admitted are refused by the triggers of the tables that they write.
  */
 function isFenced({ fencedUntilMs }: Tenant, nowMs: number): boolean {
   return fencedUntilMs !== null && fencedUntilMs > nowMs
@@ -240,15 +241,15 @@ function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string | un
 
 /**
  * Credentials and settings, decrypted, as this node last read them. They may be outdated: every request names the version
- * that it was checked against, and admission refuses an outdated one (admit-batch.ts), so a reset or a suspension applies
- * at once.
+ * against which it was checked, and admission refuses an outdated one (admit-batch.ts), so a reset or a suspension applies at
+ * once.
  */
 export interface TenantCache {
   get(appKey: string): Tenant | undefined
   /**
-   * Reads the tenant again, by a read that begins after the call. One read per AppKey runs at a time, and all calls in the
-   * meantime share the next one, so that a flood for one tenant costs two reads at any time.
-   * @returns undefined where there is no such AppKey
+   * Reads the tenant again, by a read that begins after the call. One read per AppKey runs at a time, and all calls made
+   * meanwhile share the next one, so a flood for one tenant causes at most two reads at a time.
+   * @returns undefined if there is no such AppKey
    */
   reload(appKey: string): Promise<Tenant | undefined>
 }
@@ -261,7 +262,7 @@ export function createTenantCache(load: (appKey: string) => Promise<Tenant | und
   const next = new Map<string, Promise<Tenant | undefined>>()
 
   async function read(appKey: string): Promise<Tenant | undefined> {
-    // The running read may have missed the change that caused this call, so a new one begins when it has ended.
+    // The running read may have missed the change that caused this call, so a new read begins after it.
     await running.get(appKey)
     next.delete(appKey)
     const reading = load(appKey)

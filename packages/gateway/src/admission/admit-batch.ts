@@ -10,7 +10,7 @@ export interface AdmissionInput {
   tenantId: string
   requestId: string
   timestampMs: number
-  /** The version of the credentials and settings that the request was checked against. */
+  /** The version of the credentials and settings against which the request was checked. */
   version: bigint
 }
 
@@ -21,7 +21,7 @@ export interface AdmissionResult {
 }
 
 export interface AdmissionBatcherDeps {
-  /** Its commits need not wait for the disk (DbOptions.asynchronousCommit). */
+  /** A database whose commits need not wait for the disk (DbOptions.asynchronousCommit). */
   db: Db
   clock: Clock
   databaseClock: DatabaseClock
@@ -30,19 +30,19 @@ export interface AdmissionBatcherDeps {
   maintainPartitions(): Promise<unknown>
 }
 
-/** A larger batch gains nothing: at 64 a statement takes 1.8 ms (36 000 requests/s). */
+/** A larger batch gains nothing: at 64 requests a statement takes 1.8 ms (36 000 requests/s). */
 const BATCH_MAX = 64
-/** One statement runs while the next batch gathers. The second connection is used while a statement takes long. */
+/** One statement runs while the next batch gathers. The second connection is used while a statement is slow. */
 const CONCURRENT_BATCHES = 2
-/** Longer than a statement takes on a busy machine: two half batches cost more than a whole one. */
+/** Longer than a statement takes on a busy machine, because two half batches cost more than a whole one. */
 const OVERLAP_AFTER_MS = 10
-/** After a large batch: a statement sent at once would be for one or two requests, at the cost of one for ten. */
+/** The wait after a large batch. A statement sent at once would carry one or two requests, at the cost of ten. */
 const GATHER_MS = 2
-/** About a second's work. Beyond it a prompt refusal is better than a longer wait. */
+/** About a second's work. With more requests waiting, a prompt refusal is better than a longer wait. */
 const QUEUE_MAX = 10_000
 
 const HOUR_MS = 3_600_000
-/** Within this distance of the edge of a slot an id is entered on both sides. More than the clock window. */
+/** An id this close to the edge of a slot is stored on both sides of the edge. More than the clock window. */
 const EDGE_MS = CLOCK_WINDOW_MS + 60_000
 
 /** Admits the requests of all tenants that arrive together by one statement. */
@@ -53,8 +53,8 @@ export function createAdmissionBatcher(deps: AdmissionBatcherDeps): Batcher<Admi
     pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS, splitsBursts: true },
     queueLimit: QUEUE_MAX,
     queueFullError: () => new ApiError('000002'),
-    // One statement cannot contain an id twice, in either case: the second waits for the next statement. The tenant is left
-    // out, because random ids of two tenants do not collide, and joining the texts costs time for each request.
+    // One statement cannot contain an id twice, in either case: the second one waits for the next statement. The tenant is not
+    // part of the key, because random ids of two tenants do not collide, and joining the texts costs time for each request.
     key: (input) => input.requestId.toLowerCase(),
     run: (inputs) => admitBatch(deps, inputs),
   })
@@ -114,7 +114,7 @@ function slotOf({ timestampMs }: Pick<AdmissionInput, 'timestampMs'>): number {
   return Math.floor(timestampMs / HOUR_MS)
 }
 
-/** The first slot that still counts, and the last one into which no more ids are entered. */
+/** The first slot that still counts, and the last one in which ids are no longer stored. */
 function earlierSlots(nowMs: number): [number, number] {
   const first = Math.floor((nowMs - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS)
   return [first, Math.floor((nowMs - EDGE_MS) / HOUR_MS) - 1]
@@ -130,8 +130,9 @@ export interface AcceptedRequestId {
 }
 
 /**
- * Enters RequestIDs that were accepted before, in case that the database has lost them: a standby that took over may have
- * missed admission's latest commits, which wait for nothing. Locks index entries in the same order as admission.
+ * Stores RequestIDs again that were accepted before, in case the database has lost them: a standby that became primary may
+ * have missed admission's latest commits, which do not wait for the disk or a standby. Locks index entries in the same order
+ * as admission.
  */
 export function reenterRequestIds(tx: Tx, accepted: readonly AcceptedRequestId[], nowMs: number): void {
   const rows = accepted.flatMap((input) => {
@@ -152,7 +153,7 @@ export function reenterRequestIds(tx: Tx, accepted: readonly AcceptedRequestId[]
   })
 }
 
-/** The slot on the other side of an edge that is near; null where no edge is near. */
+/** The slot on the other side of a nearby edge; null if no edge is near. */
 export function otherSlot(slot: number, nowMs: number): number | null {
   const before = Math.floor((nowMs - EDGE_MS) / HOUR_MS)
   const after = Math.floor((nowMs + EDGE_MS) / HOUR_MS)
@@ -161,10 +162,10 @@ export function otherSlot(slot: number, nowMs: number): number | null {
 }
 
 /**
- * Refills the bucket to the moment of the request, then takes as many of the wanted tokens as it holds. A bucket that was
- * refilled more than a second in the future dates from before the clock was set back: it is refilled from now on, instead
- * of refusing its tenant until the clock gets there. The clock is read under the row lock, because the request's moment is
- * older than the lock that it waited for.
+ * Refills the bucket up to the moment of the request, then takes as many of the wanted tokens as it holds. If a bucket was
+ * refilled more than a second in the future, the clock was set back since. It is refilled from now on, instead of refusing
+ * its tenant until the clock gets there. The clock is read under the row lock, because the request's moment is older than the
+ * lock that it waited for.
  */
 const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
     tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.requested,
@@ -240,10 +241,10 @@ from (select *, row_number() over (partition by tenant_id, verdict order by posi
 left join spent s on s.tenant_id = j.tenant_id`
 
 /**
- * The same for a lone request, without the columns that distinguish the requests of a batch: 0.7 of the server's time. It
- * takes its locks in the same order.
+ * Admits a single request, without the columns that distinguish the requests of a batch: it takes 0.7 times the server's
+ * time. It takes its locks in the same order.
  *
- * $1 tenant, $2 RequestID, $3 slots to enter it in, ascending, $4 version, $5 default QPS limit, $6 and $7 as $7 and $8
+ * $1 tenant, $2 RequestID, $3 slots in which to store it, ascending, $4 version, $5 default QPS limit, $6 and $7 as $7 and $8
  * above.
  */
 const ADMIT_ONE = `

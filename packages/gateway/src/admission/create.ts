@@ -10,18 +10,18 @@ import { type AdmissionDeps, createTenantCache } from './admission.ts'
 import { createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit } from './failure-limit.ts'
 
-/** A request is admitted in milliseconds; dealers wait for an answer. */
+/** Short limits: a request is admitted in milliseconds, and dealers wait for the answer. */
 const LIMITS = { lockTimeoutMs: 3_000, statementTimeoutMs: 3_000, stallMs: 4_000, connectTimeoutMs: 3_000 }
 
 interface AdmissionOptions {
-  /** How connections of the dealer API are made. */
+  /** The settings of the dealer API's connections. */
   hot: Omit<DbOptions, 'poolSize' | 'applicationName'>
   config: Pick<Config, 'deployment' | 'defaultQpsLimit'>
   clock: Clock
   databaseClock: DatabaseClock
   db: Db
   cipher: Cipher
-  /** Authenticates the RequestIDs of our own attempts to send events. */
+  /** The key that recognises the RequestIDs of the gateway's own attempts to send events. */
   linkKey: Buffer
   log: Log
 }
@@ -59,7 +59,7 @@ export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db
   }
 }
 
-/** Until it is saved, events are signed with the previous secret (contract §7). */
+/** Saves the first use of a secret. Until it is saved, events are signed with the previous secret (contract §7). */
 async function saveFirstUse(db: Db, tenant: Tenant, { secretId }: TenantSecret): Promise<void> {
   await db.query({
     text: `update tenant_secrets set proven_at = clock_timestamp()

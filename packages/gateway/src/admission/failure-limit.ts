@@ -5,25 +5,25 @@ import type { Clock } from '../lib/clock.ts'
 /**
  * Limits failed authentications per IPv4 address or IPv6 /64, before they cost a database call (contract §3).
  *
- * A network has a bucket of failures that it may still make. Whether an attempt fails is known only after its look-up, so
- * only as many run at once as may fail; the others wait shortly. A successful attempt leaves the bucket as it was.
+ * Each network has a bucket that holds the failures it may still make. Only the look-up shows whether an attempt fails, so no
+ * more attempts run at once than may fail; the others wait briefly. A successful attempt leaves the bucket unchanged.
  */
 export interface FailureLimit {
   /**
-   * Runs an attempt to authenticate; one that throws 101003, 101004 or 000101 has failed.
-   * @throws ApiError 101007 instead of running it where the network has failed too often
+   * Runs an attempt to authenticate. An attempt that throws 101003, 101004 or 000101 has failed.
+   * @throws ApiError 101007 instead of running it if the network has failed too often
    */
   attempt<Result>(address: string, work: () => Promise<Result>): Promise<Result>
 }
 
 const BURST = 30
 const REGAINED_PER_S = 0.5
-/** Networks that are remembered. The one whose last attempt is oldest is forgotten first. */
+/** Networks that are remembered. The network whose last attempt is oldest is forgotten first. */
 const NETWORKS_MAX = 20_000
 
 interface Bucket {
   tokens: number
-  /** When it held them (monotonic). */
+  /** When the bucket held that many tokens (monotonic). */
   at: number
   inProgress: number
   waiting: (() => void)[]
@@ -63,8 +63,8 @@ export function createFailureLimit(clock: Clock): FailureLimit {
     if (failed) bucket.tokens = Math.max(0, bucket.tokens - 1)
     buckets.delete(network)
     const isWorthKeeping = bucket.tokens < BURST || bucket.inProgress > 0 || bucket.waiting.length > 0
-    if (isWorthKeeping) buckets.set(network, bucket) // last: the map is in order of use
-    // Each of them checks again: it begins, waits on, or is refused.
+    if (isWorthKeeping) buckets.set(network, bucket) // set again at the end: the map is in order of use
+    // Each waiting attempt checks again: it begins, keeps waiting, or is refused.
     for (const resume of bucket.waiting.splice(0)) resume()
   }
 

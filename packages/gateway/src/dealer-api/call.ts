@@ -19,7 +19,7 @@ export interface EarlyCall<Name extends OperationName>
 
 export interface Result<Name extends OperationName> {
   data: AnswerOf<Name>
-  /** True if it is the result of an earlier call with the same transactionId. */
+  /** True if the answer repeats that of an earlier call with the same transactionId. */
   isReplay?: boolean
 }
 
@@ -29,6 +29,6 @@ export type EarlyHandler<Name extends OperationName> = (deps: Deps, call: EarlyC
 /** The operations of the dealer API, as api.ts passes them in. */
 export interface Operations {
   readonly handlers: { readonly [Name in OperationName]: Handler<Name> }
-  /** For operations that may begin before their request is admitted. They commit their changes only afterwards. */
+  /** Handlers that may begin before their request is admitted. They commit their changes only afterwards. */
   readonly earlyHandlers: { readonly [Name in OperationName]?: EarlyHandler<Name> }
 }

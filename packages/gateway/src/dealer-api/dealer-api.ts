@@ -25,7 +25,7 @@ import { createContext, type RequestContext, refuse, requestIdOf, respond } from
 export interface DealerApiParts {
   operations: Operations
   shedder: LoadShedder
-  /** For requests of dealers whom another cell serves. */
+  /** Forwards requests of dealers whom another cell serves. */
   forward: Forward
 }
 
@@ -39,12 +39,12 @@ interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'turns' | 'b
 }
 
 /**
- * The dealer API. Its checks are in the order of contract §3, and of two faults the earlier one is answered: route,
- * method, HTTPS, media type and headers; size, while the body is read; then admission (from AppKey to QPS); then JSON,
- * parameters, and the rules of the operation.
+ * The dealer API. Its checks are in the order of contract §3, and the earliest fault is answered: route, method, HTTPS, media
+ * type and headers; size, while the body is read; then admission (from AppKey to QPS); then JSON, parameters, and the rules
+ * of the operation.
  *
- * It takes over every request under the API's prefix before Fastify handles it: Fastify's routing, parsing and replying
- * would cost time, and all of it would have to be checked again here.
+ * It takes over every request under the API's prefix before Fastify handles it: Fastify's routing, parsing and replying would
+ * cost time, and this API would have to check all of it again.
  */
 export async function dealerApi(
   app: FastifyInstance,
@@ -72,7 +72,10 @@ export async function dealerApi(
   app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
 }
 
-/** A request is in progress from the arrival of its last byte, so that slow senders do not use up the limit. */
+/**
+ * Handles a request. It counts as in progress from the arrival of its last byte, so that slow senders do not use up the
+ * limit.
+ */
 function handle(api: DealerApi, request: IncomingMessage, response: ServerResponse): void {
   if (api.requests.isReached()) {
     shedRequest(api, request, response)
@@ -130,7 +133,7 @@ async function serve<Name extends OperationName>(
   respond(api, context, answer, failure)
 }
 
-/** Sends a request to the cell that serves its dealer. @throws the error itself if it has another reason */
+/** Forwards a request if another cell serves its dealer. @throws the error itself if it has another reason */
 async function forwardMoved(
   { forward }: DealerApi,
   { response, address }: RequestContext,
@@ -141,7 +144,10 @@ async function forwardMoved(
   throw error
 }
 
-/** webhook/set waits for the dealer's server, which says nothing about our load. */
+/**
+ * Operations whose duration counts for load shedding. webhook/set waits for the dealer's server, which does not depend on our
+ * load.
+ */
 const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
 
 async function perform<Name extends OperationName>(
@@ -157,11 +163,11 @@ async function perform<Name extends OperationName>(
   const request = parseBody(operation, body)
   const early: EarlyHandler<Name> | undefined = requests.isAlone() ? operations.earlyHandlers[operation] : undefined
   if (early && !(request instanceof ApiError)) {
-    // What a lone request begins before it is admitted delays no other request. The admission starts a moment later, so
-    // that the statements of the handler are sent first: they take longer.
+    // A lone request may begin work before it is admitted, because it delays no other request. The admission starts a moment
+    // later, so that the handler's statements, which take longer, are sent first.
     const admission = Promise.resolve().then(() => admit(deps.admission, signed, authenticated))
     const started = early(deps, { tenant: authenticated.tenant, request, headers, receivedAt, admission })
-    started.catch(() => {}) // a refusal of the admission is answered first
+    started.catch(() => {}) // if the admission fails, its refusal is the answer
     context.tenantId = (await admission).tenant.tenantId
     return toAnswer(headers, await started)
   }
@@ -171,7 +177,7 @@ async function perform<Name extends OperationName>(
   if (operation === 'package/list') {
     const turn = turns.take(admitted.tenant.tenantId)
     if (turn) await turn
-    // A caller that reads nothing was cut off meanwhile: nothing is built for it.
+    // A caller that reads no answers may have been cut off meanwhile; then no answer is built.
     if (context.response.req.socket.destroyed) throw new ApiError('000002')
   }
   const handler: Handler<Name> = operations.handlers[operation]
@@ -184,7 +190,7 @@ function toAnswer({ requestId }: RequestHeaders, { data, isReplay }: Result<Oper
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' }
 
-/** Spelt out: spreading `admitted` took half a microsecond more. */
+/** Lists the members, because spreading `admitted` took half a microsecond more. */
 function callOf<Name extends OperationName>(
   { tenant, catalogueVersion }: Admitted,
   request: RequestOf<Name>,
@@ -194,7 +200,7 @@ function callOf<Name extends OperationName>(
   return { tenant, catalogueVersion, request, headers, address, receivedAt }
 }
 
-/** @returns the error to answer where the body is malformed: the caller gets it only after admission */
+/** @returns the error to answer if the body is malformed: the caller gets it only after admission */
 function parseBody<Name extends OperationName>(operation: Name, body: Buffer): RequestOf<Name> | ApiError {
   const json = parseStrictJson(body)
   if (!json.ok) return new ApiError('000104', { details: [{ field: '', reason: json.reason }] })
@@ -210,7 +216,7 @@ function checkRoute({ url = '', method }: IncomingMessage): OperationName {
   return operation
 }
 
-/** By the request target, as nearly every caller writes it. */
+/** Operations by request target, in the form in which nearly every caller writes it. */
 const OPERATIONS: ReadonlyMap<string, OperationName> = new Map(operationNames.map((name) => [API_PATH + name, name]))
 
 function operationAt(path: string): OperationName | undefined {
@@ -238,7 +244,7 @@ function checkMediaType({ headers }: IncomingMessage): void {
 const MEDIA_TYPE = /^application\/json\s*(?:;|$)/i
 
 /**
- * Headers must be well formed and must not be repeated. Of Content-Type and Host Node silently keeps the first one.
+ * Checks that headers are well formed and not repeated. If Content-Type or Host are repeated, Node silently keeps the first.
  * @throws ApiError 000101 or 000102
  */
 function checkHeaders({ headers, rawHeaders, httpVersion }: IncomingMessage): RequestHeaders {

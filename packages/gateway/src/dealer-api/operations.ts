@@ -68,7 +68,7 @@ export const operations: Operations = {
   earlyHandlers: { 'esim/order': orderEarly, 'esim/topup': topUpEarly },
 }
 
-/** The operation is in the request: its schema has only that action. */
+/** Starts the action of the request. The schema of each operation allows only that operation's action. */
 async function act(
   deps: Deps,
   { tenant, request }: { tenant: Admitted['tenant']; request: ActionRequest },

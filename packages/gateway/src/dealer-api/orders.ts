@@ -10,7 +10,7 @@ export async function order(deps: Deps, call: Call<'esim/order'>): Promise<Resul
   return resultOf(await deps.orderPlacer.place(orderInput(deps, call)))
 }
 
-/** The same while the request is still being admitted. */
+/** `esim/order` while the request is still being admitted. */
 export async function orderEarly(deps: Deps, call: EarlyCall<'esim/order'>): Promise<Result<'esim/order'>> {
   return resultOf(await deps.orderPlacer.placeWhenAdmitted(orderInput(deps, call), call.admission))
 }
@@ -20,7 +20,7 @@ export async function topUp(deps: Deps, call: Call<'esim/topup'>): Promise<Resul
   return topUpResult(await deps.orderPlacer.place(topUpInput(deps, call)))
 }
 
-/** The same while the request is still being admitted. */
+/** `esim/topup` while the request is still being admitted. */
 export async function topUpEarly(deps: Deps, call: EarlyCall<'esim/topup'>): Promise<Result<'esim/topup'>> {
   return topUpResult(await deps.orderPlacer.placeWhenAdmitted(topUpInput(deps, call), call.admission))
 }
@@ -35,7 +35,7 @@ function topUpInput(deps: Deps, { tenant, request, headers, receivedAt }: Sent<'
   return { orderType: 'TOPUP', tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
 }
 
-/** A top-up's answer has its eSIM, and so all members (PlacementAnswer). */
+/** Returns a top-up's answer, which names its eSIM and so has all members (PlacementAnswer). */
 function topUpResult(verdict: Verdict): Result<'esim/topup'> {
   return resultOf(verdict) as Result<'esim/topup'>
 }

@@ -8,11 +8,11 @@ import { type OrderTrace, requestSpan } from '../http/request-log.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid } from '../lib/ids.ts'
 
-/** What is known of one request so far. */
+/** The facts about one request that are known so far. */
 export interface RequestContext {
   response: ServerResponse
   start: number
-  /** 'none' until the request has passed the checks before its body. */
+  /** 'none' until the request has passed the checks that precede its body. */
   operation: OperationName | 'none'
   address: string
   requestId: string | undefined
@@ -26,7 +26,7 @@ export function createContext(deps: Deps, { socket }: IncomingMessage, response:
 }
 
 export interface Responder {
-  /** Knows whether the server is closing. */
+  /** Its `isClosing` is true while the server closes. */
   app: FastifyInstance
   deps: Deps
   unread?: UnreadAnswers
@@ -42,7 +42,7 @@ export function respond(
 ) {
   const { requestId, address, tenantId, operation } = context
   const durationMs = deps.clock.monotonic() - context.start
-  // Requests that came before the closing began end their connection too: the caller's next request goes to another node.
+  // While the server closes, each answer ends its connection, so that the caller's next request goes to another node.
   const sizeBytes = sendAnswer(context.response, answer, { isLast: app.isClosing === true })
   unread?.watch(context.response, sizeBytes, tenantId)
   deps.requestMetrics.observe(operation, answer.code, durationMs)
@@ -71,7 +71,7 @@ export function refuse(responder: Responder, context: RequestContext, request: I
   respond(responder, context, failureAnswer(context.requestId, toApiError(error)), error)
 }
 
-/** The caller's RequestID, where it is well formed. */
+/** The caller's RequestID, if it is well formed. */
 export function requestIdOf(request: IncomingMessage): string | undefined {
   const requestId = request.headers[REQUEST_ID]
   return typeof requestId === 'string' && isUuid(requestId) ? requestId : undefined
@@ -79,14 +79,14 @@ export function requestIdOf(request: IncomingMessage): string | undefined {
 
 const REQUEST_ID = REQUEST_HEADERS.requestId.toLowerCase()
 
-/** For paths that belong to no API. @returns a function that sends the refusal */
+/** Refuses a request for a path that belongs to no API. @returns a function that sends the refusal */
 export function unknownPathRefusal(deps: Deps, { raw }: FastifyRequest, reply: FastifyReply): () => void {
   reply.hijack()
   const context = createContext(deps, raw, reply.raw)
   return () => refuse({ app: reply.server, deps }, context, raw, new ApiError('000109'))
 }
 
-/** Operations that begin the trace of an order, or continue that of the order which delivered the eSIM. */
+/** Operations that begin the trace of an order, or continue the trace of the order that delivered the eSIM. */
 const ORDER_TRACES: Partial<Record<RequestContext['operation'], 'begins' | 'continues'>> = {
   'esim/order': 'begins',
   'esim/topup': 'begins',
@@ -96,7 +96,7 @@ const ORDER_TRACES: Partial<Record<RequestContext['operation'], 'begins' | 'cont
   'esim/revoke': 'continues',
 }
 
-/** The order in whose trace the request belongs, if the answer is a success and no replay. */
+/** The order to whose trace the request belongs, if the answer is a success and not a replay. */
 function tracedOrder(
   operation: RequestContext['operation'],
   answer: Answer,
@@ -111,7 +111,7 @@ function tracedOrder(
   return { order: { orderId, part, ...(actionId !== undefined && { actionId }) } }
 }
 
-/** Read from the text, because the answer of a replay may have been stored as text. */
+/** Reads a member from the body's text, because the answer of a replay may have been stored as text. */
 function memberOf({ body }: Answer, name: 'orderNo' | 'actionNo'): string | undefined {
   return new RegExp(`"${name}":"([^"]+)"`).exec(body)?.[1]
 }

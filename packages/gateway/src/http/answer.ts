@@ -13,7 +13,7 @@ export interface Answer {
   body: string
 }
 
-/** The code under which a forwarded request is reported: the other cell counts it under that of its answer. */
+/** The code under which a forwarded request is reported. The other cell counts it under the code of its answer. */
 export const FORWARDED = 'forwarded'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -28,8 +28,9 @@ export function successAnswer(requestId: string, data: object, headers?: Record<
 }
 
 /**
- * @param requestId the caller's, where it is well formed
- * @param error its own parts are all that the answer reveals: never a stack trace, SQL or a secret
+ * Builds the answer of a failure.
+ * @param requestId the caller's, if it is well formed
+ * @param error the answer reveals only the error's own parts, never a stack trace, SQL or a secret
  */
 export function failureAnswer(requestId: string | undefined, error: ApiError): Answer {
   const { message, details, data, headers } = error.parts
@@ -41,14 +42,14 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
     headers: {
       'content-type': JSON_TYPE,
       ...(requestId === undefined ? {} : { 'rt-requestid': requestId }),
-      ...(code === '000002' ? { 'Retry-After': '1' } : {}), // spelt as errors spell it, so that theirs replaces it
+      ...(code === '000002' ? { 'Retry-After': '1' } : {}), // spelt as in errors, so that an error's own header replaces it
       ...headers,
     },
     body: JSON.stringify(envelope),
   }
 }
 
-/** Writes head and body at once. With `isLast` the connection ends after it. @returns the size of the body in bytes */
+/** Writes head and body at once. With `isLast` the connection ends after the answer. @returns the size of the body in bytes */
 export function sendAnswer(
   response: ServerResponse,
   { http, headers, body }: Answer,
@@ -61,7 +62,7 @@ export function sendAnswer(
   return sizeBytes
 }
 
-/** What to answer for any failure. 000002 promises that nothing happened. */
+/** Converts any failure into the error to answer. 000002 promises that nothing happened. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   if (error instanceof CommitUnknown) return new ApiError('000001')
@@ -70,8 +71,8 @@ export function toApiError(error: unknown): ApiError {
 }
 
 /**
- * Logs requests that are refused because nothing can be done now, such as while the database is away: a line per second
- * with their number and the first reason.
+ * Logs requests that are refused because of a temporary fault, such as an unreachable database: one line per second with
+ * their number and the first reason.
  */
 export function unavailableLog(log: Pick<Log, 'warn'>): (error: unknown) => void {
   let first: unknown

@@ -4,9 +4,9 @@ import { ApiError } from '../lib/api-error.ts'
 import type { BodyHolder, ByteBudget } from './load-shedding.ts'
 
 /**
- * Reads the body of a request, within the budget that all of them share. Passes on the bytes as they came, or the error to
- * answer instead: 000111 for a body that is too large, 000002 when too much is arriving at once, 000104 when the caller
- * went away.
+ * Reads the body of a request, within the budget that all requests share. Passes on the bytes as they came, or the error to
+ * answer instead: 000111 for a body that is too large, 000002 if too much is arriving at once, 000104 if the caller went
+ * away.
  */
 export function readBody(
   request: IncomingMessage,
@@ -35,8 +35,8 @@ export function readBody(
     else budget.hold(holder, chunk.length)
   }
 
-  // A body that is too large by its own announcement is not read. Node reads the rest of a refused body to its end without
-  // keeping it: closing the connection at once could cost the caller our answer.
+  // A body whose Content-Length is too large is not kept. Node reads the rest of a refused body to its end: closing the
+  // connection at once could cost the caller our answer.
   if (announcedBytes > BODY_SIZE_MAX_BYTES) {
     end(new ApiError('000111'))
     return

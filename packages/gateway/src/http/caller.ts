@@ -12,7 +12,7 @@ interface KnownCaller {
 }
 
 interface Peer {
-  /** The peer itself as the caller. */
+  /** The caller of a request that did not pass a trusted proxy: the peer itself. */
   caller: Caller
   isTrusted: boolean
 }
@@ -20,7 +20,7 @@ interface Peer {
 /** @param trustedProxies CIDR blocks or addresses of proxies whose X-Forwarded-Proto and X-Forwarded-For are believed */
 export function callerReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Caller {
   const trusted = trustedProxies.map(parseBlock)
-  /** Determined once for all requests of a connection. */
+  /** Determined once per connection. */
   const peers = new WeakMap<Socket, Peer>()
   function peerOf(socket: Socket): Peer {
     const known = peers.get(socket)
@@ -39,8 +39,8 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
     const chain = request.headers['x-forwarded-for']
     if (typeof proto !== 'string' || typeof chain !== 'string') return { unknown: true }
     const isHttps = lastOf(proto) === 'https'
-    // Proxies append, so everything to the right of the right-most untrusted address was written by our own. Anybody may
-    // have written what is to the left of it, up to 16 KiB: that is not even read.
+    // Proxies append, so our own proxies wrote everything to the right of the right-most untrusted address. Anybody may have
+    // written what is to the left of it, up to 16 KiB, so that part is not even read.
     for (let end = chain.length; ; ) {
       const comma = end === 0 ? -1 : chain.lastIndexOf(',', end - 1)
       const entry = chain.slice(comma + 1, end).trim()
@@ -52,12 +52,12 @@ export function callerReader(trustedProxies: readonly string[]): (request: Incom
   }
 }
 
-/** True if the caller may be served: they came by HTTPS, or the deployment is local. An unknown caller is never secure. */
+/** True if the caller may be served: they use HTTPS, or the deployment is local. An unknown caller is never secure. */
 export function isSecure(caller: Caller, { deployment }: Pick<Config, 'deployment'>): caller is KnownCaller {
   return !('unknown' in caller) && (caller.isHttps || deployment === 'local')
 }
 
-/** `192.0.2.1:4711`, `[2001:db8::7]:4711` and `[2001:db8::7]`, as some proxies write the address. */
+/** Removes the port and brackets that some proxies write: `192.0.2.1:4711`, `[2001:db8::7]:4711` and `[2001:db8::7]`. */
 function withoutPort(text: string): string {
   return text.replace(/^([\d.]+):\d{1,5}$/, '$1').replace(/^\[([\da-f:.]+)\](:\d{1,5})?$/i, '$1')
 }
@@ -69,7 +69,7 @@ function lastOf(list: string): string {
     .toLowerCase()
 }
 
-/** `::ffff:a.b.c.d` becomes `a.b.c.d`, and a zone (`%eth0`) is dropped. @returns undefined where it is not an address */
+/** Converts `::ffff:a.b.c.d` to `a.b.c.d`, and drops a zone (`%eth0`). @returns undefined if the text is not an address */
 export function canonical(text: string): string | undefined {
   const address = parseExactAddress(text.replace(/%.*$/, ''))
   return address && unmapAddress(address).toString()

@@ -9,7 +9,7 @@ import { type Answer, FORWARDED } from './answer.ts'
 interface MovedRequest {
   request: IncomingMessage
   body: Buffer
-  /** The caller's, canonical. */
+  /** The caller's address in canonical form. */
   address: string
   /** Nodes of that cell. */
   nodes: readonly { host: string; port: number }[]
@@ -23,10 +23,10 @@ const TIMEOUT_MS = 60_000
 const ANSWER_SIZE_MAX_BYTES = 32 * 2 ** 20
 
 /**
- * Sends a request to a node of another cell, which checks it as if it had come from the caller, and returns its answer. A
- * node that certainly did not get it is followed by the next. `Via` names the cells that a request has passed: it is sent
- * to none of them again.
- * @throws ApiError 000002 if no node got the request; 000001 if one may have carried it out
+ * Sends a request to a node of another cell, which checks it as if it had come from the caller, and returns its answer. If a
+ * node certainly did not get the request, the next node is tried. `Via` names the cells that a request has passed, so that it
+ * is sent to none of them again.
+ * @throws ApiError 000002 if no node got the request; 000001 if a node may have carried it out
  */
 export function createForward({
   config,
@@ -76,19 +76,19 @@ type OutboundAnswer = Extract<OutboundOutcome, { kind: 'answer' }>
 
 function findMisunderstanding({ body, truncated }: OutboundAnswer): string | undefined {
   if (truncated) return 'its answer is too long'
-  // It takes this node for a caller without HTTPS.
+  // That node takes this one for a caller without HTTPS.
   const isInsecure = body.subarray(0, CODE_WITHIN_BYTES).includes('"101008"')
   return isInsecure ? 'it does not trust this node: add its address to TRUSTED_PROXIES of that cell' : undefined
 }
 
-/** Where an answer has its code, in both APIs. */
+/** The code is within this many bytes of an answer, in both APIs. */
 const CODE_WITHIN_BYTES = 100
 
 function toAnswer({ status, headers, body }: OutboundAnswer): Answer {
   return { code: FORWARDED, http: status, headers: keptHeaders(headers), body: body.toString() }
 }
 
-/** Headers of one connection only (RFC 9110 §7.6.1), and those that are set for each message. */
+/** Headers of one connection only (RFC 9110 §7.6.1), and headers that are set for each message. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
   ...['host', 'content-length', 'date', 'via', 'forwarded'],

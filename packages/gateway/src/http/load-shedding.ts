@@ -7,16 +7,16 @@ import { type Log, rateLimitedLog } from '../lib/telemetry/log.ts'
 import { failureAnswer } from './answer.ts'
 
 /*
- * What keeps a process alive under more load than it can serve (docs/decisions/0011-load-shedding.md):
+ * Keeps a process responsive under more load than it can serve (docs/decisions/0011-load-shedding.md):
  *
- *   requests   an adaptive limit of dealers' requests in progress; what exceeds it is answered 000002 by `shed`
+ *   requests   an adaptive limit of dealers' requests in progress; `shed` answers 000002 to requests beyond it
  *   pages      a queue that starts a few requests for pages per turn of the event loop, so that dealers do not wait for them
  *   turns      a queue that starts a few pages of the catalogue per turn of the event loop, tenant by tenant
  *   bodies,    budgets in bytes for bodies that have not arrived whole, and for answers that their callers do not read;
  *   unread     beyond a budget the connection that holds most of it loses what it holds; unread answers also have a budget
  *              per connection and per tenant
  *
- * All of them report to one log line per second.
+ * Requests that the limit and the two queues refuse are counted in one log line per second.
  */
 export interface LoadShedder {
   requests: RequestLimit
@@ -27,11 +27,11 @@ export interface LoadShedder {
   unread: UnreadAnswers
 }
 
-/** Real bodies are a thousandth of their limit in size, so only floods reach this. */
+/** Real bodies are a thousandth of this size, so only floods reach it. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024
-/** A page of the catalogue has half a MiB: this holds one for each of more than a hundred slow readers. */
+/** A page of the catalogue has half a MiB, so this holds one page for each of more than a hundred slow readers. */
 const UNREAD_MAX_BYTES = 64 * 1024 * 1024
-/** More than a dealer asks for before reading, on one connection and on all: some sixteen and thirty-two pages. */
+/** More than a dealer requests before reading the answers: about sixteen pages on one connection, and thirty-two on all. */
 const UNREAD_OF_CONNECTION_MAX_BYTES = 8 * 1024 * 1024
 const UNREAD_OF_TENANT_MAX_BYTES = 16 * 1024 * 1024
 
@@ -53,30 +53,34 @@ export interface RequestLimit {
   /** True if exactly one request is in progress. */
   isAlone(): boolean
   begin(): void
-  /** Every begin has its end. @param durationMs of the request; undefined where it says nothing about our load */
+  /** Call it once for each `begin`. @param durationMs of the request; undefined if it says nothing about our load */
   end(durationMs: number | undefined): void
 }
 
-/** More requests only wait for each other, on any machine. Two hundred calls with one transactionId are no overload. */
+/**
+ * With more requests they only wait for each other, on any machine. Two hundred calls with one transactionId are not an
+ * overload.
+ */
 export const REQUESTS_MAX = 512
-/** Enough to fill the batches of orders, so that a slow disk or database never costs throughput here. */
+/** Enough to fill the batches of orders, so that the limit does not cost throughput while the disk or database is slow. */
 export const REQUESTS_MIN = 64
 /** A request that takes longer has waited for others: a lone order takes a few milliseconds. */
 const SLOW_MS = 20
-/** How long answers are counted before the limit is adapted: a burst is over by then. */
+/** The time for which answers are counted before the limit is adapted. A burst is over by then. */
 const COUNTED_MS = 100
 const ANSWERED_MIN = 8
-/** With fewer answers than ANSWERED_MIN in this time, requests are waiting for a lock and not for the machine. */
+/** If fewer than ANSWERED_MIN requests are answered in this time, requests wait for a lock and not for the machine. */
 const FEW_ANSWERS_MS = 500
 const SHRINKS_TO = 0.7
 const GROWS_TO = 1.2
-/** After so long without load, what was learnt from the last one no longer applies. */
+/** After this long without load, the limit that was found no longer applies. */
 const FORGOTTEN_MS = 2_000
 
 /**
- * How much a machine can serve is found by trying. While the limit is reached and more than half of the recent answers are
- * slow, it shrinks; otherwise it grows again. A burst below the limit changes nothing, however slow it is. Only answers
- * count: requests that wait for a lock are not answered, so one dealer's locked wallet leaves the limit to the others.
+ * Finds by trial how many requests a machine can serve. While the limit is reached and more than half of the recent answers
+ * are slow, it shrinks; otherwise it grows again. A burst below the limit changes nothing, however slow it is. Only answers
+ * count: requests that wait for a lock are not answered, so a locked wallet of one dealer does not shrink the limit for
+ * others.
  *
  * Measured on two cores with 2 000 connections that never wait: with a fixed limit of 512 an order took seconds
  * (docs/performance.md).
@@ -123,22 +127,22 @@ export function createRequestLimit(clock: Pick<Clock, 'monotonic'>): RequestLimi
 
 interface Refusal {
   response: ServerResponse
-  /** The caller's, where it is well formed. */
+  /** The caller's, if it is well formed. */
   requestId: string | undefined
   /** True if the connection ends with the answer. */
   closes: boolean
 }
 
-/** The share of the thread's time for writing refusals. Reading these requests costs as much again. */
+/** The share of the thread's time for writing refusals. Reading the refused requests costs as much again. */
 const REFUSALS_SHARE = 0.2
-/** Saved up while nobody is refused, so that a burst is answered at once. */
+/** The time that is saved up while nobody is refused, so that a burst is answered at once. */
 const SAVED_MAX_MS = 20
 const BETWEEN_TURNS_MS = 2
 
 /**
- * Answers 000002. A flood of callers that never wait would take all of the thread's time with its refusals, so refusals
- * have a share of that time and wait for it in order. A caller that is not answered yet sends nothing more. No caller waits
- * long: a connection has one refusal at a time, and thousands are written in a second.
+ * Answers 000002. Refusing a flood of callers that never wait would take all of the thread's time, so refusals have a share
+ * of that time and wait for it in order. Until a caller is answered, it sends nothing more. No caller waits long: a
+ * connection has one refusal at a time, and thousands are written per second.
  */
 function createShed(clock: Clock, countRefused: () => void): (refusal: Refusal) => void {
   let waiting: Refusal[] = []
@@ -177,7 +181,7 @@ const [BEFORE_ID, AFTER_ID] = body.split(PLACEHOLDER) as [string, string]
 const BODY_BYTES = Buffer.byteLength(body)
 const { 'rt-requestid': _, ...FIXED_HEADERS } = headers
 
-/** All refusals are the same but for one id of fixed length, so the answer is built beforehand. */
+/** Writes a refusal. All refusals are equal except for one id of fixed length, so the answer is built beforehand. */
 function writeRefusal({ response, requestId, closes }: Refusal): void {
   if (response.destroyed) return
   response.writeHead(http, {
@@ -189,26 +193,26 @@ function writeRefusal({ response, requestId, closes }: Refusal): void {
   response.end(BEFORE_ID + (requestId ?? randomUUID()) + AFTER_ID)
 }
 
-/** Starts requests a few at a time, in the order in which they came. */
+/** Starts requests a few at a time, in the order in which they arrived. */
 export interface PageQueue {
   /**
-   * Calls `start` at once, or in a later turn of the event loop; never, where the caller has gone away by then.
-   * @returns false where too many wait
+   * Calls `start` at once, or in a later turn of the event loop, unless the caller has gone away by then.
+   * @returns false if too many requests are waiting
    */
   enter(socket: Socket, start: () => void): boolean
 }
 
-/** A page of the console takes some 150 µs, so pages take about a millisecond of each turn at most. */
+/** A page of the console takes about 150 µs, so pages take less than a millisecond of each turn. */
 export const STARTED_PER_TURN = 4
-/** Some hundred milliseconds' work. Beyond it a prompt refusal is better than a longer wait. */
+/** A few hundred milliseconds' work. With more waiting, a prompt refusal is better than a longer wait. */
 export const WAITING_MAX = 1_000
 /** Per connection. Browsers and proxies send the next request after the answer; a client that pipelines more is cut off. */
 export const PIPELINED_MAX = 16
 
 /**
- * One turn of the event loop brings one request of each connection, and a dealer's call needs several turns. With two
- * hundred connections that ask for pages all the time, each of those turns would last as long as two hundred pages. While
- * only pages are asked for, they lose nothing: the next turn comes at once.
+ * Queues requests for pages. One turn of the event loop brings one request of each connection, and a dealer's call needs
+ * several turns. With two hundred connections that keep asking for pages, each of those turns would last as long as two
+ * hundred pages. If only pages are asked for, the queue costs nothing, because the next turn follows at once.
  */
 export function createPageQueue(countRefused: () => void): PageQueue {
   const waiting: { socket: Socket; start(): void }[] = []
@@ -254,11 +258,11 @@ export function createPageQueue(countRefused: () => void): PageQueue {
 /** Memory that several holders share. If the budget is exceeded, the largest holder loses its memory. */
 export interface ByteBudget<Holder> {
   hold(holder: Holder, bytes: number): void
-  /** Without `bytes`: all that it holds. Does nothing for a holder that has lost it. */
+  /** Releases all bytes of the holder unless `bytes` is given. Does nothing for a holder that has lost its memory. */
   release(holder: Holder, bytes?: number): void
 }
 
-/** @param dropLargest is called after the holder has lost its share: it frees the memory */
+/** @param dropLargest frees the holder's memory; called after the holder has lost its share */
 export function createByteBudget<Holder>(maxBytes: number, dropLargest: (holder: Holder) => void): ByteBudget<Holder> {
   const held = new Map<Holder, number>()
   let heldBytes = 0
@@ -297,19 +301,19 @@ export interface BodyHolder {
   giveUp(error: ApiError): void
 }
 
-/** Slow or large bodies must not use up the memory of the others: the largest unfinished one is refused with 000002. */
+/** Keeps slow or large bodies from using up the memory of others: the largest unfinished body is refused with 000002. */
 export function createBodyBudget(maxBytes: number): ByteBudget<BodyHolder> {
   return createByteBudget(maxBytes, (body) => body.giveUp(new ApiError('000002')))
 }
 
 export interface UnreadAnswers {
-  /** Called for each answer once it was handed to the connection. */
+  /** Called for each answer after it was handed to the connection. */
   watch(response: ServerResponse, sizeBytes: number, tenantId: string | undefined): void
 }
 
 /**
- * An answer that its caller does not read stays in our memory. Beyond a budget the connection that holds most is ended: a
- * slow reader has one answer in progress, an attacker has many.
+ * Limits the answers that callers do not read, which stay in our memory. Beyond a budget the connection that holds most is
+ * closed: a slow reader has one answer in progress, an attacker has many.
  */
 function createUnreadAnswers(): UnreadAnswers {
   const createBudget = (maxBytes: number) => createByteBudget<Socket>(maxBytes, (socket) => socket.destroy())
@@ -332,7 +336,7 @@ function createUnreadAnswers(): UnreadAnswers {
 
   return {
     watch(response, sizeBytes, tenantId = '') {
-      if (response.writableLength === 0) return // nearly every answer: the system took it at once
+      if (response.writableLength === 0) return // nearly always: the operating system took it at once
       const { socket } = response.req
       if (socket.destroyed) return
       // A connection counts for the tenant of its first unread answer: nearly all have one tenant.
@@ -347,13 +351,13 @@ function createUnreadAnswers(): UnreadAnswers {
 
 /** Starts work that takes milliseconds a little at a time, so that other dealers' requests are served in between. */
 export interface Turns {
-  /** @returns undefined if it may start now. @throws ApiError 000002 where too much of this tenant waits */
+  /** @returns undefined if it may start now. @throws ApiError 000002 if too much work of this tenant is waiting */
   take(tenantId: string): Promise<void> | undefined
 }
 
-/** A page of the catalogue takes up to some milliseconds. */
+/** A page of the catalogue takes up to a few milliseconds. */
 const TAKEN_PER_TURN = 4
-/** Half of the requests that may be in progress, so that one tenant leaves the others room. */
+/** Half of the requests that may be in progress, so that one tenant leaves room for the others. */
 const WAITING_OF_TENANT_MAX = REQUESTS_MAX / 2
 
 export function createTurns(countRefused: () => void): Turns {
@@ -371,7 +375,7 @@ export function createTurns(countRefused: () => void): Turns {
       if (takenInTurn === TAKEN_PER_TURN) return
       const start = own.shift()!
       waiting.delete(tenantId)
-      if (own.length > 0) waiting.set(tenantId, own) // last, and met again in this loop
+      if (own.length > 0) waiting.set(tenantId, own) // moved to the end, where this loop reaches it again
       takeNow()
       start()
     }

@@ -6,7 +6,7 @@ import { toApiError, unavailableLog } from './answer.ts'
 import { callerReader, isSecure } from './caller.ts'
 import type { PageQueue } from './load-shedding.ts'
 
-/** Makes requests wait in the page queue. Register it before other hooks, which cost time too. */
+/** Makes requests wait in the page queue. Register it before other hooks, because those cost time too. */
 export function queuePages(app: FastifyInstance, pages: PageQueue): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (!pages.enter(request.raw.socket, done)) done(new ApiError('000002'))
@@ -14,10 +14,10 @@ export function queuePages(app: FastifyInstance, pages: PageQueue): void {
 }
 
 /**
- * Refuses plain HTTP, except on a local deployment. It does not redirect: the link of a QR picture has then already been
- * readable on the network, and the person who wrote http:// should notice. A page that takes passwords is not shown either,
- * because what is typed into it would be sent before it could be refused.
- * @param url where the same page is reached by HTTPS
+ * Refuses plain HTTP, except on a local deployment. It does not redirect: by then the link of a QR picture has been readable
+ * on the network, and the person who wrote http:// should notice. Pages that take passwords are refused too, because a
+ * password would be sent before it could be refused.
+ * @param url the address at which the same page is available over HTTPS
  */
 export function httpsOnly(app: FastifyInstance, { config }: { config: Config }, url = config.publicUrl): void {
   if (config.deployment === 'local') return // whatever proxies report
@@ -35,15 +35,15 @@ export function httpsOnly(app: FastifyInstance, { config }: { config: Config }, 
 const RETRY_AFTER_S = 5
 
 /**
- * Logs what failed, and shows the visitor only that it did. The log names the route and not the address, which holds a QR
- * link's token in whatever encoding.
+ * Logs the cause of a failure, and shows the visitor only that something failed. The log names the route and not the address,
+ * which contains a QR link's token in some encoding.
  */
 export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void {
   const logUnavailable = unavailableLog(log)
   app.setErrorHandler((error, request, reply) => {
     const isUnavailable = toApiError(error).code === '000002'
     reply.header('cache-control', 'no-store').type('text/plain; charset=utf-8')
-    // The path of a file is malformed, such as /console/assets/..
+    // The path of a file is malformed, for example /console/assets/..
     if (isClientError(error)) return reply.code(404).send('There is no such page.\n')
     if (isUnavailable) logUnavailable(error)
     else log.error({ err: error, path: request.routeOptions.url }, 'a page failed')

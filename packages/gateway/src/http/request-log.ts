@@ -19,7 +19,7 @@ export interface RequestLine {
 
 export type RequestLog = (line: RequestLine) => void
 
-/** Writes request lines like all others, where speed does not matter. */
+/** Writes request lines through the general log, where speed does not matter. */
 export function plainRequestLog(log: Log): RequestLog {
   return (line) => log.info(line, 'request')
 }
@@ -32,15 +32,15 @@ interface Destination {
 const standardOutput = (): Destination => pino.destination({ sync: false })
 
 const BUFFER_BYTES = 65_536
-/** More than the longest line. */
+/** Longer than any line. */
 const LINE_MAX_BYTES = 1_024
 const FLUSH_MS = 100
 
 /**
- * Writes the one line of each request without pino, in large blocks. CPU a line: this 1.2 µs; pino without redaction, in
- * blocks: 5.9 µs; the general log with redaction and one write a line: 40 µs. A health request takes about 50 µs.
- * Lines are collected as bytes, because strings that are appended to keep the garbage collector busy. A crash may lose
- * the last 100 ms of these lines.
+ * Writes the one line of each request without pino, in large blocks. CPU time per line: this log 1.2 µs; pino without
+ * redaction, in blocks, 5.9 µs; the general log, with redaction and one write per line, 40 µs. A health request takes about
+ * 50 µs. Lines are collected as bytes, because appending to strings keeps the garbage collector busy. A crash may lose the
+ * last 100 ms of these lines.
  */
 export function createRequestLog(level: string, open: () => Destination = standardOutput): RequestLog {
   const { info, [level]: lowest = Number.POSITIVE_INFINITY } = pino.levels.values
@@ -113,7 +113,7 @@ export interface OrderTrace {
 
 export interface TracedRequest {
   operation: string
-  /** The caller's; undefined: it sent none. */
+  /** The caller's RequestID; undefined: the caller sent none. */
   requestId: string | undefined
   tenantId: string | undefined
   address: string
@@ -121,15 +121,15 @@ export interface TracedRequest {
   httpStatus: number
   endedAt: number
   durationMs: number
-  /** undefined: it placed and began nothing. Then its RequestID names the trace. */
+  /** undefined: the request placed and began nothing. Its RequestID then names the trace. */
   order: OrderTrace | undefined
-  /** The order that the answer names, where that is not `order`. */
+  /** The order that the answer names, if it is not `order`. */
   answeredOrderNo?: string | undefined
 }
 
 /**
- * The span of one request. A request that placed an order or a top-up starts its own trace, which suppliers and events
- * continue, and so do actions on its eSIMs.
+ * Creates the span of one request. A request that placed an order or a top-up starts its own trace, which suppliers, events,
+ * and actions on its eSIMs continue.
  * @returns undefined for a request that has neither a RequestID nor an order
  */
 export function requestSpan(request: TracedRequest): Span | undefined {

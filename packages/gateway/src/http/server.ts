@@ -10,10 +10,10 @@ import { failureAnswer } from './answer.ts'
 
 type ServerDeps = Pick<Deps, 'suppliers'>
 
-/** A request that has not arrived whole by then is refused: slow senders must not hold connections. */
+/** A request that has not arrived completely in this time is refused: slow senders must not hold connections. */
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 5_000
-/** A connection that has not begun TLS by then is ended: it holds a socket, and sends no request that could time out. */
+/** A connection that has not begun TLS in this time is closed: it holds a socket, and sends no request that could time out. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 /** Longer than the idle time-outs of common proxies, so that the proxy closes the connection. */
 const KEEP_ALIVE_MS = 75_000
@@ -24,9 +24,9 @@ export interface ServerParts {
   refuseUnknownPath(request: FastifyRequest, reply: FastifyReply): void
 }
 
-/** Creates a server without routes, set up as all APIs need it. */
+/** Creates a server without routes, with the settings that all APIs need. */
 export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath }: ServerParts): FastifyInstance {
-  // We answer a missing Host ourselves: Node would do it without an envelope.
+  // The gateway itself answers a missing Host header: Node's answer would have no envelope.
   const http = { requireHostHeader: false, connectionsCheckingInterval: TIMEOUT_CHECK_MS }
   const server = fastify({
     ...(certificate
@@ -52,7 +52,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
   registerDrain(server)
   server.setNotFoundHandler((request, reply) => refuseUnknownPath(request, reply))
   // Reject unknown paths before reading the body: Fastify would first read up to 1 MiB from every caller, and complain
-  // about its media type. APIs with a prefix of their own answer theirs.
+  // about its media type. APIs with their own prefix answer unknown paths themselves.
   server.addHook('onRequest', (request, reply, done) => {
     if (request.is404 && request.server === server) refuseUnknownPath(request, reply)
     else done()
@@ -63,7 +63,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
 function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: WatchedCertificate): void {
   // Applies to new connections; open ones keep the old certificate.
   certificate.onChange((next) => server.setSecureContext(secureContext(next)))
-  // A client certificate is requested only while some supplier is identified by one: browsers would ask people for theirs.
+  // A client certificate is requested only while a supplier is identified by one, because browsers would ask people for theirs.
   // Suppliers are recognised by its fingerprint (supplier-api), so no certificate authority is needed.
   server.prependListener('connection', () => {
     const isRequested = deps.suppliers
@@ -73,19 +73,19 @@ function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: W
   })
 }
 
-/** TLS 1.3, and of TLS 1.2 what has forward secrecy and authenticated encryption. */
+/** TLS 1.3, and those ciphers of TLS 1.2 that have forward secrecy and authenticated encryption. */
 const CIPHERS = [
   ...['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'],
   ...['ECDHE+AESGCM', 'ECDHE+CHACHA20'],
 ].join(':')
 
-/** All options that belong to the certificate: those that a renewal leaves out would return to their defaults. */
+/** All options that belong to the certificate, because a renewal resets the options that it leaves out to their defaults. */
 function secureContext({ cert, key }: Certificate) {
   return { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const
 }
 
 /*
- * Answers in an envelope where Node's server would answer by itself or not at all: bytes that are not HTTP, unknown
+ * Answers in an envelope in cases that Node's server would answer by itself or not at all: bytes that are not HTTP, unknown
  * expectations, CONNECT, and plain HTTP on the TLS port.
  */
 
@@ -103,7 +103,7 @@ export function answerOddRequests(server: Pick<Server, 'on' | 'emit'>): void {
   })
 }
 
-/** Node's `clientError`: the bytes of a connection could not be read as a request. */
+/** Handles Node's `clientError`: the bytes of a connection could not be read as a request. */
 export function answerBrokenHttp(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ERR_SSL_HTTP_REQUEST') {
     // Plain HTTP on the TLS port: the caller understands plain HTTP only, so the answer is written below the TLS layer.
@@ -130,7 +130,7 @@ function errorFor(error: Error & { code?: string }): ApiError {
   }
 }
 
-/** Requests that arrived whole before the broken bytes are answered first. */
+/** Sends the error after the answers to requests that arrived completely before the broken bytes. */
 function sendInOrder(socket: Duplex, error: ApiError): void {
   const before = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
   if (before?.req.complete) before.once('finish', () => sendInOrder(socket, error))

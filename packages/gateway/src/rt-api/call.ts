@@ -11,13 +11,13 @@ export interface RtCall extends Admitted {
   headers: RequestHeaders
   address: string
   receivedAt: number
-  /** The address of a request without a signature; absent: it was signed. */
+  /** The address that sent an unsigned request; absent: the request was signed. */
   unsignedFrom?: string
   /** Puts the span of this request into the trace of the order that it placed, or on whose eSIM it began an action. */
   traceWith(order: OrderTrace): void
   /**
-   * Waits until the order or action has ended, at most ten seconds. The request no longer counts as load from then on.
-   * @throws RtFailure 900001 where it is still open
+   * Waits until the order or action has ended, for at most ten seconds. From then on the request no longer counts as load.
+   * @throws RtFailure 900001 if it is still open
    */
   waitForEnd(awaited: Awaited): Promise<Ended>
 }

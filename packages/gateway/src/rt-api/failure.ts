@@ -10,7 +10,7 @@ export class RtFailure extends Error {
   }
 }
 
-/** Our codes that the family names otherwise. It repeats a request on 900001 only. */
+/** Our codes for which the family has other codes. The family's programs repeat a request only on 900001. */
 const CODES: { [Code in Exclude<FailureCode, RtCode>]: RtCode } = {
   '000002': '900001',
   '000108': '200008',
@@ -33,13 +33,13 @@ const CODES: { [Code in Exclude<FailureCode, RtCode>]: RtCode } = {
   '400102': '200008',
 }
 
-/** The family's code and message of any error. */
+/** The family's code and message for any error. */
 export function failureOf(error: unknown): { code: RtCode; message: string } {
   if (error instanceof RtFailure) return { code: error.code, message: error.message }
   const { code, parts } = toApiError(error)
   const message = parts.message ?? codes[code].message
   const [fault] = parts.details ?? []
-  // The rest of the message refers to members that this API does not have.
+  // The rest of our message refers to members that this API does not have.
   const text = fault ? `${message.split('. ', 1)[0]}. ${fault.field}: ${fault.reason}` : message
   return { code: codeOf(code), message: text }
 }

@@ -8,7 +8,7 @@ import { ApiError } from '../lib/api-error.ts'
 export class ListStream {
   /** The member of `obj` that is the list. */
   readonly member: string
-  /** The first page is built before the answer begins, so that its failures are answered as any other. */
+  /** The first page is built before the answer begins, so that its failures are answered like all others. */
   readonly pages: AsyncIterator<readonly object[], void>
   /** Quoted; undefined: the answer depends on more than the catalogue. */
   readonly etag: string | undefined
@@ -26,24 +26,24 @@ export class ListStream {
   }
 }
 
-/** Written at once, and waited for where the reader is slow. */
+/** Written at once. If the reader is slow, the writer waits after each part. */
 const PART_BYTES = 64 * 1024
-/** What a slow reader holds of our memory: a part, and what Node keeps before it asks to wait. */
+/** The memory that a slow reader holds: a part, and what Node buffers before it signals back-pressure. */
 const HELD_BYTES = 3 * PART_BYTES
-/** A reader that takes nothing for so long is cut off. */
+/** A reader that reads nothing for this long is cut off. */
 const STALLED_MS = 30_000
-/** A snapshot of the catalogue is kept no longer for one reader. */
+/** Limits how long one reader keeps a snapshot of the catalogue in memory. */
 const LASTS_MAX_MS = 120_000
 const OF_TENANT_MAX = 8
-/** Together they hold at most 48 MiB. */
+/** All streams together hold at most 48 MiB. */
 const STREAMS_MAX = 256
-/** Before another try where too many pages of this tenant wait for their turn. */
+/** The pause before the next try if too many pages of this tenant wait for their turn. */
 const BETWEEN_TRIES_MS = 50
 
 export interface ListWriter {
-  /** @throws ApiError 000002 where too many are being written */
+  /** @throws ApiError 000002 if too many lists are being written */
   begin(tenantId: string): void
-  /** Every begin has its write. Writes the body and ends the answer. @returns false where the reader was cut off or left */
+  /** Writes the body and ends the answer. Call it once for each `begin`. @returns false if the reader was cut off or left */
   write(
     response: ServerResponse,
     tenantId: string,
@@ -52,7 +52,10 @@ export interface ListWriter {
   ): Promise<boolean>
 }
 
-/** Writes lists with memory that does not depend on their length: a page is built once its reader has taken the last one. */
+/**
+ * Writes lists with memory that does not depend on their length: each page is built after its reader has taken the previous
+ * one.
+ */
 export function createListWriter(
   { turns, unread }: Pick<LoadShedder, 'turns' | 'unread'>,
   { stalledMs = STALLED_MS, lastsMaxMs = LASTS_MAX_MS } = {},
@@ -121,7 +124,7 @@ export function createListWriter(
         clearTimeout(lasts)
         end(tenantId)
         await list.pages.return?.()
-        // Without its end the caller does not take the part that it has for the whole list.
+        // Cuts off the connection, so that the caller does not mistake the part that it has for the whole list.
         if (!response.writableEnded) socket.destroy()
       }
       return response.writableEnded
@@ -129,12 +132,12 @@ export function createListWriter(
   }
 }
 
-/** Also of an answer that waits for an earlier one on its connection, which has no event of its own. */
+/** True if the reader has gone. An answer that waits for an earlier one on its connection has no event for that. */
 function isGone(response: ServerResponse): boolean {
   return response.destroyed || response.req.socket.destroyed
 }
 
-/** Waits for the reader; returns early where it is gone. Cuts off one that takes nothing. */
+/** Waits for the reader. Returns early if it has gone. Cuts off a reader that reads nothing. */
 async function untilTaken(response: ServerResponse, stalledMs: number): Promise<void> {
   const { socket } = response.req
   if (isGone(response)) return

@@ -23,7 +23,9 @@ import { query } from './query.ts'
 import { checkRequest } from './request.ts'
 import { rtPackage } from './shapes.ts'
 
-/** The operations of the RT family that we serve. Each checks its request by the rules of ours and calls the same module. */
+/**
+ * The operations of the RT family that we serve. Each checks its request by the dealer API's rules and calls the same module.
+ */
 export const handlers: { [Name in RtOperationName]: Handler } = {
   async 'balance/query'(deps, { tenant }) {
     const { balance, lastUpdateTime } = await getBalance(deps.db, tenant.tenantId)
@@ -63,8 +65,8 @@ export const handlers: { [Name in RtOperationName]: Handler } = {
 }
 
 /**
- * Acts on an eSIM and waits for the end. The family sends no transactionId: a repeat finds the open action, or succeeds
- * immediately if the eSIM is already in the requested state.
+ * Starts an action on an eSIM and waits for its end. The family sends no transactionId: a repeat finds the open action, or
+ * succeeds immediately if the eSIM is already in the requested state.
  */
 function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspend' | 'esim/revoke'): Handler {
   const action = operation.slice('esim/'.length).toUpperCase() as EsimAction
@@ -83,14 +85,14 @@ function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspe
   }
 }
 
-/** Packages that are built in one turn of the event loop: half a millisecond. */
+/** Packages that are built per turn of the event loop, in half a millisecond. */
 const PAGE_SIZE = 100
-/** Incremented when the form of a package changes, so that no client keeps answers of the earlier form. */
+/** Incremented when the form of a package changes, so that no client keeps answers in the earlier form. */
 const FORM = 1
 
 /**
- * All packages of the dealer API's `package/list` in one answer, from one version of the catalogue. What fits an eSIM
- * depends on the eSIM too, so that answer has no ETag.
+ * Lists all packages of the dealer API's `package/list` in one answer, from one version of the catalogue. An answer about one
+ * eSIM has no ETag, because it depends on the eSIM too.
  * @throws ApiError 000108, 310403
  */
 async function listPackages(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<ListStream> {
@@ -119,8 +121,8 @@ async function* pagesFrom(
 }
 
 /**
- * `webhook/set` of the dealer API with one difference: the program that saves a URL here expects events in the format of
- * the family, so this chooses it.
+ * `webhook/set` of the dealer API with one difference: a program that saves a URL here expects events in the format of the
+ * family, so this operation sets that format.
  * @throws RtFailure 000105; ApiError 000108, 400101, 400102, 101007
  */
 async function saveWebhook(deps: Deps, { tenant, request, headers, address }: RtCall): Promise<object> {
@@ -134,7 +136,7 @@ async function saveWebhook(deps: Deps, { tenant, request, headers, address }: Rt
   return {}
 }
 
-/** "" while no address is set. */
+/** Returns the tenant's URL; "" if none is set. */
 async function queryWebhook(deps: Deps, { tenant }: RtCall): Promise<object> {
   const endpoint = await findEndpoint(deps.db, deps.cipher, tenant.tenantId)
   return { webhook: endpoint?.callbackUrl ?? '' }

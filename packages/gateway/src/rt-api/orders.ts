@@ -11,7 +11,7 @@ import type { RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
 import { checkRequest, guardOf, keyOf } from './request.ts'
 
-/** Without a transactionId each call is a new order, under an id of ours. */
+/** Places an order. Without a transactionId each call is a new order, with an id that the gateway creates. */
 export async function order(deps: Deps, call: RtCall): Promise<object> {
   const { tenant, request, headers, receivedAt, catalogueVersion, unsignedFrom } = call
   const catalogue = await deps.catalogue.current(catalogueVersion)
@@ -21,7 +21,7 @@ export async function order(deps: Deps, call: RtCall): Promise<object> {
     packageCodeOf(catalogue, tenant, { member, name, type: 'BASE' }),
   )
   const checked = checkRequest('esim/order', {
-    transactionId: orderId, // the key was checked: one derived from other texts has a form that requests may not use
+    transactionId: orderId, // keyOf checked it: a derived id has a form that requests may not use
     packageInfoList: requested,
     amount: guardOf(request.amount),
   })
@@ -41,8 +41,8 @@ interface RtLine extends SentLine {
 }
 
 /**
- * Lines that name one package, for the same days, are added up.
- * @returns the lines as sent, and what is requested; the latter as sent where a line has no form that could be added up
+ * Adds up lines that name the same package for the same days.
+ * @returns the lines as sent, and the requested lines. The latter stay as sent if a line is not an object.
  */
 function linesOf(
   sent: unknown,
@@ -77,7 +77,7 @@ function withoutUndefined(members: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** Refused as a price of one package: of two guards that differ at least one is wrong. */
+/** A price that no package has, so it is refused: of two different guards for a package at least one is wrong. */
 const IMPOSSIBLE_PRICE = -1
 
 function guarded(
@@ -92,7 +92,10 @@ function guarded(
   })
 }
 
-/** The package that a name means: programs send a slug where a packageCode is expected. The name itself if it is unknown. */
+/**
+ * Finds the packageCode of a name: programs send a slug where a packageCode is expected. An unknown name is returned
+ * unchanged.
+ */
 function packageCodeOf(
   catalogue: Snapshot,
   buyer: Admitted['tenant'],
@@ -105,9 +108,9 @@ function packageCodeOf(
 }
 
 /**
- * Tops an eSIM up and waits for the end. Without a transactionId a call repeats an earlier one of the same package
- * on the eSIM until its end was answered: programs repeat it after 900001. Afterwards it is a new top-up.
- * @throws RtFailure 200009 where the supplier refused it and it is refunded; 900001 while it is open
+ * Tops up an eSIM and waits for the end. Until the end was answered, a call without a transactionId repeats an earlier one
+ * for the same package and eSIM, because programs repeat it after 900001. Afterwards it is a new top-up.
+ * @throws RtFailure 200009 if the supplier refused it and it is refunded; 900001 while it is open
  */
 export async function topUp(deps: Deps, call: RtCall): Promise<object> {
   const { tenant, request, headers, receivedAt, catalogueVersion, unsignedFrom } = call

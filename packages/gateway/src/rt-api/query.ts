@@ -11,7 +11,8 @@ import { pagerOf, textOf, timeOf } from './request.ts'
 import { rtEsim } from './shapes.ts'
 
 /**
- * Pending is not failed: an order whose eSIMs may still come is 200010, and only one that ended without any is 200009.
+ * Queries an order or eSIMs. A pending order has not failed: while its eSIMs may still come, the answer is 200010; 200009
+ * means that it ended without any.
  * @throws RtFailure 000105, 200008, 200009, 200010; ApiError 200013
  */
 export async function query(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<object> {
@@ -38,7 +39,7 @@ export async function query(deps: Deps, { tenant, request, catalogueVersion }: R
   return { esimList, pager: { ...pager, total: found.total } }
 }
 
-/** Reads from the catalogue, once for each package, if the tenant may buy one that tops up its eSIMs. */
+/** Looks up in the catalogue, once per package, whether the tenant may buy a package that tops up its eSIMs. */
 function topUpReader(catalogue: Snapshot, buyer: Admitted['tenant']): (packageCode: string) => boolean {
   const known = new Map<string, boolean>()
   return (packageCode) => {

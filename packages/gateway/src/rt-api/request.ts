@@ -12,8 +12,8 @@ import { RtFailure } from './failure.ts'
 export type RtRequest = Readonly<Record<string, unknown>>
 
 /**
- * Parses a body as the family's programs send it: an empty one is {}, and null and "" mean absent at any depth.
- * @throws ApiError 000104; RtFailure 200008 for an event of ours, which a captured signature would otherwise admit
+ * Parses a body as the family's programs send it: an empty body is {}, and null and "" mean absent at any depth.
+ * @throws ApiError 000104; RtFailure 200008 for one of our own events, which a captured signature would otherwise admit
  */
 export function parseBody(body: Buffer): RtRequest {
   if (body.length === 0) return {}
@@ -30,7 +30,7 @@ function withoutEmpty(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutEmpty(member)]))
 }
 
-/** Checks a request of ours that was made from the family's. @throws ApiError 000105 to 000108 */
+/** Checks a request in the dealer API's form that was made from one of the family's. @throws ApiError 000105 to 000108 */
 export function checkRequest<Name extends OperationName>(operation: Name, request: object): RequestOf<Name> {
   const defined = Object.fromEntries(Object.entries(request).filter(([, member]) => member !== undefined))
   const parsed = parseRequest(operation, defined)
@@ -38,17 +38,17 @@ export function checkRequest<Name extends OperationName>(operation: Name, reques
   return parsed.value
 }
 
-/** The id under which an order is kept, and what it keeps of the text that was sent. */
+/** The id under which an order is stored, and what it keeps of the text that was sent. */
 export interface OrderKey {
   transactionId: string
   sent: { transactionId?: string }
 }
 
-/** More than any program needs, and little to repeat in every event. */
+/** Longer than the transactionIds of any program, and short enough to repeat in every event. */
 const SENT_LENGTH_MAX = 1_000
 
 /**
- * Any text is a transactionId; without one the order gets an id of ours.
+ * Makes the key of an order. Any text is accepted as a transactionId; without one the gateway creates the id.
  * @throws ApiError 000107, 000108
  */
 export function keyOf({ transactionId: sent }: RtRequest, ownId: string): OrderKey {
@@ -64,10 +64,10 @@ export function keyOf({ transactionId: sent }: RtRequest, ownId: string): OrderK
   return { transactionId, sent: transactionId === sent ? {} : { transactionId: sent } }
 }
 
-/** UTF-8 has no lone surrogates, and PostgreSQL stores no U+0000. */
+/** UTF-8 cannot encode lone surrogates, and PostgreSQL cannot store U+0000. */
 const UNSTORABLE = /[\u0000\p{Cs}]/u
 
-/** 0 means that there is no guard. */
+/** Reads a guard; 0 means no guard. */
 export function guardOf(value: unknown): unknown {
   return value === 0 ? undefined : value
 }
@@ -90,7 +90,7 @@ export function timeOf(request: RtRequest, member: string): number | undefined {
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/
 
-/** Default: the first page of 500. @throws RtFailure 200008 */
+/** Reads the pager; by default the first page of 500. @throws RtFailure 200008 */
 export function pagerOf(request: RtRequest): { pageNum: number; pageSize: number } {
   const pager = (request.pager ?? {}) as Record<string, unknown>
   const { pageNum = 1, pageSize = 500 } = pager

@@ -44,14 +44,14 @@ interface Context {
   tenantId?: string
   /** True for a request that was accepted without a signature. */
   isUnsigned?: boolean
-  /** The order that it placed, or on whose eSIM it began an action. */
+  /** The order that the request placed, or on whose eSIM it began an action. */
   order?: OrderTrace
 }
 
 /**
- * The API of the RT family (docs/coming-from-another-api.md), for programs written for it. It has the checks of the dealer
- * API in their order, and the same admission; a request without a signature is accepted where the operator allows it.
- * Failures are answered with HTTP 200, because such programs read no code behind any other status.
+ * The API of the RT family (docs/coming-from-another-api.md), for programs written for it. It makes the checks of the dealer
+ * API in the same order, with the same admission. A request without a signature is accepted if the operator allows it.
+ * Failures are answered with HTTP 200, because such programs read no error code with any other status.
  */
 export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
@@ -116,15 +116,15 @@ function checkTransport({ callerOf, deps }: RtApi, context: Context, request: In
   checkMediaType(request)
 }
 
-/** A request's headers, and who sent it where that is known without a signature. */
+/** A request's headers, and its sender if that is known without a signature. */
 interface Credentials {
   headers: RequestHeaders
   unsigned?: Authenticated
 }
 
 /**
- * Decides on a request that has nothing but an AppKey before its body is read, because a missing signature is an earlier
- * fault than any in the body. @throws ApiError 000101, 101005
+ * Authenticates a request that carries only an AppKey, before its body is read: a missing signature is an earlier fault than
+ * any fault in the body. @throws ApiError 000101, 101005
  */
 async function authenticateAppKey({ deps }: RtApi, context: Context, appKey: string): Promise<Credentials> {
   const timestamp = String(Math.floor(deps.databaseClock.now()))
@@ -187,9 +187,9 @@ async function forwardMoved(
   }
 }
 
-/** A request's place in the limit of those in progress. */
+/** The place of one request in the limit of requests in progress. */
 interface Slot {
-  /** The first call counts. */
+  /** Only the first call counts. */
   release(durationMs: number | undefined): void
 }
 
@@ -245,13 +245,13 @@ async function perform(
   return handlers[operation](deps, call)
 }
 
-/** Operations that no one may call without a signature, whatever the operator's switch says. */
+/** Operations that require a signature, even if the operator's switch allows unsigned requests. */
 const SIGNED_ONLY: ReadonlySet<string> = new Set(['webhook/save'])
 
-/** Programs wait about as long for an answer before they repeat. */
+/** Programs wait for an answer about this long before they repeat. */
 const WAIT_MS = 10_000
 
-/** A waiting request says nothing about our load: others get its place. A caller that goes away is not waited for. */
+/** Waits for the end without occupying a slot, because a waiting request causes no load. Stops if the caller goes away. */
 async function waitForEnd(
   { ends }: RtApi,
   { response }: Context,
@@ -279,8 +279,8 @@ async function waitForEnd(
 }
 
 /**
- * Answers with a list part by part. To a caller that has it already, by If-None-Match, it answers `{notModified: true}` and
- * HTTP 200: programs of the family throw on 304, and one that looks for a list must not find an empty one. Never rejects.
+ * Answers with a list part by part. If the caller already has the list (If-None-Match), the answer is `{notModified: true}`
+ * with HTTP 200: programs of the family throw on 304, and they must not mistake the answer for an empty list. Never rejects.
  */
 async function respondWithList(api: RtApi, context: Context, list: ListStream): Promise<void> {
   const { response, tenantId = '' } = context
@@ -375,7 +375,7 @@ function checkSignedHeaders({ headers }: IncomingMessage): RequestHeaders {
   throw new ApiError(checked.code, { details })
 }
 
-/** The AppKey of a request that has nothing else; undefined for one that is judged as signed. */
+/** The AppKey of a request that carries nothing else; undefined for a request that is checked as a signed one. */
 function unsignedAppKey({ headers }: IncomingMessage): string | undefined {
   if (SIGNED_HEADERS.some((name) => headers[name] !== undefined)) return undefined
   const appKey = headers['rt-accesscode']

@@ -9,7 +9,7 @@ import {
 } from '@dealer-esim/contract'
 import type { Snapshot } from '../catalogue/catalogue.ts'
 
-/** 2 goes on slower after the day's volume, which the fair-use policy describes; 3 stops. */
+/** 2 continues at a lower speed after the day's volume, as the fair-use policy describes; 3 stops. */
 function dataTypeOf(dataType: DataType, fupPolicy: string | null): RtPackage['dataType'] {
   if (dataType === 'TOTAL') return 1
   if (dataType === 'UNLIMITED') return 4
@@ -46,7 +46,7 @@ export function rtPackage(item: PackageOnSale): RtPackage {
   }
 }
 
-/** An eSIM, with what the catalogue says of its package now. */
+/** Converts an eSIM, with today's catalogue data of its package. */
 export function rtEsim(profile: Profile, catalogue: Pick<Snapshot, 'find'>, takesTopUp: boolean): RtEsim {
   const { esimTranNo, orderNo, transactionId, imsi, iccid, msisdn, ac, qrCodeUrl, esimStatus, eid, pin, puk } = profile
   const { packageCode, packageName, totalDuration, durationUnit } = profile

@@ -20,17 +20,17 @@ export interface LoggedAttempt {
   notifyId: string
   notifyType: string
   attemptNo: number
-  /** With the values of its query masked. */
+  /** The values of its query are masked. */
   url: string
   address: string | undefined
   startedAtMs: number
   durationMs: number
   status: number | undefined
-  /** What happened, shown to people. */
+  /** The outcome, as a text for people. */
   message: string
   /** The first 4 KiB of the response, without secrets; null: no response or an empty one. */
   answer: Buffer | null
-  /** Enough of the signatures to recognise them; null: nothing was signed. */
+  /** The beginnings of the signatures, enough to recognise them; null: nothing was signed. */
   signatureStarts: string | null
 }
 
@@ -65,7 +65,7 @@ export function logAttempts(tx: Tx, tenantId: string, attempts: readonly LoggedA
   }
 }
 
-/** Attempts that are alike are logged by one statement with their common values as single parameters. */
+/** True if two attempts have these values in common, so that one statement can log both with single parameters. */
 export function isAlike(one: LoggedAttempt, other: LoggedAttempt): boolean {
   return (
     one.url === other.url &&
@@ -75,7 +75,9 @@ export function isAlike(one: LoggedAttempt, other: LoggedAttempt): boolean {
   )
 }
 
-/** There are few groups, mostly one, so comparing items is cheaper than building a key for each. */
+/**
+ * Groups items that are alike. There are few groups, mostly one, so comparing items is cheaper than building a key for each.
+ */
 export function groupAlike<Item>(items: readonly Item[], alike: (one: Item, other: Item) => boolean): Item[][] {
   const groups: Item[][] = []
   let latest: Item[] = []
@@ -172,10 +174,10 @@ function maskedAnswer(outcome: OutboundOutcome, url: string, signer: Signer): Bu
 const HEX_SIGNATURE = /(?<![0-9a-fA-F])[0-9a-fA-F]{64}(?![0-9a-fA-F])/g
 /** JSON may have slashes escaped. */
 const BASE64_SIGNATURE = /v1,(?:[A-Za-z0-9+]|\\?\/){43}=/g
-/** A shorter value of a query is no token, and would be masked inside words. */
+/** Shorter values of a query are not tokens, and would be masked inside words. */
 const QUERY_SECRET_LENGTH_MIN = 6
 
-/** AppSecrets as they are and as libraries take them (docs/webhooks.md), and values of the query as sent and as read. */
+/** AppSecrets, in plain form and as libraries take them (docs/webhooks.md), and values of the query, as sent and decoded. */
 function secretTexts(url: string, { secrets }: Signer): string[] {
   const texts = secrets.flatMap(({ secret }) => [secret, Buffer.from(secret).toString('base64')])
   const start = url.indexOf('?')

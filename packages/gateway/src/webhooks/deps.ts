@@ -10,7 +10,7 @@ import type { Log } from '../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../lib/telemetry/metrics.ts'
 import type { Traces } from '../lib/telemetry/traces.ts'
 
-/** What sending needs; other functions of the module pick from it. */
+/** The dependencies of sending. Other functions of the module pick from them. */
 export interface WebhookDeps {
   config: Pick<Config, 'deployment'>
   log: Log
@@ -21,7 +21,7 @@ export interface WebhookDeps {
   /** Marks the ids of attempts as ours. */
   linkKey: Buffer
   clock: Clock
-  /** Decides what is due. */
+  /** Decides which events are due. */
   databaseClock: DatabaseClock
   outbound: Outbound
   wake: Pick<Wakeups<'webhooks' | 'settings'>, 'wake' | 'on'>

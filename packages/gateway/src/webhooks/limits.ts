@@ -1,42 +1,50 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 
-/** Requests of this node in flight at once. Bounds sockets and memory. */
+/** Requests that this node has in flight at once. Bounds sockets and memory. */
 export const IN_FLIGHT_MAX = 512
-/** The share of endpoints whose latest attempt failed. */
+/** The part of IN_FLIGHT_MAX that endpoints may use whose latest attempt failed. */
 export const FAILING_IN_FLIGHT_MAX = IN_FLIGHT_MAX / 2
-/** The share of those and of endpoints that have not responded yet: a quarter always remains for endpoints that respond. */
+/**
+ * The part that failing endpoints and endpoints without a response yet may use together. A quarter always remains for
+ * endpoints that respond.
+ */
 export const UNPROVEN_IN_FLIGHT_MAX = (IN_FLIGHT_MAX * 3) / 4
 
 /** Requests in flight to one endpoint. Its limit grows by one with each success and is halved by each failure. */
 export const ENDPOINT_IN_FLIGHT_MAX = 64
-/** Low at first, because a receiver that hangs holds a request for 10 s; five rounds of successes reach the maximum. */
+/**
+ * The first limit is low, because a receiver that hangs holds a request for 10 s. Five rounds of successes reach the maximum.
+ */
 export const ENDPOINT_IN_FLIGHT_FIRST = 2
-/** Requests that a receiver holds for as long as it hangs. */
+/** Requests that a receiver can hold for as long as it hangs. */
 export const ENDPOINT_IN_FLIGHT_MIN = 2
 
 /** Events claimed for an endpoint that responds promptly, as a multiple of its in-flight limit. */
 export const CLAIM_AHEAD_FACTOR = 8
-/** After so many consecutive claims one starts at the first due event again, to find events that were committed late. */
+/** After so many consecutive claims, one starts at the first due event again, to find events that were committed late. */
 export const CLAIMS_BEFORE_RESTART = 16
 /** Nothing is claimed ahead for endpoints that respond more slowly than this on average. */
 export const PROMPT_MS = 1_000
 /** Events of this node that are claimed, in flight or waiting for their result to be saved. Bounds memory. */
 export const CLAIMED_MAX = 5_000
 
-/** How long a claim holds its endpoint queue: then another node can send the events of a crashed one. */
+/** How long a claim holds its endpoint queue. Afterwards another node can send the events of a crashed one. */
 export const LEASE_MS = 30_000
-/** An attempt starts only while this much of the lease is left: its time limit, and time to save the result. */
+/**
+ * An attempt starts only while the lease lasts at least this much longer: the attempt's time limit, and time to save the
+ * result.
+ */
 export const LEASE_MARGIN_MS = EVENT_TIMEOUT_MS + 5_000
 
-/** Finds events whose wake-up was lost. A busy node, too, lists all tenants with due events this often. */
+/** Finds events whose wakeup was lost. A busy node, too, lists all tenants with due events this often. */
 export const POLL_MS = 1_000
-/** Pause between passes: under load there are thousands of wake-ups a second. */
+/** Pause between passes: under load there are thousands of wakeups a second. */
 export const PASS_GAP_MS = 4
 /** Tenants listed in one pass; the next pass continues after them. */
 export const TENANTS_PER_PASS = 500
-/** Tenants claimed for in one transaction. */
+/** Tenants per claim transaction. */
 export const TENANTS_PER_CLAIM = 20
-/** Events that one step marks UNSENT, or that one replay step makes due. */
+/** Events that one step marks UNSENT, or that one step of a replay makes due. */
 export const STEP_MAX = 1_000
 /** Results that one transaction saves. */
 export const RESULTS_MAX = 1_000

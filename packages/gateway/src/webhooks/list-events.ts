@@ -23,21 +23,24 @@ export interface EventView {
   clientName: string
   notifyId: string
   notifyType: EventType
-  /** null: it does not concern one order. */
+  /** null: the event does not concern one order. */
   orderNo: string | null
-  /** The statuses that it reports, such as that of the order and the one of an eSIM that changed. */
+  /** The statuses that it reports: that of the order or action, and a changed status of an eSIM. */
   statuses: string[]
-  /** What else distinguishes events of one kind: the percentage of a threshold, or the hours before expiry. */
+  /** Distinguishes events of one kind: the percentage of a threshold, or the hours before expiry. */
   level: { unit: 'PERCENT' | 'HOURS'; value: number } | null
   createdAt: Date
   deliveryState: DeliveryState
-  /** Since it was recorded or last replayed; null: delivered before the delivery log starts. */
+  /** Attempts since it was recorded or last replayed; null: it was delivered before the delivery log starts. */
   attempts: number | null
   /** When the next attempt is due. */
   dueAt: Date | null
-  /** When the attempt ended that made it DELIVERED or DEAD; null otherwise, and where the log does not reach back. */
+  /**
+   * When the attempt ended that made it DELIVERED or DEAD; null for other states, and if the log does not reach back that
+   * far.
+   */
   settledAt: Date | null
-  /** Message of the latest attempt, or of the acknowledged attempt of a DELIVERED event. */
+  /** The message of the latest attempt; for a DELIVERED event, of the acknowledged attempt. */
   lastOutcome: string | null
 }
 
@@ -49,7 +52,7 @@ export interface AttemptView {
   notifyType: string
   attemptNo: number
   url: string
-  /** The address that was dialled. */
+  /** The address that the attempt connected to. */
   address: string | null
   startedAt: Date
   durationMs: number
@@ -106,7 +109,10 @@ export function countEvents(db: Pick<Db, 'query'>, filter: EventFilter): Promise
   return countRows(db, table, conditions)
 }
 
-/** The limit keeps the plan one look-up a key: for an average dealer, reading all of its events for each key seems as cheap. */
+/**
+ * Reads the events of a page. The limit makes the planner look up each key: for an average dealer, reading all of its events
+ * for each key seems as cheap.
+ */
 async function readEvents(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<EventView[]> {
   if (keys.length === 0) return []
   const rows = await db.query<EventRow>(sql`
@@ -136,7 +142,7 @@ function rowFilter(filter: EventFilter): RowFilter & { table: RowTable } {
       others: [...ofTypes('r'), ...(deliveryStates ? [sql`${STATE} = any (${deliveryStates})`] : [])],
     }
   const ofEvent = ofTypes('e')
-  // A dealer without an endpoint has as many unsent events as events.
+  // A dealer without an endpoint has only unsent events.
   const matching = deliveryStates.includes('UNSENT') ? undefined : ('FEW' as const)
   return {
     ...{ ...times, matching, table: { table: 'deliveries', id: 'notify_id' } },
@@ -174,18 +180,18 @@ export async function getEvent(
   return { ...eventOf(row), attemptList: attempts.map(attemptOf) }
 }
 
-/** The event as it was recorded, and the AppKey that its requests name. */
+/** The event as recorded, and the AppKey that its requests name. */
 interface Recorded {
   content: unknown
   details: unknown
   appKey: string
 }
 
-/** More than the retries of one event; only an event that was replayed many times has more. */
+/** More than the retries of one event. Only an event that was replayed many times has more. */
 const ATTEMPTS_SHOWN_MAX = 200
 
 function inStates(states: readonly DeliveryState[]): Sql {
-  // DEAD has a partial index, which is used for a constant only, and what is pending is due.
+  // DEAD has a partial index, which serves only a constant condition. Every PENDING event has a due_at.
   if (states.length === 1 && states[0] === 'DEAD') return raw("r.delivery_state = 'DEAD'")
   if (states.length === 1 && states[0] === 'PENDING')
     return raw("r.due_at is not null and r.delivery_state = 'PENDING'")
@@ -215,7 +221,10 @@ const latestAttempt = (ids: readonly string[]) => sql`
 
 const CLOCKS_DIFFER_MS = 60_000
 
-/** No attempt of these events has a lower id: without this, a page looks into each day's partition of the attempts. */
+/**
+ * A lower bound for the ids of attempts at these events. Without it, a page would search each day's partition of the
+ * attempts.
+ */
 function firstAttemptOf(ids: readonly string[]): string {
   return firstUuidAt(Math.min(...ids.map(timeOfUuid)) - CLOCKS_DIFFER_MS)
 }

@@ -11,7 +11,7 @@ import {
 import type { EventDetails } from '../events/record.ts'
 import type { Notification } from './delivery.ts'
 
-/** The body that is posted; undefined where the format has no form of the event. */
+/** The body to post; undefined if the format has no such event. */
 export function bodyOf(format: EventFormat, notification: Notification): string | undefined {
   switch (format) {
     case 'DEALER':
@@ -30,7 +30,7 @@ export function checkHealthBody(format: EventFormat, notification: CheckHealth):
 }
 
 function dealerBody({ notifyId, notifyType, createdAt, content }: Omit<Notification, 'details'>): string {
-  // None of these values needs escaping, and the content is not serialized again.
+  // None of these values needs escaping, and `content` is already serialized.
   return `{"notifyId":"${notifyId}","notifyType":"${notifyType}","eventGenerateTime":"${formatTime(createdAt)}","content":${content}}`
 }
 
@@ -46,7 +46,7 @@ function dealerBody({ notifyId, notifyType, createdAt, content }: Omit<Notificat
  * Other events have no form there.
  */
 
-/** @returns undefined if the family has no form of the event */
+/** @returns undefined if the family has no such event */
 function rtBody({ notifyType, content, details, ...event }: Notification): string | undefined {
   const known = details === null ? undefined : (JSON.parse(details) as EventDetails)
   switch (notifyType) {

@@ -20,7 +20,7 @@ export interface Endpoint {
   /** Ascending. */
   expiryNoticeHours: number[]
   enabled: boolean
-  /** Why we disabled it; null: the tenant did, or it is enabled. */
+  /** The gateway's reason for disabling it; null: the tenant disabled it, or it is enabled. */
   disabledReason: 'GONE' | 'FAILING' | null
   failureWindow: FailureWindow
   updatedAt: Date
@@ -33,12 +33,12 @@ export interface FailureWindow {
   alertedPercent: number
 }
 
-/** Changes with the tenant's endpoint settings and secrets, and not with the endpoint's health. */
+/** A text that changes with the tenant's endpoint settings and secrets, but not with the endpoint's health. */
 export function settingsVersion(endpointSetAt: Date | null, tenantVersion: bigint): string {
   return `${endpointSetAt?.getTime() ?? ''} ${tenantVersion}`
 }
 
-/** undefined: never set. */
+/** @returns undefined if the tenant has never set an endpoint */
 export async function findEndpoint(
   db: Pick<Db | Tx, 'query'>,
   cipher: Pick<Cipher, 'decrypt'>,
@@ -84,7 +84,7 @@ function endpointOf([row]: EndpointRow[], cipher: Pick<Cipher, 'decrypt'>, tenan
   }
 }
 
-/** At what usage and how long before the expiry of an eSIM its tenant is notified. */
+/** The usage percentages and the hours before expiry at which the tenant of an eSIM is notified. */
 export type NoticeSettings = Readonly<Pick<Endpoint, 'usageThresholds' | 'expiryNoticeHours'>>
 
 type NoticesAndFormat = NoticeSettings & Readonly<Pick<Endpoint, 'eventFormat'>>
@@ -105,14 +105,14 @@ export async function findNoticeSettings(tx: Pick<Tx, 'query'>, tenantId: string
   return row ?? DEFAULT_NOTICES
 }
 
-/** Changed hours to apply to eSIMs that are in use. */
+/** Changed expiry notice hours that must still be applied to eSIMs in use. */
 export interface Rescan {
   tenantId: string
   /** When the hours were changed. */
   rescanFrom: Date
 }
 
-/** Lists endpoints whose hours have changed and do not apply to all of their tenants' eSIMs yet. */
+/** Lists endpoints whose expiry notice hours have changed and do not apply to all eSIMs of their tenants yet. */
 export async function endpointsToRescan(db: Pick<Db, 'query'>): Promise<Rescan[]> {
   return db.query<Rescan>({
     name: 'webhooks-to-rescan',
@@ -138,11 +138,11 @@ function decryptUrl(cipher: Pick<Cipher, 'decrypt'>, tenantId: string, ciphertex
 export interface EndpointView {
   tenantId: string
   clientName: string
-  /** With the values of its query masked. */
+  /** The values of its query are masked. */
   callbackUrl: string | null
   eventTypes: EventType[]
   enabled: boolean
-  /** Why we disabled it. */
+  /** The gateway's reason for disabling it. */
   disabledReason: 'GONE' | 'FAILING' | null
   /** The first failure after its last success. */
   failingSince: Date | null
@@ -155,11 +155,11 @@ export const WAITING_COUNTED = 10_000
 
 export interface EndpointFilter {
   tenantId?: string | undefined
-  /** Failing, or disabled by us. */
+  /** Only endpoints that are failing, or that the gateway disabled. */
   unwell?: boolean | undefined
 }
 
-/** Lists endpoints that were ever set, longest failing first. */
+/** Lists endpoints that were ever set, the longest failing first. */
 export async function listEndpoints(
   { db, cipher }: { db: Db; cipher: Pick<Cipher, 'decrypt'> },
   filter: EndpointFilter,

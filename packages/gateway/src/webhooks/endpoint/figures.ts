@@ -4,9 +4,9 @@ import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { ACKNOWLEDGED } from '../attempt-log.ts'
 
-/** How attempts to send events to an endpoint went, in equal parts of a period. */
+/** The results of attempts to send events to an endpoint, in equal parts of a period. */
 export interface EndpointFigures {
-  /** True: there were more attempts, and only those of the newest events are counted. */
+  /** True if there were more attempts, so that only those of the newest events are counted. */
   isSample: boolean
   parts: FiguresPart[]
 }
@@ -23,7 +23,7 @@ export interface FiguresPart {
 /** Hours of a period and of each of its parts. */
 export const FIGURE_PERIODS = { DAY: { hours: 24, partHours: 1 }, WEEK: { hours: 168, partHours: 6 } } as const
 
-/** Read by index, newest events first: a busy endpoint costs no more than this. */
+/** Attempts are read by index, newest events first, so a busy endpoint costs no more than this. */
 export const FIGURES_ATTEMPTS_MAX = 5_000
 
 const HOUR_MS = 3_600_000
@@ -35,7 +35,7 @@ export async function readEndpointFigures(
 ): Promise<EndpointFigures> {
   const { hours, partHours } = FIGURE_PERIODS[period]
   const partMs = partHours * HOUR_MS
-  // The latest part is the one that is still running.
+  // The last part includes the present, so it is not complete yet.
   const endMs = (Math.floor(databaseClock.now() / partMs) + 1) * partMs
   const startMs = endMs - hours * HOUR_MS
   // An attempt's id contains its time, so only the partitions of the period are read.

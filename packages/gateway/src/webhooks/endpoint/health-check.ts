@@ -56,7 +56,7 @@ async function check(deps: CheckDeps, tenantId: string, url: string, format: Eve
   })
 }
 
-/** Checks the form of the URL. The address is checked where it is dialled, now and at every sending. */
+/** Checks the form of the URL. The address is checked when it is connected to, here and at every attempt. */
 function checkForm(text: string, local: boolean): void {
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw notAllowed('it is not an https address')
@@ -71,10 +71,13 @@ function notAllowed(why: string): ApiError {
 }
 
 const MINUTE_MS = 60_000
-/** The check itself, and the change that follows. */
+/** Covers the check itself and the change that follows. */
 const LOCK_MS = CHECK_HEALTH_TIMEOUT_MS + 5_000
 
-/** Zero rows: another check is running, or ten have started within the minute. Locks the tenant's row of webhook_checks. */
+/**
+ * Takes the tenant's lock for a check. No row: another check is running, or ten have started within the minute. Locks the
+ * tenant's row of webhook_checks.
+ */
 async function lockCheck(deps: CheckDeps, tenantId: string, token: string): Promise<void> {
   const nowMs = deps.databaseClock.now()
   const taken = await deps.db.tx(async (tx) => {
@@ -104,7 +107,7 @@ async function lockCheck(deps: CheckDeps, tenantId: string, token: string): Prom
   if (taken.length === 0) throw await tooManyChecks(deps, tenantId, nowMs)
 }
 
-/** Never rejects: a lock that is not released expires, and the setting is saved already. */
+/** Releases the lock. Never rejects: a lock that is not released expires, and the setting is already saved. */
 async function unlockCheck({ db, log }: CheckDeps, tenantId: string, token: string): Promise<void> {
   const ended = {
     text: 'update webhook_checks set lease_until = $3 where tenant_id = $1 and lease_token = $2',

@@ -8,7 +8,7 @@ import { type FailureWindow, lockEndpoint } from './endpoint.ts'
 
 const HOUR = 3_600_000
 
-/** An endpoint that has failed for this long since the first failure after its last success is disabled. */
+/** An endpoint is disabled when it has failed for this long since the first failure after its last success. */
 export const FAILING_MAX_HOURS = 72
 export const FAILING_MAX_MS = FAILING_MAX_HOURS * HOUR
 /** The tenant is warned after these percentages of the window. */
@@ -21,7 +21,7 @@ export type HealthChange =
   | { change: 'WARN'; percent: number; sinceMs: number }
   | { change: 'DISABLE'; reason: 'FAILING' | 'GONE'; sinceMs: number }
 
-/** Decides what a failed attempt changes. Only an attempt can disable: an endpoint without traffic stays enabled. */
+/** Decides what a failed attempt changes. Only an attempt can disable an endpoint, so one without traffic stays enabled. */
 export function afterFailure(health: FailureWindow, failedAtMs: number, gone: boolean): HealthChange {
   const sinceMs = health.failingSinceMs ?? failedAtMs
   if (gone) return { change: 'DISABLE', reason: 'GONE', sinceMs }
@@ -36,14 +36,14 @@ export function afterFailure(health: FailureWindow, failedAtMs: number, gone: bo
 export interface EndpointChange {
   tenantId: string
   url: string
-  /** When the attempt that showed it began and ended, by the database's clock. */
+  /** When the attempt that caused the change began and ended, by the database's clock. */
   startedMs: number
   endedMs: number
   change: Exclude<HealthChange, { change: 'NONE' }> | { change: 'RECOVERED' }
 }
 
 /**
- * Saves a change if the endpoint still has the URL that was tried. The node whose update changes the row alerts the tenant,
+ * Saves a change if the endpoint still has the URL of the attempt. The node whose update changes the row alerts the tenant,
  * so each alert is raised once. Locks the endpoint's row.
  */
 export async function saveEndpointChange(
@@ -59,7 +59,7 @@ export async function saveEndpointChange(
       return tx.send({
         text: `update webhook_endpoints set failing_since = null, alerted_percent = 0
                where tenant_id = $1 and enabled
-                 and (failing_since <= $2 or failing_since > $2 + interval '1 minute') -- of a clock that was ahead`,
+                 and (failing_since <= $2 or failing_since > $2 + interval '1 minute') -- set by a clock that was ahead`,
         values: [tenantId, new Date(endedMs)],
       })
     case 'FAILING':

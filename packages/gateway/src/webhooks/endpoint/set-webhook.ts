@@ -25,18 +25,18 @@ type SettingDeps = Pick<
   'db' | 'log' | 'ids' | 'linkKey' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
 >
 
-/** A request of `webhook/set`, with what only other interfaces set. */
+/** A request of `webhook/set`, with members that only other interfaces can set. */
 export interface WebhookChange extends WebhookSetRequest {
-  /** A changed format takes its own event types, unless the request has some. */
+  /** A new format brings its own event types, unless the request has some. */
   eventFormat?: EventFormat | undefined
 }
 
 /**
  * `webhook/set` for the API, the console and the CLI. Absent members stay unchanged; `callbackUrl: null` removes the URL;
- * `{}` reads. A URL that is set or enabled is checked first (health-check.ts), outside any transaction; if the check fails,
- * the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the request has
- * `enabled: false`. Does not change admission.
- * @param accepted entered again with the change: a database that took over during the health check may have lost it
+ * `{}` only reads. A URL that is set or enabled is checked first (health-check.ts), outside any transaction; if the check
+ * fails, the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the request
+ * has `enabled: false`. Does not change admission.
+ * @param accepted stored again with the change: a database that became primary during the health check may have lost it
  * @throws ApiError 400101, 400102, 101007; 000108 for event types that the format lacks
  */
 export async function setWebhook(
@@ -113,7 +113,7 @@ function withRequest(
     failureWindow: isChecked ? { failingSinceMs: null, alertedPercent: 0 } : before.failureWindow,
     updatedAt: now,
   }
-  // The tenant's own setting replaces our reason.
+  // The tenant's own setting replaces the gateway's reason.
   if (after.enabled || enabled === false) after.disabledReason = null
   return after
 }
@@ -174,7 +174,7 @@ function startRescan(tx: Tx, tenantId: string): void {
   })
 }
 
-/** The defaults of webhook_endpoints, as of the tenant's creation. */
+/** The endpoint of a tenant that has never set one: the defaults of webhook_endpoints, dated to the tenant's creation. */
 async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<Endpoint> {
   const [tenant] = await deps.db.query<{ createdAt: Date }>({
     text: 'select created_at from tenants where tenant_id = $1',

@@ -10,14 +10,16 @@ import { usePlanHints } from '../sending/claim.ts'
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 
 const POLL_MS = 1_000
-/** Replays stepped in one pass, across tenants; the next pass takes others. */
+/** Replays that one pass steps, across tenants. The next pass takes others. */
 const REPLAYS_PER_PASS = 100
-/** Events that one step reads, matching or not: bounds a step when few events match. */
+/** Events that one step reads, matching or not. Bounds a step if few events match. */
 const LOOKED_AT_MAX = 20_000
 /** A replay pauses while the tenant has this many due events, so that new events do not wait behind old ones. */
 const BACKLOG_MAX = 1_000
 
-/** Makes replayed events due again, each replay at its rate. Any node may step any replay; a row lock excludes the others. */
+/**
+ * Makes replayed events due again, each replay at its rate. Any node may step any replay; a row lock prevents two at a time.
+ */
 export function replayLoop(deps: StepDeps): Running {
   return runLoop({
     name: 'webhook replays',
@@ -43,7 +45,8 @@ interface RunningReplay {
   replayId: string
 }
 
-// Longest not stepped first. A replay without an enabled endpoint is left out: it would always come first.
+// The replays that were stepped least recently come first. Those without an enabled endpoint are excluded, or they would
+// always come first.
 const NEXT = `
   select r.tenant_id, r.replay_id from webhook_replays r
   join webhook_endpoints w on w.tenant_id = r.tenant_id and w.enabled and w.callback_url is not null
@@ -66,13 +69,13 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
     if (!replay?.able) return NOTHING
     const elapsedMs = now.getTime() - replay.steppedAt.getTime()
     if (elapsedMs < 0) {
-      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // the clock was set back: goes on from now
+      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // the clock was set back: continue from now
       return NOTHING
     }
     const due = Math.min(Math.floor((elapsedMs * replay.ratePerS) / 1000), STEP_MAX)
     if (due <= 0) return NOTHING
     if (replay.backlog >= BACKLOG_MAX) {
-      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // the paused time is not caught up
+      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // a pause is not made up for
       return NOTHING
     }
     const oldest = firstUuidAt(sendableSince(now.getTime()).getTime())
@@ -108,7 +111,7 @@ const PAUSE = 'update webhook_replays set stepped_at = $3 where tenant_id = $1 a
 
 interface Moved {
   replayed: number
-  /** It found as many as it looked for: the window may have more. */
+  /** The step found as many events as it looked for, so the window may have more. */
   full: boolean
   /** null: the window reached the end of the range. */
   windowEnd: string | null
@@ -117,7 +120,7 @@ interface Moved {
 
 // Reads a window of the range after the latest position. PENDING events are never replayed, nor events that became too old
 // while the replay was paused. A full step ends at its last event, any other at the end of its window. The state is a
-// subquery, because a join was planned to read all deliveries of the tenant for each event.
+// subquery, because the planner would join by reading all deliveries of the tenant for each event.
 const MOVE = `
   with replay as (
     select greatest(cursor_id, $6::uuid) as cursor_id, to_id, notify_types, delivery_states

@@ -9,7 +9,7 @@ import type { WebhookDeps } from '../deps.ts'
 import { SENDABLE_DAYS, sendableSince } from '../sending/attempt.ts'
 import { requireEndpoint } from './resend.ts'
 
-/** Final outcomes of a delivery; events that are still being sent are not replayed. */
+/** Final outcomes of a delivery. Events that are still being sent are not replayed. */
 export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const satisfies readonly DeliveryState[]
 export type Replayable = (typeof REPLAYABLE)[number]
 /** Events that were not received. */
@@ -19,9 +19,9 @@ export const REPLAY_STATES = ['RUNNING', 'DONE', 'CANCELLED'] as const
 export interface ReplayInput {
   /** When the events were recorded. Events too old to be sent (sending/attempt.ts) are left out. */
   from: Date
-  /** Absent: until now. */
+  /** Absent: all events until now. */
   to?: Date | undefined
-  /** Absent: both. */
+  /** Absent: all types. */
   notifyTypes?: readonly EventType[] | undefined
   /** Absent: REPLAYED_BY_DEFAULT. */
   outcomes?: readonly Replayable[] | undefined
@@ -49,15 +49,15 @@ export interface Replay {
 
 export const REPLAY_RATE_DEFAULT_PER_S = 50
 export const REPLAY_RATE_MAX_PER_S = 1_000
-/** Counting stops there; the count only shows progress. */
+/** Counting stops at this number, because the count only shows progress. */
 const COUNTED_MAX = 1_000_000
-/** Per tenant. Prevents a mistake from filling the queue. */
+/** Limits a tenant's running replays, so that a mistake cannot fill the queue. */
 const RUNNING_MAX = 5
 
 /**
- * Starts a replay. Any node runs its steps (replay-step.ts); it survives restarts, and pauses while the endpoint is disabled.
- * Locks the tenant's row, because counting may take seconds and the sender locks that of the endpoint.
- * @throws Refusal for an invalid range or rate, when no endpoint takes the events, or when RUNNING_MAX replays are running
+ * Starts a replay. Any node runs its steps (replay-step.ts). It survives restarts, and pauses while the endpoint is disabled.
+ * Locks the tenant's row and not the endpoint's: counting may take seconds, and the sender locks the endpoint's row.
+ * @throws Refusal for an invalid range or rate, if no endpoint takes the events, or if RUNNING_MAX replays are running
  */
 export async function startReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
@@ -82,7 +82,7 @@ export async function startReplay(
   const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
   await deps.db.tx(async (tx) => {
     await requireEndpoint(tx, tenantId, notifyTypes)
-    // Starts of one tenant wait for each other, so that each counts those before it.
+    // Concurrent starts of one tenant wait for each other, so that each counts the earlier ones.
     await tx.query(sql`select from tenants where tenant_id = ${tenantId} for no key update`)
     const [running] = await tx.query<{ count: number }>(sql`
       select count(*)::integer as count from webhook_replays where tenant_id = ${tenantId} and replay_state = 'RUNNING'`)
@@ -113,7 +113,7 @@ export async function startReplay(
   return getReplay(deps.db, tenantId, replayId)
 }
 
-/** Events that the replay has made due are still sent. @throws Refusal when no such replay is running */
+/** Cancels a replay. Events that it has already made due are still sent. @throws Refusal if no such replay is running */
 export async function cancelReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
   tenantId: string,

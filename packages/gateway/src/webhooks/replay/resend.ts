@@ -7,9 +7,9 @@ import type { WebhookDeps } from '../deps.ts'
 import { SENDABLE_DAYS, sendableSince } from '../sending/attempt.ts'
 
 /**
- * Sends an event again, with the same notifyId and all retries. An event that is waiting for a retry is sent now; one that
- * is being sent is sent once more afterwards.
- * @throws Refusal when the event does not exist or is too old, or when no endpoint takes it
+ * Sends an event again, with the same notifyId and all retries. An event that is waiting for a retry is sent now. An event
+ * that is being sent is sent once more afterwards.
+ * @throws Refusal if the event does not exist or is too old, or if no endpoint takes it
  */
 export async function resendEvent(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock' | 'wake'>,

@@ -51,7 +51,7 @@ export async function attemptDelivery(
   return { attemptId, startedAt, durationMs, outcome, signatureStarts: signatureStarts(headers) }
 }
 
-/** Enough to compare with a receiver's own signature; a whole one would let a reader of the log repeat the request. */
+/** Enough to compare with a receiver's own signature. With a whole signature, a reader of the log could repeat the request. */
 const SIGNATURE_SHOWN_LENGTH = 8
 
 /** The beginnings of X-Signature and of each signature in webhook-signature, separated by spaces. */
@@ -65,7 +65,7 @@ function signatureStarts(headers: Record<HeaderName, string>): string {
 
 const EVENT_SIGNATURE_VERSION = 'v1,'
 
-/** The headers of a logged attempt, as far as they were kept: signatures end after their first characters. */
+/** The headers of a logged attempt as far as they were kept: only the first characters of signatures. */
 export function loggedHeaders(
   appKey: string,
   { attemptId, notifyId, startedAt, signatureStarts }: LoggedHeaders,
@@ -97,8 +97,8 @@ const CONTENT_TYPE = 'application/json'
 const USER_AGENT = 'Dealer-eSIM-Gateway/1'
 
 /**
- * Signs in both schemes (docs/webhooks.md). In a grace period the Standard Webhooks header carries both signatures. The
- * request scheme allows one, and uses the old secret until a request signed with the new one has arrived.
+ * Signs in both schemes (docs/webhooks.md). During a grace period the Standard Webhooks header carries both signatures. The
+ * request scheme has room for one, and uses the old secret until a request signed with the new one has arrived.
  */
 export function signedHeaders(
   { appKey, secrets }: Signer,
@@ -127,7 +127,7 @@ export function signedHeaders(
   } satisfies Record<HeaderName, string>
 }
 
-/** The headers are written out above: looking up names and spreading took a microsecond per event. */
+/** The headers are listed one by one: looking up names and spreading took a microsecond per event. */
 type HeaderName =
   | 'content-type'
   | 'user-agent'
@@ -156,13 +156,13 @@ const JITTER = 0.2
 /** Retry-After is honoured up to this many times the step. */
 export const RETRY_AFTER_MAX_STEPS = 2
 /**
- * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD one is
- * resendable for 30 days. Retention keeps it 6 days longer (retention/table.ts), for the attempts of a late resend.
+ * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD event
+ * can be resent for 30 days. Retention keeps events 6 days longer (retention/table.ts), for the attempts of a late resend.
  */
 export const SENDABLE_DAYS = 36
 
 /**
- * What follows an attempt:
+ * The next step after an attempt:
  *
  *     2xx                         ACKNOWLEDGED   the event is DELIVERED
  *     410                         GONE           the endpoint is disabled; the event is retried if it is enabled again
@@ -175,7 +175,8 @@ export type NextStep =
   | { step: 'DEAD'; gone: boolean }
 
 /**
- * @param attempts those made since the event was recorded or last replayed, this one included
+ * Decides the next step after an attempt.
+ * @param attempts attempts since the event was recorded or last replayed, including this one
  * @param nowMs when the attempt ended, by the database's clock
  * @param chance returns a random number in [0, 1)
  */

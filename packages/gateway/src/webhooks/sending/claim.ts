@@ -14,9 +14,9 @@ import { LEASE_MS } from '../limits.ts'
 export interface ClaimedEvent extends Notification {
   tenantId: string
   notifyType: EventType
-  /** Since the event was recorded or last replayed. */
+  /** Attempts since the event was recorded or last replayed. */
   attempts: number
-  /** 0, and higher after each resend or replay: the result of an attempt counts for this generation only. */
+  /** 0, and higher after each resend or replay. The result of an attempt counts for this generation only. */
   generation: number
 }
 
@@ -29,9 +29,9 @@ export interface Position {
 export interface ClaimRequest {
   tenantId: string
   limit: number
-  /** Only events after it; undefined: start at the first due event. */
+  /** Only events after this position; undefined: start at the first due event. */
   after: Position | undefined
-  /** Events that this node has claimed already. */
+  /** Events that this node has already claimed. */
   excludedIds: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export interface Claim extends SendSettings {
   heldUntilMs: number | undefined
 }
 
-/** Where a tenant's events go, and what signs them. */
+/** A tenant's endpoint, and what signs its events. */
 export interface SendSettings {
   /** undefined: never set, or its URL cannot be decrypted. */
   endpoint: Endpoint | undefined
@@ -56,8 +56,8 @@ export interface SendSettings {
 type ClaimDeps = Pick<WebhookDeps, 'db' | 'cipher' | 'log'>
 
 /**
- * Leases the endpoint queues of some tenants for this node, or extends the leases, then reads the due events and what is
- * needed to send them: one round trip, with the commit. A queue that another node holds yields no events. Locks queues in
+ * Leases the endpoint queues of some tenants for this node, or extends the leases, then reads the due events and all that is
+ * needed to send them: one round trip, including COMMIT. A queue that another node holds yields no events. Locks queues in
  * ascending tenant order.
  */
 export async function claimEvents(
@@ -72,8 +72,8 @@ export async function claimEvents(
     const claiming = Promise.all(
       requests.toSorted(byTenant).map((request) => claimOne(tx, deps, nodeId, request, nowMs)),
     )
-    claiming.catch(() => {}) // the transaction fails with it
-    return { claiming } // not awaited here, so that COMMIT goes out with the statements
+    claiming.catch(() => {}) // its failure fails the transaction
+    return { claiming } // not awaited here, so that COMMIT is sent with the statements
   })
   const claims = await claiming
   return requests.map(({ tenantId }) => claims.find((claim) => claim.tenantId === tenantId)!)
@@ -81,7 +81,7 @@ export async function claimEvents(
 
 /**
  * Makes the planner use indexes, and plan each prepared statement once, for this transaction. A partition that was empty at
- * the last analyze looks cheap to scan, and the cached plan keeps scanning it while it fills. Planning over six partitions
+ * the last analyze looks cheap to scan, and a cached plan would keep scanning it while it fills. Planning over six partitions
  * takes longer than claiming 64 events.
  */
 export function usePlanHints(tx: Tx): void {
@@ -98,7 +98,7 @@ export function byTenant(one: { tenantId: string }, other: { tenantId: string })
   return one.tenantId < other.tenantId ? -1 : 1
 }
 
-/** If the database crashes and forgets a lease, the queue is leased again: at worst an event is sent twice. */
+/** A crash of the database may lose a lease. The queue is then leased again: at worst an event is sent twice. */
 const ASYNCHRONOUS_COMMIT: Statement = { name: 'webhooks-claim-commit', text: 'set local synchronous_commit = off' }
 
 async function claimOne(
@@ -142,7 +142,7 @@ function eventOf(tenantId: string, row: ClaimedRow): ClaimedEvent {
   }
 }
 
-/** A secret or URL that cannot be decrypted counts as missing: the events of its tenant wait, and no others. */
+/** Loads what sending needs. A secret or URL that cannot be decrypted counts as missing: only the events of its tenant wait. */
 export async function loadSendSettings(
   db: Pick<Db | Tx, 'query'>,
   { cipher, log }: Pick<ClaimDeps, 'cipher' | 'log'>,
@@ -167,7 +167,7 @@ interface ClaimedRow {
   notifyType: EventType
   content: string
   details: string | null
-  /** A number: parsing a date took a microsecond per event. */
+  /** A number, because parsing a date took a microsecond per event. */
   createdAtMs: number
   dueS: number
   attempts: number
@@ -183,10 +183,10 @@ const LEASE = `
   where l.node_id = excluded.node_id or ${isFree('l.lease_until', LEASE_MS, '$3::timestamptz')}
   returning 1`
 
-// A separate statement, so that its snapshot is taken after the lease was granted: an earlier one would still contain what
-// the previous holder has sent. Deliveries are not written: marking each as claimed took two thirds of a claim's time.
-// Starts after the last claim, because acknowledged deliveries stay in the index until vacuum. "offset 0" prevents a plan
-// that reads all events of the tenant.
+// A separate statement, so that its snapshot is taken after the lease was granted: an earlier snapshot would still contain
+// events that the previous holder has sent. Deliveries are not written: marking each as claimed took two thirds of a claim's
+// time. Starts after the last claim, because acknowledged deliveries stay in the index until vacuum. "offset 0" prevents a
+// plan that reads all events of the tenant.
 const CLAIM = `
   select e.notify_id, e.notify_type, e.content::text as content,
          e.details::text as details, d.attempts, d.generation::float8 as generation,
@@ -200,13 +200,13 @@ const CLAIM = `
   cross join lateral (
     select * from events where tenant_id = $1 and notify_id = d.notify_id offset 0) e`
 
-/** A queue without claimed events, and the lease of its latest claim. */
+/** A queue without claimed events, and the end of its latest lease. */
 export interface HeldQueue {
   tenantId: string
   heldUntilMs: number
 }
 
-/** Releases queues in a separate transaction. If a crash forgets it, the leases expire. */
+/** Releases queues in a separate transaction. If a crash loses the release, the leases expire. */
 export async function releaseQueuesAlone(db: Db, nodeId: string, queues: readonly HeldQueue[]): Promise<void> {
   await db.tx(async (tx) => {
     tx.send(ASYNCHRONOUS_COMMIT)

@@ -12,19 +12,19 @@ import { usePlanHints } from './claim.ts'
 
 export interface DueTenant {
   tenantId: string
-  /** When its earliest event is due: possibly in the future, and possibly claimed already. */
+  /** When its earliest event is due. It may be in the future, and this node may have claimed the event already. */
   dueMs: number
   /** True if its endpoint is set and enabled. */
   canReceive: boolean
-  /** Another node sends its events. */
+  /** True if another node sends its events. */
   isHeldElsewhere: boolean
-  /** Version of its endpoint and secrets; differs from a queue's version if they were changed since the claim. */
+  /** Version of its endpoint and secrets. It differs from the queue's version if they were changed since the claim. */
   version: string
 }
 
 /**
  * Lists tenants with pending events, in the order of their ids, after `after`. One index descent per tenant, however many
- * events it has (7 µs a tenant in six partitions, with 100 tenants, one of them with a backlog of 100 000). Takes no lock.
+ * events it has (7 µs per tenant in six partitions, with 100 tenants, one of them with a backlog of 100 000). Takes no lock.
  */
 export async function listDueTenants(
   { db, databaseClock, clock }: { db: Db; databaseClock: DatabaseClock } & Pick<WebhookDeps, 'clock'>,
@@ -80,9 +80,10 @@ const DUE = `
   from due where not ${isHeld('due.tenant_id')}`
 
 /**
- * Marks events UNSENT that wait for an endpoint which was removed or disabled: they are kept and replayable, and are not
- * sent automatically when an endpoint comes back. Events that this node has claimed are left out. Locks deliveries of the
- * tenant and skips locked ones. @returns how many; STEP_MAX: there may be more
+ * Marks events UNSENT whose endpoint was removed or disabled. They are kept and replayable, and are not sent automatically
+ * when an endpoint is enabled again. Skips events that this node has claimed. Locks deliveries of the tenant and skips locked
+ * ones.
+ * @returns how many were marked; STEP_MAX: there may be more
  */
 export async function markUnsent(db: Db, tenantId: string, claimedIds: Iterable<string>): Promise<number> {
   return db.tx(async (tx) => {
@@ -108,7 +109,7 @@ const MARK_UNSENT = `
     returning 1)
   select count(*)::integer as count from unsent`
 
-/** Deliveries that wait longer than the retry after their latest attempt allows. */
+/** Deliveries that are due later than the longest retry after their latest attempt. */
 export const DELIVERIES_AHEAD: TimesAhead = {
   table: 'deliveries',
   key: ['tenant_id', 'notify_id'],
@@ -116,7 +117,7 @@ export const DELIVERIES_AHEAD: TimesAhead = {
   repair: 'due_at = now()',
 }
 
-/** Claims ignore these leases. */
+/** Leases set by a clock that was ahead. Claims ignore them. */
 export const QUEUE_LEASES_AHEAD: TimesAhead = {
   table: 'endpoint_queues',
   key: ['tenant_id'],

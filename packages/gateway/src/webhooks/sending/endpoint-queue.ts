@@ -17,7 +17,7 @@ import type { Claim, ClaimedEvent, ClaimRequest, Position, SendSettings } from '
 /** The events of one tenant that this node has claimed, and what it knows about the tenant's endpoint. */
 export interface EndpointQueue {
   readonly tenantId: string
-  /** As of the latest claim, or of a later pass that found it changed. */
+  /** The endpoint at the latest claim, or at a later pass that found it changed. */
   endpoint: { url: string; eventTypes: readonly string[]; eventFormat: EventFormat }
   signer: Signer
   /** Version of endpoint and signer (settingsVersion); '' while there is no endpoint to send to, or none is known. */
@@ -29,7 +29,7 @@ export interface EndpointQueue {
   readonly claimedIds: Set<string>
   /** When the lease of the latest claim ends. */
   heldUntilMs: number
-  /** Attempts may start until then; monotonic clock. */
+  /** Attempts may start until this time; monotonic clock. */
   sendableUntilMs: number
   /** The next claim continues after this position; undefined: it starts at the first due event. */
   claimAfter: Position | undefined
@@ -49,11 +49,11 @@ export interface EndpointQueue {
   claiming: boolean
   /** A claim was requested during a claim that may have looked too early. */
   claimAgain: boolean
-  /** At the latest claim another node held it. */
+  /** True if another node held the queue at the latest claim. */
   isElsewhere: boolean
-  /** Counts how often waiting events were marked UNSENT: a claim made before that is not sent. */
+  /** Counts how often waiting events were marked UNSENT. Events claimed before the latest time are not sent. */
   timesMarkedUnsent: number
-  /** Waits in one of the scheduler's lists. */
+  /** True while it waits in one of the scheduler's lists. */
   isScheduled: boolean
 }
 
@@ -74,7 +74,7 @@ export function createEndpointQueue(tenantId: string): EndpointQueue {
     inFlight: 0,
     inFlightMax: ENDPOINT_IN_FLIGHT_FIRST,
     health: 'NEW',
-    meanResponseMs: PROMPT_MS, // not measured yet: claim nothing ahead
+    meanResponseMs: PROMPT_MS, // not measured yet, so nothing is claimed ahead
     hasMore: false,
     claiming: false,
     claimAgain: false,
@@ -84,7 +84,7 @@ export function createEndpointQueue(tenantId: string): EndpointQueue {
   }
 }
 
-/** What to claim next. Claimed ids are excluded only where the claim would find them again. */
+/** The next claim. Claimed ids are excluded only if the claim would find them again. */
 export function nextClaimRequest(queue: EndpointQueue, limit: number): ClaimRequest {
   const { tenantId, claimAfter, furthest, claimedIds } = queue
   const findsOwn = claimedIds.size > 0 && (!claimAfter || !furthest || isBefore(claimAfter, furthest))
@@ -94,7 +94,7 @@ export function nextClaimRequest(queue: EndpointQueue, limit: number): ClaimRequ
 const NONE: readonly string[] = []
 
 /**
- * Appends the events of a claim, except those that are claimed already: they were resent meanwhile, and are found again.
+ * Appends the events of a claim, except those that are already claimed: those were resent meanwhile, and will be found again.
  * @param claimedAtMs monotonic time before the claim was sent
  * @returns how many were appended
  */
@@ -116,7 +116,7 @@ export function addClaimed(queue: EndpointQueue, { events, last, heldUntilMs }: 
   return queue.claimedIds.size - before
 }
 
-/** Forgets events that have not been attempted; the next claim finds them. @returns how many */
+/** Drops events that have not been attempted. The next claim finds them. @returns how many */
 export function releaseEvents(queue: EndpointQueue): number {
   const events = queue.queue.splice(0)
   for (const { notifyId } of events) queue.claimedIds.delete(notifyId)
@@ -133,7 +133,7 @@ export function claimLimit(queue: EndpointQueue): number {
   return Math.max(0, queueMax(queue) - queue.inFlight - queue.queue.length)
 }
 
-/** Claiming half of the maximum justifies a round trip; the other half is sent during it. */
+/** True if it is time to claim: half of the maximum justifies a round trip, and the other half is sent during it. */
 export function shouldClaim(queue: EndpointQueue): boolean {
   return queue.hasMore && !queue.claiming && claimLimit(queue) >= queueMax(queue) / 2
 }
@@ -148,7 +148,7 @@ export function isSendable({ version, isElsewhere }: EndpointQueue): boolean {
   return version !== '' && !isElsewhere
 }
 
-/** Takes over the tenant's current endpoint and secrets. @returns false when there is no endpoint to send to */
+/** Adopts the tenant's current endpoint and secrets. @returns false if there is no endpoint to send to */
 export function applySettings(queue: EndpointQueue, { endpoint, signer }: SendSettings): boolean {
   const url = endpoint?.enabled ? endpoint.callbackUrl : null
   if (!endpoint || url === null || !signer) {

@@ -18,10 +18,10 @@ import type { WebhookMetrics } from './telemetry.ts'
 export interface EventResult {
   tenantId: string
   notifyId: string
-  /** As claimed. */
+  /** The generation that was claimed. */
   generation: number
   attempts: number
-  /** undefined: there was no attempt, because the endpoint does not subscribe to the event, or its format has no form of it. */
+  /** undefined: there was no attempt, because the endpoint does not subscribe to the event, or its format has no such event. */
   logged: LoggedAttempt | undefined
   next: NextStep | { step: 'UNSENT' }
   change?: EndpointChange
@@ -35,9 +35,9 @@ export interface ResultWriter {
 
 export interface ResultWriterOptions {
   nodeId: string
-  /** Queues that have no other claimed events than these: they are released in the same transaction. */
+  /** Queues whose only claimed events are these: they are released in the same transaction. */
   finishedQueues(results: readonly EventResult[]): HeldQueue[]
-  /** Called for results that were saved, and for those given up, whose events are claimed and sent again. */
+  /** Called for results that were saved, and for results that were given up, whose events are claimed and sent again. */
   saved(results: readonly EventResult[]): void
 }
 
@@ -57,7 +57,7 @@ export function resultWriter(
       const results = waiting.splice(0, RESULTS_MAX)
       await write(results)
       saved(results)
-      // Fewer, larger transactions cost a third less, here and in the database. A full batch need not wait.
+      // Fewer, larger transactions cost this process and the database a third less. A full batch need not wait.
       if (results.length >= RESULTS_TO_GATHER && waiting.length < RESULTS_MAX) await delay(RESULTS_GATHER_MS)
     }
     writing = false
@@ -71,7 +71,7 @@ export function resultWriter(
       try {
         return await saveResults(deps, nodeId, results, finished)
       } catch (error) {
-        // The attempts are in the log already, so the try whose commit was not confirmed did commit.
+        // The log already has these attempts, so the transaction whose commit was not confirmed did commit.
         if (commitUnknown && violatedKey(error)?.constraint.startsWith('delivery_attempts')) return
         commitUnknown ||= error instanceof CommitUnknown
         if (pauseMs === undefined) {
@@ -105,8 +105,8 @@ export function resultWriter(
 }
 
 /**
- * Saves results and releases finished queues in one transaction. A result counts only for the generation that was claimed:
- * an event that was resent or replayed since stays due. Locks deliveries of one tenant per statement, in ascending tenant
+ * Saves results and releases finished queues in one transaction. A result counts only for the generation that was claimed: an
+ * event that was resent or replayed since stays due. Locks the deliveries of one tenant per statement, in ascending tenant
  * order, then endpoints in that order, then endpoint queues in that order.
  */
 export async function saveResults(
@@ -154,9 +154,9 @@ function areAlike(one: Acknowledged, other: Acknowledged): boolean {
   return one.generation === other.generation && isAlike(one.logged, other.logged)
 }
 
-// Nearly all results are acknowledgements. They delete the delivery, even if another node holds the queue by now.
-// The ids are an array: until a partition has statistics, a join with rows was planned to read all deliveries of the
-// tenant, which took 70 to 900 ms for 264 results.
+// Nearly all results are acknowledgements. They delete the delivery, even if another node holds the queue by now. The ids are
+// an array: until a partition has statistics, a join with rows was planned to read all deliveries of the tenant, which took
+// 70 to 900 ms for 264 results.
 const ACKNOWLEDGE = `
   with acknowledged as (
     delete from deliveries where tenant_id = $1 and notify_id = any ($6::uuid[]) and generation = $14)

@@ -2,12 +2,12 @@ import { FAILING_IN_FLIGHT_MAX, IN_FLIGHT_MAX, UNPROVEN_IN_FLIGHT_MAX } from '..
 import type { EndpointQueue } from './endpoint-queue.ts'
 
 /**
- * Decides which endpoint queue sends next. Queues take turns event by event, so a long queue delays only itself.
- * Endpoints that fail or have not responded yet share a part of the capacity: receivers that hang, however many, leave
- * the rest to endpoints that respond.
+ * Decides which endpoint queue sends next. Queues take turns event by event, so a long queue delays only itself. Endpoints
+ * that fail or have not responded yet are limited to a part of the capacity, so however many receivers hang, the rest of it
+ * remains for endpoints that respond.
  */
 export interface Scheduler {
-  /** The queue has something to send. */
+  /** Called when the queue has something to send. */
   schedule(queue: EndpointQueue): void
   /** @param health that of the queue when the request started */
   finished(queue: EndpointQueue, health: EndpointQueue['health']): void
@@ -41,7 +41,7 @@ export function createScheduler(send: (queue: EndpointQueue) => void): Scheduler
     }
   }
 
-  /** The three kinds of health take turns, too. */
+  /** Picks the next queue. The three kinds of health take turns, too. */
   function next(): EndpointQueue | undefined {
     turn++
     for (let offset = 0; offset < HEALTHS.length; offset++) {
@@ -52,7 +52,7 @@ export function createScheduler(send: (queue: EndpointQueue) => void): Scheduler
   }
 
   function start(): void {
-    // A request may finish while it starts. Its successor is started by this loop, because recursion would overflow the stack.
+    // A request may finish while it is being started. This loop starts the next one, because recursion would overflow the stack.
     if (starting) return
     starting = true
     for (let queue = next(); queue; queue = next()) {

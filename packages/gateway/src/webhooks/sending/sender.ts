@@ -61,7 +61,7 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
     loops,
     pollMs: POLL_MS,
     async pass() {
-      // The first wake-up after a pause starts a pass immediately; under load many wake-ups share one.
+      // The first wakeup after a pause starts a pass immediately; under load many wakeups share one.
       const gapMs = PASS_GAP_MS - (clock.monotonic() - passedAt)
       if (gapMs > 0) await delay(gapMs)
       passedAt = clock.monotonic()
@@ -74,7 +74,7 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
       return more
     },
   })
-  // A changed setting applies to the next event.
+  // Makes a changed setting apply to the next event.
   const unsubscribe = [deps.wake.on('webhooks', wake), deps.wake.on('settings', () => wake())]
   return {
     get idle() {
@@ -93,7 +93,7 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
 interface Pass {
   /** More tenants may have due events: pass again immediately. */
   more: boolean
-  /** When the next event comes due, in ms from now; undefined: none is known. */
+  /** When the next event comes due, in ms from now; undefined: no such event is known. */
   nextMs: number | undefined
 }
 
@@ -109,7 +109,7 @@ interface Pass {
 export class Sender {
   readonly #deps: WebhookDeps
   readonly #metrics: WebhookMetrics
-  /** Holds leases. New at each start: the leases of an earlier process are not ours. */
+  /** Holds leases. It is new at each start, because leases of an earlier process are not this one's. */
   readonly #nodeId: string
   readonly #queues = new Map<string, EndpointQueue>()
   readonly #claims: Batcher<ClaimRequest, Claim>
@@ -146,7 +146,7 @@ export class Sender {
     })
   }
 
-  /** Nothing is claimed, in flight or waiting to be saved. */
+  /** True if nothing is claimed, in flight or waiting to be saved. */
   get idle(): boolean {
     return this.#claimed === 0
   }
@@ -154,7 +154,7 @@ export class Sender {
   /**
    * Claims for tenants whose events this node has just recorded, without listing the others.
    * @returns false, and claims nothing, if a pass has to find out what is due: there is no room for so many claims, or this
-   * node does not know where one of them takes events
+   * node does not know the endpoint of one of the tenants
    */
   async claimFor(tenantIds: readonly string[]): Promise<boolean> {
     const queues = tenantIds.flatMap((tenantId) => this.#queues.get(tenantId) ?? [])
@@ -189,7 +189,10 @@ export class Sender {
     }
   }
 
-  /** @param max fewer than the queue has room for, so that many queues can be claimed at once; the rest follows while it is sent */
+  /**
+   * @param max fewer than the queue has room for, so that many queues can be claimed at once; the rest is claimed during
+   * sending
+   */
   async #claim(queue: EndpointQueue, max = CLAIMED_MAX): Promise<void> {
     const limit = Math.min(claimLimit(queue), CLAIMED_MAX - this.#claimed, max)
     if (queue.claiming) queue.claimAgain = true
@@ -253,7 +256,10 @@ export class Sender {
     return { ...result, change: { tenantId, url, startedMs, endedMs: endedAtMs, change } }
   }
 
-  /** undefined: the endpoint does not take the event. An event that cannot be converted does not stop those behind it. */
+  /**
+   * @returns undefined if the endpoint does not take the event. An event that cannot be converted does not block those behind
+   * it.
+   */
   #bodyOf({ tenantId, endpoint }: EndpointQueue, event: ClaimedEvent): string | undefined {
     if (!endpoint.eventTypes.includes(event.notifyType)) return undefined
     try {
@@ -275,7 +281,7 @@ export class Sender {
     try {
       return await attemptDelivery(this.#deps, endpoint.url, signer, event, text, EVENT_TIMEOUT_MS)
     } catch (error) {
-      // Counts as a failed attempt. Otherwise the event would be retried immediately, without end.
+      // Counts as a failed attempt; otherwise the event would be retried immediately and endlessly.
       const { tenantId, notifyId } = event
       log.error({ err: error, tenantId, notifyId }, 'an event could not be sent because of an internal error')
       const outcome: OutboundOutcome = {
@@ -292,7 +298,7 @@ export class Sender {
 
   readonly #chance = () => this.#deps.ids.bytes(4).readUInt32BE() / 2 ** 32
 
-  /** Queues whose last claimed events are these. */
+  /** Finds the queues whose last claimed events are these. */
   #finishedQueues(results: readonly EventResult[]): HeldQueue[] {
     const finished: HeldQueue[] = []
     for (const [tenantId, own] of groupBy(results, (result) => result.tenantId)) {

@@ -24,7 +24,7 @@ export interface WebhookMetrics {
 
 const LATENCY_BUCKETS_S = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600, 3_600, 86_400]
 
-/** Call once per registry. */
+/** Creates the metrics. Call once per registry. */
 export function createWebhookMetrics({ metrics: registry }: MetricsDeps): WebhookMetrics {
   const registers = [registry]
   return {
@@ -88,7 +88,7 @@ export function observeAttempt(
     durationMs,
     address: outcome.address,
   }
-  // The delivery log has every attempt. A log line for each acknowledged one slows a backlog down by a tenth.
+  // The delivery log has every attempt. A log line for each acknowledged attempt would slow a backlog down by a tenth.
   if (acknowledged) log.debug(line, 'delivery attempt')
   else log.info({ ...line, outcome: outcomeMessage(outcome) }, 'delivery attempt')
 }
@@ -99,7 +99,7 @@ function outcomeLabel(outcome: OutboundOutcome): string {
   return isAcknowledged(outcome) ? 'acknowledged' : `status ${Math.floor(outcome.status / 100)}xx`
 }
 
-/** Belongs to the trace of the event's order. */
+/** Creates the span of an attempt, in the trace of the event's order. */
 function attemptSpan(event: ClaimedEvent, attempt: Attempt, acknowledged: boolean, endedAt: number): Span {
   const { notifyId, notifyType, tenantId, content } = event
   const { outcome, attemptId, durationMs } = attempt

@@ -20,19 +20,19 @@ export interface ProfileDeps {
   wake: Pick<Wakeups<'webhooks'>, 'wake'>
 }
 
-/** A report on one profile. Without a report only the passing of time is applied. */
+/** A report on one profile. Without `report` only the passing of time is applied. */
 export interface ReportedProfile {
   orderId: string
   profileId: string
   report?: ProfileReport
-  /** When the tenant changed its hours of ESIM_EXPIRING, if they may not have been applied to this profile yet. */
+  /** The time at which the tenant changed its hours of ESIM_EXPIRING, if they may not have been applied to this profile yet. */
   hoursSince?: Date
 }
 
 /**
- * Applies reports on profiles of one tenant, in the given order. A status that changes emits an event of its order, and
+ * Applies reports on profiles of one tenant, in the given order. A changed status causes an event of the profile's order, and
  * ESIM_USAGE and ESIM_EXPIRING are recorded in the same transaction. An eSIM that its supplier has cancelled is refunded.
- * Locks the orders, ascending, and before them the wallet where a report may cancel an eSIM.
+ * Locks the orders, ascending, and before them the wallet if a report may cancel an eSIM.
  * @returns how many profiles changed.
  */
 export async function applyReports(
@@ -47,7 +47,7 @@ export async function applyReports(
     const mayRefund = reported.some(({ report }) => report?.esimStatus === 'CANCEL')
     const locking = mayRefund ? lockWalletAndOrders(tx, tenantId, orderIds) : lockOrders(tx, tenantId, orderIds)
     const reading = readLives(tx, tenantId, [...new Set(reported.map((one) => one.profileId))])
-    // Also after the locks: what another transaction has changed under them is computed with these settings again.
+    // The settings, too, are read after the locks: the transaction that held them may have used other settings.
     const [{ orders, now }, lives, settings] = await Promise.all([locking, reading, findNoticeSettings(tx, tenantId)])
     const changed = new Map<string, ProfileLife>()
     const noted: NotedEsim[] = []

@@ -17,7 +17,7 @@ import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } fro
 /**
  * The answer of `esim/query`: one order with its lines, eSIMs and history, read in one snapshot. If both orderNo and
  * transactionId are given, both must match.
- * @throws ApiError 200013 where the tenant has no such order.
+ * @throws ApiError 200013 if the tenant has no such order.
  */
 export async function getOrderWithProfiles(
   deps: ProfileReadDeps & { db: Db },
@@ -37,7 +37,7 @@ export async function getOrderWithProfiles(
   return answerOf(deps, tenantId, order, rows)
 }
 
-/** The order's columns, repeated in each row, and those of a profile, null where the order has none. */
+/** The order's columns, repeated in each row, and those of a profile, which are null if the order has no profile. */
 type Row = OrderColumns & (Omit<ProfileRow, 'line' | 'transactionId'> | { profileId: null })
 
 interface OrderColumns {
@@ -54,12 +54,12 @@ interface OrderColumns {
   statusHistory: { orderStatus: OrderStatus; time: string }[]
   ofCreatedAt: Date
   ofUpdatedAt: Date
-  /** Index: itemNo - 1. */
+  /** The items in the order of their numbers: the index is itemNo - 1. */
   items: { lineNo: number; itemStatus: ItemStatus; failureReason: string | null }[]
   itemNo: number | null
 }
 
-// One statement and so one snapshot: status, counts and profiles never contradict each other.
+// One statement, and so one snapshot: status, counts and profiles never contradict each other.
 const SELECT = `
   select o.order_id as of_order_id, ${sentTransactionId('o')} as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
     o.currency_code, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,

@@ -29,17 +29,17 @@ export interface NewProfile {
   periodNum?: number | undefined
   /** True if its supplier reports status and usage on request. */
   isReported: boolean
-  /** How often its supplier is polled at first, if not POLL_EVERY_S. */
+  /** The first polling interval, if it is not POLL_EVERY_S. */
   pollEveryS?: number | undefined
 }
 
 const DAY_MS = 86_400_000
-/** An eSIM's usage is polled this often at first, and at most this often where no threshold is near. */
+/** The first polling interval of an eSIM's usage, and the shortest one while no threshold is near. */
 export const POLL_EVERY_S = 900
 
 /**
- * Inserts profiles. The caller sets their items DELIVERED in the same transaction. No round trip of its own. createTime is
- * the time in the id, so ordering by (createTime, id) and by id is the same.
+ * Inserts profiles. The caller sets their items DELIVERED in the same transaction. Adds no round trip. createTime is the time
+ * in the id, so ordering by (createTime, id) and by id is the same.
  * @returns the profiles as LockedProfile, in order.
  */
 export function insertProfiles(
@@ -93,7 +93,7 @@ function rowOf(
     installBefore: Number.isFinite(installBefore) ? installBefore : null,
     activateTime: ends === undefined ? null : createdAt,
     expiredTime: ends ?? null,
-    // Computed by the next pass (life/expiring.ts).
+    // A time in the past: the next pass computes the notices (life/expiring.ts).
     expiryNoticeAt: ends !== undefined && esim.esimStatus === 'IN_USE' ? createdAt : null,
     pollAt: isReported ? createdAt + pollEveryS * 1000 : null,
     pollEveryS,

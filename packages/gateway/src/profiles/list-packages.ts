@@ -16,8 +16,8 @@ import { allowsTopUp } from '../orders/placing/topup.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 
 /**
- * The answer of `package/list`. Where the request names an eSIM it lists what can be added to it now; the list is empty
- * if nothing can: its state or its supplier does not allow it.
+ * The answer of `package/list`. If the request names an eSIM, it lists the packages that can be added to it now. It
+ * lists nothing if the eSIM's state or its supplier allows no top-up.
  * @throws ApiError 000108, 310403
  */
 export async function listPackagesFor(
@@ -47,13 +47,13 @@ function listEsimFaults({ type, esimTranNo, updatedSince }: PackageListRequest):
   return faults
 }
 
-/** A tenant's eSIM, as far as it decides whether it can be topped up. */
+/** The members of a tenant's eSIM that decide whether it can be topped up. */
 export interface TopUpCandidate extends EsimToTopUp {
   esimStatus: EsimStatus
   smdpStatus: SmdpStatus | null
 }
 
-/** Finds an eSIM of a tenant by one name or both. Of several with one ICCID it is the newest. */
+/** Finds an eSIM of a tenant by its id, its ICCID or both. If several have the ICCID, the newest is taken. */
 export async function findEsimToTopUp(
   db: Pick<Db, 'query'>,
   tenantId: string,

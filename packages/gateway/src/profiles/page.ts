@@ -5,7 +5,7 @@ import { lineOfItem, type PackageLine } from '../orders/item.ts'
 import { sentTransactionId } from '../orders/transaction-id.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
 
-/** The most eSIMs that a numbered page can count: both count and page read no more rows than this. */
+/** The limit on the eSIMs that a numbered page can count: neither count nor page reads more rows. */
 export const COUNTED_PROFILES_MAX = 10_000
 
 export interface ProfilePageFilter {
@@ -17,8 +17,8 @@ export interface ProfilePageFilter {
 }
 
 /**
- * Reads one numbered page of a tenant's eSIMs, oldest first by (createTime, id), so that new eSIMs come last and move no
- * page.
+ * Reads one numbered page of a tenant's eSIMs, oldest first by (createTime, id), so that new eSIMs are at the end and do not
+ * shift pages.
  * @returns undefined if the filter matches more than COUNTED_PROFILES_MAX
  */
 export async function pageProfiles(

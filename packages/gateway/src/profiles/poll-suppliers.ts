@@ -20,23 +20,24 @@ export interface PollDeps extends LifeDeps {
   suppliers: Suppliers
 }
 
-/** As often as an eSIM next to a threshold is polled. A pass reads one index where nothing is due. */
+/** As often as the shortest interval of an eSIM. If nothing is due, a pass costs one read of an index. */
 const POLL_MS = POLL_SHORTEST_S * 1000
-/** eSIMs of one tenant and supplier in one pass: limits how long the next tenant waits. */
+/** eSIMs of one tenant and supplier per pass. Limits how long the next tenant waits. */
 const TURN_MAX = 200
-/** The time of one supplier in a pass. The next pass continues where it stopped. */
+/** The time that a pass spends on one supplier. The next pass continues where it stopped. */
 const PASS_MAX_MS = 60_000
-/** Polling uses at most a quarter of a supplier's permits at once, so that orders come first. */
+/** The divisor of a supplier's permits: polling uses at most a quarter of them at once, so that orders come first. */
 const PERMITS_DIVISOR = 4
 
 /**
- * Polls suppliers for the status and usage of the eSIMs that are due, the longest due first. An eSIM whose usage nears a
- * threshold is polled often, and one whose usage does not change seldom (life/poll-interval.ts). Suppliers are polled concurrently,
- * through their gates and within their time limits: one that hangs delays neither orders nor other suppliers.
+ * Polls suppliers for the status and usage of eSIMs whose poll is due, the longest due first. An eSIM whose usage nears a
+ * threshold is polled often; one whose usage does not change is polled rarely (life/poll-interval.ts). Suppliers are polled
+ * concurrently, through their gates and within their time limits, so one that hangs delays neither orders nor other
+ * suppliers.
  */
 export function pollSuppliersLoop(deps: PollDeps): Loop {
   const stopping = new AbortController()
-  /** The tenant polled last, for each supplier whose time ran out. */
+  /** The tenant that was polled last, for each supplier whose time ran out. */
   const lastTenants = new Map<string, string>()
 
   async function pollSupplier(supplied: ConfiguredSupplier): Promise<void> {
@@ -98,7 +99,7 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
   }
 }
 
-/** The next tenant that has eSIMs of this supplier due: one index probe for each tenant. */
+/** Finds the next tenant with due eSIMs of this supplier: one index probe per tenant. */
 async function findNextDue(db: PollDeps['db'], supplier: string, after: string): Promise<string | undefined> {
   const ofTenant = OF_TENANT.replace('$1', 't.tenant_id')
   const [next] = await db.query<{ tenantId: string }>({
@@ -141,7 +142,7 @@ async function pollBatch(
   if (due.length > 0) await applyReports(deps, tenantId, await pollEsims(deps, supplied, tenantId, due))
 }
 
-/** Polls with permits that were granted, and returns them. */
+/** Polls with permits that were granted, then releases them. */
 async function pollEsims(
   deps: PollDeps,
   supplied: ConfiguredSupplier,
@@ -163,9 +164,9 @@ async function pollEsims(
 }
 
 /**
- * Asks the supplier of an eSIM for its state and usage at once, without waiting until it is due, and applies the report.
- * @returns NO_REPORT where the supplier did not report on it.
- * @throws Refusal where the supplier cannot be asked
+ * Asks the supplier of an eSIM for its state and usage immediately, and applies the report.
+ * @returns NO_REPORT if the supplier did not report on it.
+ * @throws Refusal if the supplier cannot be asked
  */
 export async function pollNow(
   deps: PollDeps,
@@ -200,7 +201,7 @@ export async function pollNow(
   return (await applyReports(deps, tenantId, reported)) > 0 ? 'CHANGED' : 'UNCHANGED'
 }
 
-/** @returns no outcomes where the supplier throws or exceeds its time-out. */
+/** @returns no outcomes if the supplier throws or exceeds its time-out. */
 async function requestReports(
   deps: PollDeps,
   { supplier }: ConfiguredSupplier,
@@ -215,7 +216,7 @@ async function requestReports(
 
 const OF_TENANT = `p.tenant_id = $1 and p.supplier = $2 and p.esim_status in ('GOT_RESOURCE', 'IN_USE')`
 const DUE = 'p.poll_at <= now()'
-/** A time further ahead than the longest interval was written by a clock that was ahead, and does not count. */
+/** A time beyond the longest interval was set by a clock that was ahead, and is ignored. */
 const AHEAD = `p.poll_at > now() + interval '${POLL_UNUSED_LONGEST_S + 10} seconds'`
 
 interface PolledEsim {
@@ -226,8 +227,8 @@ interface PolledEsim {
 type PolledRow = SuppliedEsimRow & { profileId: string }
 
 /**
- * Claims the eSIMs that are due longest, for this node only, and doubles their intervals: a report that changes something
- * sets them again. Leaves out an eSIM that cannot be decrypted.
+ * Claims the eSIMs that have been due longest for this node alone, and doubles their intervals. A report with a change sets
+ * them again. Leaves out an eSIM that cannot be decrypted.
  */
 async function claimDue(deps: PollDeps, supplier: string, tenantId: string, limit: number): Promise<PolledEsim[]> {
   const rows = await deps.db.query<PolledRow>({

@@ -59,7 +59,7 @@ export interface ProfileFilter {
 
 const PROFILES: RowTable = { table: 'profiles', id: 'profile_id' }
 
-/** Sort expressions of each column; none: by time. */
+/** The expressions to sort by for each column; an empty list sorts by time. */
 const SORTS = { createdAt: [], iccid: ['r.iccid'], clientName: ['left(lower(t.tenant_name), 60)'] } as const
 
 export type ProfileSort = keyof typeof SORTS
@@ -115,7 +115,7 @@ function rowFilter(filter: ProfileFilter): RowFilter {
   }
 }
 
-/** Finds the tenant of an eSIM by its esimTranNo. @throws Refusal where there is no such eSIM. */
+/** Finds the tenant of an eSIM by its esimTranNo. @throws Refusal if there is no such eSIM. */
 export async function getProfileOwner(
   db: Pick<Db, 'query'>,
   profileId: string,

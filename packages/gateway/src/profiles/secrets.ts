@@ -43,8 +43,8 @@ export function decryptSecrets(cipher: Pick<Cipher, 'decrypt'>, tenantId: string
 }
 
 /**
- * The secrets of an eSIM, for an operator to see. Anyone who has them can take the line over, so the audit entry is
- * written in the same transaction.
+ * Shows the secrets of an eSIM to an operator. Anyone who has them can take the line over, so the audit entry is written in
+ * the same transaction.
  */
 export async function revealCodes(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'decrypt'> },
@@ -72,8 +72,8 @@ export interface SuppliedEsimRow {
 }
 
 /**
- * The eSIM as a supplier's methods take it.
- * @param shown whether its dealer may have seen its activation code
+ * Converts an eSIM to the form that a supplier's methods take.
+ * @param shown true if its dealer may have seen its activation code
  * @throws DecryptionFailed
  */
 export function toSuppliedEsim(

@@ -4,7 +4,7 @@ import { isUuid } from '../lib/ids.ts'
 import { uuidArray } from '../lib/postgres/columns.ts'
 import type { Db } from '../lib/postgres/db.ts'
 
-/** The answer of `esim/usage/query`, in the order asked. An eSIM that is named twice is returned once. */
+/** The answer of `esim/usage/query`, in the order of the request. An eSIM that is named twice is returned once. */
 export async function queryUsage(
   db: Pick<Db, 'query'>,
   tenantId: string,

@@ -10,8 +10,8 @@ export type ParsedAllowlist = { entries: string[] } | { fault: string }
 
 /**
  * Parses addresses and CIDR blocks, IPv4 and IPv6, into their stored form: lower case, shortened, blocks by their first
- * address, a block of one address as the address, IPv4-mapped addresses as IPv4, without duplicates.
- * Ambiguous spellings (`010.0.0.1`, `127.1`, `0x7f.1`, a zone, `::203.0.113.7`) are refused.
+ * address, a block of one address as that address, IPv4-mapped addresses as IPv4, without duplicates. Refuses ambiguous
+ * spellings (`010.0.0.1`, `127.1`, `0x7f.1`, a zone, `::203.0.113.7`).
  */
 export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
   const entries = new Set<string>()
@@ -30,7 +30,7 @@ export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
   return { entries: [...entries] }
 }
 
-/** If more entries are malformed, the text is probably not an allowlist at all: a few examples are enough. */
+/** If more entries are malformed, the text is probably not an allowlist at all, so a few examples are enough. */
 const MALFORMED_SHOWN_MAX = 5
 
 function describeMalformed(malformed: readonly string[]): string {
@@ -47,7 +47,7 @@ export function allows(allowlist: readonly string[], address: string): boolean {
   return allowlist.length === 0 || isInBlocks(address, blocksOf(allowlist))
 }
 
-/** Parsed once per array: admission keeps a tenant's settings in memory. */
+/** Allowlists are parsed once per array, because admission keeps a tenant's settings in memory. */
 const parsed = new WeakMap<readonly string[], Block[]>()
 
 function blocksOf(allowlist: readonly string[]): Block[] {
@@ -88,12 +88,12 @@ function blockText(address: IPv4 | IPv6, bits: number): string {
 
 type Conditions = Pick<Tenant, 'currencyCode' | 'ipAllowlist' | 'dailySpendLimit'>
 
-/** An office or a server's network, so that a neighbour at the same provider is not let in. */
+/** The size of an office's or a server's network. A wider block would let in neighbours at the same provider. */
 const BITS_MIN = { ipv4: 24, ipv6: 64 }
 
 /**
- * Describes why requests without a signature cannot be accepted from a dealer, whatever the switch says: anyone who knows the
- * AppKey could spend from any listed address, so there must be few of them, and a limit.
+ * Describes why requests without a signature cannot be accepted from a dealer, even if the switch is on. Anyone who knows the
+ * AppKey could spend from any listed address, so there must be few addresses, and a spend limit.
  * @returns undefined if all conditions hold
  */
 export function unsignedFault({ currencyCode, ipAllowlist, dailySpendLimit }: Conditions): string | undefined {

@@ -11,7 +11,7 @@ export interface TenantDeps {
   wake: Pick<Wakeups<'settings'>, 'wake'>
 }
 
-/** A tenant's row, locked. */
+/** A tenant's row that is locked. */
 export interface TenantRow {
   tenantId: string
   tenantName: string
@@ -33,12 +33,12 @@ export interface Change<Result> {
 }
 
 /**
- * Changes one tenant. `work`, the increment of the tenant's version and the audit entry are one transaction; afterwards
- * the nodes are woken. Admission compares the version with every request, so the change applies to each request that is
- * admitted after the commit, even if the wakeup is lost. `work` gets the id in its stored form, because secrets are
- * encrypted for that form.
+ * Changes one tenant. `work`, the increment of the tenant's version and the audit entry are one transaction; afterwards the
+ * nodes are woken. Admission compares the version with every request, so the change applies to each request that is admitted
+ * after the commit, even if the wakeup is lost. `work` gets the id in its stored form, because secrets are encrypted for that
+ * form.
  *
- * Locks: first what `work` locks before it calls `lockTenant` (a wallet), then the tenant's row.
+ * Locks: first the rows that `work` locks before it calls `lockTenant` (a wallet), then the tenant's row.
  */
 export async function changeTenant<Result>(
   deps: TenantDeps,
@@ -69,8 +69,8 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
 }
 
 /**
- * Refuses the tenant's requests. Paid orders are still delivered or refunded, and their events are still sent.
- * Suspending a suspended tenant, or resuming an active one, changes nothing.
+ * Suspends a tenant, so that its requests are refused. Paid orders are still delivered or refunded, and their events are
+ * still sent. Suspending a suspended tenant, or resuming an active one, changes nothing.
  * @param reason for the audit log, which the dealer reads too
  * @throws Refusal if the tenant does not exist
  */

@@ -60,12 +60,15 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
 }
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** 142 bits, which nobody can guess. */
+/** 142 bits of entropy, so nobody can guess an AppKey. */
 const RANDOM_CHARACTERS = 24
-/** The largest multiple of 62 in a byte: the bytes from there on would make some characters more frequent. */
+/** The largest multiple of 62 up to 256. Larger bytes are skipped, because they would make some characters more frequent. */
 const EVEN_BYTES = 248
 
-/** `ak_<cell>_<24 random characters>`: a load balancer finds the cell without a look-up. Older AppKeys have no cell. */
+/**
+ * Creates an AppKey, `ak_<cell>_<24 random characters>`, in which a load balancer finds the cell without a look-up. Older
+ * AppKeys have no cell.
+ */
 function createAppKey(ids: Ids, cellName: string): string {
   let random = ''
   while (random.length < RANDOM_CHARACTERS) {

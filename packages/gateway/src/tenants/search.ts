@@ -15,12 +15,15 @@ export interface TenantFilter {
   to?: Date | undefined
 }
 
-/** With the operator's tags, which dealers do not see. */
+/** A tenant with the operator's tags, which dealers do not see. */
 export interface TaggedTenant extends TenantSummary {
   tags: string[]
 }
 
-/** Sort expressions of each column; none: by time. A balance may change between two pages, and its dealer move. */
+/**
+ * The expressions to sort by for each column; an empty list sorts by time. If a balance changes between two pages, its dealer
+ * may appear twice or not at all.
+ */
 const SORTS = {
   createdAt: [],
   clientName: ['left(lower(t.tenant_name), 60)'],

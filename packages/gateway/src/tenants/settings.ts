@@ -58,8 +58,9 @@ export async function changeSettings(
 }
 
 /**
- * Ends unsigned requests together with a condition that they need, so that they do not come back by themselves with it.
- * @throws Refusal where the same change asks for them
+ * Ends unsigned requests when a condition that they need is removed, so that they do not come back unasked when the condition
+ * is met again.
+ * @throws Refusal if the same change asks for unsigned requests
  */
 function withoutFaults(next: Settings, currencyCode: string, asked: boolean | undefined): Settings {
   const fault = next.unsignedRequests
@@ -70,7 +71,7 @@ function withoutFaults(next: Settings, currencyCode: string, asked: boolean | un
   return { ...next, unsignedRequests: false }
 }
 
-/** The fault of a text member as a message; undefined if it is valid. */
+/** Checks a text member. @returns the fault as a message; undefined if the text is valid */
 export function textFault(member: keyof typeof TEXTS, text: string): string | undefined {
   const { label, multiline } = TEXTS[member]
   const lengthMax = TEXT_LENGTH_MAX[member]
@@ -168,7 +169,7 @@ function updateTenant(tx: Tx, tenantId: string, next: Settings): void {
     where tenant_id = ${tenantId}`)
 }
 
-/** A new threshold that is above the balance alerts immediately, because the next crossing may be far away. */
+/** Updates the wallet. A new threshold above the balance alerts immediately, because the next crossing may be far away. */
 function updateWallet(tx: Tx, deps: TenantDeps, wallet: LockedWallet, next: Settings): void {
   const percent = lowBalancePercent(wallet.balance, next.lowBalanceThreshold)
   tx.send(sql`

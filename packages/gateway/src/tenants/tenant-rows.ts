@@ -5,12 +5,14 @@ import type { Db } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 
 /*
- * Pages over the rows of one tenant or of all, for people's lists. Tables that grow with orders have the key (tenant_id,
- * UUIDv7) and no index over all tenants, which each order would pay for. So the newest rows of all tenants are read in
- * windows of time: each window is one range of the key per tenant, and the next one is sized by what it contained.
+ * Reads pages of rows of one tenant or of all tenants, for lists that people see. Tables that grow with orders have the key
+ * (tenant_id, UUIDv7) and no index over all tenants, because every order would pay for one. So the newest rows of all tenants
+ * are read in windows of time: each window is one range of the key per tenant, and the size of the next one depends on how
+ * many rows it contained.
  *
- * Measured with 10 000 tenants and 300 000 orders in a week, on two cores that others kept busy: first page 115 ms (p50),
- * 215 ms at most. A page that read 20 000 orders for a package that none of them had took 333 ms, so half of that is read.
+ * Measured with 10 000 tenants and 300 000 orders in a week, on two cores that were busy otherwise: the first page took 115
+ * ms (p50), at most 215 ms. A page that read 20 000 orders for a package that none of them had took 333 ms; READ_ROWS_MAX is
+ * half of that.
  */
 
 /** A table with the key (tenant_id, id), where ids are UUIDv7. */
@@ -23,28 +25,28 @@ export interface RowTable {
 export interface RowFilter {
   /** null: all tenants. */
   readonly tenantId: string | null
-  /** Found through an index that begins with the tenant. */
+  /** Conditions that an index beginning with the tenant serves. */
   readonly indexed?: readonly Sql[] | undefined
-  /** Every row that the index finds is read for these. */
+  /** Conditions for which every row that the index finds is read. */
   readonly others?: readonly Sql[] | undefined
-  /** FEW: hardly any row of a tenant matches. ONE: at most one does. Then longer times are read at once. */
+  /** FEW: hardly any row of a tenant matches. ONE: at most one row of a tenant matches. Longer times are then read at once. */
   readonly matching?: 'FEW' | 'ONE' | undefined
   readonly from?: Date | undefined
   readonly to?: Date | undefined
 }
 
-/** The values of the sort columns of a row, then its id: where the next page begins. */
+/** The values of the sort columns of a row, then its id: the start of the next page. */
 export type Position = readonly string[]
 
 export interface RowPage {
-  /** Sort expressions of the row `r` and its tenant `t`; none: by time. The id breaks ties. */
+  /** The expressions to sort by, of the row `r` and its tenant `t`; empty: by time. The id breaks ties. */
   readonly by?: readonly string[] | undefined
   readonly ascending?: boolean | undefined
   readonly after?: Position | undefined
   readonly limit: number
 }
 
-/** A page of a search, by one of the columns that it can be sorted by. */
+/** A page of a search, sorted by one of the columns that allow it. */
 export type SortedPage<Column extends string> = Omit<RowPage, 'by'> & { readonly column?: Column }
 
 export interface RowKey {
@@ -56,11 +58,11 @@ export interface FoundKeys {
   readonly keys: RowKey[]
   /** null: there are no more rows. */
   readonly next: Position | null
-  /** Set if reading stopped before the page was full: rows beyond this time have not been looked at. */
+  /** Set if reading stopped before the page was full: rows beyond this time have not been read. */
   readonly searchedTo: Date | null
 }
 
-/** Rows that one page or count reads for conditions without an index. Then the person decides to go on. */
+/** Rows that one page or count reads for conditions without an index. The person then decides whether to go on. */
 const READ_ROWS_MAX = 10_000
 const FIRST_READ_ROWS = 2_000
 /** With a first window of an hour, the last one reaches back over seven years. */
@@ -122,7 +124,7 @@ async function findByTime(
         continue
       }
     }
-    // As many rows as the page still needs, judged by how many have matched so far.
+    // As many rows as the page still needs, estimated from how many have matched so far.
     const wanted = isFiltered ? ((limit + 1 - keys.length) * read) / Math.max(keys.length, 0.5) : READ_ROWS_MAX
     if (isFiltered) toRead = Math.ceil(between(FIRST_READ_ROWS, 1.5 * wanted, READ_ROWS_MAX - read))
     spanMs *= between(1 / WINDOW_GROWTH_MAX, toRead / (found.read + 1), WINDOW_GROWTH_MAX)
@@ -141,7 +143,8 @@ const QUARTER_HOURS_READ = 24
 
 /**
  * Estimates how far back this many orders of all tenants reach, from the sums of the latest quarter hours with orders. Other
- * tables have about as many rows. An hour of a busy gateway has so many rows that a page would read the maximum of every tenant.
+ * tables have about as many rows. Without the estimate, a first window of an hour on a busy gateway would contain so many
+ * rows that a page would read the maximum of every tenant.
  */
 async function spanOfOrders(db: Pick<Db, 'query'>, beforeMs: number, wanted: number): Promise<number> {
   const [last] = await db.query<{ startsAt: Date; orders: number; total: number }>(sql`
@@ -160,9 +163,9 @@ async function spanOfOrders(db: Pick<Db, 'query'>, beforeMs: number, wanted: num
 const BUSIEST_TENANTS = 8
 
 /**
- * Estimates when the latest row before `edge` was written: the latest row of the tenants that sold most on the latest day with
- * sales. After a pause that is hours ago, and a window from now to a little before it would read the maximum of every tenant:
- * 2 100 buffers for a page of a million orders, instead of 1 550.
+ * Estimates when the latest row before `edge` was written: it takes the latest row of the tenants that sold most on the
+ * latest day with sales. After a pause in sales that row is hours old. A window from now to a little before it would read the
+ * maximum of every tenant: 2 100 buffers instead of 1 550 for a page of a million orders.
  * @returns `beforeMs` if those tenants have no such row
  */
 async function latestOfBusiest(
@@ -185,19 +188,22 @@ async function latestOfBusiest(
   return row === undefined ? beforeMs : Math.min(beforeMs, timeOfUuid(row.id))
 }
 
-/** Where reading begins, exclusive. */
+/** The id at which reading begins, exclusive. */
 function firstEdge({ from, to }: RowFilter, ascending: boolean, latest: string): string {
   if (ascending) return from ? lastUuidBefore(from.getTime()) : LOWEST_UUID
   return to ? nearer(firstUuidAt(to.getTime()), latest, true) : latest
 }
 
-/** Where reading ends, inclusive. */
+/** The id at which reading ends, inclusive. */
 function lastEdge({ from, to }: RowFilter, ascending: boolean, latest: string): string {
   if (ascending) return to ? nearer(lastUuidBefore(to.getTime()), latest, true) : latest
   return from ? firstUuidAt(from.getTime()) : LOWEST_UUID
 }
 
-/** Forwards, one window has everything from now on, which is nothing unless a clock was wrong. */
+/**
+ * The end of a window. In ascending order one window contains everything after now, which is nothing unless a clock was
+ * wrong.
+ */
 function windowEnd(timeMs: number, spanMs: number, ascending: boolean, nowMs: number): string {
   if (!ascending) return spanMs >= timeMs ? LOWEST_UUID : firstUuidAt(timeMs - spanMs)
   return timeMs + spanMs >= nowMs ? HIGHEST_UUID : firstUuidAt(timeMs + spanMs)
@@ -207,7 +213,10 @@ function nearer(a: string, b: string, ascending: boolean): string {
   return a < b === ascending ? a : b
 }
 
-/** The time of the first row, from one look-up per tenant. Windows forwards begin there, because before it there may be nothing for years. */
+/**
+ * The time of the first row, from one look-up per tenant. Ascending windows begin there, because there may be no rows for
+ * years before it.
+ */
 async function findOldestMs(
   db: Pick<Db, 'query'>,
   { table, id }: RowTable,
@@ -224,7 +233,7 @@ async function findOldestMs(
   return row === undefined ? 0 : timeOfUuid(row.id)
 }
 
-/** False if there are no rows before this time, so that the list does not offer to search years in which nothing was written. */
+/** False if there are no rows before this time, so that the list does not offer to search further back. */
 async function hasOlder(db: Pick<Db, 'query'>, rows: RowTable, filter: RowFilter, timeMs: number): Promise<boolean> {
   return (await findOldestMs(db, rows, filter, LOWEST_UUID, firstUuidAt(timeMs))) > 0
 }
@@ -236,11 +245,14 @@ interface Window {
   /** Inclusive. */
   stop: string
   limit: number
-  /** Rows that are read of each tenant. */
+  /** Rows that are read of each tenant at most. */
   perTenant: number
 }
 
-/** `cut`: if a tenant has more rows in the window than were read, where the first such tenant's reading ended. */
+/**
+ * Reads one window. `cut` is set if a tenant has more rows in the window than were read: the id at which the reading of the
+ * first such tenant ended.
+ */
 async function readWindow(
   db: Pick<Db, 'query'>,
   { table, id }: RowTable,
@@ -252,7 +264,7 @@ async function readWindow(
   const range = ascending
     ? sql`${column} > ${edge} and ${column} <= ${stop}`
     : sql`${column} < ${edge} and ${column} >= ${stop}`
-  // The limit of a tenant keeps the planner from joining whole tables instead of looking into the index.
+  // The limit per tenant keeps the planner from joining whole tables instead of looking into the index.
   const [row] = await db.query<{ read: number; cut: string | null; keys: [string, string][] }>(sql`
     with seen as materialized (
       select t.tenant_id, r.id, r.matches from tenants t cross join lateral (
@@ -331,10 +343,13 @@ export async function countRows(
   return read <= readMax(filter) ? counted : { ...counted, isComplete: false, sums: [] }
 }
 
-/** More rows are read if some of them may not match. */
+/** More rows may be read if some of them may not match. */
 const readMax = ({ others }: RowFilter) => (others?.length ? READ_ROWS_MAX : COUNTED_ROWS_MAX)
 
-/** The rows that match the indexed conditions, in any order: one more than may be read, so that a cut is noticed. */
+/**
+ * The rows that match the indexed conditions, in any order. One more than may be read is selected, to notice that there are
+ * more.
+ */
 function readable({ table, id }: RowTable, filter: RowFilter, columns: readonly string[]): Sql {
   const { tenantId, indexed, others, from, to } = filter
   const column = raw(`r.${id}`)

@@ -5,7 +5,7 @@ import type { Db } from '../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../lib/refusal.ts'
 import { unsignedFault } from './allowlist.ts'
 
-/** A tenant as listed. */
+/** A tenant in a list. */
 export interface TenantSummary {
   tenantId: string
   appKey: string
@@ -20,7 +20,7 @@ export interface TenantSummary {
 export interface TenantView extends TenantSummary {
   ipAllowlist: string[]
   unsignedRequests: boolean
-  /** Why requests without a signature cannot be accepted; null: they can, once the operator allows them. */
+  /** The reason why requests without a signature cannot be accepted; null: they can, once the operator allows them. */
   unsignedFault: string | null
   qpsLimit: number | null
   creditLimit: bigint
@@ -42,7 +42,10 @@ export const SUMMARY = sql`
   t.tenant_id, t.app_key, t.tenant_name as client_name, t.currency_code,
   t.status, t.created_at, w.balance`
 
-/** Lists tenants, newest first. A keyword is part of a name, or a whole AppKey. The next page starts `after` this page's last. */
+/**
+ * Lists tenants, newest first. A keyword is part of a name, or a whole AppKey. The next page starts `after` the last tenant
+ * of this one.
+ */
 export async function listTenants(
   db: Pick<Db, 'query'>,
   page: {
@@ -64,7 +67,7 @@ export async function listTenants(
     limit ${Math.min(limit, PAGE_MAX)}`)
 }
 
-/** The condition that a keyword is part of the name, or the whole AppKey. */
+/** SQL: true if the keyword is part of the name, or the whole AppKey. */
 export function matches(keyword: string): Sql {
   return sql`and (strpos(lower(t.tenant_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
 }

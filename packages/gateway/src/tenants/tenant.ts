@@ -3,7 +3,7 @@ import sql from 'sql-template-tag'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 
-/** A tenant as admission and webhooks use it: decrypted credentials, and the settings that admit a request. */
+/** A tenant as admission and webhooks need it: decrypted credentials, and the settings that admission checks. */
 export interface Tenant {
   tenantId: string
   appKey: string
@@ -17,11 +17,11 @@ export interface Tenant {
   dailySpendLimit: bigint | null
   /** null: the deployment's default. */
   qpsLimit: number | null
-  /** Counts changes of credentials and settings. A decision based on an older version must be made again. */
+  /** Counts changes of credentials and settings. A decision that is based on an older version must be made again. */
   version: bigint
-  /** Until then the tenant is being moved to or from another cell, and its requests are refused; null: it never was. */
+  /** The end of a move to or from another cell, until which requests are refused; null: the tenant never moved. */
   fencedUntilMs: number | null
-  /** Nodes of the other cell while only that one may serve the tenant; null: this cell serves it. */
+  /** The nodes of the other cell, if only that one may serve the tenant; null: this cell serves it. */
   servedBy: ServingNode[] | null
   /** The current secret first, then the one in its grace period, if any. */
   secrets: TenantSecret[]
@@ -42,7 +42,7 @@ export interface TenantSecret {
   provenAtMs: number | null
 }
 
-/** Finds a tenant. Secrets whose grace period is over by the database's clock are left out. */
+/** Finds a tenant, without secrets whose grace period is over by the database's clock. */
 export async function findTenant(
   db: Pick<Db | Tx, 'query'>,
   cipher: Pick<Cipher, 'decrypt'>,

@@ -12,10 +12,13 @@ export interface LifeDeps extends ProfileDeps {
 }
 
 const POLL_MS = 60_000
-/** Profiles in one transaction. */
+/** Profiles per transaction. */
 const BATCH_MAX = 200
 
-/** Expires profiles by the time, tenant by tenant, without asking suppliers. Tenants with nothing to expire cost a probe. */
+/**
+ * Expires profiles whose time is over, tenant by tenant, without asking suppliers. A tenant with nothing to expire costs a
+ * probe.
+ */
 export function expiryLoop(deps: LifeDeps): Loop {
   return runLoop({
     name: 'profiles',
@@ -56,9 +59,9 @@ const EXPIRY = `case esim_status when 'GOT_RESOURCE' then install_before else ex
 const EXPIRED = `esim_status in ('GOT_RESOURCE', 'IN_USE') and ${EXPIRY} <= now()`
 
 /**
- * The next tenant with an eSIM that has expired. One statement that probes the index of expiry times once per tenant; a
- * statement per tenant took 20 000 a minute with 10 000 idle tenants. The limit inside keeps the planner from reading all
- * profiles.
+ * Finds the next tenant with an eSIM that has expired. One statement probes the index of expiry times once per tenant; with a
+ * statement per tenant, 10 000 idle tenants caused 20 000 statements a minute. The limit inside keeps the planner from
+ * reading all profiles.
  */
 async function findNextExpiring(db: Db, after: string): Promise<string | undefined> {
   const [next] = await db.query<{ tenantId: string }>({

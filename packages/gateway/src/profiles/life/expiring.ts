@@ -6,12 +6,12 @@ import { applyReports, type ReportedProfile } from '../apply-reports.ts'
 import type { LifeDeps } from './expire.ts'
 
 const POLL_MS = 15_000
-/** Profiles in one transaction. */
+/** Profiles per transaction. */
 const BATCH_MAX = 200
 
 /**
- * Records ESIM_EXPIRING when it is due. A pass reads one index of what is due, whatever the number of tenants and eSIMs.
- * Where a tenant has changed its hours, the next moment of each of its eSIMs is computed again first.
+ * Records ESIM_EXPIRING when it is due. A pass reads one index of due notices, whatever the number of tenants and eSIMs. If a
+ * tenant has changed its hours, the next notice of each of its eSIMs is computed again first.
  */
 export function expiringLoop(deps: LifeDeps): Loop {
   return runLoop({
@@ -33,7 +33,7 @@ export async function recordExpiryNotices(deps: LifeDeps, signal: AbortSignal): 
 }
 
 async function recordDue(deps: LifeDeps, signal: AbortSignal): Promise<void> {
-  // Continues after the last one, so that one that cannot be saved does not block those behind it.
+  // Each query continues after the last eSIM, so that one that cannot be saved does not block those behind it.
   let last = { dueAt: '-infinity', profileId: LOWEST_UUID }
   for (;;) {
     const due = await deps.db.query<{ dueAt: string; tenantId: string; orderId: string; profileId: string }>({
@@ -58,7 +58,7 @@ async function recordDue(deps: LifeDeps, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The eSIMs of tenants that have changed their hours. Starts again after a crash, and may run on several nodes at once. */
+/** Applies changed hours to the eSIMs of their tenants. Starts again after a crash, and may run on several nodes at once. */
 async function applyChangedHours(deps: LifeDeps, signal: AbortSignal): Promise<void> {
   for (const { tenantId, rescanFrom } of await endpointsToRescan(deps.db)) {
     for (const esimStatus of ['IN_USE', 'USED_UP']) {
@@ -82,7 +82,10 @@ async function applyChangedHours(deps: LifeDeps, signal: AbortSignal): Promise<v
   }
 }
 
-/** Applies the passing of time to all at once, or to each alone where that fails: a bad row does not affect the others. */
+/**
+ * Applies the passing of time to all eSIMs at once, or to each one alone if that fails, so that a bad row does not affect the
+ * others.
+ */
 async function applyEach(deps: LifeDeps, tenantId: string, rows: ReportedProfile[]): Promise<void> {
   try {
     await applyReports(deps, tenantId, rows)

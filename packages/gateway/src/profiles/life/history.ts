@@ -3,20 +3,20 @@ import sql from 'sql-template-tag'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
 
-/** A moment in the life of an eSIM. Those in the future are planned: the last day to install it, its expiry. */
+/** A moment in the life of an eSIM. Moments in the future are planned: the last day to install it, its expiry. */
 export type LifeStep = { at: Date } & (
   | { kind: 'DELIVERED' | 'ACTIVATED' | 'INSTALL_BEFORE' | 'EXPIRES' }
   | { kind: 'STATUS'; status: EsimStatus | SmdpStatus }
   | { kind: 'USAGE'; percent: number }
 )
 
-/** Events of an order that are read: more than those of its eSIMs, except in the largest orders. */
+/** Events of an order that are read: more than the events of its eSIMs, except in the largest orders. */
 const EVENTS_MAX = 2_000
 
 /**
- * Reads the life of an eSIM, oldest step first. Changes of its statuses are known from the events of its order, as long as
- * those are kept (retention/table.ts).
- * @throws Refusal where there is no such eSIM
+ * Reads the life of an eSIM, oldest step first. Changes of its statuses come from the events of its order, as long as those
+ * are kept (retention/table.ts).
+ * @throws Refusal if there is no such eSIM
  */
 export async function readLifeHistory(
   db: Pick<Db, 'query'>,
@@ -66,7 +66,7 @@ interface EventOfEsim {
   percent: number | null
 }
 
-/** The first statuses are those that it was delivered with. */
+/** Lists the changes of the statuses. The first statuses are those with which the eSIM was delivered. */
 function changesOf(events: readonly EventOfEsim[]): LifeStep[] {
   const steps: LifeStep[] = []
   let [esim, smdp]: (string | null)[] = ['GOT_RESOURCE', 'RELEASED']

@@ -5,7 +5,7 @@ import type { ProfileReport } from '../../suppliers/supplier.ts'
 export interface ProfileLife {
   esimStatus: EsimStatus
   smdpStatus: SmdpStatus | null
-  /** The time in the notification that set smdpStatus. */
+  /** The time of the notification that set smdpStatus. */
   smdpStatusTime: Date | null
   eid: string | null
   /** Bytes; null: unlimited. */
@@ -18,7 +18,7 @@ export interface ProfileLife {
   expiredTime: Date | null
   /** When the latest top-up was delivered. */
   toppedUpAt: Date | null
-  /** The highest percentage that the usage has passed (notices.ts). */
+  /** The highest percentage that its usage has passed (notices.ts). */
   usageAlerted: number
   usageSequence: number
   expirySequence: number
@@ -59,12 +59,12 @@ const ESIM_RANK: Record<EsimStatus, number> = {
   REVOKED: 3,
 }
 
-/** Packages whose eSIM is in use once it is installed. With ON_PURCHASE its time is already running. */
+/** Policies with which an eSIM is in use once it is installed. With ON_PURCHASE its time is already running. */
 const IN_USE_ONCE_INSTALLED: readonly (ActivationPolicy | undefined)[] = ['ON_INSTALL', 'ON_PURCHASE']
 
 const DAY_MS = 86_400_000
 
-/** The profile after a report; the same object when the report changes nothing. Pure. */
+/** Applies a report to a profile. @returns the same object if the report changes nothing. Pure. */
 export function afterReport(
   profile: ProfileLife,
   report: ProfileReport,
@@ -81,7 +81,7 @@ export function afterReport(
     next.esimStatus = 'IN_USE'
     next.activateTime ??= report.time
   }
-  // A report from before a top-up does not end what the top-up has continued.
+  // A report from before a top-up does not end an eSIM that the top-up has revived.
   const isOutdated = profile.toppedUpAt !== null && report.time < profile.toppedUpAt
   const ends = report.esimStatus === 'USED_UP' || report.esimStatus === 'USED_EXPIRED'
   if (
@@ -108,14 +108,14 @@ function advances(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {
   const { smdpStatus: from, smdpStatusTime } = profile
   if (from === null) return true
   if (SMDP_RANK[to] < SMDP_RANK[from]) return false
-  // A repeated ENABLED or DISABLED only moves the time, so that an older one of the other is ignored.
+  // A repeated ENABLED or DISABLED only moves the time, so that an older notification of the other one is ignored.
   if (from === to && SMDP_RANK[to] !== SMDP_RANK.ENABLED) return false
   // The status at delivery has no notification time, so every notification is newer.
   if (smdpStatusTime === null || time > smdpStatusTime) return true
   return time.getTime() === smdpStatusTime.getTime() && SMDP_RANK[to] > SMDP_RANK[from]
 }
 
-/** The profile after its time has passed; the same object while it has not. Pure. */
+/** Applies the passing of time to a profile. @returns the same object if its time is not over. Pure. */
 export function afterTime(profile: ProfileLife, now: Date): ProfileLife {
   const { esimStatus, expiredTime, installBefore } = profile
   if (esimStatus === 'IN_USE' && expiredTime !== null && expiredTime <= now) {

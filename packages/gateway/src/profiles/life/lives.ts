@@ -20,14 +20,14 @@ export async function readLives(tx: Tx, tenantId: string, profileIds: string[]):
   return new Map(rows.map(({ profileId, ...life }) => [profileId, life]))
 }
 
-/** Writes profiles that have changed, by one statement without a round trip of its own. */
+/** Writes changed profiles by one statement. Adds no round trip. */
 export function writeLives(tx: Tx, tenantId: string, lives: ReadonlyMap<string, ProfileLife>, now: Date): void {
   if (lives.size === 0) return
   const rows = [...lives].map(([profileId, life]) => ({ profileId, ...life }))
   tx.send({ name: 'profiles-write-lives', text: WRITE, values: [tenantId, recordset(rows, bigintAsText), now] })
 }
 
-/** A changed interval of polling counts from now. What the dealer does not see does not change updated_at. */
+/** A changed polling interval counts from now. Changes that the dealer does not see do not change updated_at. */
 const WRITE = `
   update profiles p set esim_status = c.esim_status, smdp_status = c.smdp_status, smdp_status_time = c.smdp_status_time,
     eid = c.eid, total_volume = c.total_volume, order_usage = c.order_usage, usage_update_time = c.usage_update_time,
@@ -53,12 +53,12 @@ function bigintAsText(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value
 }
 
-/** The notices of one eSIM, and the order that delivered it. */
+/** The notices of one eSIM, with the order that delivered it. */
 export interface NotedEsim {
   order: Pick<LockedOrder, 'orderId' | 'transactionId'>
   profile: Pick<LockedProfile, 'profileId' | 'iccid'>
   notices: readonly EsimNotice[]
-  /** Days, which the RT format shows. */
+  /** The eSIM's validity in days, which the RT format shows. */
   totalDuration: number
 }
 

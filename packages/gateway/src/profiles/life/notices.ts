@@ -25,14 +25,14 @@ export interface NoticeContext {
   settings: NoticeSettings
   /** The database's time. */
   now: Date
-  /** Since when the hours of `settings` count, where they may not have been applied to this eSIM yet. */
+  /** The time since which the hours of `settings` count, if they may not have been applied to this eSIM yet. */
   hoursSince?: Date | undefined
 }
 
 /**
- * Applies a change to a profile and decides which events it causes: first what was due by the time before the change, then
+ * Applies a change to a profile and decides which events it causes: first the notices that were due before the change, then
  * the thresholds that the usage has passed. Pure.
- * @returns the same object where nothing changes
+ * @returns the same object if nothing changes
  */
 export function changeLife(
   before: ProfileLife,
@@ -46,7 +46,7 @@ export function changeLife(
   return { after: sameLife(before, after) ? before : after, notices }
 }
 
-/** The percentage of the volume that is used, rounded down, at most 100; 0 where volume or usage is unknown. */
+/** The percentage of the volume that is used, rounded down, at most 100; 0 if volume or usage is unknown. */
 export function usagePercent({ totalVolume, orderUsage }: Pick<ProfileLife, 'totalVolume' | 'orderUsage'>): number {
   if (totalVolume === null || orderUsage === null) return 0
   if (orderUsage >= totalVolume) return 100
@@ -79,7 +79,7 @@ const HOUR_MS = 3_600_000
 function reportExpiry(life: ProfileLife, context: NoticeContext, notices: EsimNotice[]): ProfileLife {
   const { now, hoursSince } = context
   const dueMs = Math.min(life.expiryNoticeAt?.getTime() ?? Infinity, hoursSince?.getTime() ?? Infinity)
-  // Not after the expiry, for example after an outage of the gateway.
+  // Nothing is reported after the expiry, for example after an outage of the gateway.
   if (life.expiredTime === null || life.expiredTime <= now) return life
   const passed = momentsAhead(life, context).filter(({ atMs }) => atMs >= dueMs && atMs <= now.getTime())
   if (passed.length === 0) return life
@@ -100,7 +100,7 @@ function nextNotice(life: ProfileLife, context: NoticeContext): Date | null {
   return next ? new Date(next.atMs) : null
 }
 
-/** The moments that are not reported yet, the earliest first; none for an eSIM that is not in use. */
+/** The moments that are not reported yet, the earliest first. An eSIM that is not in use has no such moments. */
 function momentsAhead(life: ProfileLife, { settings }: NoticeContext): { hours: number; atMs: number }[] {
   const { esimStatus, expiredTime, expiryAlertedHours } = life
   if (expiredTime === null || (esimStatus !== 'IN_USE' && esimStatus !== 'USED_UP')) return []

@@ -2,16 +2,19 @@ import type { NoticeSettings } from '../../webhooks/endpoint/endpoint.ts'
 import { POLL_EVERY_S } from '../insert.ts'
 import type { ProfileLife } from './lifecycle.ts'
 
-/** Next to a threshold. */
+/** The interval next to a threshold. */
 export const POLL_SHORTEST_S = 15
-/** Each poll without a change doubles the interval, up to this for an eSIM in use: it may be switched on again at any time. */
+/**
+ * The longest interval of an eSIM in use, up to which each poll without a change doubles it: the eSIM may be switched on
+ * again at any time.
+ */
 export const POLL_IN_USE_LONGEST_S = 3_600
-/** The same for one that is not in use yet. */
+/** The longest interval of an eSIM that is not in use yet. */
 export const POLL_UNUSED_LONGEST_S = 4 * 3_600
 
 /**
- * How long after this report the eSIM is polled again: half of the time in which its usage, growing as it has since the
- * report before, passes the next threshold. Without a change the interval stays, which each poll has doubled. Pure.
+ * The interval until the next poll: half of the time in which the usage will pass the next threshold, if it grows as it has
+ * since the previous report. Without a change the interval stays, which each poll has doubled. Pure.
  */
 export function pollEveryS(before: ProfileLife, after: ProfileLife, { usageThresholds }: NoticeSettings): number {
   const { orderUsage, totalVolume, usageUpdateTime } = after

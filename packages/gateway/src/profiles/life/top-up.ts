@@ -9,17 +9,17 @@ import { changeLife, usagePercent } from './notices.ts'
 
 /** What a delivered top-up adds to an eSIM. */
 export interface AddedPackage {
-  /** Bytes; null: unlimited, which adds none to a limited volume. */
+  /** Bytes; null: unlimited, which adds nothing to a limited volume. */
   volume: bigint | null
   days: number
-  /** If the supplier states it, it counts instead of the days. */
+  /** If the supplier states it, it is used instead of the days. */
   expiredTime?: Date | undefined
 }
 
 const DAY_MS = 86_400_000
 
 /**
- * Adds a delivered top-up to an eSIM. A status that it changes is an event of the order that delivered the eSIM. The caller
+ * Adds a delivered top-up to an eSIM. If a status changes, that is an event of the order that delivered the eSIM. The caller
  * holds the lock of that order.
  * @returns whether there are events to send: the caller then wakes the sender after the commit
  */
@@ -47,8 +47,8 @@ export async function applyTopUp(
 }
 
 /**
- * The profile after a delivered top-up. Usage thresholds above the percentage that it leaves, and all notices of expiry, can
- * be reported again. Pure.
+ * The profile after a delivered top-up. Usage thresholds above the remaining percentage, and all notices of expiry, can be
+ * reported again. Pure.
  */
 export function afterTopUp(profile: ProfileLife, { volume, days, expiredTime }: AddedPackage, now: Date): ProfileLife {
   const next = { ...profile, toppedUpAt: now, totalDuration: profile.totalDuration + days }

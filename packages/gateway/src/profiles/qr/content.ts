@@ -8,14 +8,14 @@ import { type QrSubject, readQrToken, readShareToken } from './link.ts'
 export interface QrContent {
   ac: string
   smdpAddress: string
-  /** Empty where the SM-DP+ identifies the eSIM by the device. */
+  /** Empty if the SM-DP+ identifies the eSIM by the device. */
   matchingId: string
   isConfirmationCodeRequired: boolean
   iccid: string
   packageName: string
 }
 
-/** What the traveller's page shows. */
+/** The data that the traveller's page shows. */
 export interface SharedEsim {
   /** Undefined once the eSIM is installed or expired. */
   codes: QrContent | undefined
@@ -38,7 +38,7 @@ interface LinkDeps {
   linkKey: Buffer
 }
 
-/** The content of a QR link; undefined for an invalid link, and once the eSIM is installed or cancelled. */
+/** Finds the content of a QR link. @returns undefined for an invalid link, or once the eSIM is installed or cancelled */
 export async function findQrContent(deps: LinkDeps, token: string): Promise<QrContent | undefined> {
   const subject = readQrToken(deps.linkKey, token)
   if (subject === undefined) return undefined
@@ -47,8 +47,8 @@ export async function findQrContent(deps: LinkDeps, token: string): Promise<QrCo
 }
 
 /**
- * The eSIM of a share link; undefined for an invalid or renewed link, once the eSIM is cancelled or revoked, and 90 days
- * after its expiry.
+ * Finds the eSIM of a share link.
+ * @returns undefined for an invalid or renewed link, once the eSIM is cancelled or revoked, and 90 days after its expiry
  */
 export async function findSharedEsim(deps: LinkDeps, token: string): Promise<SharedEsim | undefined> {
   const subject = readShareToken(deps.linkKey, token)
@@ -89,7 +89,10 @@ async function find({ db }: LinkDeps, { tenantId, profileId }: QrSubject): Promi
 const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
   or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`
 
-/** SQL of profiles p: its shareUrl leads to its page. An eSIM without a time limit expired when its status last changed. */
+/**
+ * SQL for profiles p: true while its shareUrl leads to its page. An eSIM without a time limit expired when its status last
+ * changed.
+ */
 export const SHARE_ALIVE = `(p.esim_status not in ('CANCEL', 'REVOKED') and coalesce(
     case when p.esim_status = 'UNUSED_EXPIRED' then coalesce(p.install_before, p.expired_time) else p.expired_time end,
     case when p.esim_status in ('UNUSED_EXPIRED', 'USED_EXPIRED') then p.updated_at end,

@@ -4,14 +4,14 @@ import encodeQR from 'qr'
 /** ISO/IEC 18004 requires four light modules around the code. */
 const QUIET_ZONE_MODULES = 4
 const PIXELS_PER_MODULE = 10
-/** Codes are often read from screens: reflections may cover a quarter of one. */
+/** Codes are often read from screens, where reflections may cover a quarter of the code. */
 const ERROR_CORRECTION = 'quartile'
 
 export function qrSvg(text: string): string {
   return encodeQR(text, 'svg', { ecc: ERROR_CORRECTION, border: QUIET_ZONE_MODULES })
 }
 
-/** Black on white, one bit per pixel. */
+/** Draws a QR code in black on white, with one bit per pixel. */
 export function qrPng(text: string): Buffer {
   const modules = encodeQR(text, 'raw', { ecc: ERROR_CORRECTION, border: QUIET_ZONE_MODULES })
   const size = modules.length * PIXELS_PER_MODULE

@@ -4,7 +4,7 @@ import type { Ids } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
 
-/** Gives an eSIM another shareUrl. The old one is answered 404 from now on. Audited. */
+/** Gives an eSIM another shareUrl. From then on the old one is answered with 404. Audited. */
 export async function renewShareLink(
   deps: { db: Db; ids: Ids },
   { tenantId, profileId }: { tenantId: string; profileId: string },

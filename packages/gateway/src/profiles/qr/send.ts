@@ -24,17 +24,17 @@ interface ProfileKey {
   profileId: string
 }
 
-/** The kind of these mails, by which they are counted. */
+/** The kind under which these mails are counted. */
 export const SHARE_LINK_MAIL = 'SHARE_LINK'
 const DAY_MS = 86_400_000
-/** A dealer must not make the operator's mail server write to anybody, all day. */
+/** Prevents a dealer from making the operator's mail server write to arbitrary people all day. */
 export const SHARE_MAILS_PER_DAY_MAX = 200
-/** Repeats for a traveller who does not find the first one. */
+/** Allows repeats for a traveller who does not find the first mail. */
 export const SHARE_MAILS_PER_RECIPIENT_MAX = 5
 
 /**
- * The address of an eSIM's page for the traveller; null once the eSIM has ended. Anyone who has it can install the eSIM, so
- * the audit entry is written in the same transaction.
+ * The address of an eSIM's page for the traveller; null once the eSIM has ended. Anyone who has the address can install the
+ * eSIM, so the audit entry is written in the same transaction.
  * @throws Refusal if the eSIM does not exist
  */
 export async function viewShareLink(deps: LinkDeps, key: ProfileKey, by: By): Promise<string | null> {
@@ -47,8 +47,9 @@ export async function viewShareLink(deps: LinkDeps, key: ProfileKey, by: By): Pr
 }
 
 /**
- * Queues a mail to a traveller with the address of the eSIM's page. The text is ours: only the recipient can be chosen.
- * @throws Refusal without a mail server, beyond the limits of a day, for an eSIM that has ended, or a malformed address
+ * Queues a mail to a traveller with the address of the eSIM's page. The gateway writes the text; the dealer chooses only the
+ * recipient.
+ * @throws Refusal without a mail server, beyond the daily limits, for an eSIM that has ended, or for a malformed address
  */
 export async function sendShareLink(
   deps: LinkDeps & {

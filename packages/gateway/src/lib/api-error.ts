@@ -4,7 +4,7 @@ export interface ErrorParts {
   /** Replaces the code's own message. */
   message?: string
   details?: FaultDetail[]
-  /** The members of `data` that the code table names. */
+  /** The members of `data` that the table of codes names. */
   data?: Record<string, unknown>
   /** Extra response headers, such as Retry-After. */
   headers?: Record<string, string>

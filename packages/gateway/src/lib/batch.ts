@@ -36,8 +36,8 @@ export interface Pace {
    */
   gatherMs: number
   /**
-   * True if a burst that was just answered and returns together is split into two halves, so that one half travels to its
-   * callers and back while the other is served. As one batch, callers and server would idle in turns.
+   * True if a burst whose items were answered together, and so come back together, is split into two halves: one half is
+   * served while the other travels to its callers and back. As one batch, callers and server would take turns being idle.
    */
   splitsBursts?: boolean
 }
@@ -103,7 +103,9 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
     return lastSize >= BURST_SIZE && queue.length < lastSize / 2 ? endedAt + gatherMs - nowMs() : 0
   }
 
-  /** Batch limit when nothing runs. Each half of a split burst is itself a burst, so that the second follows at once. */
+  /**
+   * The batch limit when nothing runs. Each half of a split burst is itself a burst, so that the second half follows at once.
+   */
   function limitOfReturnedBurst({ splitsBursts = false, overlapAfterMs }: Pace): number {
     const hasReturned = lastSize >= BURST_SIZE && queue.length >= lastSize / 2 && nowMs() < endedAt + overlapAfterMs
     return splitsBursts && hasReturned && queue.length >= BURST_SIZE * 2

@@ -9,7 +9,7 @@ export interface Cipher {
   decrypt(ciphertext: Buffer, owner: string): Buffer
   /** Fingerprint of the current key. A database remembers it and refuses other keys. */
   readonly fingerprint: string
-  /** Id of the current key as ciphertexts carry it. A rotation rewrites ciphertexts with other ids. */
+  /** The id of the current key, as ciphertexts carry it. A rotation rewrites ciphertexts with other ids. */
   readonly keyId: Buffer
   /** Ids of all keys in hexadecimal; the first key encrypts. */
   readonly keyIds: readonly string[]

@@ -11,14 +11,14 @@ export interface Ids {
 const POOL_BYTES = 4096
 const UUID_BYTES = 16
 
-/** If the clock goes back by more than this, it was set, and ids follow it. If by less, ids keep rising. */
+/** If the clock goes back by more than this, it was set, and ids follow it. Otherwise ids keep rising. */
 const SET_BACK_MS = 10_000
 
 export const systemIds: Ids = createIds(() => Date.now())
 
 /**
- * Ids with the time of this clock. A gateway uses the database's clock, because an id's time decides the partition and the
- * list position of its row.
+ * Creates ids with the time of this clock. A gateway uses the database's clock, because an id's time decides the partition
+ * and the list position of its row.
  */
 export function createIds(now: () => number): Ids {
   return { uuid: createUuidSource(now), bytes: randomBytes }
@@ -26,7 +26,10 @@ export function createIds(now: () => number): Ids {
 
 let randomPool = Buffer.alloc(0)
 
-/** Random bytes, drawn 4 KB at a time: randomBytes of node:crypto takes 1.5 µs for a few. A returned buffer is never reused. */
+/**
+ * Draws random bytes from a pool of 4 KB: a call of node:crypto's randomBytes takes 1.5 µs for a few bytes. A returned buffer
+ * is never reused.
+ */
 export function randomBytes(length: number): Buffer {
   if (randomPool.length < length) randomPool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(POOL_BYTES, length)))
   const bytes = randomPool.subarray(0, length)
@@ -35,8 +38,8 @@ export function randomBytes(length: number): Buffer {
 }
 
 /**
- * UUIDv7 by the library, from randomness drawn 4 KB at a time: 0.34 µs an id. By the library's v7() alone, which draws
- * randomness for each id: 2.4 µs.
+ * Creates UUIDv7 ids by the library, from randomness that is drawn 4 KB at a time: 0.34 µs per id. The library's v7() alone
+ * draws randomness for each id: 2.4 µs.
  */
 function createUuidSource(clock: () => number): () => string {
   const pool = new Uint8Array(POOL_BYTES)
@@ -69,18 +72,18 @@ export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
 
-/** Where an iteration over ids in order starts. */
+/** The start of an iteration over ids in order. */
 export const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
 
-/** Where an iteration over ids backwards starts. */
+/** The start of an iteration over ids in reverse order. */
 export const HIGHEST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** The character code of a UUID's hyphen. */
 export const HYPHEN = 0x2d
 
 /**
- * Ids follow the database's clock, so none is later than this. Statements about the latest rows of all tenants end there:
- * otherwise each tenant is looked up in every partition that was created ahead.
+ * Ids follow the database's clock, so none is further ahead than this. Statements about the latest rows of all tenants end
+ * there: otherwise each tenant is looked up in every partition that was created ahead.
  */
 export const LATEST_IDS_MS = 3_600_000
 

@@ -22,7 +22,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The thing does not exist, or the caller may not see it: both read the same. @param name as the caller wrote it */
+/** The thing does not exist, or the caller may not see it: both get the same message. @param name as the caller wrote it */
 export function notFound(what: string, name?: string): Refusal {
   const sentence =
     name === undefined ? `There is no such ${what}.` : `There is no ${what} ${name.slice(0, NAME_LENGTH_MAX)}.`
@@ -30,7 +30,8 @@ export function notFound(what: string, name?: string): Refusal {
 }
 
 /**
- * A typed id in its stored form. A text that is not a UUID, on which PostgreSQL would fail, identifies nothing.
+ * Checks a typed id and returns it in its stored form. A text that is not a UUID identifies nothing, and PostgreSQL would
+ * fail on it.
  * @throws Refusal
  */
 export function requireUuid(text: string, what: string): string {
@@ -40,14 +41,14 @@ export function requireUuid(text: string, what: string): string {
 
 const NOT_ALLOWED_IN_LINE = /[\u0000-\u001f\u007f\p{Cs}]/u
 
-/** The trimmed text; undefined unless it is one line of `min` to `max` characters. */
+/** @returns the trimmed text; undefined unless it is one line of `min` to `max` characters */
 export function parseLine(text: string, { min, max }: { min: number; max: number }): string | undefined {
   const line = text.trim()
   const { length } = [...line]
   return length >= min && length <= max && !NOT_ALLOWED_IN_LINE.test(line) ? line : undefined
 }
 
-/** `a, b and 3 more`: at most `max` of the names. */
+/** Formats a list like `a, b and 3 more`, with at most `max` of the names. */
 export function shortList(names: readonly string[], max: number, separator = ', '): string {
   const more = names.length - max
   return names.slice(0, max).join(separator) + (more > 0 ? ` and ${more} more` : '')

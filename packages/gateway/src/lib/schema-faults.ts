@@ -2,8 +2,8 @@ import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 
 /**
- * Lists how a value departs from a schema, such as "url is missing".
- * @param forms what a pattern means, in words
+ * Lists how a value differs from a schema, such as "url is missing".
+ * @param forms the meaning of each pattern, in words
  */
 export function listSchemaFaults(
   schema: TSchema,

@@ -12,18 +12,18 @@ export interface OutboundRequest {
   body?: string | Buffer
   /** One limit over name resolution, connection, headers and body together. */
   timeoutMs: number
-  /** A longer response body is cut there, and the connection closed. */
+  /** A longer response body is cut off at this size, and the connection is closed. */
   answerSizeMaxBytes: number
   /** True if private addresses are allowed: on local deployments, and for the operator's suppliers. */
   allowPrivate: boolean
   tls?: TlsIdentity
-  /** false: use a new connection, if an unknown outcome costs more than a handshake. */
+  /** false: use a new connection, because an unknown outcome would cost more than a handshake. */
   reuse?: boolean
 }
 
 /** Opens all outgoing connections of the gateway. Never follows redirects. */
 export interface Outbound {
-  /** Never rejects because of the network or the receiver: their failures are data. */
+  /** Never rejects because of the network or the receiver: their failures are outcomes. */
   request(request: OutboundRequest): Promise<OutboundOutcome>
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ export function createOutbound(options: { resolve?: Resolve; clock?: Clock } = {
   }
 }
 
-/** Addresses of one name that are tried; each gets its share of the time. */
+/** Addresses of one name that are tried. Each gets its share of the time. */
 const ADDRESSES_TRIED_MAX = 3
 
 interface Connections {
@@ -51,7 +51,7 @@ function send(request: OutboundRequest, connections: Connections): Promise<Outbo
   const url = parseUrl(request.url)
   if ('kind' in url) return Promise.resolve(url)
   const known = url.addresses ?? connections.resolve.cached(url.host, request.allowPrivate)
-  // Fast path for one known address, as in a burst to one endpoint: the general path cost an event's sender 8 % more.
+  // Fast path for one known address, as in a burst to one endpoint: the general path would cost an event's sender 8 % more.
   if (known?.length !== 1) return sendToAny(url, known, request, connections)
   const [only] = known as [string]
   const refusal = request.allowPrivate ? undefined : forbidden(url.host, known)
@@ -170,13 +170,13 @@ export interface Exchange {
   body: string | Buffer | undefined
   /** The time that is left for this attempt. */
   timeoutMs: number
-  /** The whole time limit, for the message. */
+  /** The whole time limit, for messages. */
   allowedMs: number
   answerSizeMaxBytes: number
   address: string
 }
 
-/** Sends one request on a pool; failures are data. The time limit covers waiting for a connection, headers and body. */
+/** Sends one request on a pool. Failures are outcomes. The time limit covers waiting for a connection, headers and body. */
 export function exchange(pool: Pool, request: Exchange): Promise<OutboundOutcome> {
   return new Promise((resolve) => {
     const { method, path, headers, body = null } = request
@@ -184,7 +184,9 @@ export function exchange(pool: Pool, request: Exchange): Promise<OutboundOutcome
   })
 }
 
-/** Collects the response until the first end, failure or timeout. A class, because eight closures per request cost more. */
+/**
+ * Collects the response until the first of end, failure and time-out. A class, because eight closures per request cost more.
+ */
 class Listener implements Dispatcher.DispatchHandler {
   readonly #request: Exchange
   readonly #resolve: (outcome: OutboundOutcome) => void
@@ -267,7 +269,7 @@ class Listener implements Dispatcher.DispatchHandler {
 
   /**
    * Resolves one turn of the event loop later, when undici can reuse the connection for the next request. Resolving at once
-   * made it open another connection: with twice the connections, an event cost its sender a fifth more.
+   * made undici open another connection: with twice as many connections, an event cost its sender a fifth more.
    */
   #finish(outcome: OutboundOutcome): void {
     if (this.#over) return
@@ -301,17 +303,20 @@ export interface OutboundAnswer {
   headers: Record<string, string | string[] | undefined>
   body: Buffer
   truncated: boolean
-  /** The address that we connected to. */
+  /** The address to which the request was sent. */
   address: string
 }
 
 export interface OutboundFailure {
   kind: 'failed'
-  /** How far the request got. 'sent': after it was written, the connection broke or the answer was not HTTP. */
+  /**
+   * The stage at which the request failed. 'sent': after the request was written, the connection broke or the answer was not
+   * HTTP.
+   */
   phase: 'url' | 'forbidden' | 'dns' | 'connect' | 'tls' | 'sent' | 'time-out'
   /** false only if the request was certainly not sent; true if the receiver may have got it. */
   sent: boolean
-  /** Shown to people. */
+  /** A text for people. */
   message: string
   address?: string
   /** The server did not accept our client certificate, or requires one. */

@@ -15,8 +15,8 @@ export interface Target {
 }
 
 /**
- * Reuses connections, in one pool per origin, address and identity: a request only ever gets a connection to an address
- * that its own check has passed.
+ * Reuses connections, in one pool per origin, address and identity, so a request only ever gets a connection to an address
+ * that its own check allowed.
  */
 export interface Pools {
   of(target: Target): Pool
@@ -27,9 +27,9 @@ export interface Pools {
 
 /** Maximum number of pools; the least recently used one is closed for a new one. */
 const POOLS_MAX = 1_000
-/** Maximum connections of a pool. Callers limit themselves well below that; further requests wait. */
+/** Maximum connections of a pool. Callers limit themselves well below it; further requests wait. */
 const CONNECTIONS_MAX = 128
-/** Shorter than the usual server timeouts, so that a server does not close a connection during a request. */
+/** Shorter than the usual time-outs of servers, so that a server does not close a connection during a request. */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 30_000
 /** Maximum size of response headers. */
@@ -106,20 +106,20 @@ const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_PROBE_MS = 30_000
 
 /**
- * Alerts about the client's certificate (RFC 8446 §6.2). With TLS 1.3 one arrives after the client believes the handshake
- * done and has sent its request. The server sends it before it can read a request: nothing was accepted.
+ * Alerts about the client's certificate (RFC 8446 §6.2). With TLS 1.3, an alert arrives after the client has completed the
+ * handshake and sent its request. The server sends it before it can read a request, so no request was accepted.
  */
 const CERTIFICATE_ALERT =
   /^ERR_SSL_(SSL\/TLS_|SSLV3_|TLSV1_|TLSV13_)?ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN|REQUIRED)|UNKNOWN_CA)$/
 
 const refusals = new WeakSet<Error>()
 
-/** @returns whether the server refused our certificate, or the lack of one, before anything else was received from it */
+/** @returns whether the server refused our certificate, or the lack of one, before it sent anything else */
 export function isCertificateRefusal(error: Error): boolean {
   return refusals.has(error instanceof DialError && error.cause instanceof Error ? error.cause : error)
 }
 
-/** Remembers an alert about our certificate, unless a byte of an answer has been received: then a request was accepted. */
+/** Records alerts about our certificate, unless a byte of an answer was received before: a request was then accepted. */
 export function noteRefusals(socket: Duplex): void {
   let hasAnswered = false
   socket.on('readable', () => {
@@ -128,7 +128,7 @@ export function noteRefusals(socket: Duplex): void {
   socket.on('error', (error: NodeJS.ErrnoException) => {
     if (hasAnswered || !CERTIFICATE_ALERT.test(error.code ?? '')) return
     refusals.add(error)
-    socket.destroy(error) // otherwise the request fails with the end of the connection, which follows
+    socket.destroy(error) // otherwise the request would fail with the end of the connection, which follows
   })
 }
 

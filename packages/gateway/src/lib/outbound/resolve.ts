@@ -6,9 +6,9 @@ import ipaddr from 'ipaddr.js'
 export type Resolve = (hostname: string, options: { allowPrivate: boolean }) => Promise<string[]>
 
 /**
- * Names that dealers chose are resolved by the name server directly: getaddrinfo would use /etc/hosts and search domains,
- * and one slow name server could block all of its four threads. Names that the operator chose (private addresses allowed)
- * resolve as for any other program on this machine.
+ * Resolves names. Names that dealers chose are resolved by the name server directly: getaddrinfo would use /etc/hosts and
+ * search domains, and one slow name server could block all of its four threads. Names that the operator chose (private
+ * addresses allowed) resolve as for any other program on this machine.
  */
 export const systemResolve: Resolve = async (hostname, { allowPrivate }) => {
   if (allowPrivate) return (await dns.lookup(hostname, { all: true, order: 'ipv4first' })).map((found) => found.address)
@@ -66,9 +66,9 @@ const CACHED_MS = 1_000
 const CACHED_MAX = 10_000
 
 /**
- * Why we must not connect to an address that a dealer chose; undefined if it is allowed. Only globally routable addresses
- * are: all ranges that ipaddr.js lists as special are refused, and all of IPv6 except 2000::/3, the only block from which
- * global unicast is assigned. Addresses that embed IPv4 (mapped, NAT64, 6to4, Teredo) are refused too.
+ * Describes why the gateway must not connect to an address that a dealer chose; undefined if it may. Only globally routable
+ * addresses are allowed: all ranges that ipaddr.js lists as special are refused, and all of IPv6 except 2000::/3, the only
+ * block from which global unicast is assigned. Addresses that embed IPv4 (mapped, NAT64, 6to4, Teredo) are refused too.
  */
 export function whyForbidden(address: string): string | undefined {
   if (!ipaddr.isValid(address)) return 'it is not an address'

@@ -15,7 +15,7 @@ export interface Mail {
 export type MailOutcome = { kind: 'sent' } | { kind: 'failed'; message: string; rejected: boolean }
 
 export interface MailServer {
-  /** Never rejects because of the network or the mail server: their failures are data. */
+  /** Never rejects because of the network or the mail server: their failures are outcomes. */
   send(mail: Mail): Promise<MailOutcome>
   /** Connects, encrypts and authenticates without sending. @returns the error message, if it fails */
   check(): Promise<string | undefined>
@@ -23,17 +23,18 @@ export interface MailServer {
 }
 
 const CONNECT_MS = 10_000
-/** Together well below the lease of a mail. */
+/** The time-outs of a mail, together well below its lease. */
 const IDLE_MS = 30_000
 const CONNECTIONS = 2
-/** Matches whole host names: a longer name is another host. */
+/** Matches whole host names, so that `localhost.example.com` is not taken for loopback. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){1,3}|\[::1\])$/
 
 /**
- * `smtps://` uses TLS from the start. `smtp://` requires STARTTLS, because a mail may contain a sign-in link, except on
- * loopback and with `?tls=none`, by which the operator declares the network safe: then STARTTLS is not used even if offered.
- * Certificates are verified by the public authorities or by those of `?ca=FILE`. On loopback, where nobody can be in
- * between, they are verified only by `?ca=FILE`: Debian's Postfix offers STARTTLS with a self-signed certificate.
+ * Creates the mail server's client. `smtps://` uses TLS from the start. `smtp://` requires STARTTLS, because a mail may
+ * contain a sign-in link. There are two exceptions: loopback, and `?tls=none`, by which the operator declares the network
+ * safe, so that STARTTLS is not used even if it is offered. Certificates are verified by the public authorities or by those
+ * of `?ca=FILE`. On loopback, where nobody can intercept, they are verified only by `?ca=FILE`: Debian's Postfix offers
+ * STARTTLS with a self-signed certificate.
  */
 export function createMailServer(url: string): MailServer {
   const parsed = new URL(url)

@@ -4,15 +4,15 @@ import { shardViewsSchema } from './schema.ts'
 import { directTo, isFollowing } from './servers.ts'
 
 /*
- * A schema that Citus distributes. All its tables are on one node, as shards, which are tables with names such as
+ * Supports a schema that Citus distributes. All its tables are on one node, as shards, which are tables with names such as
  * `orders_102068`, and Citus moves them to another node on demand. Citus itself would plan each statement at each execution,
  * with 16 times the processor time of PostgreSQL, and would refuse many. So sessions connect to the node that has the schema,
  * and find views of the shards before the tables of Citus. PostgreSQL plans a statement on such a view as one on the shard,
  * and keeps the plan.
  *
- * Citus must know who is writing when it moves a schema. For a move it locks the schema's shards, in a mode that conflicts with
- * the lock that Citus takes on a shard for each of its own writes. So each of our transactions takes the lock of a write first,
- * on one shard, and then fails if the schema has left the node.
+ * When Citus moves a schema, it must know who is writing. It locks the schema's shards, in a mode that conflicts with the
+ * lock that Citus takes on a shard for each of its own writes. So each of our transactions first takes the lock of a write on
+ * one shard, and then fails if the schema has left the node.
  */
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -29,16 +29,16 @@ const sessions = new WeakMap<pg.ClientBase, string>()
 
 /**
  * The schema with the views and functions of a session that works on shards; undefined for any other session. Its function
- * `enter_schema` must run first in each transaction. `define` runs `create`, `alter` or `drop` on the coordinator, because Citus
- * accepts them on no other node, and in a transaction of its own.
+ * `enter_schema` must run first in each transaction. Its function `define` runs `create`, `alter` or `drop` in a separate
+ * transaction on the coordinator, because Citus accepts them on no other node.
  */
 export function shardViewsOf(client: pg.ClientBase): string | undefined {
   return sessions.get(client)
 }
 
 /**
- * Lets a session that follows the schema work on the shards, if Citus distributes the schema.
- * @throws SchemaElsewhere if they are on another node
+ * Makes a session that follows the schema work on the shards, if Citus distributes the schema.
+ * @throws SchemaElsewhere if the shards are on another node
  */
 export async function useShards(client: pg.ClientBase, schema: string): Promise<void> {
   if (!isFollowing(client)) return
@@ -63,7 +63,7 @@ interface Placement {
   shard_id: string
   /** A digest of the shards and their columns. */
   shards: string
-  /** What the views were created of. */
+  /** The shards and the script from which the views were created. */
   viewed: string | null
 }
 
@@ -95,12 +95,15 @@ function hasViews(placement: Placement): boolean {
   return placement.viewed === sourceOf(placement)
 }
 
-/** What the views are created of, as the comment of their schema says it. */
+/** The shards and the script from which views are created. The comment of the views' schema stores it. */
 function sourceOf({ shards }: Placement): string {
   return `${shards} ${SCRIPT_DIGEST}`
 }
 
-/** One session creates the views; others that connect meanwhile wait for it. Citus drops the views together with the shards. */
+/**
+ * Creates the views. One session does it while others that connect meanwhile wait. Citus drops the views together with the
+ * shards.
+ */
 async function createViews(client: pg.ClientBase, schema: string, { shard_id: shardId }: Placement): Promise<void> {
   const name = shardViewsSchema(schema)
   await client.query('begin')
@@ -129,7 +132,10 @@ const LIST_SHARDS = `
     where a.attrelid = shell and (a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) like 'nextval(%')) as defaults
   from (${SHARDS}) shards order by name`
 
-/** Whole rows of this table are hashed, so its view has no system columns. Statements compare row versions of the others. */
+/**
+ * The only table whose view has no system columns, because whole rows of it are hashed. For the other tables, statements
+ * compare row versions.
+ */
 const WITHOUT_SYSTEM_COLUMNS = 'wallets'
 
 interface Shard {
@@ -174,7 +180,7 @@ function viewsScript(views: string, schema: string, shardId: string, shards: rea
   return `do $views$ begin ${statements.map((each) => `${each};`).join('\n')} end $views$`
 }
 
-/** Changes with the script: it is the script of a schema with both kinds of views. */
+/** A digest that changes with the script: it is computed from the script for a schema with both kinds of views. */
 const SCRIPT_DIGEST = createHash('sha256')
   .update(LIST_SHARDS)
   .update(
@@ -193,7 +199,7 @@ async function ask<Row extends object>(client: pg.ClientBase, text: string, valu
 
 export interface Citus {
   version: string
-  /** False: it keeps the schema on the coordinator, as PostgreSQL would. */
+  /** False: Citus keeps the schema on the coordinator, as PostgreSQL would. */
   isDistributed: boolean
 }
 
@@ -208,7 +214,7 @@ export async function findCitus(client: pg.ClientBase, schema: string): Promise<
   return { version: rows[0]!.extversion, isDistributed: rowCount! > 0 }
 }
 
-/** The tests ran on Citus 13.2. Another major version may name shards differently, or lock them in another way. */
+/** True for the version on which the tests ran, Citus 13. Another major version may name or lock shards in another way. */
 export function isTested({ version }: Pick<Citus, 'version'>): boolean {
   return version.startsWith('13.')
 }

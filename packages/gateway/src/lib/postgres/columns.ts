@@ -9,13 +9,16 @@ import { HEX_VALUES, HYPHEN } from '../ids.ts'
 /** Column names and types, in the order of their arrays. */
 export type Columns = Readonly<Record<string, string>>
 
-/** `unnest($3::uuid[], $4::bigint[]) as debit(tenant_id, amount)`: a table whose first array is parameter `first`. */
+/**
+ * Builds a table such as `unnest($3::uuid[], $4::bigint[]) as debit(tenant_id, amount)`; its first array is parameter
+ * `first`.
+ */
 export function unnest(first: number, columns: Columns, name: string): string {
   const arrays = Object.values(columns).map((type, index) => `$${first + index}::${type}[]`)
   return `unnest(${arrays.join(', ')}) as ${name}(${Object.keys(columns).join(', ')})`
 }
 
-/** An array of values that need no escaping: ids, numbers, times. Use NULL for a missing value. */
+/** Builds an array of values that need no escaping: ids, numbers, times. Use NULL for a missing value. */
 export function plainArray(values: readonly (string | number | bigint)[]): string {
   return `{${values.join()}}`
 }
@@ -23,19 +26,19 @@ export function plainArray(values: readonly (string | number | bigint)[]): strin
 export const NULL = 'NULL'
 
 /**
- * An SQL expression that fails the transaction unless `condition` holds, so that the statements behind it need not wait for
- * its answer. It divides by zero, which no other statement can do, so the SQLSTATE has one meaning.
+ * SQL: fails the transaction unless `condition` holds, so that the statements behind it need not wait for its answer. It
+ * divides by zero, which no other statement can do, so the SQLSTATE has one meaning.
  */
 export function failUnless(condition: string): string {
   return `1 / coalesce(${condition}, false)::integer`
 }
 
-/** The SQLSTATE of that failure. */
+/** The SQLSTATE of a failed `failUnless`. */
 export const NOT_AS_EXPECTED = '22012'
 
 /**
- * Binary uuid[]: the server copies 16 bytes, where it would parse text character by character. The ids must be well
- * formed, which the server cannot check in this form.
+ * Builds a binary uuid[]: the server copies 16 bytes per id instead of parsing text character by character. The ids must be
+ * well formed, because the server cannot check them in this form.
  */
 export function uuidArray(ids: readonly string[]): Buffer {
   const array = binaryArray(UUID, ids.length, ids.length * UUID_BYTES)
@@ -50,7 +53,7 @@ export function uuidArray(ids: readonly string[]): Buffer {
   return array
 }
 
-/** Binary timestamptz[] (microseconds since 2000) from milliseconds since 1970. Exact until 2255. */
+/** Builds a binary timestamptz[] (microseconds since 2000) from milliseconds since 1970. Exact until 2255. */
 export function timeArray(timesMs: readonly (number | null)[]): Buffer {
   let present = 0
   for (const timeMs of timesMs) if (timeMs !== null) present++
@@ -75,12 +78,12 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return binaryTexts(TEXT, values, NO_BYTES)
 }
 
-/** Binary json[] from JSON texts. */
+/** Builds a binary json[] from JSON texts. */
 export function jsonArray(texts: readonly (string | null)[]): Buffer {
   return binaryTexts(JSON_TEXT, texts, NO_BYTES)
 }
 
-/** Binary jsonb[] from JSON texts. */
+/** Builds a binary jsonb[] from JSON texts. */
 export function jsonbArray(texts: readonly string[]): Buffer {
   return binaryTexts(JSONB, texts, JSONB_VERSION)
 }
@@ -131,7 +134,7 @@ const NO_BYTES = new Uint8Array()
 const JSONB_VERSION = Uint8Array.of(1)
 const YEAR_2000_MS = Date.UTC(2000, 0)
 
-/** Binary bytea[]. */
+/** Builds a binary bytea[]. */
 export function bytesArray(values: readonly (Buffer | null)[]): Buffer {
   let sizeBytes = 0
   for (const value of values) sizeBytes += value?.length ?? 0
@@ -145,7 +148,8 @@ export function bytesArray(values: readonly (Buffer | null)[]): Buffer {
 }
 
 /**
- * JSON for `jsonb_to_recordset`: each row's members are renamed from camelCase to column names; nested members are kept.
+ * Builds JSON for `jsonb_to_recordset`: each row's members are renamed from camelCase to column names; nested members are
+ * kept.
  */
 export function recordset(rows: readonly object[], replacer?: (key: string, value: unknown) => unknown): string {
   const records = rows.map((row) => {
@@ -168,7 +172,7 @@ function columnName(member: string): string {
 
 const columnNames = new Map<string, string>()
 
-/** How rows are passed: the SQL that reads them, and the parameters that hold them. */
+/** The form in which rows are passed: the SQL that reads them, and the parameters that hold them. */
 export interface RowFormat {
   table(first: number, columns: Columns, name: string): string
   /** One column as an SQL array. */
@@ -193,7 +197,10 @@ export const ROWS: RowFormat = {
   times: timeArray,
 }
 
-/** Exactly one row, one value per column. A single row costs the server 15 % less this way than arrays of one element. */
+/**
+ * Passes exactly one row, one value per column. A single row costs the server 15 % less this way than as arrays of one
+ * element.
+ */
 export const ONE_ROW: RowFormat = {
   table(first, columns, name) {
     const values = Object.entries(columns).map(([column, type], index) => `$${first + index}::${type} as ${column}`)

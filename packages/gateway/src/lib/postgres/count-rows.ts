@@ -1,7 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag'
 import type { Db } from './db.ts'
 
-/** Rows that are counted, and that may be sorted by a column without an index. */
+/** The limit on rows that are counted, or sorted by a column without an index. */
 export const COUNTED_ROWS_MAX = 10_000
 
 export interface RowSum {
@@ -16,14 +16,14 @@ export interface RowCount {
   readonly sums: RowSum[]
 }
 
-/** Counts the rows of a query, which has no limit of its own, up to COUNTED_ROWS_MAX. */
+/** Counts the rows of a query up to COUNTED_ROWS_MAX. The query has no limit itself. */
 export async function countMatching(db: Pick<Db, 'query'>, rows: Sql): Promise<RowCount> {
   const [found] = await db.query<{ count: number }>(sql`
     select count(*)::int as count from (select from (${rows}) matching limit ${COUNTED_ROWS_MAX + 1}) counted`)
   return countOf(found!.count)
 }
 
-/** Also sums the column `amount` of each `currency_code`, if all rows are counted. */
+/** Counts the rows, and sums the column `amount` of each `currency_code` if all rows are counted. */
 export async function countAndSum(db: Pick<Db, 'query'>, rows: Sql): Promise<RowCount> {
   const [found] = await db.query<{ count: number; sums: [string, string][] }>(sql`
     with counted as materialized (select currency_code, amount from (${rows}) matching limit ${COUNTED_ROWS_MAX + 1})
@@ -34,7 +34,7 @@ export async function countAndSum(db: Pick<Db, 'query'>, rows: Sql): Promise<Row
   return countOf(found!.count, found!.sums)
 }
 
-/** @param sums one of each currency, as text because it may exceed what a JSON number holds exactly */
+/** @param sums one sum per currency, as text because a sum may exceed what a JSON number holds exactly */
 export function countOf(
   count: number,
   sums: readonly (readonly [currencyCode: string, amount: string])[] = [],

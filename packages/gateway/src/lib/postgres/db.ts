@@ -25,15 +25,15 @@ export interface Db {
    * @throws CommitUnknown if the connection died after COMMIT was sent: the caller must look up whether it took effect.
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
-  /** For metrics: connections in use, idle and waited for. */
+  /** For metrics: connections in use and idle, and requests waiting for one. */
   readonly pool: pg.Pool
 }
 
 /** A Db with connections of its own. */
 export interface Database extends Db {
   /**
-   * Resolves to whether the server answers on a connection of this pool. One that does not answer in `CHECK_LIMIT_MS` counts as
-   * stalled, so that statements do not have to find out.
+   * Resolves to true if the server answers on a connection of this pool. A connection that does not answer within
+   * `CHECK_LIMIT_MS` counts as stalled, so that statements need not find out themselves.
    */
   isResponding(): Promise<boolean>
   close(): Promise<void>
@@ -42,7 +42,7 @@ export interface Database extends Db {
 /** An open transaction. A function that must be atomic with others takes a Tx first. */
 export interface Tx {
   readonly brand: 'tx'
-  /** When its connection was made, by `performance.now`. Before that moment it may have been another server. */
+  /** When the connection was made, by `performance.now`. Earlier connections may have led to another server. */
   readonly connectedAt: number
   /** @throws TransactionEnded */
   query<Row>(statement: Statement): Promise<Row[]>
@@ -55,7 +55,7 @@ export interface Tx {
 
 /**
  * A statement was sent in a transaction after its COMMIT or ROLLBACK. The server would run it in a transaction of its own, or
- * in the next one of the connection, so it is not sent.
+ * in the connection's next transaction, so it is not sent.
  */
 export class TransactionEnded extends Error {
   override readonly name = 'TransactionEnded'
@@ -72,7 +72,7 @@ export interface DbOptions {
   applicationName: string
   lockTimeoutMs?: number
   statementTimeoutMs?: number
-  /** The server is considered dead if it sends nothing for so long while a response is due. */
+  /** The server counts as dead if it sends nothing for this long while a response is due. */
   stallMs?: number
   /** Shared by the pools of one server. */
   stalled?: StalledConnections<Connection>
@@ -83,23 +83,23 @@ export interface DbOptions {
   asynchronousCommit?: boolean
   /**
    * For prepared statements whose tables grow from empty to millions of rows: plans are made once and use indexes,
-   * independent of current statistics. A plan made on an empty table scanned 20 000 rows for each lookup.
+   * independent of current statistics. A plan that was made on an empty table scanned 20 000 rows for each look-up.
    */
   genericPlans?: boolean
-  /** Idle connections stay open. Connecting and planning again delays the first request after a quiet period by 30 ms. */
+  /** Idle connections stay open. Connecting and planning again would delay the first request after a quiet period by 30 ms. */
   keepConnections?: boolean
   onIdleError?: (error: Error) => void
 }
 
-/** Long enough that plans outlive the pauses between bursts: a new connection plans each statement several times. */
+/** Long enough for plans to outlive the pauses between bursts: a new connection plans each statement several times. */
 const IDLE_MS = 60_000
 const STATEMENT_TIMEOUT_MS = 30_000
-/** The server's own statement timeout has taken effect by then. */
+/** After this margin the server's own statement time-out has taken effect. */
 const STALL_MARGIN_MS = 5_000
-/** Such a small statement takes less than a millisecond. */
+/** The check takes less than a millisecond on a server that responds. */
 const CHECK_LIMIT_MS = 3_000
 
-/** Closes stalled connections of pools that share it. */
+/** Creates a watch that closes stalled connections of all pools that share it. */
 export function createStallWatch(): StalledConnections<Connection> {
   return watchStalledConnections(({ stream }) =>
     stream.destroy(new Error('the database does not answer: read timeout')),
@@ -120,9 +120,9 @@ export function createDb(options: DbOptions): Database {
     types: { getTypeParser },
     ...({ pipeline: true, onConnect: (client: pg.PoolClient) => applySettings(client, settings) } as object),
   })
-  // An idle connection that dies is replaced by the pool; without a listener it would end the process.
+  // The pool replaces an idle connection that dies; without a listener its error would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
-  // The same for a connection that dies in use: its statements report the failure.
+  // A connection that dies in use emits an error too; its statements report the failure.
   pool.on('connect', (client) => {
     client.on('error', () => {})
     connectedAt.set(client, performance.now())
@@ -149,8 +149,8 @@ export function createDb(options: DbOptions): Database {
 }
 
 /**
- * Runs the transactions of functions that take a Db as parts of an open one: they commit or roll back with it. A function that
- * throws leaves its statements behind, so let its error end the transaction.
+ * Makes functions that take a Db run their transactions as parts of an open one: they commit or roll back with it. If such a
+ * function throws, its statements are not undone, so let its error end the transaction.
  */
 export function joinTransaction({ pool }: Db, tx: Tx): Db {
   return { pool, query: (statement) => tx.query(statement), tx: (work) => work(tx) }
@@ -160,13 +160,16 @@ const connectedAt = new WeakMap<pg.PoolClient, number>()
 
 interface ConnectionSource {
   pool: pg.Pool
-  /** How many servers connections can be made to. */
+  /** The number of servers to which connections can be made. */
   servers: number
   stalled: StalledConnections<Connection>
   watch: ResponseWatch<Connection>
 }
 
-/** Takes a connection from the pool. Closes those that may have died together with a stalled one, or lead to a former primary. */
+/**
+ * Takes a connection from the pool. Closes connections that may have died together with a stalled one, or lead to a former
+ * primary.
+ */
 async function takeConnection({ pool, servers, stalled }: ConnectionSource): Promise<pg.PoolClient> {
   for (let left = servers, followed = 0; ; ) {
     try {
@@ -181,7 +184,7 @@ async function takeConnection({ pool, servers, stalled }: ConnectionSource): Pro
   }
 }
 
-/** Reconnections of one attempt: from the configured node to the one that has the schema, and once more if it moved meanwhile. */
+/** Reconnections per attempt: from the configured node to the one that has the schema, and once more if it moved meanwhile. */
 const FOLLOWED_MAX = 2
 
 /** True if no connection was returned to the pool in time. */

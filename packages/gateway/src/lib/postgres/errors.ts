@@ -23,7 +23,7 @@ const UNIQUE_VIOLATION = '23505'
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof CommitUnknown) return true
-  // A host name with several addresses, all of which were tried.
+  // A host name has several addresses, and all of them were tried.
   if (error instanceof AggregateError) return error.errors.some(isConnectionLoss)
   const state = sqlState(error)
   if (state !== undefined) return CONNECTION_STATES.test(state)
@@ -36,9 +36,9 @@ export function isOutOfResources(error: unknown): boolean {
   return state !== undefined && (OUT_OF_RESOURCES.test(state) || NO_SPACE.test((error as Error).message))
 }
 
-// Out of resources, 53100 (a full disk) among them; time-outs of statements and locks; errors of the operating system.
+// Out of resources, including 53100 (disk full); time-outs of statements and locks; errors of the operating system.
 const OUT_OF_RESOURCES = /^(53|57014|55P03|58030)/
-/** Reported with other states where a quota, or a file that is no table, is full. */
+/** Reported with other states if a quota is exhausted, or if the disk is full while a file other than a table is written. */
 const NO_SPACE = /No space left on device|Disk quota exceeded/
 
 /** TLS failures have a code but no errno. */
@@ -46,14 +46,14 @@ function hasSystemCode({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && /^E[A-Z]{3,}$/.test(code)
 }
 
-// Ended by an administrator, a shutdown or an idle timeout; connection exceptions; wrong user; wrong database; too many
+// Ended by an administrator, a shutdown or an idle time-out; connection exceptions; wrong user; wrong database; too many
 // connections; a standby that is not promoted yet.
 const CONNECTION_STATES = /^(57P|25P03|08|28|3D000|53300|25006)/
 
 const CONNECTION_ERRORS =
   /connection (terminated|ended|error)|client (has encountered|was closed)|timeout exceeded when trying to connect|read timeout|not queryable/i
 
-/** The connection died after COMMIT was sent and before its answer: the transaction may or may not have committed. */
+/** The connection died between COMMIT and its answer, so the transaction may or may not have committed. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown'
   constructor(cause: unknown) {
@@ -61,7 +61,7 @@ export class CommitUnknown extends Error {
   }
 }
 
-/** What to do about each SQLSTATE with which a server refuses a connection. */
+/** The remedy for each SQLSTATE with which a server refuses a connection. */
 const REMEDIES: Record<string, string> = {
   '28P01': 'Correct the user and password in DATABASE_URL, or allow this user in pg_hba.conf.',
   '28000': 'Correct the user and password in DATABASE_URL, or allow this user in pg_hba.conf.',
@@ -81,11 +81,11 @@ const MAY_NOT_CREATE = /^permission denied for database/
 const CREATE_REMEDY =
   'Grant the user of DATABASE_URL the right to create schemas: grant create on database NAME to USER.'
 
-/** For failures that no server reported, because none was reached. */
+/** The remedy for failures that no server reported, because none was reached. */
 const UNREACHABLE_REMEDY =
   'Check the host and port in DATABASE_URL, and that the server runs and accepts connections from this machine.'
 
-/** Why there is no connection to the database and what to do, without the password. */
+/** Explains why there is no connection to the database and what to do, without the password. */
 export function explainNoConnection(error: unknown): string {
   return `Cannot connect to the database: ${messageOf(error)}. ${remedyFor(error)}`
 }
@@ -107,7 +107,7 @@ export function isNoConnection(error: unknown): boolean {
   return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || Object.hasOwn(REMEDIES, sqlState(error) ?? '')
 }
 
-/** If several addresses were tried, the error itself has no message. */
+/** The message of an error. If several addresses were tried, the error itself has none. */
 export function messageOf(error: unknown): string {
   const first = error instanceof AggregateError ? error.errors[0] : error
   return first instanceof Error ? first.message : String(first)

@@ -16,23 +16,23 @@ export interface MigrateOptions {
   databaseUrl: string
   /** Created if it is missing. */
   schema?: string
-  /** A production deployment uses a distributed schema only with a release of Citus on which the tests ran. */
+  /** True: a distributed schema is refused unless the release of Citus is one on which the tests ran. */
   isProduction?: boolean
   log: Log
-  /** Where the numbered files lie; the gateway's own where nothing is said. */
+  /** The folder of the numbered files; by default the gateway's own. */
   directory?: string
 }
 
-/** The database and this release do not fit together; the message says in a sentence what to do. */
+/** The database and this release do not fit together. The message says what to do. */
 export class MigrationRefused extends StartRefused {
   override readonly name = 'MigrationRefused'
 }
 
 /**
- * Brings the database to this release: runs the files that it does not have yet, in order, each in a transaction with
- * its own record. Several nodes may start at once: one works, the others wait and find it done.
+ * Migrates the database to this release: runs the files that it does not have yet, in order, each in one transaction with the
+ * record that it ran. Several nodes may start at once: one works, and the others wait until it is done.
  * @returns the names of the files that ran now
- * @throws StartRefused when the database cannot be used; MigrationRefused when it is of another release, or a file that
+ * @throws StartRefused if the database cannot be used; MigrationRefused if it belongs to another release, or if a file that
  * ran there has changed since
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
@@ -75,8 +75,8 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 }
 
 /**
- * For those who use a database without migrating it: whether it is of this release.
- * @throws MigrationRefused when it is not
+ * Checks that a database belongs to this release, for programs that use it without migrating it.
+ * @throws MigrationRefused if it does not
  */
 export async function requireMigrated(
   db: Pick<Db, 'query'>,
@@ -89,7 +89,9 @@ export async function requireMigrated(
   )
 }
 
-/** @returns the names of the files that are still to run. @throws MigrationRefused when the database is of another release */
+/**
+ * @returns the names of the files that are still to run. @throws MigrationRefused if the database belongs to another release
+ */
 export async function pendingMigrations(
   db: Pick<Db, 'query'>,
   directory = join(packageRoot(), 'migrations'),
@@ -117,7 +119,7 @@ export const SERVER = `
   select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
          current_setting('server_encoding') as encoding`
 
-/** @returns a sentence where the gateway cannot work on such a server */
+/** @returns a sentence if the gateway cannot work on such a server */
 export function whyServerUnfit({ number, version, encoding }: DatabaseServer): string | undefined {
   if (number < OLDEST_SERVER) return `PostgreSQL 15 or newer is needed; this server is ${version}.`
   if (encoding !== 'UTF8') return `The database is encoded in ${encoding}; create it with encoding UTF8.`
@@ -149,7 +151,7 @@ function readMigrations(directory: string): MigrationFile[] {
   let last = 0
   return names.map((name) => {
     const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1])
-    // Gaps are fine: numbers are given out to pieces of work before they land.
+    // Gaps are allowed, because work in progress reserves numbers.
     if (!(version > last))
       throw new Error(`Migrations are named 0001_what.sql and each has its own number; see ${name}.`)
     last = version
@@ -165,7 +167,10 @@ async function checkServer(client: pg.Client): Promise<void> {
   if (refusal !== undefined) throw new MigrationRefused(refusal)
 }
 
-/** Refused before anything is created, because PostgreSQL's own error does not say what to do. */
+/**
+ * Creates the schema if it is missing. Refuses before anything is created, because PostgreSQL's own error does not say what
+ * to do.
+ */
 async function ensureSchema(
   client: pg.Client,
   schema: string,
@@ -204,11 +209,11 @@ async function recorded(client: pg.Client): Promise<Migration[]> {
 }
 
 /**
- * Returns the files that are still to run. The files that ran must be the beginning of ours, byte for byte.
+ * Returns the files that are still to run. The files that ran must be the first of ours, byte for byte.
  *
- * Until 0.1.0 is tagged the files are a baseline: a schema change edits the file of its area, and a database made from
- * an earlier baseline is refused. From the tag on a schema change adds a file, and the message of a changed file then
- * asks to undo the change.
+ * Until 0.1.0 is tagged the files are a baseline: a schema change edits the file of its area, and a database that was created
+ * from an earlier baseline is refused. From the tag on a schema change adds a file, and the message about a changed file must
+ * then ask to undo the change.
  */
 function compare(files: MigrationFile[], ran: Migration[]): MigrationFile[] {
   for (const [index, migration] of ran.entries()) {
@@ -236,8 +241,9 @@ function isSame(one: Migration, other: Migration): boolean {
 }
 
 /**
- * Runs a file and records it, in one transaction. One statement at a time: Citus refuses several in one message. On Citus all
- * tables are logged, because a schema with unlogged ones can be moved only while its writes are blocked.
+ * Runs a file and records it, in one transaction. Sends one statement at a time, because Citus refuses several in one
+ * message. On Citus all tables are logged, because a schema with unlogged tables can be moved only while its writes are
+ * blocked.
  */
 async function run(client: pg.Client, file: MigrationFile, { onCitus }: { onCitus: boolean }): Promise<void> {
   const sql = onCitus ? file.sql.replaceAll('create unlogged table', 'create table') : file.sql

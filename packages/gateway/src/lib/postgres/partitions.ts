@@ -9,7 +9,7 @@ export interface PartitionedTable {
   key: 'hour' | 'uuid'
   spanHours: number
   ahead: number
-  /** How long a partition is kept after its end; undefined: for ever. */
+  /** How long a partition is kept after its end; undefined: permanently. */
   keepHours: number | undefined
   /** Percent of each page that inserts fill: the rest is for updates in place. Default 100. */
   fillfactor?: number
@@ -18,9 +18,9 @@ export interface PartitionedTable {
 const HOUR_MS = 3_600_000
 
 /**
- * Creates the partitions for the present and the near future by the database's clock. Idempotent; several nodes may run
- * it at once, because an advisory lock lets one work at a time. @returns the names of the new partitions
- * @param sinceMs also those of the past, from this moment on
+ * Creates the partitions for the present and the near future by the database's clock. Idempotent. Several nodes may run it at
+ * once, because an advisory lock lets one work at a time. @returns the names of the new partitions
+ * @param sinceMs also creates past partitions, from this moment on
  */
 export function createPartitions(
   db: Db,
@@ -37,12 +37,12 @@ export function createPartitions(
   )
 }
 
-/** Autovacuum with pauses keeps dead versions of hot rows for seconds: docs/performance.md. */
+/** If autovacuum paused, it would keep dead versions of hot rows for seconds (docs/performance.md). */
 const UNPAUSED = 'autovacuum_vacuum_cost_delay = 0'
 
 /**
- * Drops the partitions for which `isOld` holds: by default those past their retention by the database's clock, which the
- * caller must have reason to trust.
+ * Drops the partitions for which `isOld` holds: by default those past their retention by the database's clock. The caller
+ * must have reason to trust that clock.
  */
 export function dropPartitions(
   db: Db,
@@ -62,8 +62,8 @@ type Work = (
 ) => { name: string; statement: string }[]
 
 /**
- * Uses one transaction per table: creating a partition locks the whole table, and must not hold that lock while another
- * table's lock is awaited. A table that fails does not stop the others; the first failure is thrown at the end.
+ * Uses one transaction per table: creating a partition locks the whole table, and that lock must not be held while waiting
+ * for another table's. A table that fails does not stop the others; the first failure is thrown at the end.
  */
 async function eachTable(db: Db, tables: readonly PartitionedTable[], work: Work): Promise<string[]> {
   const all: string[] = []
@@ -101,7 +101,7 @@ export async function findMissingPartitions(
 /** Locks: the advisory lock, then the table in exclusive mode. */
 async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<string[]> {
   return db.tx(async (tx) => {
-    // A drop waits for readers, and writers queue behind it: give up early and retry later.
+    // A drop waits for readers, and writers queue behind it, so it gives up early and is retried later.
     tx.send({ text: `set local lock_timeout = '2s'` })
     tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('partitions')})` })
     const [clock] = await tx.query<{ now: number }>({
@@ -121,7 +121,7 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
 
 function wanted(table: PartitionedTable, nowMs: number, sinceMs = nowMs) {
   const current = Math.floor(nowMs / HOUR_MS / table.spanHours)
-  // Includes the past span: ids and timestamps may be a little older than now.
+  // The past span is included, because ids and timestamps may be a little older than now.
   const first = Math.min(current - 1, Math.floor(sinceMs / HOUR_MS / table.spanHours))
   const partitions: { name: string; from: string; to: string }[] = []
   for (let index = first; index <= current + table.ahead; index++) {

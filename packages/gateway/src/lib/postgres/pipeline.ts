@@ -13,7 +13,7 @@ export interface Statement {
 
 export interface StatementResult {
   rows: unknown[]
-  /** As the server reports it: `COMMIT`, `INSERT 0 1`. */
+  /** The command as the server reports it: `COMMIT`, `INSERT 0 1`. */
   command: string
 }
 
@@ -21,9 +21,9 @@ export type Pipeline = (statement: Statement) => Promise<StatementResult>
 
 /**
  * Runs the statements of one transaction on a connection, or one statement, in the order of the calls. The statements of one
- * turn of the event loop go out in one write that ends in one Sync, so the server answers them in one write too; the driver
- * alone wakes both sides for each statement. If one statement fails, those behind it in the same batch are not run and fail
- * with the same error.
+ * turn of the event loop are sent in one write that ends in one Sync, so the server answers them in one write too. The driver
+ * alone would wake both sides for each statement. If one statement fails, the statements behind it in the same batch are not
+ * run and fail with the same error.
  */
 export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Connection>): Pipeline {
   let batch: PipelinedBatch | undefined
@@ -62,10 +62,10 @@ function define(shardViews: string, { text }: Statement): Statement {
   return { text: `select ${shardViews}.define($1)`, values: [text] }
 }
 
-/** Statements that come before `enter_schema`: the isolation level must be set before anything is read. */
+/** Statements that may precede `enter_schema`: the isolation level must be set before anything is read. */
 const OPENING = /^\s*(begin|set)\b/i
 
-/** A text without name and values may hold several statements, which only the simple protocol accepts. */
+/** True if a text without name and values may hold several statements, which only the simple protocol accepts. */
 function isScript({ name, values = [] }: Statement): boolean {
   return name === undefined && values.length === 0
 }
@@ -99,8 +99,8 @@ interface PendingStatement {
 interface ResultTable {
   columns: { name: string; parse(text: string): unknown }[]
   /**
-   * A row of nulls, which each row begins as a copy of. An object to which more than twelve members are added one by one becomes
-   * a hash table: a row of 27 columns took five times as long to build, and its garbage collection too.
+   * A row of nulls, of which each row is a copy at first. An object to which more than twelve members are added one by one
+   * becomes a hash table: a row of 27 columns took five times as long to build, and to collect as garbage.
    */
   emptyRow: Record<string, unknown>
 }
@@ -118,7 +118,7 @@ export interface Connection {
   sync(): void
 }
 
-/** The driver's type declarations omit it. */
+/** Returns the client's connection, which the driver's type declarations omit. */
 export function connectionOf(client: pg.PoolClient): Connection {
   return (client as unknown as { connection: Connection }).connection
 }
@@ -228,8 +228,9 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
   }
 
   /**
-   * The server refused the current statement, or the connection was lost. If all statements had been answered, the failure
-   * may be that of the implicit commit of a statement outside a transaction, which comes with Sync: none counts as done.
+   * Fails the current statement, which the server refused or whose answer was lost with the connection, and all behind it. If
+   * all statements were answered already, the failure may be that of the implicit commit of a statement outside a
+   * transaction, which comes with Sync: then none counts as done.
    */
   handleError(failure: Error, connection: Connection): void {
     if (this.#isPending) this.#watch.completed(connection)
@@ -256,7 +257,7 @@ function toCamelCaseRow(row: Record<string, unknown>): Record<string, unknown> {
 
 const textsByName = new Map<string, string>()
 
-/** Two texts under one name are a bug: the server would run the text that was prepared first. */
+/** Refuses two texts under one name, which are a bug: the server would run the text that was prepared first. */
 function checkName({ name, text }: Statement): void {
   if (!name) return
   const known = textsByName.get(name)

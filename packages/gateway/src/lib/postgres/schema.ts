@@ -6,40 +6,43 @@ import { createHash } from 'node:crypto'
  * schema.
  */
 
-/** Used if DATABASE_SCHEMA is absent. */
+/** The schema if DATABASE_SCHEMA is absent. */
 export const DEFAULT_SCHEMA = 'public'
 
-/** The SQL expression of an advisory lock's key. `name` must be safe in an SQL string. */
+/** SQL: an advisory lock's key. `name` must be safe in an SQL string. */
 export function advisoryKey(name: string): string {
   return `hashtextextended(current_schema() || ' ${name}', 0)`
 }
 
-/** A digest, because a schema's name can be as long as PostgreSQL allows channels to be. */
+/**
+ * The NOTIFY channel of a schema. It contains a digest, because a schema's name can be as long as PostgreSQL allows channels
+ * to be.
+ */
 export function wakeupChannel(schema: string): string {
   return `dealer_esim_wake_${digest(schema).slice(0, 16)}`
 }
 
 /**
- * What the application names of a schema's gateways begin with: `dealer-esim` in the default schema, otherwise a digest that is
- * no longer, because PostgreSQL truncates application names.
+ * The start of the application names of a schema's gateways: `dealer-esim` in the default schema, otherwise a digest that is
+ * not longer, because PostgreSQL truncates application names.
  */
 export function applicationPrefix(schema: string): string {
   return schema === DEFAULT_SCHEMA ? 'dealer-esim' : `esim-${digest(schema).slice(0, 6)}`
 }
 
-/** The same prefix as an SQL expression. */
+/** SQL: the same prefix for the current schema. */
 export const APPLICATION_PREFIX = `
   case current_schema() when '${DEFAULT_SCHEMA}' then 'dealer-esim'
   else 'esim-' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 6) end`
 
 const SHARD_VIEWS = 'esim_shards_'
 
-/** The schema that sessions search before one that Citus distributes: it has views of the shards (citus.ts). */
+/** The schema that sessions search before one that Citus distributes. It has views of the shards (citus.ts). */
 export function shardViewsSchema(schema: string): string {
   return SHARD_VIEWS + digest(schema).slice(0, 16)
 }
 
-/** An SQL expression: true if the session works on the shards of a schema that Citus distributes. */
+/** SQL: true if the session works on the shards of a schema that Citus distributes. */
 export const IS_ON_SHARDS = `strpos(current_setting('search_path'), '${SHARD_VIEWS}') > 0`
 
 function digest(schema: string): string {
@@ -49,7 +52,7 @@ function digest(schema: string): string {
 export interface SchemaAccess {
   user: string
   exists: boolean
-  /** To create tables in the schema, or the schema if it does not exist. */
+  /** True if the user may create tables in the schema, or the schema if it does not exist. */
   mayCreate: boolean
 }
 

@@ -1,13 +1,13 @@
 import pg from 'pg'
 
 /*
- * A DATABASE_URL may list the servers of a primary and its standbys, as libpq reads it:
+ * A DATABASE_URL may list the servers of a primary and its standbys, in the form of libpq:
  * `postgres://user:password@one:5432,two:5432/database?target_session_attrs=read-write`. Connections are made to the server
  * that accepts writes.
  *
  * Two servers may accept writes at once: a primary that is cut off from the others does not know that its standby was
- * promoted. It completes no commit of an order without that standby, but it answers everything else, so nothing seems to
- * be wrong with its connections. The promoted server has the higher timeline, and only that server is used.
+ * promoted. It completes no commit of an order without that standby, but it answers everything else, so its connections seem
+ * to be in order. The promoted server has the higher timeline, and only that server is used.
  */
 
 interface Servers {
@@ -17,19 +17,19 @@ interface Servers {
   isPrimaryRequired: boolean
   /** Index of the server to which the next connection is made. */
   current: number
-  /** The highest of a server that accepts writes; 0 until one is known. */
+  /** The highest timeline of a server that accepts writes; 0 until one is known. */
   timeline: number
-  /** `host:port` of the node on which Citus has the schema (citus.ts): connections are made to it. */
+  /** `host:port` of the node on which Citus has the schema (citus.ts), to which connections are made. */
   home?: string | undefined
 }
 
 const TARGET = 'target_session_attrs'
-/** The values that make sense for a gateway, which always writes. */
+/** The values that are useful for a gateway, which always writes. */
 const TARGETS = ['any', 'read-write', 'primary']
 const ROLE_TIMEOUT_MS = 5_000
 const PROBE_TIMEOUT_MS = 3_000
 
-/** By URL and schema: the connections of a process learn from each other which server is the primary. */
+/** Servers by URL and schema: the connections of a process share what they learn about which server is the primary. */
 const known = new Map<string, Servers>()
 
 function keyOf(url: string, schema = ''): string {
@@ -37,7 +37,7 @@ function keyOf(url: string, schema = ''): string {
 }
 
 /**
- * The class of clients for this URL: each connects to the server that was found to accept writes last. With a schema, it
+ * The class of clients for this URL: each connects to the server that was last found to accept writes. With a schema, it
  * connects to the node to which Citus has moved the schema.
  */
 export function clientFor(url: string, schema?: string): typeof pg.Client {
@@ -53,7 +53,7 @@ export function clientFor(url: string, schema?: string): typeof pg.Client {
       const { home, urls, current } = servers
       super({ ...config, connectionString: home === undefined ? urls[current]! : withHost(urls[0]!, home) })
       if (schema !== undefined) following.set(this as pg.Client, { servers, home })
-      // A connection that is lost while its server's role is checked: `connect` reports it. The pool listens only afterwards.
+      // A connection may be lost while its server's role is checked, which `connect` reports. The pool listens only afterwards.
       this.on('error', () => {})
     }
 
@@ -72,7 +72,7 @@ export function clientFor(url: string, schema?: string): typeof pg.Client {
         if (servers.isPrimaryRequired) await requirePrimary(this as pg.Client, servers, this.#home !== undefined)
       } catch (error) {
         void this.end() // not awaited: a server that has vanished never answers
-        // Connections that were made at the same time fail together: only the first of them moves on.
+        // Connections that were made at the same time fail together: only the first of them switches to the next server.
         if (this.#home !== undefined) {
           if (servers.home === this.#home) servers.home = undefined
         } else if (servers.current === this.#index) servers.current = (this.#index + 1) % servers.urls.length
@@ -87,7 +87,7 @@ export function countServers(url: string): number {
   return parseServers(url).urls.length
 }
 
-/** Opens a connection that belongs to no pool, to the first server that takes it. */
+/** Opens a connection outside any pool, to the first server that accepts it. */
 export async function connectClient(
   url: string,
   options: Omit<pg.ClientConfig, 'connectionString'>,
@@ -95,7 +95,7 @@ export async function connectClient(
   const Client = clientFor(url)
   for (let left = countServers(url) - 1; ; left--) {
     const client = new Client({ ...options, connectionString: url })
-    client.on('error', () => {}) // reported by what is sent on it
+    client.on('error', () => {}) // statements on the connection report it
     try {
       await client.connect()
       return client
@@ -105,7 +105,7 @@ export async function connectClient(
   }
 }
 
-/** True if a server was promoted since the connection's server accepted writes, or Citus has moved the schema since. */
+/** True if a server was promoted since the connection was made, or if Citus has moved the schema since. */
 export function isOutdated(client: pg.ClientBase): boolean {
   const made = timelineOf.get(client)
   const follower = following.get(client)
@@ -136,7 +136,10 @@ function withHost(text: string, address: string): string {
 
 const timelineOf = new WeakMap<pg.ClientBase, { servers: Servers; timeline: number }>()
 
-/** Asks the listed servers to which no connections are made whether one was promoted. If so, it gets the next connections. */
+/**
+ * Checks whether one of the listed servers to which no connections are made was promoted. If so, it gets the next
+ * connections.
+ */
 export async function findPromoted(url: string, schema: string): Promise<void> {
   const servers = known.get(keyOf(url, schema))
   if (!servers || servers.timeline === 0) return
@@ -148,7 +151,7 @@ export async function findPromoted(url: string, schema: string): Promise<void> {
       connectionTimeoutMillis: PROBE_TIMEOUT_MS,
       query_timeout: PROBE_TIMEOUT_MS,
     })
-    client.on('error', () => {}) // reported by what is sent on it
+    client.on('error', () => {}) // statements on the connection report it
     try {
       await client.connect()
       const timeline = (await acceptsWrites(client)) ? await readTimeline(client) : 0
@@ -156,7 +159,7 @@ export async function findPromoted(url: string, schema: string): Promise<void> {
       servers.timeline = timeline
       servers.current = index
     } catch {
-      // It is away.
+      // The server is unreachable.
     } finally {
       void client.end()
     }
@@ -197,7 +200,8 @@ async function readTimeline(client: pg.Client): Promise<number> {
 }
 
 /**
- * @throws Error that says what is wrong, without quoting the URL: it may contain a password
+ * Parses a DATABASE_URL.
+ * @throws Error that says what is wrong, without quoting the URL, because it may contain a password
  */
 export function parseServers(url: string): Servers {
   const [, start, hosts, rest] = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(.*)$/.exec(url) ?? []
@@ -216,7 +220,7 @@ export function parseServers(url: string): Servers {
   return { urls: urls.map(withoutTarget), isPrimaryRequired: target !== 'any', current: 0, timeline: 0 }
 }
 
-/** The driver would take the parameter for one of its own options. */
+/** Removes the parameter, which the driver would take for one of its own options. */
 function withoutTarget(text: string): string {
   const url = new URL(text)
   if (!url.searchParams.has(TARGET)) return text

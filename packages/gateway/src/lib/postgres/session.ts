@@ -6,15 +6,15 @@ import { DEFAULT_SCHEMA } from './schema.ts'
 import { connectClient } from './servers.ts'
 
 export const CONNECT_TIMEOUT_MS = 5_000
-/** A server takes milliseconds for one of these statements. */
+/** Far longer than the milliseconds that a server takes for one of these statements. */
 const STATEMENT_TIMEOUT_MS = 5_000
 
 /** PostgreSQL's settings by name, as the view pg_settings shows them. */
 export type SessionSettings = Readonly<Record<string, string>>
 
 /**
- * Makes the settings of a new connection. A statement, because connection poolers refuse or ignore settings that are part
- * of the start-up message.
+ * Applies the settings of a new connection. Uses a statement, because connection poolers refuse or ignore settings in the
+ * start-up message.
  */
 export async function applySettings(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
   const { search_path: schema = DEFAULT_SCHEMA } = settings
@@ -28,9 +28,9 @@ export async function applySettings(client: pg.ClientBase, settings: SessionSett
 }
 
 /**
- * Makes the server plan each prepared statement once, with indexes, for this transaction. Left to itself, it plans statements
- * over arrays again each time, because it expects ten rows of an array that it does not know: for a single order that took
- * 0.1 to 0.2 ms each.
+ * Makes the server plan each prepared statement once, with indexes, for this transaction. By default it plans statements over
+ * arrays again each time, because it assumes that an unknown array has ten elements: for a single order that took 0.1 to 0.2
+ * ms per statement.
  */
 export function useGenericPlans(tx: { send(statement: Statement): void }): void {
   tx.send({
@@ -39,12 +39,13 @@ export function useGenericPlans(tx: { send(statement: Statement): void }): void 
   })
 }
 
-/** In case other clients of the pooler take the session first. */
+/** Repeats the check in case other clients of the pooler take the session first. */
 const ROUNDS = 3
 
 /**
- * Why a connection pooler between us and the server cannot be used, with what to do. A pooler that lends sessions for one
- * transaction gives the session of an idle client to the next client, so that the first one then gets another.
+ * Explains why a connection pooler between the gateway and the server cannot be used, and what to do. A pooler that lends
+ * sessions for one transaction gives the session of an idle client to the next client, so that the first one then gets
+ * another.
  */
 export async function findPoolerFault(databaseUrl: string): Promise<string | undefined> {
   const options = {

@@ -8,16 +8,16 @@
 export interface StalledConnections<Connection> {
   /** @param limitMs how long a connection may receive nothing while a response is due */
   within(limitMs: number): ResponseWatch<Connection>
-  /** Last received data before another connection stalled: its server may have died too. */
+  /** True if it last received data before another connection stalled, so its server may have died too. */
   isSuspect(connection: Connection): boolean
 }
 
 export interface ResponseWatch<Connection> {
-  /** A request was sent; a response is due. */
+  /** Called when a request was sent, so that a response is due. */
   sent(connection: Connection): void
-  /** The server sent something. */
+  /** Called when the server sent something. */
   received(connection: Connection): void
-  /** A due response is complete, or will never come. */
+  /** Called when a due response is complete, or will never come. */
   completed(connection: Connection): void
 }
 
@@ -45,7 +45,7 @@ export function watchStalledConnections<Connection extends object>(
 
   const isSuspect = (connection: Connection) => stateOf(connection).receivedAt < suspectBefore
 
-  /** After a pause of this process, the timer fires before a response is read that has arrived in the meantime. */
+  /** After a pause of this process, the timer fires before a response that has arrived meanwhile is read. */
   function readThenJudge(connection: Connection, limitMs: number): void {
     const { receivedAt } = stateOf(connection)
     setImmediate(() => {

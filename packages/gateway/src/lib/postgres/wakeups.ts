@@ -6,15 +6,15 @@ import { clientFor, isOutdated } from './servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
 
 /**
- * Wakes the background loops that listen to a topic: on this node at once, on other nodes by NOTIFY. A node wakes its own loops
- * whenever it begins to listen, and every loop also polls, so a lost wakeup only delays work. Wakeups of a few milliseconds
- * share one NOTIFY, which is sent outside the transaction that made the work, because NOTIFY takes a database-wide lock at
- * commit.
+ * Wakes the background loops that listen to a topic: on this node directly, on other nodes by NOTIFY. A node wakes its own
+ * loops whenever it begins to listen, and every loop also polls, so a lost wakeup only delays work. Wakeups within a few
+ * milliseconds share one NOTIFY. It is sent outside the transaction that caused the work, because NOTIFY takes a
+ * database-wide lock at commit.
  */
 export interface Wakeups<Topic extends string = string> {
-  /** @param keys what the new work belongs to, if the caller knows all of it: this node's loops then need not search for it */
+  /** @param keys the owners of the new work, if the caller knows all of them: this node's loops then need not search for it */
   wake(topic: Topic, keys?: readonly string[]): void
-  /** The listener gets no keys if the work may be anywhere, as after a wakeup of another node. */
+  /** The listener gets no keys if the work may be anywhere, as after a wakeup from another node. */
   on(topic: Topic, listener: (keys?: readonly string[]) => void): () => void
   stop(): Promise<void>
 }
@@ -26,7 +26,7 @@ const NOTIFY_TIMEOUT_MS = 5_000
 
 export interface WakeupOptions {
   url: string
-  /** Nodes of another schema do not wake each other. */
+  /** Nodes wake only nodes of the same schema. */
   schema?: string
   nodeId: string
   applicationName?: string
@@ -42,7 +42,7 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
   }
   const connection = connect(options, {
     heard: wakeLocal,
-    // Other nodes may have sent wakeups that it did not receive.
+    // Other nodes may have sent wakeups that this node did not receive.
     listening: () => {
       for (const topic of listeners.keys()) wakeLocal(topic)
     },
@@ -84,9 +84,9 @@ export function wakeupStatement(nodeId: string, topics: Iterable<string>, schema
 }
 
 /**
- * One connection for LISTEN and NOTIFY, replaced whenever it is lost. Using it for both wakes one server process instead
- * of two. It commits asynchronously, so no other commit waits behind its flush: through the general pool a NOTIFY cost
- * the server 370 µs, next to 2 800 µs for a single order.
+ * Opens one connection for LISTEN and NOTIFY, and replaces it whenever it is lost. Using it for both wakes one server process
+ * instead of two. It commits asynchronously, so no other commit waits for its flush: through the general pool, a NOTIFY cost
+ * the server 370 µs, compared with 2 800 µs for a single order.
  */
 function connect(options: WakeupOptions, on: { heard(topic: string): void; listening(): void }) {
   let client: pg.Client | undefined
@@ -136,7 +136,7 @@ function connect(options: WakeupOptions, on: { heard(topic: string): void; liste
     })
   }
 
-  /** Closes the connection even if statements are pending; its end opens another. */
+  /** Closes the connection even if statements are pending. When it has ended, another is opened. */
   function closeAfter(error: Error): void {
     options.onError(error)
     isListening = false
@@ -145,7 +145,7 @@ function connect(options: WakeupOptions, on: { heard(topic: string): void; liste
 
   let opening = openOrRetry()
   return {
-    /** Never fails: if it is lost, the other nodes find the work when they poll. */
+    /** Never fails: if the NOTIFY is lost, the other nodes find the work when they poll. */
     async notify({ name, text, values }: Statement) {
       await opening
       if (!isListening) return

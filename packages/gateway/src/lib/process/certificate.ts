@@ -16,7 +16,7 @@ export interface Certificate {
   expiresAt: Date
   /** Host names and addresses, as the certificate writes them (`DNS:esim.example.com, IP Address:192.0.2.1`). */
   names: string
-  /** Signed with its own key, so callers refuse it unless they are configured to accept it. */
+  /** True if it is signed with its own key, so callers refuse it unless they are configured to accept it. */
   isSelfSigned: boolean
   isFor(host: string): boolean
 }
@@ -124,7 +124,7 @@ export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POL
   }
 }
 
-/** Serves an expired certificate too: callers see a clearer error than from a closed port. */
+/** Warns of dates. An expired certificate is served too, because callers see a clearer error than from a closed port. */
 function warnOfDates({ startsAt, expiresAt, names }: Certificate, log: Log): void {
   const now = Date.now()
   if (startsAt.getTime() > now) log.warn({ names, startsAt: startsAt }, 'the TLS certificate is not valid yet')

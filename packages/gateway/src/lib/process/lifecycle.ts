@@ -11,9 +11,9 @@ export interface Running {
   stop(deadlineMs: number): Promise<void>
 }
 
-/** Parts that depend on those pushed before them; they are stopped in reverse order. */
+/** Parts, each of which depends on those pushed before it. They are stopped in reverse order. */
 export interface RunningStack extends Running {
-  /** A part that is still starting is stopped when it has started. The caller handles its failure. */
+  /** Adds a part. A part that is still starting is stopped once it has started. The caller handles its failure. */
   push(name: string, part: Running | Promise<Running>): void
   readonly isStopping: boolean
 }
@@ -53,7 +53,7 @@ export interface LoopOptions {
   log: Log
   /** Metrics of the loop. */
   loops?: LoopMetrics | undefined
-  /** How long an idle loop waits: the maximum delay of work that comes without a wakeup. */
+  /** How long an idle loop waits: the maximum delay of work that arrives without a wakeup. */
   pollMs: number
   /**
    * One pass over the due work. Returns true if there may be more, so that the next pass follows at once.
@@ -96,7 +96,10 @@ export function runLoop(options: LoopOptions): Loop {
     }
   }
 
-  /** Ends early at a stop, and at a wakeup if it `wakes`. Abort signals and their error would take longer than a wakeup. */
+  /**
+   * Ends early at a stop, and at a wakeup if it `wakes`. Hand-written, because abort signals and their error would take
+   * longer than a wakeup.
+   */
   async function wait(durationMs: number, wakes: boolean): Promise<void> {
     if (stopping.signal.aborted) return
     await new Promise<void>((resolve) => {

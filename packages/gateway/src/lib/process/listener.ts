@@ -39,8 +39,8 @@ function explainFailure(error: NodeJS.ErrnoException, at: { host: string; port: 
 }
 
 /**
- * How long a closing server still accepts requests and connections, answering with `Connection: close`. A connection that
- * is cut at once might be one on which a caller has just begun to send.
+ * How long a closing server still accepts requests and connections, answering with `Connection: close`. If connections were
+ * cut at once, a caller might have just begun to send on one of them.
  */
 const LAST_REQUESTS_MS = 300
 const SWEEP_MS = 25
@@ -52,9 +52,9 @@ declare module 'fastify' {
   }
 }
 
-/** The longest wait for a moment without new connections. */
+/** The longest wait for a moment in which no connections arrive. */
 const LAST_CONNECTIONS_MS = 1_000
-/** A turn of the event loop in which there was next to nothing to do. */
+/** The duration of a turn of the event loop that had next to nothing to do. */
 const SHORT_TURN_MS = 0.1
 
 /** Makes a closing server accept last requests first. A server without connections closes at once. */
@@ -71,9 +71,9 @@ export function registerDrain(app: FastifyInstance): void {
 }
 
 /**
- * Closes the listener right after a short turn of the event loop that accepted nobody. Connections that the kernel has
- * established and the process has not accepted are reset, and a proxy does not repeat a POST that it sent on one. In a
- * turn that took longer, the kernel may have established some since the loop looked for them.
+ * Closes the listener right after a short turn of the event loop in which nobody connected. Connections that the kernel has
+ * established and the process has not accepted are reset, and a proxy does not repeat a POST that it sent on one. During a
+ * longer turn, the kernel may have established some since the loop looked for them.
  */
 async function stopListening({ server }: FastifyInstance): Promise<void> {
   const until = performance.now() + LAST_CONNECTIONS_MS
@@ -89,7 +89,7 @@ async function stopListening({ server }: FastifyInstance): Promise<void> {
   server.close()
 }
 
-/** Finishes requests in progress, closes connections as they become idle, and cuts the rest at the deadline. */
+/** Finishes requests in progress, closes connections as they become idle, and cuts off the rest at the deadline. */
 export async function closeWithin(app: FastifyInstance, deadlineMs: number): Promise<void> {
   const closed = app.close()
   const sweep = setInterval(() => isClosed(app) && app.server.closeIdleConnections(), SWEEP_MS)

@@ -4,13 +4,13 @@ import type { Log } from '../telemetry/log.ts'
 /** Under npm, Ctrl-C reaches us twice: from the terminal and from npm. Signals this close together count as one. */
 const REPEAT_MS = 1_000
 
-/** Extra time for what the deadline of a stop does not bound, such as the database's last checkpoint. */
+/** Extra time for work that the deadline of a stop does not limit, such as the database's last checkpoint. */
 const GRACE_MS = 10_000
 
 export interface StopOptions {
   log: Log
   deadlineMs: number
-  /** Called at the signal. @returns how long to go on before `stop`, so that proxies notice first */
+  /** Called at the signal. @returns how long to continue before `stop`, so that proxies notice first */
   announce(): number
   stop(deadlineMs: number): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-/** Members that never reach a log, at any depth that our lines have. */
+/** Members that never reach a log, up to two levels deep. */
 const SECRET_MEMBERS = [
   'appSecret',
   'authorization',
@@ -32,7 +32,10 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   return destination ? pino(options, destination) : pino(options)
 }
 
-/** The members that help to find the fault. A driver's error also carries its connection and statement, secrets included. */
+/**
+ * Keeps the members that help to find the fault. A driver's error also carries its connection and statement, secrets
+ * included.
+ */
 function serializeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) }
   const { name, message, stack, cause } = error

@@ -1,18 +1,18 @@
 import type { Logger } from 'pino'
 
 /*
- * This file does not load pino, which takes time: admin commands do without it.
+ * This file does not load pino, because loading it takes time and admin commands do not need it.
  */
 
-/** What a module logs to. */
+/** The part of a logger that modules use. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal'>
 
-/** For commands, which print their own messages, and for tests. */
+/** A log for commands, which print their own messages, and for tests. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, fatal() {} }
 
 const REPORT_MS = 1_000
 
-/** Counts events that can come by the thousand, and reports their number once a second. */
+/** Counts events that may come by the thousand, and reports their number once a second. */
 export function rateLimitedLog(report: (count: number) => void): () => void {
   let unreported = 0
   return () => {

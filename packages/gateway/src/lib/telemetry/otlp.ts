@@ -6,15 +6,14 @@ import type { LoopMetrics } from './metrics.ts'
 import { createSpanId, type Span, type Traces } from './traces.ts'
 
 /*
- * Sends spans to a collector: OTLP 1.x over HTTP in JSON (`POST …/v1/traces`). Loaded only where a collector is
- * configured.
+ * Sends spans to a collector: OTLP 1.x over HTTP in JSON (`POST …/v1/traces`). Loaded only if a collector is configured.
  */
 
 export interface OtlpOptions {
   /** The collector's URL without /v1/traces. */
   endpoint: string
   headers: Record<string, string>
-  /** Percentage of traces that are sent. A trace is sent by every process or by none. */
+  /** Percentage of traces that are sent. Either every process sends a trace or none does. */
   percent: number
   /** Attributes that all spans of this process share. */
   resource: Record<string, string>
@@ -26,7 +25,7 @@ export interface OtlpOptions {
 
 const POLL_MS = 2_000
 const BATCH_MAX = 512
-/** Ten seconds of a busy gateway. If the collector is unavailable for longer, spans are dropped. */
+/** Ten seconds' spans of a busy gateway. If the collector is unavailable for longer, spans are dropped. */
 const WAITING_MAX = 20_000
 const TIMEOUT_MS = 10_000
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 /** One timed piece of work in a trace. Never holds a secret. */
 export interface Span {
-  /** 32 hexadecimal digits: `traceOf` a RequestID or an order's id. */
+  /** 32 hexadecimal digits: `traceIdOf` a RequestID or an order's id. */
   traceId: string
   /** Absent: a new id. */
   spanId?: string
@@ -13,7 +13,7 @@ export interface Span {
   endedAt: number
   durationMs: number
   attributes: Record<string, string | number | undefined>
-  /** Message, if it failed. */
+  /** The error message, if it failed. */
   error?: string | undefined
 }
 
@@ -22,12 +22,12 @@ export interface Traces {
   add(span: Span): void
 }
 
-/** A UUID has the size of a trace id, so a RequestID finds its trace. */
+/** Converts a UUID to a trace id. Both have the same size, so a RequestID finds its trace. */
 export function traceIdOf(uuid: string): string {
   return uuid.replaceAll('-', '').toLowerCase()
 }
 
-/** The parent of all other spans of an order: the request that placed it. */
+/** The id of the parent of all other spans of an order: the span of the request that placed it. */
 export function rootSpanIdOf(orderId: string): string {
   return traceIdOf(orderId).slice(16)
 }

@@ -6,7 +6,7 @@ import { changeOrders, type OrderMetrics } from './change.ts'
 import type { LockedOrder, LockedProfile } from './lock.ts'
 import { refundItems } from './refund.ts'
 
-/** What an open action becomes. */
+/** A change of an open action. */
 export type ActionChange =
   | { to: 'DONE' }
   | { to: 'REFUSED'; message: string }

@@ -118,7 +118,7 @@ function isFinal(status: Status | null): boolean {
 
 const OPEN: ReadonlySet<Status> = new Set(['PAID', 'ALLOCATING', 'PENDING', 'UNDER_REVIEW'])
 
-/** @returns the statuses in the order of `asked`; null where there is no such row */
+/** @returns the statuses in the order of `asked`; null if there is no such row */
 async function readStatuses(db: Pick<Db, 'query'>, asked: readonly Awaited[]): Promise<(Status | null)[]> {
   const rows = await db.query<{ status: Status | null }>({
     name: 'orders-awaited',

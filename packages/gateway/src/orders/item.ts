@@ -62,7 +62,7 @@ export function statusesBetween(from: OrderStatus, to: OrderStatus): OrderStatus
   return [to]
 }
 
-/** What an order asked for, at the price that was debited. Kept with the order and never changed. */
+/** A line of an order, at the price that was debited. Kept with the order and never changed. */
 export interface PackageLine {
   packageCode: string
   packageName: string
@@ -122,7 +122,7 @@ export function itemKeyOf(orderId: string, itemNo: number): string {
   return `${orderNoOf(orderId)}-${itemNo}`
 }
 
-/** @returns undefined where the text is not an item key */
+/** @returns undefined if the text is not an item key */
 export function parseItemKey(key: string): { orderId: string; itemNo: number } | undefined {
   const [, orderNo = '', itemNo = ''] = /^([0-9A-Z]{26})-(\d{1,3})$/.exec(key) ?? []
   const orderId = orderIdOf(orderNo)

@@ -3,7 +3,7 @@ import { parseLine, Refusal } from '../lib/refusal.ts'
 export const EVIDENCE_LENGTH_MIN = 3
 export const EVIDENCE_LENGTH_MAX = 2_000
 
-/** What the supplier said, as evidence for an operator's resolution. @throws Refusal where it is too short or too long. */
+/** Checks evidence for an operator's resolution: what the supplier said. @throws Refusal if it is too short or too long */
 export function parseEvidence(text: string): string {
   const evidence = text.trim()
   const { length } = [...evidence]
@@ -24,7 +24,7 @@ export function parseEvidence(text: string): string {
 export const REASON_LENGTH_MIN = 3
 export const REASON_LENGTH_MAX = 300
 
-/** Why an order or eSIM is cancelled. Dealers and auditors read it. @throws Refusal where it is not one line of text. */
+/** Checks the reason for cancelling an order or eSIM, which dealers and auditors read. @throws Refusal unless it is one line */
 export function parseReason(text: string): string {
   const reason = parseLine(text, { min: REASON_LENGTH_MIN, max: REASON_LENGTH_MAX })
   if (reason !== undefined) return reason

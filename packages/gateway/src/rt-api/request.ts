@@ -38,7 +38,7 @@ export function checkRequest<Name extends OperationName>(operation: Name, reques
   return parsed.value
 }
 
-/** The id under which an order is stored, and what it keeps of the text that was sent. */
+/** The id under which an order is stored, and the text that it keeps if the id is derived. */
 export interface OrderKey {
   transactionId: string
   sent: { transactionId?: string }

@@ -1,7 +1,7 @@
 import type { LockedItem } from '../../orders/lock.ts'
 import type { DeliveredEsim, Outcome, SupplierTraits } from '../../suppliers/supplier.ts'
 
-/** What an outcome does to its item. */
+/** The effect of an outcome on its item. */
 export type Transition =
   | { to: 'DELIVERED'; esim: DeliveredEsim }
   /** The package was added to the eSIM. */
@@ -50,11 +50,11 @@ export const LONGEST_RETRY_MS = 60_000
  * Decides what a supplier's answer does to an item, by the order state rules: a definite refusal is refunded, an unknown
  * outcome is never bought again or refunded on a guess. Pure.
  *
- *   toppedUp            → TOPPED_UP; ORPHAN_TOP_UP where the item is refunded
- *   delivered           → DELIVERED; ORPHAN where the item is closed or has another eSIM
+ *   toppedUp            → TOPPED_UP; ORPHAN_TOP_UP if the item is refunded
+ *   delivered           → DELIVERED; ORPHAN if the item is closed or has another eSIM
  *   refused, retry      → believed only once no earlier purchase can still be running; UNKNOWN until then
  *   refused             → the next supplier, or REFUSED
- *   retry, no money     → ANY_ROUTE; WAITING where there is no other supplier, for as long as it takes: the next claim
+ *   retry, no money     → ANY_ROUTE; WAITING if there is no other supplier, for as long as it takes: the next claim
  *                         decides when, by the supplier's gate
  *   retry               → WAITING, bought again later; past the deadline REVIEW, bought again occasionally
  *   ordered, unknown    → UNKNOWN, asked again later; past the deadline REVIEW, asked again occasionally

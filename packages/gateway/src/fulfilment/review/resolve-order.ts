@@ -14,7 +14,7 @@ import type { Transition } from '../outcomes/outcome.ts'
 import { listEsimOrders } from '../outcomes/topped-up-esims.ts'
 import { type AssignedEsim, recordResolvedCodes, refuseDuplicateEsims, refuseTakenEsims } from './taken-esims.ts'
 
-/** What the supplier said about the eSIMs under review. */
+/** The supplier's statement about the eSIMs under review. */
 export type Verdict =
   | { kind: 'delivered'; esims: readonly CsvEsim[] }
   /** The package was added to the eSIM of a TOPUP order. */

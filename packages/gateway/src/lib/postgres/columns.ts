@@ -73,7 +73,7 @@ export function timeArray(timesMs: readonly (number | null)[]): Buffer {
   return array
 }
 
-/** Binary text[]: the server copies the bytes, where it would search a text array for quotes. */
+/** Builds a binary text[]: the server copies the bytes instead of searching a text array for quotes. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   return binaryTexts(TEXT, values, NO_BYTES)
 }

@@ -48,7 +48,7 @@ export interface PlacedOrder extends ExistingOrder {
   decidedAt: Date
   walletVersion: bigint
   remark: string | null
-  /** What an order of the compatible API keeps of its request; null for other orders. */
+  /** The part of its request that an order of the compatible API keeps; null for other orders. */
   sent: Omit<SentRequest, 'lines'> | null
 }
 
@@ -60,7 +60,7 @@ export type Verdict =
   | { kind: 'replayed'; answer: PlacementAnswer }
   | { kind: 'refused'; code: FailureCode; parts: ErrorParts }
 
-/** What orders are decided on, besides their wallets. */
+/** The facts that decide orders, besides their wallets. */
 export interface DecisionContext {
   now: Date
   catalogue: Snapshot
@@ -69,7 +69,7 @@ export interface DecisionContext {
   /** The eSIMs of top-ups (topped-up-esims.ts). A top-up without an entry names no eSIM of its tenant. */
   esims: ReadonlyMap<OrderInput, ToppedUpEsim>
   suppliers: Pick<Suppliers, 'get'>
-  /** eSIMs of an offer that can be delivered now; undefined where its suppliers do not count them. */
+  /** eSIMs of an offer that can be delivered now; undefined if its suppliers do not count them. */
   available(offer: Offer): number | undefined
 }
 
@@ -150,7 +150,7 @@ export function replayOrConflict(input: OrderInput, earlier: ExistingOrder): Ver
   return { kind: earlier.orderId === input.orderId ? 'placed' : 'replayed', answer: answerOf(earlier) }
 }
 
-/** What an order buys, at today's prices. */
+/** The content of an order at today's prices. */
 interface Priced {
   lines: PackageLine[]
   /** The eSIM of a top-up, and the volume that the batch's top-ups add to it, up to this one. */

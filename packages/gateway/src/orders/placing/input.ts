@@ -26,7 +26,7 @@ interface InputMembers {
   sent?: SentRequest
 }
 
-/** What a request of the compatible API sent in its own form. */
+/** The members of a request of the compatible API that it sent in its own form. */
 export interface SentRequest {
   /** The dealer's text, if the transactionId is derived from it. */
   transactionId?: string

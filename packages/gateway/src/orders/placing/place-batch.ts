@@ -208,7 +208,7 @@ function auditUnsigned(tx: Tx, ids: Ids, placed: readonly PlacedOrder[]): void {
   if (entries.length > 0) auditAll(tx, ids, entries)
 }
 
-/** What the database knows about a batch of orders, besides their wallets. */
+/** The facts from the database that decide a batch of orders, besides their wallets. */
 export interface OrderContext {
   now: Date
   catalogueVersion: bigint

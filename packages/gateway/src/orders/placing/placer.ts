@@ -133,7 +133,7 @@ const ATTEMPTS_MAX = 3
 const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
 
-/** What the attempts at placing a batch share with the attempts at placing its parts. */
+/** The state that attempts at placing a batch share with attempts at placing its parts. */
 interface Effort {
   /** When the oldest request arrived (monotonic). */
   since: number

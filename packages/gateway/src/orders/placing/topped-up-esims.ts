@@ -17,7 +17,7 @@ import { allowsTopUp, topUpVolume, VOLUME_MAX } from './topup.ts'
  * Reading the eSIMs first, while an earlier batch was written, cost 12 to 15 µs of the gateway's time per top-up.
  */
 
-/** What a top-up expects of its eSIM. */
+/** The assumptions of a top-up about its eSIM. */
 export interface ExpectedEsim {
   tenantId: string
   profileId: string

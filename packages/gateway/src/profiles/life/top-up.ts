@@ -7,7 +7,7 @@ import type { ProfileLife } from './lifecycle.ts'
 import { readLives, recordNotices, writeLives } from './lives.ts'
 import { changeLife, usagePercent } from './notices.ts'
 
-/** What a delivered top-up adds to an eSIM. */
+/** The volume and days that a delivered top-up adds to an eSIM. */
 export interface AddedPackage {
   /** Bytes; null: unlimited, which adds nothing to a limited volume. */
   volume: bigint | null

@@ -34,7 +34,7 @@ export function checkFits(wallet: LockedWallet, amount: bigint): void {
   )
 }
 
-/** How long the first person's proposal or confirmation counts. Later, nobody remembers the details any more. */
+/** The time for which the first person's proposal or confirmation counts. Later, nobody remembers the details any more. */
 export const FIRST_PERSON_DAYS = 7
 
 /** @param message what this person cannot do @throws Refusal if the second person is the first */

@@ -25,7 +25,7 @@ export interface Posted {
 /** The account on the other side of each kind of movement. */
 const COUNTER_ACCOUNTS = { REFUND: 'REFUNDS', TOP_UP: 'TOP_UPS', ADJUSTMENT: 'ADJUSTMENTS' } as const
 
-/** As many as an order has items at most. */
+/** The maximum number of items of an order. */
 const POSTINGS_MAX = 100
 
 /**

@@ -5,7 +5,7 @@ import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
-/** How dealers of a currency pay. */
+/** The ways in which dealers of a currency pay. */
 export interface PaymentSettings {
   currencyCode: string
   /** Several lines, shown as they are. */

@@ -2,7 +2,7 @@
 export interface LedgerFault {
   tenantId: string
   kind: FaultKind
-  /** What is wrong, with the figures. */
+  /** The fault, with its figures. */
   message: string
 }
 

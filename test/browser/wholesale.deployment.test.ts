@@ -41,7 +41,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.keyboard.press('Escape')
   })
 
-  it('a rule is added, its mistakes are named at their inputs, and nothing is sold before the preview is applied', async () => {
+  it('a rule is added, its mistakes are reported at their inputs, and nothing is sold before the preview is applied', async () => {
     await page.getByRole('link', { name: 'Sale rules' }).first().click()
     await page.getByRole('link', { name: 'Add rule' }).first().click()
     await field(page, 'Name of the rule').fill('Everything')

@@ -25,14 +25,14 @@ beforeAll(async () => {
 }, 300_000)
 
 describe.each(['dealer', 'rt', 'console'])('the OpenAPI document of the %s API', (api) => {
-  test('has no error and no warning by Redocly', () => {
+  test('has no error and no warning from Redocly', () => {
     const lint = ['lint', documentFile(api), `--config=${redoclyConfig(api)}`, '--format=json']
     const { stdout } = tool('redocly', lint)
     const problems: { ruleId: string; location: { pointer: string }[] }[] = JSON.parse(stdout).problems
     expect(problems.map(({ ruleId, location }) => [ruleId, location[0]?.pointer])).toEqual([])
   })
 
-  test('has no error and no warning by Spectral', () => {
+  test('has no error and no warning from Spectral', () => {
     const lint = ['lint', '--ruleset', 'spectral.yaml', '--format', 'json', '--quiet', documentFile(api)]
     const { stdout } = tool('spectral', lint)
     const problems: { code: string; path: string[] }[] = JSON.parse(stdout)

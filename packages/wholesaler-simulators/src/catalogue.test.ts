@@ -20,7 +20,7 @@ it('more volume costs more in the same place for the same time', () => {
   expect(prices[1]).toBeGreaterThan(prices[0]!)
 })
 
-it('a package with top-ups of its own has one besides', () => {
+it('each package is followed by its top-up where top-ups are packages of their own', () => {
   const products = createCatalogue({ size: 3, codeOf: ({ serial, kind }) => `${kind}${serial}` })
   expect(products.map(({ code }) => code)).toEqual(['eSIM0', 'topUp0', 'eSIM1', 'topUp1', 'eSIM2', 'topUp2'])
 })

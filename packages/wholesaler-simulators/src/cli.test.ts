@@ -22,7 +22,7 @@ it('the command prints where it listens, sells, and ends with its standard input
   expect(await exit).toEqual([0, null])
 })
 
-it('the command explains itself if the kind is unknown', async () => {
+it('the command prints its usage if the kind is unknown', async () => {
   const { child, exit } = start('other')
   const [line] = (await once(createInterface(child.stderr), 'line')) as [string]
   expect(line).toContain('wholesaler-simulator KIND')

@@ -36,7 +36,7 @@ it.each([
   ['answer-lost', 1],
   ['answer-cut', 1],
   ['answer-garbled', 1],
-] as const)('a purchase with %s has no readable answer, and takes %i', async (kind, taken) => {
+] as const)('a purchase with %s has no readable answer, and buys %i', async (kind, taken) => {
   await start()
   simulator.addFault({ kind, operation: 'order' })
   await expect(buy('T-1').then((response) => response.json())).rejects.toThrow()
@@ -46,7 +46,7 @@ it.each([
 it.each([
   ['server-error-before', 0],
   ['server-error-after', 1],
-] as const)('a purchase with %s answers 500, and takes %i', async (kind, taken) => {
+] as const)('a purchase with %s answers 500, and buys %i', async (kind, taken) => {
   await start()
   simulator.addFault({ kind, operation: 'order' })
   expect((await buy('T-1')).status).toBe(500)
@@ -70,7 +70,7 @@ it('a slow request is carried out after its client has gone', async () => {
   await expect.poll(() => simulator.counters().taken).toBe(1)
 })
 
-it('a fault applies to every nth request, after those that it passes over, and no oftener than it may', async () => {
+it('a fault applies to every nth request after those that it skips, and at most as often as it says', async () => {
   await start()
   simulator.addFault({ kind: 'down', operation: 'order', skip: 1, every: 2, times: 2 })
   const statuses: number[] = []
@@ -90,7 +90,7 @@ it('an order can be delivered by the test alone', async () => {
   expect(simulator.orders()).toMatchObject([{ state: 'delivered', iccids: [expect.any(String)] }])
 })
 
-it('the catalogue is the same at each start, has the asked size, and can be broken', async () => {
+it('the catalogue is the same at each start, has the requested size, and can be broken', async () => {
   await start({ catalogueSize: 400 })
   const whole = await offers()
   expect([whole.total, new Set(whole.list.map((offer) => offer.offerId)).size]).toEqual([400, 400])

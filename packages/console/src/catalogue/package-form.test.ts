@@ -63,7 +63,7 @@ describe('the form of a package', () => {
     expect(parsed).toMatchObject({ members: { packageCode: 'NEW', volume: 1_073_741_824, prices: [], suppliers: [] } })
   })
 
-  it('mistakes are named at their inputs', () => {
+  it('mistakes are reported at their inputs', () => {
     const before = typedPackage(JAPAN)
     const prices = [
       { ...before.prices[0]!, price: 'much' },
@@ -80,7 +80,7 @@ describe('the form of a package', () => {
     expect(parsePackage(typed)).toMatchObject({ members: { duration: 1, periodNumMin: 3, periodNumMax: 9 } })
   })
 
-  it('networks are one line a country, and a mistake names its line', () => {
+  it('networks are one line per country, and a mistake names its line', () => {
     expect(parseNetworks('jp: A (5G); B (LTE)\n\nKR Korea:')).toEqual({
       list: [
         {

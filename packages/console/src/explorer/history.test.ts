@@ -28,7 +28,7 @@ test('the newest twenty requests are kept, each once, for each person', () => {
   expect(history.list()).toEqual([])
 })
 
-test('what is stored and is not a request is ignored', () => {
+test('stored data that is not a request is ignored', () => {
   const storage = memoryStorage()
   const history = requestHistory('ada', storage)
   for (const text of [

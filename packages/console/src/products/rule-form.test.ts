@@ -40,7 +40,7 @@ describe('a sale rule in the form', () => {
     })
   })
 
-  it('amounts that are not amounts are named at their inputs', () => {
+  it('malformed amounts are reported at their inputs', () => {
     expect(parseRule({ ...NEW_RULE, fixed: 'a dollar', minMargin: '1,5,0' })).toEqual({
       errors: { fixed: expect.any(String), minMargin: expect.any(String) },
     })

@@ -23,7 +23,7 @@ it('chosen days precede a named period, and malformed ones are ignored', () => {
   expect(chosenPeriod({ from: 'x', to: '2026-13-99' }, NOW, '7').from).toBe('2026-02-23')
 })
 
-it('the list of a period begins with its first day and ends where its last one does', () => {
+it('the list of a period begins with its first day and ends with its last', () => {
   expect(timesOf({ from: '2026-02-27', to: '2026-02-28' })).toEqual({
     from: '2026-02-27T00:00:00.000Z',
     to: '2026-03-01T00:00:00.000Z',

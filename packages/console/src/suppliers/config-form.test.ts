@@ -62,7 +62,7 @@ describe('configOf', () => {
     })
   })
 
-  it('sends a number that is not one as it was typed, so that the gateway names it', () => {
+  it('sends a malformed number as it was typed, so that the gateway reports it', () => {
     expect(typedConfig({ perSecond: 'eight', releases: 'on' })).toEqual({ perSecond: 'eight' })
   })
 

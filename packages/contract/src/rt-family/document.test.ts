@@ -38,7 +38,7 @@ describe('examples fit their schemas', () => {
   })
 })
 
-test('every code is one that any operation answers, or one of an operation', () => {
+test('every code is common to all operations or belongs to one', () => {
   const own = names.flatMap((name) => [...rtOperations[name].codes])
   expect([...new Set([...rtCommonCodes, ...own])].sort()).toEqual(Object.keys(rtCodes).sort())
 })

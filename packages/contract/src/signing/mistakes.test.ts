@@ -152,11 +152,11 @@ test.each<[string, Signing]>([
 test.each<[string, Signing]>([
   ['lower case', {}],
   ['upper case', { signature: signed({}).signature.toUpperCase() }],
-])('a right signature in %s has no mistake', async (_name, signing) => {
+])('a correct signature in %s has no mistake', async (_name, signing) => {
   expect(await findSigningMistake(signed(signing))).toBeUndefined()
 })
 
-test('the body counts by its bytes, and one that no gateway accepts is not tried', async () => {
+test('the bytes of the body count, and a body that no gateway accepts is not tried', async () => {
   const request = signed({ key: KEY })
   expect(await findSigningMistake({ ...request, body: Buffer.from(BODY) })).toMatchObject({ id: 'otherKey' })
   const large = 'x'.repeat(BODY_SIZE_MAX_BYTES + 1)

@@ -55,7 +55,7 @@ function slowTable() {
 const turn = () => new Promise(setImmediate)
 
 describe('reading a tenant again', () => {
-  it('always begins after it was asked for, and those who ask meanwhile share one read', async () => {
+  it('always begins after it was requested, and requests made meanwhile share one read', async () => {
     const { table, cache } = slowTable()
     const first = cache.reload('a')
     await turn()
@@ -78,7 +78,7 @@ describe('reading a tenant again', () => {
     expect(table.reads).toBe(3)
   })
 
-  it('shares a failed read too, and the next one is not harmed', async () => {
+  it('shares a failed read too, without affecting the next one', async () => {
     const { table, cache } = slowTable()
     const failing = [cache.reload('a'), cache.reload('a')]
     await turn()
@@ -90,7 +90,7 @@ describe('reading a tenant again', () => {
     expect((await next)!.version).toBe(1n)
   })
 
-  it('forgets one that is gone', async () => {
+  it('forgets a tenant that no longer exists', async () => {
     const { table, cache } = slowTable()
     const read = async () => {
       const reading = cache.reload('a')
@@ -105,7 +105,7 @@ describe('reading a tenant again', () => {
     expect(cache.get('a')).toBeUndefined()
   })
 
-  it('keeps fifty thousand at most', async () => {
+  it('keeps at most fifty thousand tenants', async () => {
     const cache = createTenantCache(async (appKey) => ({ appKey }) as Tenant)
     for (let i = 0; i <= 50_000; i++) await cache.reload(`a${i}`)
     expect(cache.get('a0')).toBeUndefined()

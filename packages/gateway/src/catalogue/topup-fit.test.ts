@@ -29,7 +29,7 @@ describe('a top-up fits an eSIM', () => {
     expect(fitsEsim(topUp(members), base, 'a')).toBe(false)
   })
 
-  it('in the same group of an index for each supplier', () => {
+  it('if both have the same index keys, one for each supplier', () => {
     expect(fitKeys(topUp())).toEqual(fitKeys(base))
     expect(fitKeys(topUp({ routes: [route('a'), route('a')] }))).toHaveLength(1)
   })

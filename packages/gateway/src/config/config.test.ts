@@ -79,21 +79,24 @@ describe('the configuration', () => {
     expect(config.role).toBe('worker')
   })
 
-  it.each(['test', 'production'])('requires on a %s deployment what has no safe default', (deployment) => {
-    const noTls = `A ${deployment} deployment requires HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, or list the proxies that terminate TLS in TRUSTED_PROXIES.`
-    expect(faultsOf({ DEPLOYMENT: deployment })).toEqual([
-      `PUBLIC_URL must be set on a ${deployment} deployment.`,
-      `DATABASE_URL must be set on a ${deployment} deployment.`,
-      `MASTER_KEY must be set on a ${deployment} deployment.`,
-      noTls,
-    ])
-    const { TRUSTED_PROXIES: _, ...withoutTls } = { ...production, DEPLOYMENT: deployment }
-    expect(faultsOf(withoutTls)).toEqual([noTls])
-    expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
-    expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
-      `PUBLIC_URL must begin with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
-    ])
-  })
+  it.each(['test', 'production'])(
+    'requires on a %s deployment every setting that has no safe default',
+    (deployment) => {
+      const noTls = `A ${deployment} deployment requires HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, or list the proxies that terminate TLS in TRUSTED_PROXIES.`
+      expect(faultsOf({ DEPLOYMENT: deployment })).toEqual([
+        `PUBLIC_URL must be set on a ${deployment} deployment.`,
+        `DATABASE_URL must be set on a ${deployment} deployment.`,
+        `MASTER_KEY must be set on a ${deployment} deployment.`,
+        noTls,
+      ])
+      const { TRUSTED_PROXIES: _, ...withoutTls } = { ...production, DEPLOYMENT: deployment }
+      expect(faultsOf(withoutTls)).toEqual([noTls])
+      expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
+      expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
+        `PUBLIC_URL must begin with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
+      ])
+    },
+  )
 
   it('lists all faults at once, each in a sentence that names its variable', () => {
     const faults = faultsOf({ PORT: '70000', METRICS_PORT: 'x', LOG_LEVEL: 'loud', DEFAULT_QPS_LIMIT: '0' }, ['--fast'])
@@ -215,7 +218,7 @@ describe('the configuration', () => {
     expect(readConfig({ PORT: '', DATABASE_URL: ' ' }, [])).toMatchObject({ port: 8080, databaseUrl: undefined })
   })
 
-  it('knows the roles api, worker and all', () => {
+  it('accepts the roles api, worker and all', () => {
     expect(faultsOf({}, ['--role', 'both'])).toEqual(['--role is api, worker or all; it is “both”.'])
     expect(faultsOf({}, ['serve'])).toHaveLength(1)
   })
@@ -230,7 +233,7 @@ describe('the configuration', () => {
     expect(page).toContain(`opens up to \`DATABASE_POOL_SIZE\` and ${OTHER_CONNECTIONS} connections`)
   })
 
-  it('makes a URL of a local gateway’s host and port', () => {
+  it('makes a URL from the host and port of a local gateway', () => {
     expect(localUrl({ host: '::1', tlsCertFile: undefined }, 80)).toBe('http://[::1]:80')
     expect(localUrl({ host: '127.0.0.1', tlsCertFile: cert }, 8443)).toBe('https://127.0.0.1:8443')
   })

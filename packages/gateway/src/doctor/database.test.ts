@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { unencryptedWarning } from './database.ts'
 
-test('an unencrypted connection to a database on another machine is warned about', () => {
+test('doctor warns about an unencrypted connection to a database on another machine', () => {
   const sameMachine = ['127.0.0.1', '::1', null].map((address) => unencryptedWarning({ encrypted: false, address }))
   expect(sameMachine).toEqual([undefined, undefined, undefined])
   expect(unencryptedWarning({ encrypted: true, address: '10.0.0.5' })).toBeUndefined()

@@ -157,7 +157,7 @@ describe('a byte budget', () => {
 })
 
 describe('turns', () => {
-  it('are taken a few per turn of the event loop, tenant by tenant, and every one is', async () => {
+  it('are granted a few per turn of the event loop, tenant by tenant, until all are granted', async () => {
     const turns = createTurns(() => {})
     const order: string[] = []
     const started = ['a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'b', 'c'].map(async (tenantId) => {
@@ -172,7 +172,7 @@ describe('turns', () => {
     expect(turns.take('a')).toBeUndefined()
   })
 
-  it('of one tenant are refused beyond half of the requests that may be in progress, and of others are not', () => {
+  it('of one tenant are refused beyond half of the requests that may be in progress, and those of others are not', () => {
     let refused = 0
     const turns = createTurns(() => void refused++)
     for (let at = 0; at < 4 + REQUESTS_MAX / 2; at++) void turns.take('a')

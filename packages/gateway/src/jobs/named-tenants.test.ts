@@ -7,7 +7,7 @@ describe('the tenants that wakeups name', () => {
     return { clock, named: createNamedTenants(clock, 500) }
   }
 
-  it('are taken once each, after a first pass that lists', () => {
+  it('are each taken once, after a first pass that lists the tenants', () => {
     const { named } = createNamed()
     named.add(['a'])
     expect(named.take()).toBeUndefined()
@@ -17,7 +17,7 @@ describe('the tenants that wakeups name', () => {
     expect(named.take()).toBeUndefined()
   })
 
-  it('are not enough where a wakeup named none, whatever others named', () => {
+  it('do not replace a listing if any wakeup named no tenant', () => {
     const { named } = createNamed()
     named.take()
     named.add(['a'])

@@ -25,8 +25,8 @@ function stage(pace?: Partial<Pace>) {
 
 const FOR_EVER_MS = 600_000
 
-describe('what comes while a batch runs', () => {
-  it('goes in a second batch at once where no pace is set', async () => {
+describe('an item that arrives while a batch runs', () => {
+  it('starts a second batch at once if no pace is set', async () => {
     const { batches, begun } = stage()
     void batches.add('a')
     await turn()
@@ -35,7 +35,7 @@ describe('what comes while a batch runs', () => {
     expect(begun.map(({ items }) => items)).toEqual([['a'], ['b']])
   })
 
-  it('gathers until the first has ended', async () => {
+  it('waits until the first batch has ended, together with later items', async () => {
     const { batches, begun, another } = stage({})
     const first = batches.add('a')
     await turn()
@@ -65,12 +65,12 @@ describe('what comes while a batch runs', () => {
   })
 })
 
-describe('a batch that was to begin later', () => {
-  it('begins sooner where another reason for waiting ends before', async () => {
+describe('a batch that is to begin later', () => {
+  it('begins sooner if another reason for waiting ends first', async () => {
     const { batches, begun, another } = stage({ gatherMs: 5 })
     const crowd = Array.from({ length: 10 }, (_, index) => batches.add(`crowd ${index}`))
     await turn()
-    void batches.add('a') // comes back when patience ends
+    void batches.add('a') // is to begin when overlapAfterMs has passed
     await turn()
     const begins = another()
     begun[0]!.end()
@@ -80,7 +80,7 @@ describe('a batch that was to begin later', () => {
   })
 })
 
-describe('what comes after a crowd', () => {
+describe('a batch after a burst', () => {
   /** A batcher whose last batch held ten. */
   async function afterCrowd(clock: Pace['clock'] = systemClock, pace: Partial<Pace> = {}) {
     const at = stage({ clock, gatherMs: FOR_EVER_MS, ...pace })
@@ -91,7 +91,7 @@ describe('what comes after a crowd', () => {
     return at
   }
 
-  it('gathers until half as many are there', async () => {
+  it('begins when it has half as many items', async () => {
     const { batches, begun } = await afterCrowd()
     for (const item of ['a', 'b', 'c', 'd']) void batches.add(item)
     await turn()
@@ -101,7 +101,7 @@ describe('what comes after a crowd', () => {
     expect(begun[0]!.items).toEqual(['a', 'b', 'c', 'd', 'e'])
   })
 
-  it('begins after a while, however few they are', async () => {
+  it('begins after a while, however few items it has', async () => {
     const { batches, begun, another } = await afterCrowd(systemClock, { gatherMs: 5 })
     const begins = another()
     void batches.add('a')
@@ -109,7 +109,7 @@ describe('what comes after a crowd', () => {
     expect(begun[0]!.items).toEqual(['a'])
   })
 
-  it('begins at once when the crowd is long gone', async () => {
+  it('begins at once if the burst ended long ago', async () => {
     let nowMs = 0
     const { batches, begun } = await afterCrowd({ monotonic: () => nowMs })
     nowMs = FOR_EVER_MS
@@ -118,7 +118,7 @@ describe('what comes after a crowd', () => {
     expect(begun[0]!.items).toEqual(['a'])
   })
 
-  it('is taken in halves where it has come back whole, the second as soon as the first has ended', async () => {
+  it('is split in half if the burst comes back whole, and the second half begins as soon as the first has ended', async () => {
     const { batches, begun, another } = await afterCrowd(systemClock, { splitsBursts: true })
     const add = (count: number) => {
       for (let index = 0; index < count; index++) void batches.add(`again ${index}`)
@@ -133,14 +133,14 @@ describe('what comes after a crowd', () => {
     expect(begun[1]!.items).toHaveLength(9)
   })
 
-  it('is taken whole where a half would be no crowd', async () => {
+  it('is not split if half of it would be smaller than a burst', async () => {
     const { batches, begun } = await afterCrowd(systemClock, { splitsBursts: true })
     for (let index = 0; index < 9; index++) void batches.add(`again ${index}`)
     await turn()
     expect(begun[0]!.items).toHaveLength(9)
   })
 
-  it('is taken as it comes where the crowd before it is long gone', async () => {
+  it('is not split if the burst ended long ago', async () => {
     let nowMs = 0
     const { batches, begun } = await afterCrowd({ monotonic: () => nowMs }, { splitsBursts: true })
     nowMs = FOR_EVER_MS + 1

@@ -21,13 +21,13 @@ function roundTrip(at: { monotonicMs: number }, read: DatabaseClock, tookMs: num
 const faultMs = (at: { monotonicMs: number }, read: DatabaseClock, ahead = AHEAD_MS) =>
   Math.abs(read.now() - (at.monotonicMs + ahead))
 
-it('takes the first reading, however slow: the node’s own clock says less', () => {
+it('the first reading counts, however slow its round trip: the node’s own clock says less', () => {
   const { at, read } = node()
   roundTrip(at, read, 400, 0.5)
   expect(faultMs(at, read)).toBeLessThanOrEqual(1)
 })
 
-it('is not moved by a slow round trip after a quick one', () => {
+it('a slow round trip does not change the reading of a quick one', () => {
   const { at, read } = node()
   roundTrip(at, read, 2, 0.5)
   for (const part of [0, 1]) {
@@ -36,7 +36,7 @@ it('is not moved by a slow round trip after a quick one', () => {
   }
 })
 
-it('is mended by a quick round trip after a slow one', () => {
+it('a quick round trip corrects the reading of a slow one', () => {
   const { at, read } = node()
   roundTrip(at, read, 3_000, 1)
   expect(faultMs(at, read)).toBeGreaterThan(1_000)
@@ -44,18 +44,18 @@ it('is mended by a quick round trip after a slow one', () => {
   expect(faultMs(at, read)).toBeLessThanOrEqual(2)
 })
 
-it('trusts its best round trip less as the clocks may have drifted since, and no less than that', () => {
+it('the best round trip is trusted less by as much as the clocks may have drifted since, and not by more', () => {
   const { at, read } = node()
   roundTrip(at, read, 20, 0.5)
   at.monotonicMs += 10_000 // errs by 15 ms at most
   roundTrip(at, read, 40, 1)
   expect(faultMs(at, read)).toBeLessThanOrEqual(1)
-  at.monotonicMs += 60_000 // by 45 ms
+  at.monotonicMs += 60_000 // errs by 45 ms at most
   roundTrip(at, read, 40, 0.5, AHEAD_MS + 9)
   expect(faultMs(at, read, AHEAD_MS + 9)).toBeLessThanOrEqual(1)
 })
 
-it('follows a clock that was set, at once, and within the error of the round trip that reads it', () => {
+it('a database clock that was set is followed at once, within the error of the round trip that reads it', () => {
   const { at, read } = node()
   roundTrip(at, read, 2, 0.5)
   roundTrip(at, read, 100, 0.5, AHEAD_MS - 60_000)

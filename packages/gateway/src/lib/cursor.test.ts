@@ -8,7 +8,7 @@ const scope = { list: 'package/list', tenantId: 'T1', filters: { locationCode: '
 const position = [1_700_000_000_000, 'JP_1_7']
 const cursor = createCursor(key, scope, position)
 
-test('a cursor opens where it was made for, whatever the order of the filters', () => {
+test('a cursor is accepted by the list that it was made for, whatever the order of the filters', () => {
   expect(readCursor(key, scope, cursor)).toEqual(position)
   const filters = { keyword: 'x', slug: undefined, packageCode: null, locationCode: 'JP' }
   expect(readCursor(key, { ...scope, filters }, cursor)).toEqual(position)
@@ -25,7 +25,7 @@ test.each([
   expect(() => readCursor(otherKey, otherScope, cursor)).toThrow(expect.objectContaining({ code: '000108' }))
 })
 
-test('a cursor that was changed in any character, cut or made up is 000108', () => {
+test('a cursor that was changed in any character, truncated or invented is refused with 000108', () => {
   const refused = expect.objectContaining({ code: '000108' })
   for (let i = 0; i < cursor.length; i++) {
     const changed = `${cursor.slice(0, i)}${cursor[i] === 'A' ? 'B' : 'A'}${cursor.slice(i + 1)}`

@@ -28,7 +28,7 @@ test.each(['Ada', 'Dr. Ada O’Neil-Müller', '李 小龍'])('an ordinary name i
   expect(linkMail('PASSWORD_RESET', { name, link: 'https://x' }).text).toContain(`Hello ${name},\n`)
 })
 
-test('a notice says what the console says, and where to go on', () => {
+test('an alert mail contains the message of the console and a link to the details', () => {
   const { subject, text } = alertMail(
     { kind: 'LOW_BALANCE', message: 'The balance is 3.00 USD.' },
     { ...about, client: 'Acme' },

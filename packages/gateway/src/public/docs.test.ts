@@ -96,7 +96,7 @@ describe('the served pages', () => {
     expect(answer.rawPayload.subarray(1, 4).toString()).toBe('PNG')
   })
 
-  test('/docs redirects to the first page, also behind a path prefix', async () => {
+  test('/docs redirects to the first page, even behind a path prefix', async () => {
     const answer = await get('/docs')
     expect([answer.statusCode, answer.headers.location]).toEqual([308, 'docs/'])
   })

@@ -19,7 +19,7 @@ const USER_AGENTS = [undefined, BROWSER, PREVIEW, 'curl/8.5.0']
 const DESTINATIONS = ['document', 'image', 'iframe', 'empty']
 
 describe('qrFormatFor', () => {
-  it('with Sec-Fetch headers only a document is the page, whatever the other headers', () => {
+  it('returns the page to a request with Sec-Fetch headers only if it asks for a document, whatever its other headers', () => {
     for (const dest of DESTINATIONS)
       for (const accept of ACCEPTS)
         for (const userAgent of USER_AGENTS) {
@@ -34,11 +34,11 @@ describe('qrFormatFor', () => {
         }
   })
 
-  it('a Sec-Fetch header without a destination does not ask for the page', () => {
+  it('does not return the page to a request whose Sec-Fetch headers name no destination', () => {
     expect(qrFormatFor({ 'sec-fetch-mode': 'navigate', accept: HTML, 'user-agent': BROWSER })).toBe('png')
   })
 
-  it('without Sec-Fetch headers only an Accept that names text/html is the page, and never for a preview', () => {
+  it('returns the page to a request without Sec-Fetch headers only if it accepts text/html, and never to a preview', () => {
     for (const accept of ACCEPTS)
       for (const userAgent of USER_AGENTS) {
         const isPage = accept === HTML && userAgent !== PREVIEW
@@ -64,7 +64,7 @@ describe('qrFormatFor', () => {
   })
 
   it.each(['Mozilla/5.0 (Linux; Android 9) Chrome/70 Mobile Viber/20.3.0', 'Mozilla/5.0 (iPhone) Line/13.1.0'])(
-    'the browser inside an app, %s, gets the page',
+    'returns the page to the browser inside an app: %s',
     (userAgent) => expect(qrFormatFor({ accept: HTML, 'user-agent': userAgent })).toBe('page'),
   )
 

@@ -20,7 +20,7 @@ function createTestGate(traits: { concurrency?: number; perSecond?: number | nul
 }
 
 describe('a supplier without money', () => {
-  it('is skipped, but for one trial purchase in half a minute, and by purchases only', () => {
+  it('is skipped by purchases, except one trial in half a minute, and not by queries', () => {
     const { gate, pass } = createTestGate()
     const purchase = () => gate.acquire('t', 2, 'PURCHASE')
     const query = () => gate.acquire('t', 1, 'QUERY')
@@ -28,7 +28,7 @@ describe('a supplier without money', () => {
     gate.lacksMoney = true
     expect([gate.isInterrupted, gate.awaitsMoney, purchase(), query()]).toEqual([true, true, 0, 1])
     pass(20_000)
-    gate.lacksMoney = true // as it is read again and again
+    gate.lacksMoney = true // set again by every later reading
     pass(10_000)
     expect([gate.isInterrupted, query(), gate.isInterrupted]).toEqual([false, 1, false])
     expect([purchase(), purchase(), gate.isInterrupted]).toEqual([1, 0, true])
@@ -36,7 +36,7 @@ describe('a supplier without money', () => {
     expect([gate.isInterrupted, purchase()]).toEqual([false, 2])
   })
 
-  it('lets one waiting purchase come back for the next trial and the others later, also when that one does not come', () => {
+  it('lets one waiting purchase return for the next trial and the others later, even if that one does not return', () => {
     const { gate, pass } = createTestGate()
     gate.lacksMoney = true
     pass(10_000)
@@ -59,7 +59,7 @@ describe('the breaker', () => {
     expect(call(false)).toBe(false)
   })
 
-  it('interrupts its supplier while it is open or its probe is under way, not before the probe', () => {
+  it('interrupts its supplier while it is open or its probe is in progress, but not when the probe is due', () => {
     const { gate, call, pass } = createTestGate()
     expect(gate.isInterrupted).toBe(false)
     for (let n = 0; n < 5; n++) call(true)

@@ -96,7 +96,7 @@ describe('a caller is allowed by its address', () => {
   })
 })
 
-test('every malformed entry is named, and of many the first', () => {
+test('every malformed entry is named, or the first ones if there are many', () => {
   expect(parseAllowlist(['127.1', '203.0.113.7', 'office'])).toEqual({
     fault: expect.stringContaining('“127.1”, “office” are neither addresses nor CIDR blocks'),
   })

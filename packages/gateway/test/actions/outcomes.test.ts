@@ -37,7 +37,7 @@ const eventsOf = async (esim: Esim, type: string) =>
   (await bed.events(esim.dealer, type)).filter(({ orderNo }) => orderNo === esim.orderNo)
 
 describe('a cancel', () => {
-  it('is PENDING and not refunded until the supplier says yes, then it is refunded once', async () => {
+  it('is PENDING and not refunded until the supplier confirms it, and is then refunded once', async () => {
     const esim = await bed.delivered()
     const before = (await bed.json(bed.dealer, 'account/balance', {})).data.balance
     const { data, code } = await bed.act(esim, 'CANCEL', { transactionId: 'C-yes', reason: 'trip called off' })
@@ -103,7 +103,7 @@ describe('a cancel', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('that the supplier makes unasked is refunded in full, without an action', async () => {
+  it('that the supplier makes by itself is refunded in full, without an action', async () => {
     const esim = await bed.delivered({ ...FREE, feePercent: 50 })
     await report(esim, 'CANCEL')
     expect(await bed.refunds(esim)).toEqual([PRICE])
@@ -161,7 +161,7 @@ describe('suspend, unsuspend and revoke', () => {
 })
 
 describe('an action whose outcome is unknown', () => {
-  it('is asked about again, and refunded only when the supplier says yes', async () => {
+  it('is queried again, and refunded only when the supplier confirms it', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => LOST
     await bed.act(esim, 'CANCEL', { transactionId: 'U-again' })
@@ -179,7 +179,7 @@ describe('an action whose outcome is unknown', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('goes to review after the supplier’s time, with an alert, and is still asked about', async () => {
+  it('goes to review after the supplier’s time, with an alert, and is still queried', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => LOST
     bed.supplier.traits.giveUpAfterMs = 0
@@ -201,7 +201,7 @@ describe('an action whose outcome is unknown', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('goes to review also where no call was possible', async () => {
+  it('goes to review even if no call was possible', async () => {
     const esim = await bed.delivered()
     const { get } = bed.node.deps.suppliers
     await bed.act(esim, 'REVOKE', { transactionId: 'U-paused' })
@@ -216,7 +216,7 @@ describe('an action whose outcome is unknown', () => {
     expect(bed.supplier.calls).toEqual([])
   })
 
-  it('counts an answer after the time-out, or an exception, as none', async () => {
+  it('treats an answer after the time-out, and an exception, as no answer', async () => {
     bed.supplier.traits.timeoutMs = 50
     const [slow, broken] = [await bed.delivered(), await bed.delivered()]
     bed.supplier.answer = (_, { iccid }) => {

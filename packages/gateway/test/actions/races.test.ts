@@ -53,14 +53,14 @@ describe('one transactionId', () => {
     expect((await bed.act(esim, 'REVOKE', { transactionId: 'N-action' })).code).toBe('200012')
   })
 
-  it('that names an action is refused to an order that is decided on the cached wallet', async () => {
+  it('that names an action is refused for an order that is decided on the cached wallet', async () => {
     const esim = await bed.delivered()
     await bed.act(esim, 'CANCEL', { transactionId: 'N-cached' })
     await cacheWallet()
     expect((await order('N-cached')).code).toBe('200012')
   })
 
-  it('that is repeated answers the same action, by either name of the eSIM and whatever its reason', async () => {
+  it('that is repeated returns the same action, by either name of the eSIM and whatever its reason', async () => {
     const esim = await bed.delivered()
     const first = await bed.act(esim, 'CANCEL', { transactionId: 'N-same', reason: 'one' })
     expect(first.headers['idempotent-replayed']).toBeUndefined()
@@ -132,7 +132,7 @@ describe('one transactionId', () => {
   })
 })
 
-it('of many different actions at once on one eSIM one begins, and the others name it', async () => {
+it('one of many different actions at once on one eSIM begins, and the refusals of the others name it', async () => {
   const esim = await bed.delivered()
   const actions = ['CANCEL', 'REVOKE', 'CANCEL', 'REVOKE', 'CANCEL'] as const
   const answers = await Promise.all(actions.map((action) => bed.act(esim, action)))
@@ -161,7 +161,7 @@ describe('a cancel that the supplier is being asked for', () => {
     return bed.action(esim, transactionId)
   }
 
-  it('ends as the supplier says, also where a download is reported meanwhile', async () => {
+  it('ends as the supplier says, even if a download is reported meanwhile', async () => {
     const yes = await bed.delivered()
     const done = await cancelWhile(yes, () => bed.report(yes, { smdpStatus: 'DOWNLOAD' }))
     expect(done).toMatchObject({ actionStatus: 'DONE', refundAmount: PRICE })
@@ -197,7 +197,7 @@ describe('a cancel that the supplier is being asked for', () => {
     }
   })
 
-  it('is refunded where the eSIM expires meanwhile and the supplier says yes', async () => {
+  it('is refunded if the eSIM expires meanwhile and the supplier confirms', async () => {
     const esim = await bed.delivered()
     const action = await cancelWhile(esim, async () => {
       await bed.set(esim, `install_before = now() - interval '1 second'`)
@@ -245,7 +245,7 @@ describe('a cancel that the supplier is being asked for', () => {
   })
 })
 
-it('a report of a download and the supplier’s yes, saved at the same moment, end in one state', async () => {
+it('a report of a download and the supplier’s confirmation, saved at the same moment, end in one state', async () => {
   for (let n = 0; n < 5; n++) {
     const esim = await bed.delivered()
     bed.supplier.answer = () => DONE

@@ -100,7 +100,7 @@ describe('successful requests', () => {
     expect((await flood(BURST, () => from(address, unknownKey()))).counts).toEqual({ '101004': BURST })
   })
 
-  it('pass from an address that has failed too often, also after a change of settings', async () => {
+  it('pass from an address that has failed too often, even after a change of settings', async () => {
     const address = '203.0.113.11'
     expect((await from('203.0.113.12')).code).toBe('000000') // the node knows the dealer
     await flood(60, () => from(address, unknownKey()))

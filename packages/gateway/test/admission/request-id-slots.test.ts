@@ -55,7 +55,7 @@ describe('a RequestID', () => {
   const offs = [-WINDOW_MS, -MINUTE_MS, 0, MINUTE_MS, WINDOW_MS]
   const firsts = [-30, -11, -6.5, -5.5, -4, -1, 0, 1, 4, 5.5, 6.5, 11].map((minutes) => edgeMs + minutes * MINUTE_MS)
 
-  it('is refused the second time with the same timestamp, also across the edge of a slot', async () => {
+  it('is refused the second time with the same timestamp, even across the edge of a slot', async () => {
     for (const first of firsts) {
       for (const off of offs) {
         const requestId = randomUUID()
@@ -87,7 +87,7 @@ describe('a RequestID', () => {
     expect(verdicts).toEqual({ used: counting.length })
   })
 
-  it('is the same in upper and lower case, also within one batch', async () => {
+  it('is the same in upper and lower case, even within one batch', async () => {
     const requestId = randomUUID()
     const spellings = [requestId, requestId.toUpperCase(), requestId.replace('a', 'A').replace('b', 'B')]
     const verdicts = await Promise.all(spellings.map((spelling) => enter(spelling, edgeMs - 30 * MINUTE_MS)))

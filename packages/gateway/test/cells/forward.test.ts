@@ -66,7 +66,7 @@ const body = JSON.stringify({ transactionId: 'T-1', packageInfoList: [{ packageC
 const order = (parts = {}) => call(node, dealer, 'esim/order', { body, ...parts })
 const rtOrder = (parts = {}) => order({ path: '/api/v1/open/esim/order', signatureHeader: 'RT-Signature', ...parts })
 
-it('a request reaches the other cell as it was sent, and its answer the caller', async () => {
+it('a request reaches the other cell as it was sent, and the answer reaches the caller', async () => {
   const answer = await order({ headers: { 'X-Forwarded-For': '192.0.2.1' } })
   expect(answer).toMatchObject({ status: 409, text: '{"code":"200012","of":"the other cell"}' })
   expect(answer.headers).toMatchObject({ 'x-answer': 'kept', 'retry-after': '7' })
@@ -91,7 +91,7 @@ it('a request of the compatible API is forwarded, signed or not', async () => {
   expect(got.map((one) => [one.url, one.body])).toEqual(Array(2).fill(['/api/v1/open/esim/order', body]))
 })
 
-it('a node that cannot be reached is followed by the next; without one nothing happened', async () => {
+it('a node that cannot be reached is followed by the next; if there is none, the answer is that nothing happened', async () => {
   const closed = await freePort()
   await moveTo(closed, otherPort)
   expect((await order()).status).toBe(409)

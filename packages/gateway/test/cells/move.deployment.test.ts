@@ -193,7 +193,9 @@ it('an eSIM that is delivered while the tables are copied arrives together with 
   expect(await cells.move(eu1, dealer.tenantId, '--to', 'main')).toMatchObject({ code: 0 })
 })
 
-it('a move that would lose something is refused with what to do', { timeout: MOVES_TIMEOUT_MS }, async () => {
+it('a move that would lose something is refused, with a message that says what to do', {
+  timeout: MOVES_TIMEOUT_MS,
+}, async () => {
   const { main, eu1 } = cells
   await eu1.db.query({ text: `update deployment set master_key_fingerprint = 'other'` })
   expect((await cells.move(main, dealer.tenantId, '--to', 'eu1')).stderr).toMatch(/different master keys.*rotate/)

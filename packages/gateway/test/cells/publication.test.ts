@@ -175,7 +175,7 @@ describe('a publication is refused, and nothing is imported, that', () => {
     await importInto(other, older, { allowOlder: true })
   })
 
-  it('has a rule of a price plan for a supplier that is not here', async () => {
+  it('has a rule of a price plan for a supplier that this cell does not have', async () => {
     await main.addWholesaler('acc', 'esim-access', 20)
     await setPlanRule(main, { planName: 'gold', supplier: 'acc' }, { percent: 10_000n }, SYSTEM)
     await refuse(await publish(), /price plan gold cannot be set here[\s\S]*acc/)

@@ -64,7 +64,7 @@ it('the countries to choose from are those of packages, and for a dealer those o
   expect(await locations(dealer)).toEqual(['!RG'])
 })
 
-it('a dealer filters by country and not by supplier, who must stay unknown to it', async () => {
+it('a dealer filters by country and not by supplier, which must stay unknown to it', async () => {
   const byCountry = await dealer.call('GET', '/orders?country=!RG')
   expect(byCountry.body.orders).toMatchObject([{ orderNo: orders.europe }])
   const bySupplier = await dealer.call('GET', '/orders?supplier=north')

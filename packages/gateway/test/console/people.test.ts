@@ -85,7 +85,7 @@ describe('signing in', () => {
     expect(counted!.failures).toBe(answersOf(1).filter((answer) => answer.status === 401).length)
   })
 
-  it('ten failures lock an address, known or unknown, also for the right password', async () => {
+  it('ten failures lock an address, known or unknown, even for the right password', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     for (const address of [email, 'ghost@people.test']) {
       for (let i = 0; i < 10; i++) await testbed.app.inject(signInFrom(`192.0.2.${i}`, address, 'wrong'))

@@ -54,7 +54,7 @@ it('the steps of setting up are computed from the data, and each is done when it
   )
 })
 
-it('go-live checks are done while the latest found no fault, and are in the audit log', async () => {
+it('the step of the go-live checks is done while the latest checks found no fault, and they are in the audit log', async () => {
   const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   const { status, body } = await operator.call('POST', '/setup/checks')
   expect(status).toBe(200)

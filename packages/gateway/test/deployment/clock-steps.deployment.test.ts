@@ -47,7 +47,7 @@ interface Request {
 
 const library = findFakeTimeLibrary()
 
-describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)('when a clock steps', () => {
+describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)('a clock that steps', () => {
   let server: FakeTimeServer
   let nodeTime: ReturnType<typeof fakeNodeTime>
   let operator: Node
@@ -129,7 +129,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
   }
 
   it.each(STEPS_MS)(
-    'that of the database, by %i ms, while a worker dies, refuses nobody once it is right',
+    'in the database, by %i ms, while a worker dies, refuses nobody once it is right',
     async (stepMs) => {
       const before = requests.length
       server.setOffset(stepMs)
@@ -149,7 +149,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     },
   )
 
-  it.each(STEPS_MS)('that of a node, by %i ms, refuses nobody', async (stepMs) => {
+  it.each(STEPS_MS)('on a node, by %i ms, refuses nobody', async (stepMs) => {
     const before = requests.length
     nodeTime.setOffset(stepMs)
     await pass(600)
@@ -158,7 +158,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     expect(new Set(requests.slice(before).map(({ code }) => code))).toEqual(new Set(['000000']))
   })
 
-  it('nothing is lost, doubled or forgotten, and nothing is more than a minute late', async () => {
+  it('loses, doubles and forgets nothing, and makes nothing more than a minute late', async () => {
     load.isStopped = true
     await Promise.all(load.running)
     expect(server.listCrashes()).toEqual([])

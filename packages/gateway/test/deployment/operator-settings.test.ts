@@ -67,7 +67,7 @@ it('the list of variables shows which are set, and never a secret', () => {
   expect(shown('SMTP_URL')).toEqual(['NOT_SET', null])
 })
 
-it('a test e-mail arrives, and what the mail server refuses is the answer', async () => {
+it('a test e-mail arrives, and a refusal by the mail server is returned', async () => {
   expect((await admin.call('POST', `${PATH}/test-mail`, {})).status).toBe(200)
   expect(smtp.mails.at(-1)).toMatchObject({ to: admin.email, subject: 'Test e-mail from the eSIM console' })
   smtp.refusals.rcpt = '550 no such mailbox'

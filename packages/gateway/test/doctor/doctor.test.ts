@@ -270,7 +270,7 @@ describe('doctor', () => {
   })
 })
 
-test('doctor on a machine without a gateway creates nothing and reports that no faults', async () => {
+test('doctor on a machine without a gateway creates nothing and reports no faults', async () => {
   const dataDir = join(folder, 'none')
   const run = await admin(['doctor'], { DATA_DIR: dataDir, METRICS_PORT: '1' })
   expect(run).toMatchObject({ code: 0, stderr: '' })

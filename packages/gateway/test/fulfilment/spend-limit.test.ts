@@ -169,7 +169,7 @@ describe('a daily spend limit', () => {
     simulator.clearFaults()
   })
 
-  it('lets nothing be bought whose cost is unknown or in another currency', async () => {
+  it('prevents purchases whose cost is unknown or in another currency', async () => {
     await setLimit('1000')
     const tenants = await pay(2, [{ supplier: 'limited', productCode }])
     await withNodes(() => untilOthersWait(tenants))

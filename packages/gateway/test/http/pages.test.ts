@@ -105,7 +105,7 @@ describe('HEAD', () => {
 })
 
 describe('the address of the gateway itself', () => {
-  it('redirects to the documentation, also behind a path prefix', async () => {
+  it('redirects to the documentation, even behind a path prefix', async () => {
     const { status, headers } = await ask('GET', '/')
     expect([status, headers]).toEqual([302, expect.objectContaining({ location: 'docs/' })])
   })

@@ -81,7 +81,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     ])
   })
 
-  it('a doubt that began then does not last until the clock gets there', async () => {
+  it('a doubt that began then does not last until the clock reaches that time', async () => {
     const { tenantId } = await addDealer(node.deps)
     const { deps } = createScriptedSupplier(shop)
     await payOrders(shop.db, tenantId, 'P')

@@ -132,7 +132,7 @@ describe('migrating', () => {
     rmSync(broken, { recursive: true, force: true })
   })
 
-  it('runs one statement at a time, also with semicolons in quotes and comments', async () => {
+  it('runs one statement at a time, even with semicolons in quotes and comments', async () => {
     rmSync(directory, { recursive: true, force: true })
     const quoting = mkdtempSync(directory)
     writeFileSync(

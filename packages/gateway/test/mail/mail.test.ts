@@ -126,7 +126,7 @@ describe('alert mails', () => {
     await db.query({ text: 'delete from operator_settings' })
   })
 
-  it('a top-up request is mailed to the operator, and what was decided to the billing address', async () => {
+  it('a top-up request is mailed to the operator, and the decision to the billing address', async () => {
     const gateway = await running()
     const { appKey } = dealerOf(gateway)
     const [tenant] = await db.query<{ tenantId: string }>({
@@ -238,7 +238,7 @@ describe('alert mails', () => {
     expect((await mails()).map((mail) => mail.recipient)).not.toContain('reader@operator.example')
   })
 
-  it('a dealer that keeps changing its threshold gets a hundred mails a day, without those to the operator about it', async () => {
+  it('a dealer that keeps changing its threshold gets a hundred mails a day, and those to the operator are not counted', async () => {
     const dealer = dealerOf(await running())
     await nobodyRuns()
     const [{ tenantId }] = (await db.query<{ tenantId: string }>({

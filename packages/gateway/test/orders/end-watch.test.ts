@@ -58,7 +58,7 @@ test('the end of an order on another node ends the wait, and an earlier state do
   watch.stop()
 })
 
-test('many ends and wakeups are found by few readings, and none without a wakeup', async () => {
+test('many ends and wakeups are found by few readings', async () => {
   const { counted, watch } = countingWatch()
   const orders = await awaited(50)
   const waiting = Promise.all(orders.map((order) => watch.wait(order, FOREVER_MS, neverGone)))
@@ -70,7 +70,7 @@ test('many ends and wakeups are found by few readings, and none without a wakeup
   watch.stop()
 })
 
-test('the present state is answered when the time is over, also if the wakeup was lost', async () => {
+test('the current state is answered when the time is over, even if the wakeup was lost', async () => {
   const watch = createEndWatch({ ...deps, wake: { on: () => () => {} } })
   const [open, ended] = await awaited(2)
   const both = Promise.all([open!, ended!].map((order) => watch.wait(order, 300, neverGone)))

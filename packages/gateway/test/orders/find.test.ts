@@ -50,7 +50,7 @@ it('an order is found by its number, without looking at each dealer while its ev
   expect(await executedPlan()).not.toMatch(TENANTS_SKIPPED)
 })
 
-it('a number of no order finds none, whatever time it contains', async () => {
+it('an unknown order number finds no order, whatever time it contains', async () => {
   for (const uuid of [
     '00000000-0000-7000-8000-000000000000',
     'ffffffff-ffff-ffff-ffff-ffffffffffff',

@@ -313,7 +313,7 @@ describe('an order that this node has answered recently', () => {
     expect(statements.sort()).toEqual([READS_CONTEXT, 'orders-write-if-unchanged'])
   })
 
-  it('is cached also if another node placed it and the answer was a conflict', async () => {
+  it('is also cached if another node placed it and the answer was a conflict', async () => {
     const { placer, statements } = createPlacer()
     const dealer = await openDealerElsewhere(placer)
     const other = { transactionId: 'T-first', count: 2 }

@@ -63,7 +63,7 @@ describe('products', () => {
     expect(costs).toMatchObject([{ cost: products[0].cost, currencyCode: 'USD' }])
   })
 
-  it('are read as often as an operator says, and not by a supplier without a catalogue', async () => {
+  it('are read as often as an operator says, and not from a supplier without a catalogue', async () => {
     const set = (everyMinutes: number | null) => operator.call('PUT', '/suppliers/zen/sync', { everyMinutes })
     expect((await set(null)).body).toMatchObject({ everyMinutes: null, dueAt: null })
     expect((await set(60)).body).toMatchObject({ everyMinutes: 60, dueAt: expect.any(String) })
@@ -71,7 +71,7 @@ describe('products', () => {
     expect(await operator.call('POST', '/suppliers/sandbox/sync')).toMatchObject({ body: { code: 'NO_CATALOGUE' } })
   })
 
-  it('of a catalogue that was held are accepted by its time', async () => {
+  it('of a held catalogue are accepted by the time at which it was held', async () => {
     simulator.addFault({ kind: 'catalogue-prices-x100', operation: 'catalogue' })
     await operator.call('POST', '/suppliers/zen/sync')
     await work()

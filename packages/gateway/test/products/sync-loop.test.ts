@@ -44,7 +44,7 @@ it('a new supplier’s catalogue is read at once by one of several workers, and 
   expect(reads()).toBe(1)
 })
 
-it('it is read on demand, by a worker, and tried again in 15 minutes if that fails', async () => {
+it('a catalogue is read on demand, by a worker, and again in 15 minutes if that fails', async () => {
   work()
   const { finishedAt } = await state()
   simulator.addFault({ kind: 'server-error-before', operation: 'catalogue' })
@@ -88,7 +88,7 @@ it('packages follow a changed rate', async () => {
   })
 })
 
-it('it is not read by itself where an operator says so, and still on demand', async () => {
+it('a catalogue that an operator took off the schedule is still read on demand', async () => {
   await setSyncInterval(testbed, 'whole', null, SYSTEM)
   expect(await state()).toMatchObject({ dueAt: null })
   const { finishedAt } = await state()

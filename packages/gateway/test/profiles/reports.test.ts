@@ -206,7 +206,7 @@ it('an eSIM is polled at once when a person asks, and its life shows what change
   )
 })
 
-it('asking about an eSIM says where its supplier has no report, cannot report, is busy, or where the eSIM has ended', async () => {
+it('asking about an eSIM says if its supplier has no report, cannot report or is busy, or if the eSIM has ended', async () => {
   const silent = supplierThat('silent', async (esims) => esims.map(() => ({ kind: 'silent' })))
   const { supplied: mute } = createScriptedSupplier(shop, { name: 'mute' })
   const [tenantId, muted] = [await dealerWith(silent), await dealerWith(mute)]

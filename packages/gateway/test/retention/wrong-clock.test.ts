@@ -77,7 +77,7 @@ describe.each([
   })
 })
 
-it('supplier lists are compared every hour, also after a node’s clock was set back', async () => {
+it('supplier lists are compared every hour, even after a node’s clock was set back', async () => {
   const { deps, since } = recordingNode(0)
   const time = { nowMs: rightNow(), monotonicMs: 0 }
   const clock = { now: () => time.nowMs, monotonic: () => time.monotonicMs }

@@ -172,7 +172,7 @@ describe('a receiver of the family', () => {
     ])
   })
 
-  test('gets the same bytes whenever an event is sent again, also after a restart', async () => {
+  test('gets the same bytes whenever an event is sent again, even after a restart', async () => {
     await save()
     const { esims } = await buy()
     receiver.failures = 1

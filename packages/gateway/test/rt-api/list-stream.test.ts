@@ -36,18 +36,18 @@ async function serve(
   return [isComplete, pages]
 }
 
-test('a reader that takes nothing is cut off after a while', async () => {
+test('a reader that reads nothing is cut off after a while', async () => {
   const [isComplete, pages] = await serve({ stalledMs: 50 }, { reads: false })
   expect(isComplete).toBe(false)
   // The buffers of the connection take some hundred pages of a hundred kilobytes at most.
   expect(pages).toBeLessThan(500)
 })
 
-test('an answer ends after its longest time, however fast it is read', async () => {
+test('an answer is cut off after its maximum time, however fast it is read', async () => {
   expect(await serve({ lastsMaxMs: 50 }, { reads: true })).toEqual([false, expect.any(Number)])
 })
 
-test('a tenant has eight lists at once, and leaves others theirs', () => {
+test('a tenant can read eight lists at once, and does not use up those of others', () => {
   const writer = createListWriter(createLoadShedder({ clock: systemClock, log: silentLog }))
   for (let lists = 0; lists < 8; lists++) writer.begin('T')
   expect(() => writer.begin('T')).toThrow(expect.objectContaining({ code: '000002' }))

@@ -58,7 +58,7 @@ const refusalOf = (of: Dealer, input: SettingsInput) =>
 const isOn = async (of: Dealer) => (await getTenantView(node.deps, of.tenantId)).unsignedRequests
 
 describe('a request without a signature', () => {
-  test('is accepted while switch, allowlist and daily limit all stand, and refused everywhere else alike', async () => {
+  test('is accepted while switch, allowlist and daily limit are all set, and otherwise always refused with the same answer', async () => {
     const allowed = await dealerWith(ALL)
     expect(await codeOf(allowed, 'balance/query')).toBe(null)
     const elsewhere = await dealerWith({ ...ALL, ipAllowlist: ['192.0.2.1'] })
@@ -92,7 +92,7 @@ describe('a request without a signature', () => {
     }
   })
 
-  test('is refused where a condition was removed behind the switch', async () => {
+  test('is refused if a condition was removed and the switch left on', async () => {
     const dealer = await dealerWith(ALL)
     const remove = async (statement: string) => {
       await node.deps.db.query({ text: statement, values: [dealer.tenantId] })
@@ -107,7 +107,7 @@ describe('a request without a signature', () => {
     expect(await codeOf(dealer, 'balance/query')).toBe('000101')
   })
 
-  test('is not helped by a forwarded address of its own', async () => {
+  test('gains nothing from a forwarded address that it adds itself', async () => {
     const dealer = await dealerWith({ ...ALL, ipAllowlist: ['203.0.113.7'] })
     const forwarded = (address: string) => ({
       headers: {
@@ -124,7 +124,7 @@ describe('a request without a signature', () => {
     expect(await codeOf(dealer, 'balance/query', {}, forwarded('198.51.100.1, 203.0.113.7'), proxied)).toBe(null)
   })
 
-  test('with any header of a signature is judged as signed', async () => {
+  test('with any header of a signature is treated as signed', async () => {
     const dealer = await dealerWith(ALL)
     const timestamp = String(Date.now())
     const given: Record<string, string>[] = [
@@ -139,7 +139,7 @@ describe('a request without a signature', () => {
     expect(await codeOf(dealer, 'balance/query', {}, { headers: all })).toBe('101003')
   })
 
-  test('is never taken by the dealer API', async () => {
+  test('is never accepted by the dealer API', async () => {
     const dealer = await dealerWith(ALL)
     const headers = { 'RT-RequestID': undefined, 'RT-Timestamp': undefined, 'X-Signature': undefined }
     for (const operation of ['health', 'esim/order', 'webhook/set']) {
@@ -211,7 +211,7 @@ describe('a request without a signature', () => {
 })
 
 describe('the switch', () => {
-  test('cannot be turned on without the other conditions, and says what to do', async () => {
+  test('cannot be turned on without the other conditions, and the refusal says what to do', async () => {
     const dealer = await addDealer(node.deps)
     expect(await refusalOf(dealer, { unsignedRequests: true })).toContain('IP allowlist')
     expect(await refusalOf(dealer, { ...ALL, ipAllowlist: ['10.0.0.0/23'] })).toContain('10.0.0.0/23 is wider')
@@ -224,7 +224,7 @@ describe('the switch', () => {
     expect((await getTenantView(node.deps, euro.tenantId)).unsignedFault).toContain('USD')
   })
 
-  test('is audited, also where another change turns it off', async () => {
+  test('is audited, even if another change turns it off', async () => {
     const dealer = await dealerWith(ALL)
     await changeSettings(node.deps, dealer.tenantId, { dailySpendLimit: null }, OPERATOR)
     const entries = await node.deps.db.query<{ before: object; after: object }>({
@@ -239,7 +239,7 @@ describe('the switch', () => {
 })
 
 describe('a captured event', () => {
-  test('is refused by its members, and by its RequestID whatever its body', async () => {
+  test('is refused for its members, and for its RequestID whatever its body', async () => {
     const dealer = await addDealer(node.deps)
     const event = {
       notifyId: randomUUID(),

@@ -80,7 +80,7 @@ describe('an action', () => {
     expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe(null)
   })
 
-  test('that the dealer API began is met while it is open, and an action of another kind is 200002', async () => {
+  test('that the dealer API began is returned while it is open, and an action of another kind is 200002', async () => {
     const { esimTranNo } = await bed.cancellable()
     const supplier = held({ kind: 'done' as const })
     const calls = bed.actions.calls.length
@@ -166,7 +166,7 @@ describe('a top-up', () => {
 
 /* Concurrently, as each takes ten seconds. */
 describe.concurrent('of a slow supplier,', () => {
-  test('an action that is still open after ten seconds is 900001, and its repeat meets it', async () => {
+  test('an action that is still open after ten seconds is 900001, and its repeat returns the same one', async () => {
     const dealer = await addDealer(bed.node.deps)
     const { esimTranNo } = await bed.cancellable(dealer)
     const supplier = held({ kind: 'done' as const })
@@ -181,7 +181,7 @@ describe.concurrent('of a slow supplier,', () => {
     expect(await openActions(esimTranNo)).toBe(1)
   }, 30_000)
 
-  test('a top-up that is still open is 900001, and a repeat without a transactionId meets it even after its end', async () => {
+  test('a top-up that is still open is 900001, and a repeat without a transactionId returns it even after its end', async () => {
     const esim = await bed.delivered()
     const { esimTranNo, iccid } = esim
     const before = await bed.balance()

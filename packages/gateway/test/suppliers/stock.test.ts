@@ -23,7 +23,7 @@ beforeAll(async () => {
   shop = await createShop(database.url)
   await addSupplier(shop, 'warehouse', 'stock')
 })
-// Stock is empty at the start of each test, also when a test is retried.
+// Stock is empty at the start of each test, even when a test is retried.
 beforeEach(async () => {
   for (const table of ['stock_codes', 'stock_batches', 'stock_levels', 'alerts'])
     await shop.db.query({ text: `delete from ${table}` })
@@ -315,7 +315,7 @@ describe('a reservation', () => {
   })
 })
 
-it('a list has each code reserved since its start once, also over several pages', async () => {
+it('a list has each code reserved since its start once, even over several pages', async () => {
   await shop.db.query({
     text: `insert into stock_codes
              (supplier, code_id, batch_id, product_code, iccid, fingerprint, secrets, imported_at, state, key, reserved_at)

@@ -48,7 +48,7 @@ describe('a day pass', () => {
     expect((await order({ packageCode: 'JP_1_7_TOPUP' }, 'D-topup')).code).toBe('310241')
   })
 
-  it('of at least one day needs no periodNum, which is content as it was sent', async () => {
+  it('for at least one day needs no periodNum, and whether it was sent is part of the content of an order', async () => {
     const first = await order({ packageCode: 'JP_DAY_1' }, 'D-1')
     expect(first.data.amount).toBe(DAY_PRICE)
     expect((await order({ packageCode: 'JP_DAY_1' }, 'D-1')).data.orderNo).toBe(first.data.orderNo)

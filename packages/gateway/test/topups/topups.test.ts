@@ -176,7 +176,7 @@ describe('a top-up', () => {
     }
   })
 
-  it('that was answered by nothing is queried by its key, never sent again, and refunded only when refused', async () => {
+  it('that got no answer is queried by its key, never sent again, and refunded only when refused', async () => {
     const esim = await bed.delivered()
     bed.supplier.topUp = () => ({ kind: 'unknown', message: 'no answer' })
     const before = bed.supplier.toppedUp.length
@@ -315,7 +315,7 @@ describe('a top-up is refused', () => {
     expect(await refusal(esim, body)).toBe(code)
   })
 
-  it('as 200002 before 200015, and as 200012 before an eSIM that is not there', async () => {
+  it('as 200002 before 200015, and as 200012 before an eSIM that does not exist', async () => {
     const esim = await bed.delivered()
     await bed.topUp(esim, { transactionId: 'T-taken' })
     const stranger = { esimTranNo: '00000000-0000-4000-8000-000000000000', packageCode: 'NONE' }
@@ -343,7 +343,7 @@ describe('a top-up is refused', () => {
 })
 
 describe('a used-up or expired eSIM', () => {
-  it('that is used up is topped up; one that expired only where its supplier takes it', async () => {
+  it('is topped up if it is used up, and if it has expired only where its supplier allows that', async () => {
     const usedUp = await bed.delivered()
     await bed.set(usedUp, `esim_status = 'USED_UP', activate_time = now()`)
     expect((await bed.topUp(usedUp, { transactionId: 'T-used-up' })).code).toBe('000000')

@@ -83,7 +83,7 @@ it('starting again does nothing twice', async () => {
   expect(await allRows()).toEqual(rows)
 })
 
-it('removing trial data leaves what was there before, also after its orders were fulfilled', async () => {
+it('removing trial data leaves what was there before, even after its orders were fulfilled', async () => {
   const worker = await startWorker(node.deps)
   try {
     await waitUntil(async () => {

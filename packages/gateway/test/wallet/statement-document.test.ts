@@ -84,7 +84,7 @@ test('concurrent first calls issue one statement', async () => {
   expect(entries).toHaveLength(1)
 })
 
-test('a movement after the issue belongs to a later month, also if the clock is set back', async () => {
+test('a movement after the issue belongs to a later month, even if the clock is set back', async () => {
   const tenantId = await dealerOfLastMonth()
   await issue(tenantId)
   const before = await getMonthStatement(money.db, tenantId, LAST)

@@ -32,7 +32,7 @@ const alertsOf = (tenantId: string) =>
 const setLimit = (currencyCode: string, secondPersonAbove: bigint | null) =>
   setPaymentSettings(money.deps, { currencyCode, bankDetails: null, paymentUrl: null, secondPersonAbove }, ALICE)
 
-test('a request moves no money, and a repeated one asks once', async () => {
+test('a request moves no money, and a repeated one is the same request', async () => {
   const { tenantId } = await money.tenant()
   const [first, second] = await Promise.all([request(tenantId), request(tenantId)])
   expect(first).toMatchObject({ status: 'REQUESTED', amount: AMOUNT, decidedBy: null, hasReceipt: false })
@@ -145,7 +145,7 @@ test('the first confirmation of a large payment counts for a week', async () => 
   expect(await confirm(tenantId, requestId)).toMatchObject({ status: 'PAID', confirmedBy: 'person:bob' })
 })
 
-test('a dealer cannot have more open requests than the limit, also at once', async () => {
+test('a dealer cannot have more open requests than the limit, even with simultaneous calls', async () => {
   const { tenantId } = await money.tenant()
   const asked = Array.from({ length: OPEN_REQUESTS_MAX + 3 }, (_, n) => request(tenantId, `INV-${n}`))
   const outcomes = await Promise.allSettled(asked)

@@ -43,7 +43,7 @@ async function failOnce(tenant: TestTenant): Promise<void> {
   await tried(tenant, before + 1)
 }
 
-test('a 410 to an attempt made before the URL was set again does not disable the endpoint, also where it arrives later', async () => {
+test('a 410 to an attempt made before the URL was set again does not disable the endpoint, even if it arrives later', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   let answer: (status: number) => void = () => {}
   const asked = new Promise<void>((resolve) => {

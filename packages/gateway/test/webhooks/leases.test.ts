@@ -136,7 +136,7 @@ test('a claim that waits for the release of an endpoint queue does not find even
   expect(await waiting).toMatchObject({ events: [], heldUntilMs: expect.any(Number) })
 })
 
-test('a claim continues after the last one, also among events due at the same moment', async () => {
+test('a claim continues after the last one, even among events due at the same moment', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const recorded = await testbed.record(tenant, 25)
   await testbed.deps.db.query({

@@ -94,7 +94,7 @@ test('a tenant whose queue another node holds is left to a pass', async () => {
   expect(receiver.received).toEqual([])
 })
 
-test('no named tenant is left without a claim: of too many, a pass finds what is due', async () => {
+test('no named tenant is left without a claim: if too many are named, a pass finds the due events', async () => {
   const tenants = await knownTenants(90)
   for (const tenant of tenants) await testbed.record(tenant)
   expect(await sender.claimFor(idsOf(tenants))).toBe(false)

@@ -44,7 +44,7 @@ describe('the rules of a plan', () => {
     expect(priceAt(1, ...rules, percentOf('PACKAGE', 40_000n))).toBe(104_000n)
   })
 
-  test('a supplier that is not tried first has no rule for the package', () => {
+  test('a rule for a supplier does not apply to a package for which it is not tried first', () => {
     expect(priceAt(1, ruleOf({ scope: 'SUPPLIER', target: 'second', percent: 20_000n }))).toBe(100_000n)
   })
 
@@ -60,7 +60,7 @@ describe('the rules of a plan', () => {
     expect(quote(tariffOf(rules), item, 1).decidedBy?.rule.target).toBe(location)
   })
 
-  test('among rules of one scope the one that began last decides, also a percentage over an older fixed price', () => {
+  test('among rules of one scope the one that began last decides, even a percentage over an older fixed price', () => {
     const always = ruleOf({ scope: 'PACKAGE', target: 'A', currencyCode: 'USD', percent: null, price: 70_000n })
     const summer = ruleOf({ scope: 'PACKAGE', target: 'A', percent: -500_000n, validFrom: 100, validUntil: 200 })
     expect([99, 100, 199, 200].map((now) => priceAt(now, always, summer))).toEqual([70_000n, 50_000n, 50_000n, 70_000n])
@@ -74,7 +74,7 @@ describe('the rules of a plan', () => {
   })
 
   // The order of precedence, in its simplest form.
-  test('is the first valid one by scope, beginning and kind', () => {
+  test('are compared by scope, beginning and kind, and the first valid one decides', () => {
     const scope = fc.constantFrom('PACKAGE' as const, 'LOCATION' as const, 'SUPPLIER' as const, 'ALL' as const)
     const value = fc.oneof(
       fc.record({ percent: fc.bigInt(-900_000n, 900_000n) }),

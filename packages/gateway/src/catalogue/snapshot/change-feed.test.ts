@@ -140,7 +140,7 @@ test('a package can be topped up exactly while a TOPUP package of it can be boug
   )
 }, 60_000)
 
-test('a package that a tenant could never buy is not listed, if nothing was given again after it ended', () => {
+test('a package that a tenant could never buy is not listed, provided that nothing that ended began again', () => {
   fc.assert(
     fc.property(history, (changes) => {
       const once = withoutReturns(changes)

@@ -58,7 +58,7 @@ const list = (source: ListSource, request: PackageListRequest, tenantId = 'T', n
 const codes = (source: ListSource, request: PackageListRequest) =>
   list(source, request).packageList.map((item) => item.packageCode)
 
-test('pages of any size contain every package once, newest first, also if some are off sale', () => {
+test('pages of any size contain every package once, newest first, even if some are off sale', () => {
   const packages = fc.uniqueArray(
     fc.record({
       packageCode: fc.string({ minLength: 1, maxLength: 3 }),

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { csvRoute } from './csv-route.ts'
 import type { Context } from './route.ts'
 
-it('a cancelled file is not read any further, although no row was found', async () => {
+it('a cancelled download stops reading, even if no row has been found yet', async () => {
   let read = 0
   const { handle } = csvRoute<string>({
     path: '/rows.csv',

@@ -50,7 +50,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
     expect([REFUSED, RETRY, UNKNOWN].map(to)).toEqual(['NEXT_ROUTE', 'WAITING', 'UNKNOWN'])
   })
 
-  it('for lack of money leaves the item to any supplier, or waits however late it is', () => {
+  it('frees the item for any supplier if money is lacking, or lets it wait, however late it is', () => {
     const at = (status: LockedItem['itemStatus'], parts: Partial<OutcomeContext>) =>
       transition(item(status, { requestedAt: ago(DAY_MS) }), NO_MONEY, context(parts))
     const message = 'the account is empty'
@@ -62,7 +62,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
     expect(at('UNKNOWN', { hasNextRoute: true, doubtSince: ago(1_000) }).to).toBe('UNKNOWN')
   })
 
-  it('leaves a doubt that starts with the attempt', () => {
+  it('puts the item in doubt since the start of the attempt', () => {
     expect(transition(item('ASKED'), UNKNOWN, context())).toMatchObject({ inDoubtAt: ago(1_000) })
   })
 })
@@ -70,7 +70,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
 describe('a refusal after an unknown purchase', () => {
   const query = { operation: 'QUERY' as const }
 
-  it('is not believed while the purchase may still be running, and is asked for again when it cannot be', () => {
+  it('is not believed while the purchase may still be running, and the supplier is queried again when that has ended', () => {
     const doubtSince = ago(DOUBT_MS - 1)
     const made = transition(item('UNKNOWN'), REFUSED, context({ ...query, doubtSince }))
     expect(made).toEqual({
@@ -81,7 +81,7 @@ describe('a refusal after an unknown purchase', () => {
     })
   })
 
-  it('is asked for again sooner at a supplier that finds a purchase late', () => {
+  it('is not awaited as long at a supplier that finds a purchase late: it is queried again sooner', () => {
     const asked = (ms: number) =>
       transition(
         item('UNKNOWN'),
@@ -130,7 +130,7 @@ describe('the deadline', () => {
     }
   })
 
-  it('keeps an item that its supplier puts off again in review, and buys it from there', () => {
+  it('leaves an item in review if its supplier puts it off again, and it is bought from there', () => {
     const again = transition(item('REVIEW', late), RETRY, context())
     expect(again).toMatchObject({
       to: 'REVIEW',
@@ -155,7 +155,7 @@ describe('the deadline', () => {
     expect(made.to).toBe('WAITING')
   })
 
-  it('asks about an item under review after as long as it has been open: at least a minute, at most an hour', () => {
+  it('lets an item under review be queried after as long as it has been open: at least a minute, at most an hour', () => {
     const waitS = (openMs: number) => {
       const made = transition(item('REVIEW', { requestedAt: ago(openMs) }), UNKNOWN, context())
       return 'retryAt' in made ? (made.retryAt.getTime() - NOW.getTime()) / 1000 : undefined
@@ -214,7 +214,7 @@ describe('the outcome of a top-up', () => {
     expect(transition(item(status), TOPPED_UP, topUp).to).toBe(to)
   })
 
-  it('leaves as much doubt as a purchase when it is unknown', () => {
+  it('puts the item in doubt like a purchase if it is unknown', () => {
     const made = transition(item('ASKED'), UNKNOWN, topUp)
     expect(made).toMatchObject({ to: 'UNKNOWN', inDoubtAt: topUp.startedAt })
   })

@@ -8,7 +8,7 @@ it.each([
   ['13.0-1', true],
   ['14.0-1', false],
   ['12.1-1', false],
-])('Citus %s was tested: %s', (version, expected) => {
+])('Citus %s counts as tested: %s', (version, expected) => {
   expect(isTested({ version })).toBe(expected)
 })
 

@@ -41,7 +41,7 @@ it.each([
   expect(explainNoConnection(error)).toBe(`Cannot connect to the database: ${error.message}. ${remedy}`)
 })
 
-it('the message about a server that was not reached is another', () => {
+it('the message about a server that was not reached says to check host and port', () => {
   const error = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' })
   expect(explainNoConnection(error)).toMatch(/Check the host and port/)
 })

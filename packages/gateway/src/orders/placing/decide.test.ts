@@ -24,7 +24,7 @@ function verdictOn(price: bigint, wallet: Partial<Wallet>) {
   return decideWallet(before, [input], context as unknown as DecisionContext).verdicts[0]!
 }
 
-test('a refusal states amounts that are exact in JSON, also at the largest price and the lowest balance', () => {
+test('a refusal states amounts that are exact in JSON, even at the largest price and the lowest balance', () => {
   const max = BigInt(MONEY_MAX)
   for (const balance of [-1n, -max]) {
     expect(verdictOn(max, { balance })).toMatchObject({

@@ -26,7 +26,7 @@ function planOne(products: OfferedProduct[], input: SaleRuleInput = {}, rates = 
 describe('products of several suppliers', () => {
   const b = product({ supplier: 'b', productCode: 'B', cost: 19_000n, volume: 1024n ** 3n })
 
-  it('are one package, the cheapest first, priced by it, with the least volume', () => {
+  it('become one package: the cheapest supplier is first and sets the price, and the smallest volume is sold', () => {
     expect(planOne([product(), b])).toMatchObject({
       ...{ packageCode: 'JP_1GB_7', price: 20_900n, cost: 19_000n },
       suppliers: [
@@ -37,7 +37,7 @@ describe('products of several suppliers', () => {
     })
   })
 
-  it('are in the order of the rule where it is fixed', () => {
+  it('are in the order of the rule if that is fixed', () => {
     expect(planOne([product(), b], { supplierOrder: 'FIXED', suppliers: ['a', 'b'] })).toMatchObject({
       price: 22_000n,
       suppliers: [{ supplier: 'a' }, { supplier: 'b' }],
@@ -51,7 +51,7 @@ describe('products of several suppliers', () => {
     expect(made).toMatchObject({ cost: 19_802n, suppliers: [{ costPrice: 18_001, costCurrency: 'EUR' }, {}] })
   })
 
-  it('of the same supplier are its cheapest', () => {
+  it('of one supplier are represented by the cheapest', () => {
     const dear = product({ productCode: 'DEAR', cost: 30_000n })
     expect(planOne([dear, product()])).toMatchObject({ suppliers: [{ productCode: 'P' }] })
   })

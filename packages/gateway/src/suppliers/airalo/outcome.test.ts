@@ -66,12 +66,12 @@ describe('an order', () => {
     expect(ordered(answer).kind).toBe(kind)
   })
 
-  it('that the account cannot pay is one for lack of money', () => {
+  it('that the account cannot pay for is retried for lack of money', () => {
     expect(ordered(refusal(11))).toEqual({ kind: 'retry', message: '11: the reason', noMoney: true })
   })
 })
 
-it('a top-up is toppedUp only by an order that is one', () => {
+it('only an order of the type topup makes a top-up toppedUp', () => {
   const order = { id: 8, description: KEY, type: 'topup' }
   expect(ordered(reply(200, { data: order }), TOP_UP)).toEqual({
     kind: 'toppedUp',

@@ -55,7 +55,7 @@ describe('a purchase', () => {
   const outcome = (order: JsonObject, topUp?: { iccid: string; key: string; matchingId: string }) =>
     outcomeOfPurchase(orderOf(order)!, { productCode: 'B', topUp })
 
-  it('is delivered with its codes and its charge, exactly', () => {
+  it('is delivered with its codes and its exact charge', () => {
     const esim = { ...ESIM, charged: { amount: 12_000n, currencyCode: 'USD' } }
     expect(outcome(members([ESIM]))).toEqual({ kind: 'delivered', esim, reference: 'R' })
   })
@@ -65,7 +65,7 @@ describe('a purchase', () => {
     expect(outcome(members([]))).toMatchObject({ kind: 'unknown', reference: 'R' })
   })
 
-  it('is in doubt with unreadable codes, with two eSIMs, and of another bundle', () => {
+  it('is in doubt if its codes are unreadable, if it has two eSIMs, or if it is of another bundle', () => {
     const others = [
       [{ ...ESIM, iccid: 'X' }],
       [{ ...ESIM, matchingId: '' }],
@@ -105,7 +105,7 @@ describe('the bundles of an eSIM', () => {
     assignmentsOf({ bundles: rows.map(({ name = 'B', ...row }) => ({ name, assignments: [row] })) })!
   const FRESH = { bundleState: 'Queued', initialQuantity: 1_000, remainingQuantity: 1_000 }
 
-  it('can be revoked only if there is one, and it was not started', () => {
+  it('can be revoked only if there is exactly one, which was not started', () => {
     const revoked = { ...FRESH, bundleState: 'Revoked' }
     expect(decideCancel(bundlesOf(FRESH), 'B')).toBe('revocable')
     expect(decideCancel(bundlesOf(revoked), 'B')).toEqual({ kind: 'cancelled' })

@@ -48,7 +48,7 @@ describe('an answer for another order is not believed', () => {
     expect(await query(failed)).toEqual([OTHER_ORDER])
   })
 
-  it('if it is the answer to our order', async () => {
+  it('even if it answers our request for an order', async () => {
     const { supplier, requested } = upstream({
       'esim/order': () => ({ transactionId: 'ORDER-2', orderStatus: 'PAID' }),
     })

@@ -73,7 +73,7 @@ describe('an order', () => {
   const outcome = (order: JsonObject, topUp?: { iccid: string; key: string; matchingId: string }) =>
     outcomeOfOrder(order, 'MM-1', { topUp })
 
-  it('that is Completed is delivered with its codes and its charge, exactly', () => {
+  it('that is Completed is delivered with its codes and its exact charge', () => {
     const charged = { amount: 25_500n, currencyCode: 'USD' }
     const esim = { iccid: ICCID, smdpAddress: 'smdp.example.com', matchingId: 'MATCH', apn: 'internet', charged }
     expect(outcome(orderOf('Completed', details))).toEqual({ kind: 'delivered', esim, reference: 'MM-1' })

@@ -135,13 +135,13 @@ describe('a report on an eSIM', () => {
     expect(both).not.toHaveProperty('expiredTime')
   })
 
-  it('is that it is used up once no plan has data left', () => {
+  it('says that it is used up once no plan has data left', () => {
     const empty = { ...plan, remainingDataGB: 0 }
     expect(reportOf({ list: [empty] }, iccid, now)).toMatchObject({ esimStatus: 'USED_UP' })
     expect(reportOf({ list: [empty, queued] }, iccid, now)).toMatchObject({ esimStatus: 'IN_USE' })
   })
 
-  it('says nothing of an unlimited plan’s usage, and does not take it for used up', () => {
+  it('states no usage of an unlimited plan, and does not take it for used up', () => {
     const unlimited = { ...plan, initialDataGB: 0, remainingDataGB: 0 }
     const report = reportOf({ list: [unlimited] }, iccid, now)
     expect(report).toMatchObject({ esimStatus: 'IN_USE' })

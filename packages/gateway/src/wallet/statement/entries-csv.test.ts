@@ -30,7 +30,7 @@ async function csvOf(...pages: StatementEntry[][]): Promise<string> {
   return text
 }
 
-test('amounts are decimals that stay numbers, also below zero', async () => {
+test('amounts are decimals that stay numbers, even below zero', async () => {
   const [, row] = parse(await csvOf([entry])) as string[][]
   expect(row).toEqual([
     '7',

@@ -22,11 +22,11 @@ test('warnings come at 50, 75 and 90 percent, each once', () => {
   expect(afterFailure(failing(90), T0 + 71.9 * H, false)).toEqual({ change: 'NONE' })
 })
 
-test('a long silence skips to the warning that holds now', () => {
+test('after a long silence, the first warning is the one that applies now', () => {
   expect(afterFailure(failing(), T0 + 66 * H, false)).toMatchObject({ change: 'WARN', percent: 90 })
 })
 
-test('after 72 hours the next failure disables, and not a moment before', () => {
+test('the next failure after 72 hours disables, and none a moment before', () => {
   expect(afterFailure(failing(90), T0 + 72 * H - 1, false)).toEqual({ change: 'NONE' })
   expect(afterFailure(failing(90), T0 + 72 * H, false)).toMatchObject({ change: 'DISABLE', reason: 'FAILING' })
 })

@@ -17,13 +17,16 @@ const wait = (outcome: OutboundOutcome, attempts: number, chance = 0.5) => {
   return next.step === 'RETRY' ? next.dueMs - NOW : next.step
 }
 
-test.each([200, 201, 202, 204, 299])('%i acknowledges', (status) => {
+test.each([200, 201, 202, 204, 299])('HTTP status %i acknowledges an event', (status) => {
   expect(nextStep(answer(status), 1, NOW, () => 0.5)).toEqual({ step: 'ACKNOWLEDGED' })
 })
 
-test.each([100, 301, 302, 304, 400, 401, 404, 410, 429, 500, 503])('%i does not acknowledge', (status) => {
-  expect(wait(answer(status), 1)).toBe(10 * S)
-})
+test.each([100, 301, 302, 304, 400, 401, 404, 410, 429, 500, 503])(
+  'HTTP status %i does not acknowledge an event',
+  (status) => {
+    expect(wait(answer(status), 1)).toBe(10 * S)
+  },
+)
 
 test('the waits are those of the contract, and then the delivery is dead', () => {
   const waits = Array.from({ length: 11 }, (_, index) => wait(broken, index + 1))
@@ -52,7 +55,7 @@ test('410 says that the endpoint is gone', () => {
   expect(nextStep(answer(404), 1, NOW, () => 0.5)).toMatchObject({ step: 'RETRY', gone: false })
 })
 
-test('what is dead after its first attempts can be sent again for 30 days, and is kept until its new ones have ended', () => {
+test('an event that is dead after its first attempts can be sent again for 30 days, and is kept until its new attempts have ended', () => {
   const longestMs = RETRY_STEPS_MS.reduce((sum, stepMs) => sum + 2 * stepMs, 0) // asked for by Retry-After
   expect(SENDABLE_DAYS * 24 * H).toBeGreaterThanOrEqual(30 * 24 * H + longestMs)
   const { keepHours, what } = PARTITIONED.find(({ table }) => table === 'events')!

@@ -42,7 +42,7 @@ function writer(failures: Error[] = []) {
   return { written, metrics, add: (count: number) => Array.from({ length: count }, () => results.add(RESULT)) }
 }
 
-test('a writer waits for more results before a small batch, and not before a full one', async () => {
+test('a writer waits for more results before it saves a small batch, but not before a full one', async () => {
   const { written, add } = writer()
   const startedAt = performance.now()
   add(2 * RESULTS_MAX + RESULTS_TO_GATHER)

@@ -146,7 +146,7 @@ describe('a notification of an SM-DP+', () => {
     expect(events.slice(before)).toEqual(Array(5).fill('DELIVERY_UPDATED'))
   })
 
-  it('is ordered by its own time, also on a node whose clock is an hour behind', async () => {
+  it('is ordered by its own time, even on a node whose clock is an hour behind', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     await post(PROGRESS, progress(iccid, 3, 1))

@@ -107,7 +107,7 @@ describe('the expiry of a batch', () => {
     expect(entry!.after).toEqual({ batchName: 'July', expiresAt: later.toISOString(), codes: 2 })
   })
 
-  it('decides the alert again', async () => {
+  it('lets the alert be raised again', async () => {
     const { batchId } = await testbed.load(2, { batchName: 'Aug', expiresAt: testbed.inDays(60), alertDays: 14 })
     await testbed.warehouse().tidy!()
     expect(await alerts()).toEqual([])

@@ -34,7 +34,7 @@ describe('an order', () => {
     expect(takenOf(request)).toBe(1)
   })
 
-  it('whose answer was lost stays in doubt beside a pending one of the same minute, and is found after it', async () => {
+  it('whose answer was lost stays in doubt while another one of the same minute is pending, and is found afterwards', async () => {
     simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
     const lost = requestOf()
     expect((await order(lost)).kind).toBe('unknown')

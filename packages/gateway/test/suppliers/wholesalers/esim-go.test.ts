@@ -17,7 +17,7 @@ const iccidsOf = (outcomes: Outcome[]) =>
   new Set(outcomes.map((one) => (one.kind === 'delivered' ? one.esim.iccid : one)))
 
 describe('a purchase', () => {
-  it('has its codes, its charge, exactly, and its reference', async () => {
+  it('has its codes, its exact charge and its reference', async () => {
     const request = requestOf()
     const { cost, currencyCode } = products.find(({ productCode }) => productCode === request.productCode)!
     const outcome = await order(request)

@@ -107,7 +107,7 @@ describe('the two steps', () => {
 })
 
 describe('an order', () => {
-  it('is delivered with its charge, exactly, and its number as reference', async () => {
+  it('is delivered with its exact charge and its number as reference', async () => {
     const before = simulator.counters().debited
     const outcome = await order(requestOf())
     const amount = BigInt(simulator.counters().debited - before)

@@ -65,7 +65,7 @@ function takenWith(key: string): number {
 }
 
 describe('a purchase', () => {
-  it('has its codes and the charge, exactly', async () => {
+  it('has its codes and the exact charge', async () => {
     const { wanted, esim } = await buy()
     const sold = simulator.esims().find(({ iccid }) => iccid === esim.iccid)!
     expect(esim).toMatchObject({ smdpAddress: sold.smdpAddress, matchingId: sold.matchingId })
@@ -106,7 +106,7 @@ describe('a purchase', () => {
   )
 
   it.each(['out-of-stock', 'unknown-package', 'refused', 'no-balance'] as const)(
-    'that Zendit refuses (%s) is taken from nobody',
+    'that Zendit refuses (%s) buys nothing',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order' })
       const wanted = request()

@@ -19,7 +19,7 @@ import { toolFlows } from './flows/tools.ts'
 import { webhookFlows } from './flows/webhooks.ts'
 
 /*
- * What people do on the console, in a real browser. All flows run on one gateway, one after another, because starting a
+ * People use the console in a real browser. All flows run on one gateway, one after another, because starting a
  * gateway and a browser takes longer than most flows.
  */
 describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {

@@ -32,7 +32,7 @@ import { codeOf } from './flows/access.ts'
 
 const FIVE_MINUTES_MS = 300_000
 
-/** What a new operator does in the browser, from an empty database to a delivered order and the tools around it. */
+/** A new operator gets from an empty database to a delivered order in the browser, and uses the tools around it. */
 describe.skipIf(!isBrowserAvailable())('a guided start', () => {
   let database: TestDatabase
   let testbed: ConsoleTestbed

@@ -6,7 +6,7 @@ import { createDemo, type Demo } from './console-demo.ts'
 import { api, button, type ConsoleTestbed, field, heading, navigate, startTestbed } from './console-testbed.ts'
 import { transitionsEnd } from './console-tour.ts'
 
-/** What people do with the console's lists: sort, count, choose, save, export, change many rows, and find. */
+/** People use the console's lists: they sort, count, choose, save, export, change many rows, and find. */
 describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', () => {
   let testbed: ConsoleTestbed
   let demo: Demo

@@ -15,7 +15,7 @@ import {
   startTestbed,
 } from './console-testbed.ts'
 
-/** What a dealer without developers does, and the operator's part in it, in the browser only. */
+/** A dealer without developers buys and pays, and the operator does its part, in the browser only. */
 describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => {
   let testbed: ConsoleTestbed
   let operator: Page

@@ -16,7 +16,7 @@ import {
 /** An eSIM that is not delivered at once is queried for half a minute. */
 const VERIFIED_WITHIN_MS = 60_000
 
-/** What a new operator does with a wholesaler's account, on a fresh local gateway and in the browser only. */
+/** A new operator sells from a wholesaler's account, on a fresh local gateway and in the browser only. */
 describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', () => {
   let testbed: ConsoleTestbed
   let page: Page

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { type Account, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 
-/** A server of an operator's own: PostgreSQL as this machine has it, with the tools that come beside it. */
+/** A server of an operator's own: the PostgreSQL installed on this machine, with its tools. */
 export interface DumpServer {
   url(database: string): string
   /** pg_dump, pg_restore, createdb of the same version. */
@@ -14,7 +14,7 @@ export interface DumpServer {
   stop(): Promise<void>
 }
 
-/** Where Debian and others put it; the newest one that has everything. The embedded one brings no pg_dump. */
+/** Returns the folder of the newest PostgreSQL with pg_dump, as Debian installs it. The embedded one has no pg_dump. */
 export function installedPostgres(): string | undefined {
   const folder = '/usr/lib/postgresql'
   const versions = existsSync(folder) ? readdirSync(folder).sort((a, b) => Number(b) - Number(a)) : []

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Dashboard } from '../../../packages/gateway/src/console-api/routes/overview/dashboard.ts'
 import { api, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
-/** What a dealer's own people see. */
+/** The console as a dealer's own people see it. */
 export function dealerFlows(shared: SharedState): void {
   it('a dealer’s dashboard begins with the balance, and has nothing that only the operator can do', async () => {
     const { testbed, page: operator, dealer } = shared

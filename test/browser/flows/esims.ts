@@ -33,7 +33,7 @@ export function esimFlows(shared: SharedState): void {
     await Promise.race([dialog.waitFor({ state: 'hidden' }), throwRefusal(dialog)])
   }
 
-  /** What the gateway refuses stays in the dialog. A retry of the test would find the dialog open. */
+  /** Fails with the refusal that the dialog shows, because a retry of the test would find the dialog open. */
   async function throwRefusal(dialog: Locator): Promise<void> {
     const text = await dialog.getByRole('alert').innerText()
     throw new Error(`refused: ${text}`)

@@ -157,7 +157,7 @@ export function paymentFlows(shared: PaymentState): void {
       .toMatchObject({ legalName })
   }
 
-  /** As if the account and its movements were a month old: a statement is only of a month that is over. */
+  /** Pretends that the account and its movements are a month old, because statements are only of months that are over. */
   async function moveToLastMonth(): Promise<void> {
     const then = `${LAST_MONTH}-15T12:00:00Z`
     for (const text of [

@@ -14,13 +14,13 @@ const SORTED = '{"packageInfoList":[{"count":1,"packageCode":"JP_1_7"}],"remark"
 
 interface Signing {
   key?: string | Buffer
-  /** What was signed before the body. */
+  /** The text that was signed before the body. */
   head?: string
-  /** What was signed of the body. */
+  /** The text that was signed as the body. */
   text?: string
   hash?: string
   encoding?: BinaryToTextEncoding
-  /** What was sent. */
+  /** The body that was sent. */
   body?: string
   requestId?: string
   signature?: string

@@ -10,7 +10,7 @@ const failing = async () => {
   throw new ApiError('101003')
 }
 
-/** What comes of one attempt, as a code. */
+/** Returns the outcome of one attempt, as a code. */
 async function codeOf(attempt: Promise<unknown>): Promise<string> {
   return attempt.then(
     () => '000000',

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   bed.supplier.answer = () => ({ kind: 'done' })
-  await bed.run() // what the test before has left
+  await bed.run() // what the previous test left behind
   bed.supplier.calls.length = 0
 })
 afterAll(async () => {
@@ -34,7 +34,7 @@ async function operatorCancels(esim: Esim): Promise<void> {
   })
 }
 
-/** What else happens to the eSIM. */
+/** The other changes of the eSIM. */
 const RIVALS: Record<string, (esim: Esim) => Promise<unknown>> = {
   'a notice of a download': (esim) => bed.report(esim, { smdpStatus: 'DOWNLOAD' }),
   'a report of usage': (esim) => bed.report(esim, { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 900_000_000n }),
@@ -49,7 +49,7 @@ const RIVALS: Record<string, (esim: Esim) => Promise<unknown>> = {
   },
   'an operator’s cancel': operatorCancels,
 }
-/** The eSIM cannot be cancelled afterwards. */
+/** Changes after which the eSIM cannot be cancelled. */
 const USES = ['a notice of a download', 'a report of usage']
 
 const MOMENTS = ['before it begins', 'before its attempt', 'while the supplier is asked', 'after its end'] as const
@@ -59,7 +59,7 @@ const OUTCOMES: readonly ActionOutcome[] = [
   { kind: 'unknown', message: 'lost' },
 ]
 
-/** Cancels the eSIM, and lets the rival act at the moment. The supplier answers a repeated question the same. */
+/** Cancels an eSIM, and lets the rival act at the given moment. The supplier gives the same answer to a repeated request. */
 async function cancelAgainst(rival: string, moment: (typeof MOMENTS)[number], outcome: ActionOutcome) {
   const esim = await bed.delivered()
   const act = () => RIVALS[rival]!(esim)
@@ -68,7 +68,7 @@ async function cancelAgainst(rival: string, moment: (typeof MOMENTS)[number], ou
     new Promise((resolve) => {
       answer = resolve
     })
-  /** Runs what is due, and gives the answer where the supplier is asked. */
+  /** Runs the due actions, and lets the supplier give the answer if it is asked. */
   async function runAndAnswer(meanwhile?: () => Promise<unknown>): Promise<void> {
     const callCount = bed.supplier.calls.length
     let isEnded = false
@@ -99,7 +99,7 @@ async function cancelAgainst(rival: string, moment: (typeof MOMENTS)[number], ou
   return { esim, begun, ...(await bed.profile(esim)) }
 }
 
-/** Refund, status, actions and events agree, and no action is left without a next step. */
+/** Checks that refund, status, actions and events agree, and that no action is left without a next step. */
 async function expectOneState(esim: Esim): Promise<void> {
   const { db } = bed.node.deps
   const values = [bed.dealer.tenantId, esim.esimTranNo]
@@ -134,7 +134,7 @@ describe.each(Object.keys(RIVALS))('a cancel and %s', (rival) => {
       if (isFirst && isUse) expect(begun.code).toBe('200002')
       const isAsked = !(isUse && (isFirst || moment === 'before its attempt')) && !(isFirst && rival === 'its expiry')
       expect(bed.supplier.calls.length > 0).toBe(isAsked)
-      // Only the supplier's yes cancels, and nothing else undoes it.
+      // Only the supplier's confirmation cancels, and nothing undoes it.
       expect(esimStatus === 'CANCEL').toBe(isAsked && outcome.kind === 'done')
 
       // An action whose answer is unknown is asked about until it ends, unless the eSIM was used.

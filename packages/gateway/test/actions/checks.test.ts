@@ -65,7 +65,7 @@ const ALLOWING: Record<EsimAction, [allowing: string, other: string]> = {
   REVOKE: [`esim_status = 'IN_USE'`, `esim_status = 'USED_EXPIRED'`],
 }
 
-/** What is wrong with an action, in the order in which it is answered. */
+/** The faults of an action, in the order in which they are answered. */
 const CHECKS: Check[] = [
   {
     code: '000108',

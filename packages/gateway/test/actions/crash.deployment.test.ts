@@ -94,7 +94,7 @@ afterAll(async () => {
   bundle.remove()
 })
 
-/** Ten percent of the price is the fee. */
+/** Sets a cancel policy with a fee of ten percent on all orders of the tenant. */
 async function keepPolicy(at: Shop, tenantId: string): Promise<void> {
   const policy = { cancellable: true, withinDays: null, feePercent: 10 }
   await at.db.query({

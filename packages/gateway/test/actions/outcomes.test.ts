@@ -25,7 +25,7 @@ afterAll(async () => {
 const BY = { actor: 'cli:ada' } as const
 const LOST = { kind: 'unknown', message: 'no answer' } as const
 
-/** The eSIM's action, as it is answered and as the event said at last. */
+/** Returns the eSIM's action as it is queried, and checks that its last event says the same. */
 async function ended(esim: Esim, transactionId: string) {
   const action = await bed.action(esim, transactionId)
   const events = await bed.events(esim.dealer, 'ESIM_ACTION_UPDATED')
@@ -142,7 +142,7 @@ describe('suspend, unsuspend and revoke', () => {
       expect(await bed.profile(esim)).toEqual(state)
       const usage = (await bed.json(bed.dealer, 'esim/usage/query', { esimTranNoList: [esim.esimTranNo] })).data
       expect(usage.esimUsageList).toMatchObject([state])
-      // Suspension is no status: only the revocation is an event of the order.
+      // Suspension is not a status, so only the revocation is an event of the order.
       expect((await eventsOf(esim, 'DELIVERY_UPDATED')).length - updates).toBe(action === 'REVOKE' ? 1 : 0)
     }
     expect(bed.supplier.calls).toEqual(['SUSPEND', 'UNSUSPEND', 'REVOKE'])

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   bed.supplier.answer = () => ({ kind: 'done' })
-  await bed.run() // what the test before has left
+  await bed.run() // what the previous test left behind
   bed.supplier.calls.length = 0
 })
 afterAll(async () => {
@@ -32,7 +32,7 @@ const orderOf = (transactionId: string) => ({
 })
 const order = (transactionId: string) => bed.json(bed.dealer, 'esim/order', orderOf(transactionId))
 
-/** Orders until the node decides orders on the wallet that it has cached: not for a second after one was outdated. */
+/** Places orders until the node decides on its cached wallet, which takes a second after a cached wallet was outdated. */
 async function cacheWallet() {
   expect((await order(randomUUID())).code).toBe('000000')
   await new Promise((resolve) => setTimeout(resolve, 1_100))
@@ -175,7 +175,7 @@ describe('a cancel that the supplier is being asked for', () => {
     expect(open).toMatchObject({ actionStatus: 'PENDING' })
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
-    expect(bed.supplier.calls).toEqual(['CANCEL']) // a downloaded eSIM is not asked about any more
+    expect(bed.supplier.calls).toEqual(['CANCEL']) // a downloaded eSIM is no longer queried
     const refused = { actionStatus: 'REFUSED', failureReason: 'the eSIM was downloaded in the meantime' }
     expect(await bed.action(no, open.transactionId!)).toMatchObject(refused)
     expect(await bed.refunds(no)).toEqual([])

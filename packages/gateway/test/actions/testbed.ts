@@ -35,11 +35,11 @@ export interface ActionTestbed {
   node: Node
   dealer: Dealer
   supplier: {
-    /** By default it does what is asked. */
+    /** The supplier's answer. By default it carries the action out. */
     answer: (action: EsimAction, esim: SuppliedEsim) => ActionOutcome | Promise<ActionOutcome>
     calls: EsimAction[]
     traits: SupplierTraits
-    /** Methods that it has; all by default. */
+    /** The methods that the supplier has; all by default. */
     can: Partial<Supplier>
   }
   json(of: Dealer, operation: string, body: object): Promise<Answer>
@@ -55,7 +55,7 @@ export interface ActionTestbed {
   report(esim: Esim, report: Omit<ProfileReport, 'time'>): Promise<void>
   action(esim: Esim, transactionId: string): Promise<ActionAnswer>
   profile(esim: Esim): Promise<{ esimStatus: string; suspended: boolean }>
-  /** What was refunded of the eSIM's order, one amount for each entry. */
+  /** The refunds of the eSIM's order, one amount for each transfer. */
   refunds(esim: Esim): Promise<number[]>
   /** The contents of the tenant's events of a type, oldest first. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was recorded

@@ -14,7 +14,7 @@ import {
 } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
-/** As in failure-limit.ts: the burst of failures, and the rate at which the allowance refills. */
+/** The values of failure-limit.ts: the burst of failures, and the rate at which the allowance refills. */
 const BURST = 30
 const REGAINED_PER_S = 0.5
 

@@ -48,7 +48,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** As if the dealer had been moved to a cell with these nodes. */
+/** Pretends that the dealer was moved to a cell with these nodes. */
 async function moveTo(...ports: number[]): Promise<void> {
   const nodes = ports.map((port) => ({ host: '127.0.0.1', port, metricsPort: port }))
   await node.deps.db.tx(async (tx) => {

@@ -118,7 +118,7 @@ async function measureWhileStopped(): Promise<number> {
   await stops.postgres.stop()
   const { acknowledged } = stops.load
   const p99Ms = await measureP99Ms(stays)
-  // What was answered by then may be read only now.
+  // Answers sent by then may be read only now.
   expect(stops.load.acknowledged - acknowledged, 'orders of the stopped cell').toBeLessThanOrEqual(CALLERS)
   stops.postgres = await startPostgres(stops.dataDir)
   stops.address.connectTo(stops.postgres.url)

@@ -44,7 +44,7 @@ function order(by: Dealer) {
 }
 const balance = async () => (await call(node, dealer, 'account/balance')).data.balance
 
-/** As `setFence`, for nodes that have not noticed it. */
+/** Sets the fence like `setFence`, but without notifying the nodes. */
 function fenceUnnoticed(until = 'infinity') {
   return node.deps.db.query({
     text: `update tenant_moves set state = 'VERIFIED', fenced_until = $1`,

@@ -35,11 +35,11 @@ const steps = process.env.MOVE_KILLS === 'all' ? STEPS : STEPS.filter((step) => 
 
 const REFUSED_MAX_MS = 5_000
 const UNDISTURBED_MS = 6_000
-/** Below it a p99 is that of the machine: the commands of a move start six processes of Node. */
+/** A p99 below this is due to the machine: the commands of a move start six Node.js processes. */
 const P99_FLOOR_MS = 150
 /** The limit of the p99 during a move, as a multiple of that without. 2 for runs by hand on an otherwise idle machine. */
 const P99_FACTOR = process.env.MOVE_KILLS === 'all' ? 2 : 5
-/** From such a p99 without a move, the machine is too busy to judge times: only sales and the serving cell are checked. */
+/** With such a p99 without a move, the machine is too busy to judge times: only sales and the serving cell are checked. */
 const BUSY_P99_MS = 750
 /** Enough orders that each caller of the dealer has been served. */
 const SERVED_ORDERS = 6
@@ -161,7 +161,7 @@ async function expectSold({ dealer, acknowledged }: DealerLoad, cell: TestCell):
   expect(orders.map(({ transactionId }) => transactionId).sort()).toEqual(
     ['first', ...all.map(({ transactionId }) => transactionId)].sort(),
   )
-  // What a caller ordered one after the other is debited one after the other, whichever cell did it.
+  // Orders that a caller placed one after the other are debited in that order, whichever cell did it.
   const places = new Map(orders.map(({ transactionId }, place) => [transactionId, place]))
   for (const own of acknowledged) {
     const found = own.map(({ transactionId }) => places.get(transactionId)!)

@@ -78,7 +78,7 @@ async function sellEverything(cell: TestCell): Promise<void> {
   expect((await order(cell, 'open', 'SANDBOX_OK')).code).toBe('000000')
 }
 
-/** A move changes the versions of a tenant, and is itself in the audit log. */
+/** Removes the traces of a move: it changes the versions of a tenant, and is itself in the audit log. */
 function withoutTraces(rows: Record<string, string[]>): Record<string, string[]> {
   return {
     ...rows,
@@ -92,7 +92,7 @@ async function expectMoved(from: TestCell, to: TestCell): Promise<void> {
   expect(cells.cellOf(dealer.appKey).name).toBe(to.name)
   expect(withoutTraces(await rowsOf(to, dealer.tenantId))).toEqual(withoutTraces(await rowsOf(from, dealer.tenantId)))
   for (const cell of [from, to]) expect(await ledgerFaults(cell, dealer.tenantId)).toEqual([])
-  // What was ordered before is answered as before, and not debited again.
+  // Earlier orders are answered as before, and not debited again.
   const { data: before } = await json(to, 'account/balance', {})
   // The old cell forwards requests.
   for (const cell of [to, from]) {
@@ -103,7 +103,7 @@ async function expectMoved(from: TestCell, to: TestCell): Promise<void> {
   expect((await json(to, 'account/balance', {})).data.balance).toBe(before.balance)
 }
 
-/** The sums that a cell computes are those of its rows, also without a dealer whose rows it has removed. */
+/** Checks that the sums of a cell are those of its rows, even after it removed the rows of a dealer. */
 async function expectSums({ db }: TestCell): Promise<void> {
   await updateSales(db)
   await expectSumsToEqualRows(db)
@@ -134,7 +134,7 @@ it('a dealer is moved there and back with all its rows, and its RequestIDs and t
   await expectMoved(eu1, main)
   expect((await json(main, 'health', {}, { requestId, timestamp })).code).toBe('101006')
 
-  // What was open when it left is delivered where it is now, once.
+  // Orders that were open when the dealer left are delivered once, in its present cell.
   const worker = await startGateway({
     databaseUrl: main.database.url,
     role: 'worker',

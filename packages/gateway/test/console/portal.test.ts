@@ -9,7 +9,7 @@ import { addDealer, OPERATOR } from '../harness/api-node.ts'
 import { createTopUpTestbed, DAY_PRICE, type Esim, PRICE, type TopUpTestbed } from '../topups/testbed.ts'
 import { type ConsoleTestbed, ORIGIN, PASSWORD, signedInAs } from './console-testbed.ts'
 
-/* What a dealer without an integration does in the console, on a node that carries orders out. */
+/* A dealer without an integration works in the console, on a node that carries orders out. */
 
 let bed: TopUpTestbed
 let app: FastifyInstance

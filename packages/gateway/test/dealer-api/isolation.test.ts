@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => stage.close())
 
 const nothing = 'z'.repeat(26)
-/** A reference to something of the owner, and one to nothing, both of the same length and form. */
+/** Pairs of requests: one refers to something of the owner, one to nothing, in the same length and form. */
 function questions(): [string, string, Record<string, unknown>, Record<string, unknown>][] {
   const noOrder = otherOrderNo(order.orderNo)
   const noProfile = randomUUID()

@@ -20,7 +20,7 @@ const NAME = 'dealer_esim'
 const RECOVERY_MAX_MS = 300_000
 const POLL_MS = 250
 
-/** What a machine of the cluster runs: pg_autoctl with PostgreSQL as its child. */
+/** A machine of the cluster. It runs pg_autoctl, with PostgreSQL as its child. */
 interface Machine {
   name: string
   host: string
@@ -114,7 +114,7 @@ export async function startAutoFailoverCluster(): Promise<AutoFailoverCluster> {
   }
 }
 
-/** What the machines share: folders, the account that runs PostgreSQL, and the network. */
+/** The things that the machines share: folders, the account that runs PostgreSQL, and the network. */
 interface Place {
   folder: string
   account: Account

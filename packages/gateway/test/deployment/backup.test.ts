@@ -8,7 +8,7 @@ import { type DumpServer, installedPostgres, startDumpServer } from '../dump-ser
 import { adminJson } from '../harness/processes/admin-process.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/** The drill of docs/running.md, with the tools that an operator has. */
+/** The tools that an operator has for the drill of docs/running.md. */
 const bin = installedPostgres()
 if (bin === undefined)
   console.warn('\nTHE BACKUP IS NOT DRILLED: there is no PostgreSQL with pg_dump on this machine.\n')

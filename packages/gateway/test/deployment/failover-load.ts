@@ -14,9 +14,9 @@ const PRODUCT = 'SANDBOX_OK'
 const BETWEEN_ORDERS_MS = 100
 /** How many orders each node acknowledges before the failure. */
 export const UNDISTURBED_ORDERS = 10
-/** RequestIDs of orders that were acknowledged later than so long before the failure are sent again. */
+/** The RequestIDs of orders that were acknowledged within this time before the failure are sent again. */
 const REPLAYED_MS = 1_500
-/** A failover is over by then, also on a busy machine. */
+/** A failover takes no longer, even on a busy machine. */
 const FAILOVER_MAX_MS = 150_000
 
 export interface SentOrder extends RequestedOrder {
@@ -135,7 +135,7 @@ export async function acceptedTwice(
   return codes.filter((code) => code === '000000').length
 }
 
-/** As if a minute had passed since a worker lost its connection while it held orders. */
+/** Pretends that a minute has passed since a worker lost its connection while it held orders. */
 export async function letLeasesExpire(db: Db): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: 'update orders set due_at = now(), lease_until = null where due_at is not null' })

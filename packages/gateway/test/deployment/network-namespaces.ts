@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto'
 /** Machines with addresses of their own, which can be cut off from each other without an error to either side. */
 export interface Network {
   addressOf(machine: string): string
-  /** What runs a command on the machine. */
+  /** The command that runs another command on the machine. */
   enter(machine: string): string[]
   /** Packets between the machine and the others vanish. This process still reaches it, unless `alsoFromUs`. */
   cutOff(machine: string, options: { alsoFromUs: boolean }): void
@@ -82,7 +82,7 @@ export function createNetwork(machines: readonly string[]): Network | undefined 
 
 /** One end of a link between two machines. */
 interface Side {
-  /** What lets `ip` act on it. */
+  /** The command that lets `ip` act on this side. */
   prefix: string[]
   device: string
   address: string

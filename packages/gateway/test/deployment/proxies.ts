@@ -17,7 +17,7 @@ export interface ReverseProxy {
   stop(): Promise<void>
 }
 
-/** The nodes of a test have the page's two addresses, and its ports. */
+/** The nodes of a test. They have the two addresses and the ports of the page. */
 export interface ProxiedNodes {
   hosts: readonly [string, string]
   port: number
@@ -62,7 +62,7 @@ export const PROXIES = {
   },
 } satisfies Record<string, Program>
 
-/** With the page's configuration. @param folder where its files are written */
+/** Starts a proxy with the page's configuration. @param folder where its files are written */
 export async function startProxy(
   name: keyof typeof PROXIES,
   nodes: ProxiedNodes,
@@ -78,7 +78,7 @@ export async function startProxy(
   return runProxy(name, text, { port, folder })
 }
 
-/** With this configuration, which names the files `esim.pem`, `esim.key` and `esim.both.pem` of the folder. */
+/** Starts a proxy with this configuration, which names the files `esim.pem`, `esim.key` and `esim.both.pem` of the folder. */
 export async function runProxy(
   name: keyof typeof PROXIES,
   text: string,
@@ -105,7 +105,7 @@ export async function runProxy(
   return { baseUrl, stop }
 }
 
-/** The configuration below its title, of the page. */
+/** Returns the configuration below this title of the page. */
 function fromPage(title: string): string {
   const page = readFileSync(join(packageRoot(), '../../docs/availability.md'), 'utf8')
   const [, text] = new RegExp(`\`\`\`text\\n# ${title}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []

@@ -15,12 +15,12 @@ import {
 } from '../harness/processes/gateway-process.ts'
 import { freePort, PROXIES, type ProxiedNodes, type ReverseProxy, startProxy } from './proxies.ts'
 
-/** Behind which proxies; those that this machine lacks are skipped. */
+/** The proxies to test with. Those that this machine lacks are skipped. */
 const names = (Object.keys(PROXIES) as (keyof typeof PROXIES)[]).filter((name) =>
   canRun(`restarts behind ${name}`, name),
 )
 const CALLERS = 3
-/** Between two orders of one caller: requests meet every moment of a restart, and the nodes are not overloaded. */
+/** Pause between two orders of a caller: requests fall into every moment of a restart without overloading the nodes. */
 const PAUSE_MS = 5
 /** docs/availability.md: how long the proxies get after a node is ready. */
 const AFTER_READY_MS = 5_000

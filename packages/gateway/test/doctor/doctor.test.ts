@@ -39,7 +39,7 @@ beforeAll(async () => {
   front = createServer((_, response) => response.writeHead(frontAnswer.status).end(frontAnswer.body))
   await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
   healthy = {
-    DEPLOYMENT: 'local', // so that PUBLIC_URL may be plain
+    DEPLOYMENT: 'local', // so that PUBLIC_URL may use plain HTTP
     PUBLIC_URL: `http://127.0.0.1:${(front.address() as AddressInfo).port}/esim`,
     DATABASE_URL: database.url,
     MASTER_KEY: KEY,
@@ -63,7 +63,7 @@ async function complaints(env: Record<string, string> = {}): Promise<string[]> {
   const { config, faults } = inspectConfig({ ...healthy, ...env }, [])
   const { databaseUrl, masterKeys } = config
   const found = await examine({ config, configFaults: faults, databaseUrl, masterKeys })
-  // The test server runs without both.
+  // The test server runs without either.
   const ofTestServer = /^(fsync|full_page_writes) is off/
   return found
     .filter(({ state, message }) => state !== 'OK' && !ofTestServer.test(message))

@@ -58,7 +58,7 @@ async function setLimit(amount: string): Promise<void> {
   await Promise.all(nodes.map((node) => node.suppliers.refresh()))
 }
 
-/** As if what was bought so far had been bought yesterday. */
+/** Pretends that everything bought so far was bought yesterday. */
 async function startNextDay(): Promise<void> {
   const { db } = nodes[0]!
   await db.query({ text: `update supplier_attempts set started_at = started_at - interval '1 day'` })
@@ -87,7 +87,7 @@ async function count(tenants: string[], status: string): Promise<number> {
   return all.filter((one) => (one as Record<string, number>)[status] === 1).length
 }
 
-/** Every order was claimed, and waits. */
+/** Waits until every order was claimed and put off. */
 async function untilOthersWait(tenants: string[]): Promise<void> {
   await waitUntil(async () => {
     const [row] = await nodes[0]!.db.query<{ open: number }>({

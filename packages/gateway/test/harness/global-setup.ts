@@ -60,7 +60,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** A run of two projects, as of the mutations, sets up each of them. */
+/** Creates the folder of a project: a run of two projects, such as a run of the mutations, sets up each. @returns its path */
 function createProjectFolder(runFolder: string, { name }: TestProject): string {
   const folder = join(runFolder, name)
   mkdirSync(folder, { recursive: true, mode: 0o711 })

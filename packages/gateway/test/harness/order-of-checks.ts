@@ -160,7 +160,7 @@ export interface CheckedApi {
 
 export function describeOrderOfChecks(api: CheckedApi): void {
   let callers = 0
-  /** Sends each request from its own address, because failures are limited by address. */
+  /** Returns headers that send each request from its own address, because failures are limited by address. */
   function forwarded() {
     callers += 1
     return { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': `198.51.${callers >> 8}.${callers & 255}` }

@@ -234,8 +234,8 @@ export async function waitUntil<Value>(
 }
 
 /**
- * Makes orders due now that would wait longer than this: waits double up to a minute. When a purchase that may still be
- * running counts as ended does not depend on them (`mayBeRunningUntil`), so an item in doubt is only asked about more often.
+ * Makes orders due that would wait longer than this: waits double up to a minute. They do not decide when a purchase that may
+ * still be running counts as ended (`mayBeRunningUntil`), so an item in doubt is only queried more often.
  */
 export async function shortenWaits({ db, wake }: Pick<Shop, 'db' | 'wake'>, tenantId: string, maxMs: number) {
   const due = await db.query({
@@ -255,7 +255,7 @@ export async function shortenWaits({ db, wake }: Pick<Shop, 'db' | 'wake'>, tena
   if (due.length > 0) wake.wake('fulfilment')
 }
 
-/** How many orders of the tenant are in each status. */
+/** Returns how many orders of the tenant are in each status. */
 export async function statuses(db: Db, tenantId: string): Promise<Record<string, number>> {
   const rows = await db.query<{ orderStatus: string; count: number }>({
     text: 'select order_status, count(*)::int as count from orders where tenant_id = $1 group by 1',

@@ -40,7 +40,7 @@ async function holdWallets(): Promise<{ release(): Promise<void> }> {
   }
 }
 
-/** Statements that wait for the lock: their requests are in progress. */
+/** Counts the statements that wait for the lock: their requests are in progress. */
 async function waiting(): Promise<number> {
   const rows = await node.deps.db.query<{ count: number }>({
     text: `select count(*)::int as count from pg_stat_activity

@@ -26,7 +26,7 @@ const STEPS = [
   ['a day', 24 * 60 * MINUTE_MS],
 ] as const
 
-/* What a worker leaves behind that dies while the database's clock is ahead, and when others find it once it is right. */
+/* A worker dies while the database's clock is ahead. Once the clock is right, others soon find what it left behind. */
 let database: TestDatabase
 let clock: SteppableClock
 let shop: Shop

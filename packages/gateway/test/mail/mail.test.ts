@@ -43,12 +43,12 @@ beforeEach(async () => {
   smtp.mails.length = 0
   smtp.recipients.length = 0
   for (const table of ['mails', 'alerts']) await db.query({ text: `delete from ${table}` })
-  // What another test left, or a first try of the same one.
+  // Removes what another test, or a first try of the same one, has left behind.
   await db.query({ text: `delete from people where email like '%.example'` })
   await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_alerted_percent = 0' })
 })
 
-/** Kept from one test to the next, while they need nothing else. */
+/** The gateway that tests share as long as they need no other. */
 let shared: GatewayProcess | undefined
 
 async function running(): Promise<GatewayProcess> {
@@ -61,7 +61,7 @@ async function nobodyRuns(): Promise<void> {
   await stopGateways()
 }
 
-/** A worker that ends with its test, and until then the only gateway. */
+/** Starts a worker that ends with its test and is the only gateway until then. */
 async function start(more: Record<string, string> = {}): Promise<GatewayProcess> {
   await nobodyRuns()
   return startGateway({ databaseUrl: database.url, role: 'worker', env: { ...env, ...more } })
@@ -78,7 +78,7 @@ async function buyOne(gateway: GatewayProcess): Promise<bigint> {
   return BigInt(data.balanceAfter)
 }
 
-/** At the receiver; its row is marked only after that. */
+/** Waits until so many mails have arrived at the receiver. Their rows are marked only after that. */
 const arrived = (count: number) => expect.poll(() => smtp.mails.length, { timeout: 20_000 }).toBe(count)
 
 function raiseAlert(message: string, kind = 'LOW_STOCK'): Promise<void> {
@@ -205,7 +205,7 @@ describe('alert mails', () => {
     await buyOne(gateway)
     await arrived(1)
     expect(smtp.mails[0]).toMatchObject({ to: 'admin@dealer.example', subject: expect.stringMatching(/was disabled/) })
-    // All of a notice's mails are queued at once.
+    // All mails of an alert are queued at once.
     expect((await mails()).map((mail) => mail.recipient)).toEqual(['admin@dealer.example'])
   })
 
@@ -234,7 +234,7 @@ describe('alert mails', () => {
     await start({ OPERATOR_EMAIL: '' })
     await raiseAlert('Fewer codes are left.')
     await expect.poll(() => smtp.mails.map((mail) => mail.to), { timeout: 20_000 }).toContain('staff@operator.example')
-    // All of a notice's mails are queued at once.
+    // All mails of an alert are queued at once.
     expect((await mails()).map((mail) => mail.recipient)).not.toContain('reader@operator.example')
   })
 

@@ -19,12 +19,12 @@ import { waitUntil } from '../harness/shop.ts'
  */
 
 const RUNS = Number(process.env.MODEL_SEQUENCES ?? 12)
-/** Sequences that run at once, each of a dealer of its own: most of their time they wait for retries. */
+/** Sequences that run concurrently, each for its own dealer, because they mostly wait for retries. */
 const LANES = 4
 const PRICE = 45_000
 const FEE_PERCENT = 10
 const VOLUME = 1_073_741_824
-/** By package: the supplier's answer to every action on its eSIMs. */
+/** Packages, each named after the supplier's answer to every action on its eSIMs. */
 const ESIMS = { YES: 'JP', NO: SANDBOX_PRODUCTS.actionRefused, LOST: SANDBOX_PRODUCTS.actionUnknown }
 const TOP_UPS = { UP: 'JP_UP', UP_REFUSED: SANDBOX_PRODUCTS.refused, UP_LOST: SANDBOX_PRODUCTS.unknown }
 
@@ -67,7 +67,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-// Few of each, so that steps meet.
+// Few of each, so that steps affect each other.
 const base = {
   transactionId: fc.constantFrom('T1', 'T2', 'T3', 'T4', 'T5', 'T6', 'T7', 'T8'),
   esim: fc.nat({ max: 3 }),
@@ -93,7 +93,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ ...base, do: fc.constant('order' as const) }) },
   { weight: 1, arbitrary: fc.record({ ...base, do: fc.constant('use' as const) }) },
 )
-/** Steps of one group are taken at once. */
+/** Groups of steps. The steps of a group run concurrently. */
 const groups = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 6 })
 
 test('top-ups and actions in any order and at once agree with the records of supplier and ledger', async () => {
@@ -134,7 +134,7 @@ function send(node: number, dealer: Dealer, operation: string, body: object) {
 
 const REFUSALS = ['200002', '200012', '310403']
 
-/** The same body twice at once, at both nodes: a repeat is the same order or action. */
+/** Sends the same body to both nodes at once, and checks that the repeat is the same order or action. */
 async function take(given: Step, dealer: Dealer, esims: string[]): Promise<void> {
   const { transactionId, node } = given
   const esimTranNo = esims[given.esim]!
@@ -161,7 +161,7 @@ async function take(given: Step, dealer: Dealer, esims: string[]): Promise<void>
   expect(firsts.length).toBeLessThanOrEqual(1)
 }
 
-/** Orders and actions that are neither final nor under review. */
+/** Counts the orders and actions that are neither final nor under review. */
 async function openJobs({ tenantId }: Dealer): Promise<number> {
   const [row] = await nodes[0]!.deps.db.query<{ open: number }>({
     text: `select (select count(*)::int from orders where tenant_id = $1 and order_status in ('PAID', 'ALLOCATING'))

@@ -19,10 +19,10 @@ export interface AfterSaleLoad {
   stop(): Promise<void>
 }
 
-/** Their actions are done for a fee, refused, or never answered. */
+/** Packages whose actions are carried out for a fee, refused, or never answered. */
 const PACKAGES = ['SANDBOX_CANCEL_FEE', 'SANDBOX_CANCEL_FEE', 'SANDBOX_ACTION_REFUSED', 'SANDBOX_ACTION_UNKNOWN']
 const TOP_UPS = ['SANDBOX_TOPUP', 'SANDBOX_TOPUP', 'SANDBOX_TOPUP_REFUSED']
-/** Goes into use by itself, which a suspension needs. */
+/** A package whose eSIMs go into use by themselves, as a suspension requires. */
 const USED_PACKAGE = 'SANDBOX_USAGE'
 const ESIMS = 4
 const PAUSE_MS = 100

@@ -154,7 +154,7 @@ async function expectActions(db: Db, accepted: readonly Accepted[]): Promise<voi
 /** The price less the fee of SANDBOX_CANCEL_FEE. */
 const REFUND = 9_000n
 
-/** What an action becomes by the supplier's own record of it. */
+/** The status of an action, by the supplier's own record of it. */
 const STATUS_OF: Record<string, string> = { DONE: 'DONE', REFUSED: 'REFUSED', LOST: 'UNDER_REVIEW' }
 
 interface ActionRow {

@@ -19,7 +19,7 @@ import { waitForBlockedStatements } from '../harness/databases/statements.ts'
  * as simply as possible, without batches, SQL or our code.
  */
 
-const PRICES = { JP_1_7: 45_000, FR_1_7: 0, US_3_30: 0 } // the two zeroes are read from package/list below
+const PRICES = { JP_1_7: 45_000, FR_1_7: 0, US_3_30: 0 } // the two zeros are replaced from package/list below
 const UNKNOWN = 'NO_SUCH_PACKAGE'
 const OFF_SALE = 'GB_1_7'
 const CODES = [...Object.keys(PRICES), UNKNOWN, OFF_SALE] as const
@@ -113,7 +113,7 @@ function totalOf(testOrder: TestOrder): number | undefined {
   return total
 }
 
-/** One by one, in the order given. */
+/** Returns the outcomes of the orders, decided one by one in the given order. */
 function reference(wallets: TestWallet[], testOrders: TestOrder[]): { outcome: string; balance?: number }[] {
   const state = wallets.map((testWallet) => ({
     ...testWallet,

@@ -40,7 +40,7 @@ const CALLERS = 8
 const AFTER_SALE_CALLERS = 4
 /** Every seventh kill follows a suspension: between the others there is seldom time for an eSIM to go into use. */
 const SUSPENSION_EVERY = 7
-/** The longest answer: the time in doubt, the last attempt, and the delay of two busy cores. */
+/** The longest time to an answer: the time in doubt, the last attempt, and the delay of two busy cores. */
 const LONGEST_ANSWER_MS = 40_000
 const PACKAGES = ['JP_1_7', 'JP_1_7', 'SANDBOX_OK', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
 

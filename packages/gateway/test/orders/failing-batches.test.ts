@@ -83,7 +83,7 @@ function place(
   return placer.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: node.deps.ids.uuid(), request, ...more })
 }
 
-/** While its wallet is locked by another transaction. */
+/** Runs `work` while another transaction locks the dealer's wallet. */
 function whileLocked<Result>({ tenantId }: Pick<Dealer, 'tenantId'>, work: () => Promise<Result>): Promise<Result> {
   return node.deps.db.tx(async (tx) => {
     await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [tenantId] })
@@ -103,7 +103,7 @@ async function orders(): Promise<number> {
   return row!.orders - placedBefore
 }
 
-/** A trigger for every inserted order. */
+/** Creates a trigger that runs `body` for every inserted order. */
 async function misfortune(body: string): Promise<void> {
   await node.deps.db.query({
     text: `create or replace function misfortune() returns trigger language plpgsql as $$ begin ${body} return new; end $$`,

@@ -106,7 +106,7 @@ function queryAll({ gateway, dealer }: LoadTest, orders: readonly KnownOrder[]):
   })
 }
 
-/** Runs some concurrently. */
+/** Runs `work` for each, several at a time. @returns the results, in any order */
 export async function eachOf<One, Result>(all: readonly One[], work: (one: One) => Promise<Result>): Promise<Result[]> {
   const rest = [...all]
   const results: Result[] = []

@@ -24,7 +24,7 @@ const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const LOCKS = 'wallets-lock'
 const WRITES_ONE = 'orders-write-one-if-unchanged'
-/** As in orders/placing/write.ts: a statement that waited longer for its wallet writes nothing. */
+/** The limit of orders/placing/write.ts: a statement that waited longer for its wallet writes nothing. */
 const LOCK_WAIT_MAX_MS = 50
 
 let database: TestDatabase

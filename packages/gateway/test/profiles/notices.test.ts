@@ -80,7 +80,7 @@ const set = ({ tenantId }: Esim, request: WebhookSetRequest) => {
 
 const passes = () => recordExpiryNotices(deps, new AbortController().signal)
 
-/** Moves what the database knows of the eSIM into the past, as time does. */
+/** Moves the times of the dealer's eSIM into the past, as if so many hours had passed. */
 const advance = ({ tenantId }: Esim, hours: number) =>
   shop.db.query(sql`
     update profiles set expired_time = expired_time - ${hours} * interval '1 hour',

@@ -151,7 +151,7 @@ it('each poll without a change doubles the interval of an eSIM, and usage next t
   const loop = pollSuppliersLoop(withSuppliers(shop, counting))
   loops.push(loop)
   await waitUntil(async () => (await read()).usageUpdateTime !== null)
-  /** The interval that the next poll leaves, in seconds. */
+  /** Polls once, and returns the new interval in seconds. */
   const poll = async () => {
     const before = await read()
     await set(tenantId, 'poll_at = now()')

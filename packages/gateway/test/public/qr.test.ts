@@ -14,7 +14,7 @@ import { addPackage, payOrders } from '../harness/shop.ts'
 const PUBLIC_URL = 'https://esim.example.com/a/prefix'
 const FORWARDED = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https' }
 const FORMATS = ['', '.svg', '.png']
-/** The second eSIM's. The first has none. */
+/** The confirmation code of the second eSIM. The first has none. */
 const CONFIRMATION_CODE = '47114711'
 
 let database: TestDatabase
@@ -55,7 +55,7 @@ async function links(headers: Record<string, string> = {}): Promise<string[]> {
   return (await profiles(headers)).map((profile) => profile.qrCodeUrl)
 }
 
-/** As a browser that loads a page. */
+/** Sends a GET request, by default as a browser that loads a page. */
 async function get(path: string, headers: Record<string, string> = { 'Sec-Fetch-Dest': 'document' }) {
   const answer = await fetch(`${node.baseUrl}${path}`, { headers: { ...FORWARDED, ...headers } })
   return { status: answer.status, text: await answer.text(), headers: Object.fromEntries(answer.headers) }

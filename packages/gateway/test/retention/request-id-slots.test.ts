@@ -17,7 +17,7 @@ const TENANT = '00000000-0000-7000-8000-000000000001'
 let database: TestDatabase
 let databaseClock: SteppableClock
 let db: Db & { close(): Promise<void> }
-/** What the gateways' monotonic clocks show. The database's clock is this one and an error that a test sets. */
+/** The monotonic time of the gateways. The database's clock is this plus an error that a test sets. */
 let elapsedMs = 0
 let errorMs = 0
 const gateways: Gateway[] = []

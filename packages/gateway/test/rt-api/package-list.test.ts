@@ -48,7 +48,7 @@ function addPackages(from: number, to: number): Promise<unknown> {
 const list = (headers: Record<string, string> = {}, body: object = {}) =>
   familyCall(node.baseUrl, dealer, 'package/list', body, { headers })
 
-/** Begins an answer of which it reads the head only. The connection is closed after the test. */
+/** Requests the list and reads only the head of the answer. The connection is closed after the test. */
 function openList(of = dealer): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const headers = familyHeaders(of, '')
@@ -121,7 +121,7 @@ describe('package/list', () => {
       expect(chunks).toBeGreaterThan(100)
       return peak - before
     }
-    // What else the process does at that moment may take memory too, but not each time.
+    // Other work of the process may take memory at that moment too, but not each time.
     expect(Math.min(await grownBytes(), await grownBytes(), await grownBytes())).toBeLessThan(bytes / 8)
   })
 
@@ -138,7 +138,7 @@ describe('package/list', () => {
     }
     expect((await readAll(await openList(other))).bytes).toBe(bytes)
     expect(performance.now() - startedAt).toBeLessThan(10 * aloneMs + 1_000)
-    // What the operating system buffers of them is not ours. What was read above is freed after a moment.
+    // Data buffered by the operating system is not in our memory. The answers read above are freed after a moment.
     await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan((READERS * bytes) / 8), 10_000)
     expect((await list()).errorCode).toBe('900001')
     const read = await Promise.all(readers.map((reader) => readAll(reader)))
@@ -201,7 +201,7 @@ describe('the ETag of package/list', () => {
     await setPlanRule(deps, { planName: 'WINTER', validFrom }, { percent: -500_000n, validUntil }, OPERATOR)
     await setTenantPlan(deps, buyer.tenantId, 'WINTER', OPERATOR)
     const body = { packageCode: 'P_00000' }
-    /** The price as a program has it that asks only for what changed. */
+    /** The ETag and the price of a program that requests only changes. */
     let [known, price]: (string | number | undefined)[] = []
     const poll = async () => {
       const headers = known === undefined ? {} : { 'If-None-Match': String(known) }

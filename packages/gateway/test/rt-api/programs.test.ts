@@ -10,7 +10,7 @@ import { createRtTestbed, type RtTestbed } from './testbed.ts'
 let bed: RtTestbed
 beforeAll(async () => {
   bed = await createRtTestbed()
-  // As the demo catalogue, whose packages can be cancelled.
+  // Packages can be cancelled, as those of the demo catalogue.
   await bed.node.deps.db.query({
     text: `update packages set cancellable = true where package_type = 'BASE'`,
     values: [],

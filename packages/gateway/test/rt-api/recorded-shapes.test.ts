@@ -153,7 +153,7 @@ function digitsOrText(value: unknown): boolean {
   return typeof value === 'string'
 }
 
-/** The members that a value lacks, has besides, or has in another form. A list counts by its elements. */
+/** Lists the members that a value lacks, should not have, or has in another form. A list is checked by its elements. */
 function faultsOf(value: unknown, shape: Shape, path: string): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${path}: no object`]
   const members = new Set([...Object.keys(shape), ...Object.keys(value)])

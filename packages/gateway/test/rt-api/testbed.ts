@@ -8,13 +8,13 @@ import { type FamilyAnswer, type FamilyParts, familyCall } from './family-progra
 /** Nodes on one database with workers, and a supplier of which a test scripts top-ups, actions and deliveries. */
 export interface RtTestbed extends TopUpTestbed {
   actions: {
-    /** By default it does what is asked. */
+    /** The supplier's answer. By default it carries the action out. */
     answer: (action: EsimAction) => ActionOutcome | Promise<ActionOutcome>
     calls: EsimAction[]
   }
   /** Posts a signed request of the family, without empty members. */
   post(operation: string, body?: object, parts?: FamilyParts, of?: Dealer, at?: Node): Promise<FamilyAnswer>
-  /** The errorCode of the same; null: success. */
+  /** The errorCode of such a request; null: success. */
   codeOf(operation: string, body?: object, parts?: FamilyParts, of?: Dealer): Promise<string | null>
   balance(of?: Dealer): Promise<number>
   /** A delivered eSIM that can be cancelled through the API. */
@@ -28,7 +28,7 @@ export async function createRtTestbed(nodeCount = 1): Promise<RtTestbed> {
   const { db } = node.deps
   const actions: RtTestbed['actions'] = { answer: () => ({ kind: 'done' }), calls: [] }
   scriptActions(supplier.itself, actions)
-  const loop = actionLoop(node.deps) // on the first node only: others are woken by its ends
+  const loop = actionLoop(node.deps) // on the first node only: the others are woken when an action ends
   const post: RtTestbed['post'] = (operation, body, parts, of = dealer, at = node) =>
     familyCall(at.baseUrl, of, operation, body, parts)
   return {

@@ -30,7 +30,7 @@ const DAYS_TOPUP = packageInput({
   prices: [{ currencyCode: 'USD', price: 10_000, retailPrice: null }],
 })
 
-/** What a top-up debits. Its answer counts as lost afterwards. */
+/** Sends a top-up whose answer counts as lost afterwards. @returns the amount debited */
 async function debitOfUnanswered(body: { esimTranNo: string; [member: string]: unknown }): Promise<number> {
   const before = await bed.balance()
   expect([body, await bed.codeOf('esim/topup', body)]).toEqual([body, null])
@@ -164,7 +164,7 @@ describe('a top-up', () => {
   })
 })
 
-/* Concurrently, as each takes ten seconds. */
+/* These tests run concurrently, because each takes ten seconds. */
 describe.concurrent('of a slow supplier,', () => {
   test('an action that is still open after ten seconds is 900001, and its repeat returns the same one', async () => {
     const dealer = await addDealer(bed.node.deps)

@@ -24,7 +24,7 @@ import {
   expectOpenItemsInOpenOrders,
 } from './supplier-months.ts'
 
-/* Random orders, top-ups and actions of several days, while the sums are updated in between. SEED=… repeats a run. */
+/* Random orders, top-ups and actions of several days, with updates of the sums in between. SEED=… repeats a run. */
 
 const RUNS = Number(process.env.MODEL_SEQUENCES ?? 8)
 const PRICE = 45_000
@@ -93,7 +93,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('cancel' as const, 'resolve' as const), chosen }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('update' as const) }) },
 )
-/** Steps of one group are taken at once. After some groups nothing is open: eSIMs are there to be cancelled or topped up. */
+/** The steps of a group run concurrently. After some groups all is finished, so that there are eSIMs to cancel or top up. */
 const groups = fc.array(fc.record({ steps: fc.array(step, { minLength: 1, maxLength: 5 }), settles: fc.boolean() }), {
   maxLength: 6,
 })
@@ -122,7 +122,7 @@ test('the sums equal the rows after random orders, refunds, top-ups and cancels,
     await expectDiscrepanciesToEqualRows(node.deps.db)
   })
   await fc.assert(property, { seed, numRuns: RUNS, endOnFailure: true })
-  // The runs met what they are about.
+  // The runs covered all that they are meant to cover.
   const [met] = await node.deps.db.query({
     text: `select count(distinct day)::int as days, bool_or(order_type = 'TOPUP') as top_ups, bool_or(refunds > 0) as refunds,
              bool_or(unknown_items > 0) as unknown, bool_or(refunds > 0 and supplier <> '' and refunds < revenue) as fees
@@ -203,7 +203,7 @@ function pick(ids: string[], chosen: number): string | undefined {
   return ids[chosen % Math.max(1, ids.length)]
 }
 
-/** Places an order whose id is of an earlier day: what follows is a change days later. */
+/** Places an order whose id is of an earlier day, so that its later changes happen days after it. */
 async function place(dealer: Dealer, daysAgo: number, request: object, orderType?: 'TOPUP'): Promise<void> {
   const ids = createIds(() => Date.now() - daysAgo * 86_400_000)
   const tenant = { tenantId: dealer.tenantId, currencyCode: 'USD' }
@@ -217,7 +217,7 @@ async function place(dealer: Dealer, daysAgo: number, request: object, orderType
   node.deps.wake.wake('fulfilment')
 }
 
-/** Steps meet: an eSIM is being cancelled, or an order is resolved already. */
+/** Ignores refusals: another step may be cancelling the eSIM, or has already resolved the order. */
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof ApiError || error instanceof Refusal)) throw error
 }

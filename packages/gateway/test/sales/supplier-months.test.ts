@@ -13,9 +13,9 @@ import {
   expectOpenItemsInOpenOrders,
 } from './supplier-months.ts'
 
-/* The reports of suppliers over orders with every two states of items, compared with statements that read every row. */
+/* Compares the supplier reports with statements that read every row, over orders with every pair of item states. */
 
-/** An item under review is asked about again at intervals, or waits for an operator: then nothing is due for it. */
+/** PARKED is an item under review that waits for an operator: it is not queried at intervals, so nothing is due for it. */
 type State = ItemStatus | 'PARKED'
 const STATES: readonly State[] = [...ITEM_STATUSES, 'PARKED']
 const TWO_HOURS_MS = 2 * 3_600_000

@@ -7,11 +7,11 @@ import {
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import type { Db } from '../../src/lib/postgres/db.ts'
 
-/* The reports of suppliers by statements that read every row, to compare them with. */
+/* Computes the supplier reports by statements that read every row, and compares them with ours. */
 
 const HOUR_MS = 3_600_000
 
-/** The first moments of last month, of this one and of the next. */
+/** Returns the first moments of last month, this month and next month. */
 function months(): [Date, Date, Date] {
   const now = new Date()
   const monthsFrom = (count: number) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + count))
@@ -83,7 +83,7 @@ export async function expectDiscrepanciesToEqualRows(db: Db): Promise<Discrepanc
   return found
 }
 
-/** Every item without an outcome belongs to an order that is due or under review: reports and sums read no others for them. */
+/** Checks that every item without an outcome is in an order that is due or under review: reports read no others for them. */
 export async function expectOpenItemsInOpenOrders(db: Db): Promise<void> {
   const lost = await db.query({
     text: `select i.item_status, i.tenant_id, i.order_id from orders o join order_items i using (tenant_id, order_id)

@@ -96,7 +96,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
     return { ...esim, key: randomUUID(), productCode, topUp }
   }
 
-  /** As fulfilment does: an exception is an unknown outcome. */
+  /** Returns the kind of an outcome. As in fulfilment, an exception is an unknown outcome. */
   const kindOf = async (answer: Promise<{ kind: string }[] | { kind: string }>): Promise<string> => {
     const outcome = await answer.catch(() => ({ kind: 'unknown' }))
     return (Array.isArray(outcome) ? outcome[0]! : outcome).kind

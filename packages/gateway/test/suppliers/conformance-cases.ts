@@ -111,7 +111,7 @@ export async function refuseInReview(shop: Shop, tenantId: string): Promise<void
   }
 }
 
-/** What was refunded while in doubt turns out to exist. */
+/** Lets reconciliation find the eSIMs that were refunded while in doubt and exist after all. */
 export async function findRefunded(shop: Shop): Promise<void> {
   await shop.db.query({ text: 'update watched_items set due_at = now()' })
   await askAboutWatched(shop)

@@ -183,7 +183,7 @@ function createSlots(slots: number) {
   }
 }
 
-/** Once all of them are refunded, so that one pass of reconciliation finds them. */
+/** Lets one pass of reconciliation find all refunded items, once every case has refunded its own. */
 function findAllRefunded(): void {
   const isRefunded = ([key]: [string, unknown]) => key.endsWith('-refunded')
   const [cases, topUps] = [[...results].filter(isRefunded), [...topUpResults].filter(isRefunded)]

@@ -40,7 +40,7 @@ export interface SupplierFixture {
   topUpProduct?: string
   /** Top-ups that the remote side has carried out. */
   countTopUps?(): Promise<number>
-  /** What the remote side has done to one of its eSIMs; absent: it cannot do anything after the sale. */
+  /** How often the remote side did this to one of its eSIMs; absent: it cannot do anything after the sale. */
   countDone?(iccid: string, what: EsimAction | 'TOPUP'): Promise<number>
   close(): Promise<void>
 }

@@ -10,7 +10,7 @@ import { packageInput } from '../harness/catalogue-testbed.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { createTopUpTestbed, type Esim, PRICE, type TopUpTestbed } from './testbed.ts'
 
-/* One eSIM that is topped up, suspended and cancelled: what allows the other, and what the dealer's books say. */
+/* One eSIM is topped up, suspended and cancelled: which of these allows which, and how the dealer's statement lists them. */
 
 let bed: TopUpTestbed
 beforeAll(async () => {

@@ -98,7 +98,7 @@ it('removing trial data leaves what was there before, even after its orders were
   expect(await getTrialData(node.deps)).toMatchObject({ state: 'NONE', dealers: 0 })
   const after = await allRows()
   const changed = Object.keys(before).filter((table) => after[table] !== before[table])
-  // What the worker of this test did for the gateway as a whole.
+  // The worker of this test wrote these tables for the gateway as a whole.
   expect(changed.filter((table) => !['ledger_checks', 'retention_clock', 'request_id_slots'].includes(table))).toEqual(
     [],
   )

@@ -5,7 +5,7 @@ import { createWebhookMetrics } from '../../src/webhooks/sending/telemetry.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 
-/* A wakeup names the tenants whose events were just recorded. The sender claims for them without a look at the others. */
+/* A wakeup names the tenants whose events were just recorded. The sender claims for them without looking at the others. */
 
 let testbed: Testbed
 let receiver: Receiver
@@ -32,7 +32,7 @@ const receives = (events: number) =>
   vi.waitFor(() => expect(new Set(receiver.received.map(({ notifyId }) => notifyId)).size).toBe(events), 10_000)
 const hasSavedAll = () => vi.waitFor(() => expect(sender.idle).toBe(true), 10_000)
 
-/** Tenants of whose endpoints the sender knows, because it has sent an event to each. */
+/** Creates tenants whose endpoints the sender knows, because it has sent an event to each. */
 async function knownTenants(count: number): Promise<TestTenant[]> {
   const tenants = await Promise.all(Array.from({ length: count }, addTenant))
   for (const tenant of tenants) await testbed.record(tenant)

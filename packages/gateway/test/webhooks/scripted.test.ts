@@ -24,7 +24,7 @@ async function urlOf(script: Script): Promise<string> {
   return receiver.url
 }
 
-/** A receiver beneath HTTP. */
+/** Starts a receiver that answers below HTTP, on its socket. @returns its URL */
 async function rawUrlOf(behaviour: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

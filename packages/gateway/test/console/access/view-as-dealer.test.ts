@@ -41,7 +41,7 @@ const entries = () =>
   testbed.db.query<{ action: string; tenantId: string }>(sql`
     select action, tenant_id from audit_log where action <> 'person.sign_in' order by audit_id`)
 
-/** Members that say who reads, and not what. */
+/** Routes whose answers are about the reader and not about the dealer. */
 const ABOUT_THE_READER = ['/session', '/me', '/account', '/my-address', '/notices', '/clock']
 
 describe('an operator who views the console as a dealer', () => {
@@ -137,7 +137,7 @@ describe('an operator who views the console as a dealer', () => {
   })
 })
 
-/** Times at which the answer was made differ between two calls. */
+/** Removes the times at which an answer was made, which differ between two calls. */
 function withoutTimes(body: unknown): string {
   return JSON.stringify(body).replaceAll(/"\d{4}-\d\d-\d\dT[^"]*"/g, '"time"')
 }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 
-/** What the provider says about a person. */
+/** A person, as the provider describes them. */
 export interface ProviderPerson {
   email?: string
   email_verified?: boolean

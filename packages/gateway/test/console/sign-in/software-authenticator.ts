@@ -1,6 +1,6 @@
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
 
-/** What a relying party asks an authenticator for, as far as this one reads it. */
+/** A relying party's options for an authenticator, as far as this one reads them. */
 interface RequestOptions {
   challenge: string
   rp?: { id: string }

@@ -1,8 +1,8 @@
 import type { Db } from '../../../src/lib/postgres/db.ts'
 
 /*
- * What PostgreSQL does to tables only, and outside a transaction. On Citus the gateway's sessions find views under the names of
- * the tables, and send definitions to the coordinator (lib/postgres/citus.ts).
+ * Operations that PostgreSQL allows on tables only and outside a transaction. On Citus the gateway's sessions find views under
+ * the names of the tables, and send definitions to the coordinator (lib/postgres/citus.ts).
  */
 
 /** The tables that hold the rows, as SQL: on Citus the shards, which it leaves out of pg_class. */

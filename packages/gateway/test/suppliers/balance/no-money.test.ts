@@ -275,7 +275,7 @@ it('a package follows its suppliers when they change while one lacks money, and 
   expect(await followMoney(testbed.db)).toEqual([])
 })
 
-/** What a dealer can buy, as every node decides it. */
+/** Returns which packages a dealer can buy, as every node decides it. */
 async function onSale() {
   const snapshot = await testbed.catalogue.latest()
   const buyer = { tenantId: '', currencyCode: 'USD' }

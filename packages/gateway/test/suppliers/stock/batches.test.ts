@@ -16,7 +16,7 @@ afterAll(() => testbed.close())
 
 const batches = () => listBatches(testbed.shop.db, {}, { limit: 10 })
 
-/** What the counters say, and what the codes say. */
+/** Returns the counts of the counters and those of the codes. */
 async function counters() {
   const [batch] = await batches()
   const [counted] = await testbed.shop.db.query<{ free: number; expired: number; reserved: number }>({

@@ -212,7 +212,7 @@ describe('the token', () => {
       })
     }
     expect(fetched(own)).toBe(1)
-    // Another secret is another matter.
+    // The refusal concerns this secret only.
     expect((await create(configOf(own), 'wrong').balance!()).kind).toBe('balance')
     await own.close()
   })

@@ -68,7 +68,7 @@ export async function firstProduct(supplier: Supplier): Promise<string> {
   return (await productsOf(supplier)).product
 }
 
-/** As `firstProduct`, with one that tops up its eSIMs. Where all packages do both, it is the same one. */
+/** Like `firstProduct`, with a package that tops up its eSIMs: the same one where every package does both. */
 async function productsOf(supplier: Supplier): Promise<{ product: string; topUpProduct: string }> {
   const listed: SupplierProduct[] = []
   for await (const product of supplier.catalogue!()) listed.push(product)

@@ -65,7 +65,7 @@ export async function createWholesalerTestbed<Config extends object>(wholesaler:
     create,
     supplier,
     products,
-    /** The package of requests. */
+    /** The package that requests name by default. */
     base: base,
     requestOf,
     order,
@@ -79,7 +79,7 @@ export async function createWholesalerTestbed<Config extends object>(wholesaler:
     topUpOf({ key, reference, iccid, matchingId }: SuppliedEsim): SupplierRequest {
       return requestOf({ productCode: topUp.productCode, topUp: { key, reference, iccid, matchingId } })
     },
-    /** As fulfilment does it: what is unknown is queried, what was not bought is ordered again. */
+    /** Proceeds as fulfilment: queries a purchase of unknown outcome, and orders again if nothing was bought. */
     async untilDecided(request: SupplierRequest, by = supplier): Promise<Outcome> {
       let outcome = await order(request, by)
       for (let step = 0; step < 50; step++) {

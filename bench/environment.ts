@@ -29,7 +29,7 @@ export interface BenchDatabase {
   drop(): Promise<void>
 }
 
-/** What a figure is measured in. It has its own database, so earlier figures do not influence it. */
+/** The environment that a figure is measured in. It has its own database, so earlier figures do not influence it. */
 export interface Environment extends BenchDatabase {
   rounds: number
   /** Number of orders on the larger side of `growth`. */

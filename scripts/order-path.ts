@@ -142,7 +142,7 @@ function report(idle: Entry[], first: Entry[], second: Entry[]): void {
     ...new Set([...first, ...second].filter((entry) => !idleFunctions.has(keyOf(entry))).map(({ file }) => file)),
   ]
   const handOffs = handOffsToDebit(second)
-  // What also runs in an idle gateway is not on the path, but an order needs it wherever it is handed to it.
+  // Files that also run in an idle gateway are not on the path, but an order needs those that it is handed to.
   const closure = importClosure([...path, ...handOffs.flatMap((call) => call.split(ARROW))])
   print('path: files of which a function ran for an order, and not in an idle gateway', path)
   print('closure: files that these import besides', closure.filter((file) => !path.includes(file)).sort())

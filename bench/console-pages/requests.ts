@@ -8,7 +8,7 @@ export interface ConsoleRequest {
   path: string
 }
 
-/** What the requests ask for: things of the busiest dealer, and ids of others. */
+/** The ids that requests ask for: those of the busiest dealer, and some of others. */
 interface Sample {
   tenantId: string
   orderId: string

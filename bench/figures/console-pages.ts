@@ -4,7 +4,7 @@ import { type Timing, timeRequests } from '../console-pages/measure.ts'
 import { consoleRequests, readSample } from '../console-pages/requests.ts'
 import type { Figure } from '../figure.ts'
 
-/** With the demo's. */
+/** All dealers, including that of the demo. */
 const DEALERS = 10_000
 const LIMIT_MS = 300
 /** Calls of each request in a round, after a first one that is not counted. */

@@ -8,7 +8,7 @@ import type { Figure } from '../figure.ts'
 
 const FEW = 100
 const MANY = 10_000
-/** After the start: the first ledger check of the day, and the first pass of every loop. */
+/** Time after the start for the first ledger check of the day and the first pass of every loop. */
 const SETTLE_MS = 30_000
 /** Every loop passes at least once, except those that pass every ten minutes. */
 const WINDOW_MS = 60_000

@@ -10,22 +10,22 @@ import { verifyRows } from '../verify-rows.ts'
 
 const NODES = 4
 /**
- * Rates of each node: the first at which four nodes, server and load generator leave a third of two cores idle is measured at.
- * On a machine that does not keep a rate, batches would grow with what is waiting, and background work weigh more.
+ * Rates of each node. The first at which four nodes, server and load generator leave a third of two cores idle is used. On a
+ * machine that cannot keep a rate, batches would grow with the waiting orders, and background work would weigh more.
  */
 const RATES_PER_SECOND = [250, 125, 60]
 const CORES_MAX = 1.4
 /** A turn below this part of its rate does not count, and is repeated. */
 const KEPT_MIN = 0.9
 const TRIES_MAX = 4
-/** What nodes and server use without orders is measured for so long, and subtracted. */
+/** How long the use of nodes and server without orders is measured. It is subtracted. */
 const IDLE_S = 10
 const DEALERS_PER_NODE = 10
 const TURN_S = 8
-/** Placed by each node before the first turn. */
+/** Orders that each node places before the first turn. */
 const WARM_ORDERS = 2_000
 const WARM_CONNECTIONS = 8
-/** More than are ever busy: an order waits for none. */
+/** More connections than are ever busy, so that no order waits for one. */
 const CONNECTIONS_PER_NODE = 64
 
 /** How many nodes take orders, and which one takes an order of which dealer. */
@@ -36,7 +36,7 @@ interface Layout {
 
 const LAYOUTS = {
   one: { nodes: 1, nodeOf: () => 0 },
-  /** As a load balancer does that hashes RT-AccessCode: each dealer has its node. */
+  /** Each dealer has its node, as behind a load balancer that hashes RT-AccessCode. */
   hashed: { nodes: NODES, nodeOf: (dealer) => dealer % NODES },
   /** Each order of a dealer goes to the next node. */
   spread: { nodes: NODES, nodeOf: (dealer, order) => (dealer + order) % NODES },

@@ -9,7 +9,7 @@ const DEALERS = 20
 const ORDERS = 8_000
 const PLAIN_ORDERS = 8_000
 const WARM_TURNS = 2
-/** As in order-hot. */
+/** As many as in order-hot. */
 const CONNECTIONS = 400
 const PLAIN_CONNECTIONS = 16
 

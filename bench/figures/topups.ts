@@ -8,7 +8,7 @@ import { verifyRows } from '../verify-rows.ts'
 const CALLS = 20_000
 const TURNS = 3
 const WARM_TURNS = 2
-/** As in order-hot. */
+/** As many as in order-hot. */
 const CONNECTIONS = 400
 
 export const topups: Figure = {

@@ -182,7 +182,7 @@ function callConsole(
   }
 }
 
-/** When the dealer with half of the orders had placed all but so many. */
+/** The time at which the dealer with half of the orders had placed all but the last `count` of them. */
 function timeOfLast({ startMs, orders }: OrderHistory, count: number): Date {
   return new Date(startMs + (1 - (2 * count) / orders) * WEEK_MS)
 }

@@ -22,14 +22,14 @@ const WEEK_MS = 7 * 24 * 3_600_000
 /** Verifying a ledger of millions takes minutes, and its rows are generated like those of the smaller one. */
 const VERIFIED_ORDERS_MAX = 500_000
 
-/** What the loaded database does not say of itself. */
+/** Facts about a loaded database that cannot be read from it. */
 interface Known {
   tenants: Tenant[]
   startMs: number
   ledger: string
 }
 
-/** Has the orders of a `--data` folder, if it has as many. */
+/** Opens the large side. It uses the orders of a `--data` folder if that has as many. */
 export async function openLargeSide(bench: Environment): Promise<Side> {
   const { orders } = bench
   const { database, known } = await bench.createLoaded(`growth_${orders}`, (created) => load(bench, created, orders))

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../packages/gateway/src/lib/postgres/db.ts'
 
-/** What the server has counted for a database. */
+/** The server's counters for a database. */
 export interface Counters {
   transactions: number
   /** By table: partitions count for their parent. */

@@ -45,7 +45,7 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
   it('limits of new dealers and recipients of alerts are set, with errors at their fields, and audited', async () => {
     await page.getByRole('link', { name: 'Settings', exact: true }).click()
     await heading(page, 'Settings').waitFor()
-    const limit = field(page, 'Requests per second of a new dealer')
+    const limit = field(page, 'Requests per second for a new dealer')
     const emails = field(page, 'Recipients of the operator’s alerts')
     await limit.fill('many')
     await button(page, 'Save').click()

@@ -77,7 +77,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await name.fill('Overwritten')
     await testbed.admin('package', 'set', 'JP_TEST', '--name', 'Changed elsewhere')
     await button(page, 'Save').click()
-    await page.getByText('This package was changed meanwhile').waitFor()
+    await page.getByText('This package has changed in the meantime').waitFor()
     await button(page, 'Load current version').click()
     await expect.poll(() => name.inputValue()).toBe('Changed elsewhere')
   })

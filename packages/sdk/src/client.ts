@@ -68,7 +68,7 @@ export interface Order extends OrderAnswer {
 
 /** A top-up's answer. */
 export interface Topup extends TopupAnswer {
-  /** True if the transactionId was used before, as of an order. */
+  /** True if the transactionId was used before: this is the first top-up's answer, and nothing was debited again. */
   replayed: boolean
 }
 

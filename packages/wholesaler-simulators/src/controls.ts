@@ -6,7 +6,7 @@ import type { Esim, EsimStatus, Order, ProfileStatus } from './order.ts'
 import type { RequestLog, RequestRecord } from './requests.ts'
 import type { Answer, RawRequest } from './wholesaler.ts'
 
-/** What a test reads from a simulator and changes in it. Arguments and results are JSON, so that HTTP carries them too. */
+/** The functions by which a test reads and changes a simulator. Arguments and results are JSON, so that HTTP carries them too. */
 export interface Controls {
   /** @throws Error if the fault has an unknown kind or member */
   addFault(fault: Fault): void

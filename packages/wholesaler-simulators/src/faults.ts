@@ -117,7 +117,7 @@ export function isCatalogueFault(fault: Fault): fault is Fault & { kind: Catalog
   return (CATALOGUE as readonly string[]).includes(fault.kind)
 }
 
-/** What the faults of a request do to the order that it places. */
+/** The effects of a request's faults on the order that it places. */
 export function orderEffects(faults: Fault[], deliverAfterMs: number): OrderEffects {
   const effects: OrderEffects = { deliverAfterMs }
   for (const { kind, delayMs } of faults) {

@@ -72,7 +72,7 @@ export type EsimStatus =
   | 'REVOKED'
 export type ProfileStatus = 'RELEASED' | 'DOWNLOAD' | 'INSTALLATION' | 'ENABLED' | 'DISABLED' | 'DELETED'
 
-/** What the wholesaler sends events about. */
+/** A change that the wholesaler sends events about. */
 export type Change =
   | { kind: 'delivered' | 'failed'; order: Order }
   | { kind: 'profile' | 'status' | 'usage'; esim: Esim }

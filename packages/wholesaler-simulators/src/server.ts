@@ -151,7 +151,7 @@ async function answerUnder(faults: Fault[], response: ServerResponse, record: Re
   return finish(response, record, answer)
 }
 
-/** As a proxy in front of the interface answers, so not in the form of the interface. */
+/** The answer of a proxy in front of the interface, so it does not have the form of the interface. */
 const SERVER_ERROR: Answer = {
   status: 500,
   headers: { 'Content-Type': 'text/html' },
@@ -218,7 +218,7 @@ async function readAll(request: IncomingMessage): Promise<Buffer> {
 }
 const BODY_BYTES_MAX = 1_000_000
 
-/** Without a time it never ends: the connection closes with the simulator. */
+/** Resolves after the time, or never without one: the connection then closes with the simulator. */
 function wait(ms: number | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (ms !== undefined) setTimeout(resolve, ms).unref()

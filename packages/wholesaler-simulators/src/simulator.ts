@@ -55,7 +55,7 @@ export interface SimulatorOptions {
   deliverAfterMs?: number
   /** Refuses more requests than this in a sliding second, in the interface's form. Default null: only counts them. */
   perSecond?: number | null
-  /** What a second purchase with the same key does. Default: each interface's documented behaviour, or `refused`. */
+  /** The effect of a second purchase with the same key. Default: each interface's documented behaviour, or `refused`. */
   repeatedKey?: World['options']['repeatedKey']
   /** The ICCID of a cancelled eSIM is given to the next order. Default: only at eSIM Access. */
   reusesIccids?: boolean

@@ -8,7 +8,7 @@ import type { Problem, Shape } from './shape.ts'
 
 /** One wholesaler's interface: its requests, its answers and its events, in its own form. */
 export interface Wholesaler {
-  /** What follows the origin in the base URL that an operator enters. */
+  /** The path after the origin in the base URL that an operator enters. */
   basePath: string
   credentials: Record<string, string>
   operations: Operation[]
@@ -82,7 +82,7 @@ export interface EventMessage {
   body: unknown
 }
 
-/** What a wholesaler is made of. */
+/** The parts that a wholesaler is made of. */
 export interface World {
   account: Account
   clock: Clock
@@ -91,7 +91,7 @@ export interface World {
   /** The address to which events are sent. */
   events: { url: string | null; send(messages: EventMessage[]): void }
   options: {
-    /** Replaces random ones. */
+    /** Credentials to use instead of random ones. */
     credentials?: Record<string, string> | undefined
     /** A repeated key is answered with the first order, refused, or bought again. */
     repeatedKey: 'same' | 'refused' | 'bought-again'
@@ -99,7 +99,7 @@ export interface World {
     holdMs: number
     /** Airalo's limit of tokens. */
     tokensPerMinute: number
-    /** What a list of a time span answers while it contains an order that is not delivered (RT family). */
+    /** How a list of a time span is answered while it contains an order that is not delivered (RT family). */
     pendingInWindow: 'refused' | 'omitted'
   }
 }

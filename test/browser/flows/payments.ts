@@ -52,7 +52,7 @@ export function paymentFlows(shared: PaymentState): void {
     const { testbed, page } = shared
     await page.getByRole('link', { name: 'Payments and statements' }).click()
     const card = page.locator('[data-currency=USD]')
-    await card.getByRole('textbox', { name: 'A second person confirms above (USD)' }).fill('1000.00')
+    await card.getByRole('textbox', { name: 'Second person required above (USD)' }).fill('1000.00')
     await card.getByRole('button', { name: 'Save' }).click()
     const password = page.getByRole('dialog')
     await password.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)

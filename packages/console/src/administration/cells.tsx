@@ -32,7 +32,7 @@ export function CellsPage() {
         idOf={(row) => (row.isTotal ? '' : row.cell)}
         empty={{ title: t.cells.none, text: t.cells.noneText }}
         columns={[
-          // Not sorted by: the sums stay first.
+          // The list cannot be sorted, so that the sums stay first.
           { accessor: 'name', title: t.cells.cell, cellsClassName: 'name', render: (row) => <CellName row={row} /> },
           {
             accessor: 'dealers',

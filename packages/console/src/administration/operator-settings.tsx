@@ -23,7 +23,7 @@ import { interpolate, t } from '../strings/strings.ts'
 
 type Variable = GatewayConfiguration['variables'][number]
 
-/** What holds for the whole gateway: what is set here, and what comes from the environment. Administrators change it. */
+/** The settings of the whole gateway: those made here, which administrators change, and those of the environment. */
 export function OperatorSettingsPage() {
   const settings = useApi<OperatorSettingsView>('/operator-settings')
   const configuration = useApi<GatewayConfiguration>('/gateway-configuration')

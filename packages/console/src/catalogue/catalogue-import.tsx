@@ -104,7 +104,7 @@ export function CatalogueImport({ onImported }: { onImported?: () => void }) {
   )
 }
 
-/** What the columns mean, a file to start from, and the guide. */
+/** Explains the columns, and links to a sample file and the guide. */
 function Help() {
   return (
     <Accordion variant="contained">

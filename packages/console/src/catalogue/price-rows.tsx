@@ -9,7 +9,7 @@ import { emptyPrice, errorAt, type TypedPrice, type TypedSupplier } from './pack
 
 interface PriceRowsProps {
   rows: TypedPrice[]
-  /** Their costs give the margin. */
+  /** The suppliers whose costs the margin is calculated from. */
   suppliers: TypedSupplier[]
   onChange(rows: TypedPrice[]): void
   errors: Record<string, string>

@@ -8,7 +8,7 @@ import { type PluralForms, pluralForm, t } from '../strings/strings.ts'
 
 type Kind = keyof Dashboard['attention']
 
-/** What needs an operator's attention, each linked to its list. */
+/** Everything that needs an operator's attention, each linked to its list. */
 export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
   const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
     underReview: { to: '/orders', search: { status: 'UNDER_REVIEW' } },

@@ -42,7 +42,7 @@ export function OrdersChart({ data }: { data: Dashboard }) {
   )
 }
 
-/** What a dealer spent, less refunds. */
+/** A dealer's spend per day, less refunds. */
 export function SpendChart({ data, currency }: { data: Dashboard; currency: string }) {
   const name = t.dashboard.spend
   const rows = data.sales.filter((row) => row.currencyCode === currency)

@@ -25,7 +25,7 @@ const DealerCards = lazy(async () => ({ default: (await import('./dealer-cards.t
 const LatestOrders = lazy(async () => ({ default: (await import('./dealer-cards.tsx')).LatestOrders }))
 
 const REFRESH_MS = 60_000
-/** Without a choice. */
+/** The period, in days, until another one is chosen. */
 const PERIOD = '14'
 /** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
@@ -97,7 +97,7 @@ function currenciesOf(data: Dashboard): string[] {
   return [...new Set([...data.sales, ...data.balances].map((row) => row.currencyCode))]
 }
 
-/** As if the browser's time were UTC: days are counted in its zone. */
+/** The browser's local time as if it were UTC, because days are counted in its zone. */
 function localNowMs(): number {
   const now = new Date()
   return now.getTime() - now.getTimezoneOffset() * 60_000

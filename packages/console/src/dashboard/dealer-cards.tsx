@@ -13,7 +13,7 @@ import { interpolate, plural, t } from '../strings/strings.ts'
 import { endpointState } from '../webhooks/endpoint-state.ts'
 import { type Forecast, forecastDays } from './days-left.ts'
 
-/** What a dealer comes for: the balance and how long it lasts, then whether its events arrive. */
+/** The cards that a dealer comes for: the balance and how long it lasts, then whether its events arrive. */
 export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashboard }) {
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>

@@ -48,7 +48,7 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
   )
 }
 
-/** What all dealers together have, per currency. */
+/** The sum of all dealers' balances, per currency. */
 export function Balances({ data }: { data: Dashboard }) {
   return (
     <Card title={t.dashboard.balances}>

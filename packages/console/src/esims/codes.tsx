@@ -63,7 +63,7 @@ export function Codes({ path, iccid }: { path: string; iccid: string }) {
   )
 }
 
-/** Most eSIMs have no such code. */
+/** Returns the fact if it has a value: most eSIMs have no such code. */
 function present(fact: [string, string | null]): [string, string | null][] {
   return fact[1] === null ? [] : [fact]
 }

@@ -111,7 +111,7 @@ function usageColor(share: number): string {
 
 const NEARLY_USED = 0.8
 
-/** What is known of an eSIM; what is not known is left out. */
+/** The known facts about an eSIM; unknown ones are left out. */
 function factsOf(profile: ProfileRow): [string, ReactNode][] {
   const { tenantId, orderNo, packageCode } = profile
   const facts: [string, ReactNode][] = [

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { t } from '../strings/strings.ts'
 
-/** For empty lists of orders. */
+/** A button that opens the API explorer, for empty lists of orders. */
 export function ExplorerButton() {
   return (
     <Button component={Link} to="/explorer" search={{} as never} mt="xs">

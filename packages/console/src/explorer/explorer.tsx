@@ -51,7 +51,7 @@ export function ExplorerPage() {
   )
 }
 
-/** A dealer's own people use their own. An operator starts with the dealer that was used last in this browser. */
+/** The dealer to sign as: its own for a dealer's people; for an operator, at first the last one used in this browser. */
 function useDealer(): [tenantId: string | undefined, choose: (tenantId: string | null) => void] {
   const me = useSession()
   const [filters, setFilters] = useFilters()

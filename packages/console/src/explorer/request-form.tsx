@@ -159,7 +159,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
   )
 }
 
-/** What an operation does and takes, with the section of the documentation about it. */
+/** Describes an operation and its members, with a link to the section of the documentation about it. */
 function OperationCard({ operation }: { operation: OperationName }) {
   return (
     <Card title={operation} actions={<DocsLink to={OPERATION_DOCS[operation]} subject={operation} />}>

@@ -2,7 +2,7 @@ import type { OperationName } from '@dealer-esim/contract'
 import type { CodeLanguage } from '../code/highlight.ts'
 import type { SignedCall } from './signed-call.ts'
 
-/** What a snippet calls. */
+/** The call that a snippet makes. */
 export interface SnippetCall {
   publicUrl: string
   appKey: string

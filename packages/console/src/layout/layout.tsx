@@ -182,7 +182,7 @@ function Navigation({ path }: { path: string }) {
 
 const ALERTS_PATH = '/notices'
 const UNREAD_REFRESH_MS = 60_000
-/** The gateway counts no further. */
+/** The highest number that the gateway counts to. */
 const UNREAD_SHOWN_MAX = 99
 
 function UnreadAlerts() {

@@ -37,7 +37,7 @@ export interface NavigationItem {
   to: string
   label: string
   Icon: typeof IconUsers
-  /** What waits behind the link. */
+  /** Shows how much is waiting on the page. */
   Badge?: ComponentType
 }
 

@@ -9,7 +9,7 @@ import { interpolate, plural, t } from '../strings/strings.ts'
 /** An operation on one row, offered for all selected rows. */
 export interface BulkAction<Row> {
   label: string
-  /** What it does, as the dialog says it before it starts. */
+  /** Says what the operation does, before it starts. */
   text?: string
   danger?: boolean
   /** Fields that all rows share. */

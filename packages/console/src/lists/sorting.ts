@@ -4,7 +4,7 @@ import type { ServerList } from './use-list.ts'
 
 /** How a list is sorted, by the gateway or in the browser. */
 export interface Sorting {
-  /** A column, descending with a leading minus; undefined: the list's usual order. */
+  /** A column, descending with a leading minus; undefined: the list's default order. */
   current: string | undefined
   /** TOO_MANY: only once fewer rows match. */
   by(accessor: string): 'POSSIBLE' | 'TOO_MANY' | 'NEVER'

@@ -44,7 +44,7 @@ export function useList<Row>(
   const { sort, limit, cursor }: Record<string, string> = isFirstPageOnly ? {} : shown
   const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor }, { refreshMs })
   const totals = useApi<ListTotals>(`${path}/totals`, filters, { refreshMs })
-  // More rows match than when this order was chosen: the usual order is always possible.
+  // More rows match than when this order was chosen: the default order is always possible.
   const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'
   const retry = () => (isOrderRefused ? setFilters({ sort: null }) : list.refetch())
   return {

@@ -1,7 +1,7 @@
 import { Textarea } from '@mantine/core'
 import { t } from '../strings/strings.ts'
 
-/** What the supplier said, so that a colleague can check it. Field name: evidence. */
+/** Asks for the supplier's statement, so that a colleague can check it. Field name: evidence. */
 export function EvidenceField() {
   return (
     <Textarea

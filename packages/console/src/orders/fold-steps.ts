@@ -38,7 +38,7 @@ export function foldSteps(steps: readonly TimelineStep[]): FoldedStep[] {
   return lines
 }
 
-/** What repeated steps have in common; undefined for a step that is always shown on its own. */
+/** A key that repeated steps have in common; undefined for a step that is always shown on its own. */
 function repeatKey(step: TimelineStep): string | undefined {
   if (step.kind === 'ATTEMPT' && step.operation === 'QUERY')
     return JSON.stringify([step.kind, step.supplier, step.outcome, step.detail])

@@ -5,7 +5,7 @@ import { ReasonField } from '../parts/dialog.tsx'
 import { t } from '../strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
 
-/** What operators can do with selected orders. Delivered eSIMs are entered on the page of their order. */
+/** The actions of operators on selected orders. Delivered eSIMs are entered on the page of their order. */
 export function OrderBulk({ orders, onClear }: { orders: OrderRow[]; onClear(): void }) {
   return (
     <Bulk

@@ -87,13 +87,13 @@ export function OrdersPage() {
   )
 }
 
-/** Undefined for what is no country: the list then has those of all. */
+/** The country of a filter; undefined if it is not a country code: the list then has orders of all countries. */
 function countryCode(text: string | undefined): string | undefined {
   const code = text?.toUpperCase()
   return code && /^([A-Z]{2}|!RG|!GL)$/.test(code) ? code : undefined
 }
 
-/** In 1/10 000 of any currency; undefined for what is no amount. */
+/** The amount of a filter in 1/10 000 of any currency; undefined if it is not an amount. */
 function amountOf(text: string | undefined): number | undefined {
   const amount = Math.round(Number(text) * 10_000)
   return text && Number.isSafeInteger(amount) ? amount : undefined

@@ -126,7 +126,7 @@ function ItemChoice(props: {
   )
 }
 
-/** Beyond, nobody types them. */
+/** Beyond this number, a file is required, because nobody types so many. */
 const TYPED_ESIMS_MAX = 10
 
 /** Two fields for each eSIM, or a file, which may have more columns. */

@@ -10,7 +10,7 @@ interface ShownOnceProps {
   onClose(): void
   /** The button that says that the value is safe. */
   submit: string
-  /** What is downloaded as a text file. */
+  /** The name and content of the text file to download. */
   file: { name: string; text: string }
   children: ReactNode
 }

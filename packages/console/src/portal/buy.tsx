@@ -10,7 +10,7 @@ import { OrderProgress } from './order-progress.tsx'
 import { PackageSearch } from './package-search.tsx'
 
 /**
- * The order form. The transactionId is made when the form opens and stays in its address: whatever is clicked twice, loaded
+ * The order form. The transactionId is made when the form opens and stays in its address: a form that is submitted twice, loaded
  * again or opened by Back buys once, and shows the order where there is one.
  */
 export function BuyPage() {

@@ -12,7 +12,7 @@ import { locationName, sortLocations } from './countries.ts'
 import { Flag } from './flag.tsx'
 import { Coverage, dataText, priceText, validityText } from './package-text.tsx'
 
-/** What the dealer can buy, by country or text. Choosing a package opens the dialog that buys it. */
+/** Finds packages that the dealer can buy, by country or text. Choosing one opens the dialog that buys it. */
 export function PackageSearch({ tenantId, transactionId }: { tenantId: string; transactionId: string }) {
   const [{ locationCode, keyword }, setFilters] = useFilters()
   const [chosen, setChosen] = useState<BuyablePackage>()

@@ -141,7 +141,7 @@ function AddDealer({ kind, name, onClose }: { kind: Kind; name: string; onClose(
   )
 }
 
-/** What the dealer would leave. */
+/** Names the plan or group that the dealer would leave. */
 function PresentAssignment({ kind, tenantId }: { kind: Kind; tenantId: string }) {
   const { data } = useApi<PriceAssignment>(`/tenants/${tenantId}/price-assignment`)
   const present = kind === 'plan' ? data?.planName : data?.groupName

@@ -9,7 +9,7 @@ import { interpolate, plural, t } from '../strings/strings.ts'
 
 type Line = RulePreview['lines'][number]
 
-/** What a rule would change: counts, then old and new prices with their margins. */
+/** The effect of a rule: counts, then old and new prices with their margins. */
 export function ShownPreview({ preview }: { preview: RulePreview }) {
   const { at, currencyCode, dealers, packages, changed, cheaper, dearer, belowCost, lines } = preview
   const { unknownCosts, otherDealers } = preview

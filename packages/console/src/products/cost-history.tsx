@@ -12,7 +12,7 @@ interface Cost {
   currencyCode: string | null
 }
 
-/** What a product has cost, the latest first. */
+/** The costs of a product over time, the latest first. */
 export function CostHistory({ product, onClose }: { product: SupplierProductRow; onClose(): void }) {
   const { supplier, productCode, name } = product
   const list = useApi<{ costs: Cost[] }>('/supplier-products/costs', { supplier, productCode })

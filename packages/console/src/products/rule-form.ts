@@ -7,7 +7,7 @@ const GIB = 1024 ** 3
 /** A rule as it is typed, by the names of its inputs. */
 export type TypedRule = Record<string, string>
 
-/** What a new rule begins with. */
+/** The initial values of a new rule. */
 export const NEW_RULE: TypedRule = {
   position: '100',
   currencyCode: 'USD',

@@ -13,7 +13,7 @@ import { RULES } from './paths.ts'
 
 type PreviewLine = SaleRulePreview['lines'][number]
 
-/** What applying the sale rules would change; applied exactly so, or not at all. */
+/** The changes that applying the sale rules would make. They are applied exactly as shown, or not at all. */
 export function RulePreviewPage() {
   const navigate = useNavigate()
   const load = useChange<SaleRulePreview>({ quiet: true })

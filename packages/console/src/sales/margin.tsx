@@ -4,7 +4,7 @@ import { Amount } from '../parts/values.tsx'
 import { interpolate, plural, t } from '../strings/strings.ts'
 
 interface MarginProps {
-  /** null: the cost of nothing is known. */
+  /** null: no cost is known. */
   margin: number | null
   unknownItems: number
   currency: string
@@ -39,7 +39,7 @@ export function Change({ now, before }: { now: number | null; before: number | n
   return <span {...(now < before && { className: 'negative' })}>{formatPercentChange((now - before) / before)}</span>
 }
 
-/** A short text of what a bar stands for. */
+/** A short text that says what a bar stands for. */
 export function salesTooltip(row: { items: number; revenue: number; margin: number | null }, currency: string): string {
   return interpolate(t.sales.tooltip, {
     items: formatCount(row.items),

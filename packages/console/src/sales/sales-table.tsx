@@ -91,7 +91,7 @@ export function SalesTable({ by, rows, period, search, loading }: SalesTableProp
   )
 }
 
-/** undefined: no list of orders is filtered by what was not delivered, or by a package that is gone. */
+/** The filters of the orders behind a row; undefined for what was not delivered, and for a package that is gone. */
 function ordersOf(by: Breakdown, row: Row, period: Period, search: Record<string, string>) {
   if (by === 'day') return { ...search, ...timesOf({ from: row.key, to: row.key }) }
   if (row.key === '') return undefined

@@ -7,7 +7,7 @@ import { Amount } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
 import { Change, Margin } from './margin.tsx'
 
-/** What was sold, earned and paid in one currency, each compared with the period before. */
+/** Shows what was sold, earned and paid in one currency, each compared with the period before. */
 export function SalesTotals(props: {
   total: SalesFigures
   /** The list behind the figures. */

@@ -94,7 +94,7 @@ interface FiguresProps {
   loading: boolean
 }
 
-/** Figures of each currency by itself: amounts of several are never added. */
+/** The figures of each currency separately, because amounts in different currencies are never added. */
 function Figures({ by, report, period, search, loading }: FiguresProps) {
   const orders = { to: '/orders', search: { ...search, ...timesOf(period) } }
   if (report.totals.length === 0)
@@ -141,7 +141,7 @@ function Figures({ by, report, period, search, loading }: FiguresProps) {
   )
 }
 
-/** Without members that were not given. */
+/** Returns the members that are neither undefined nor empty. */
 function given(members: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, string] => !!entry[1]))
 }

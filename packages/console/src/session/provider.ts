@@ -2,7 +2,7 @@ import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
 import { ApiError, call, consoleBase } from '../api/call.ts'
 import { t } from '../strings/strings.ts'
 
-/** What is done at the provider: sign in, or confirm who the signed-in person is. */
+/** Why the browser goes to the provider: to sign in, or to confirm who the signed-in person is. */
 export type ProviderKind = 'session' | 'confirmation'
 
 interface Started {

@@ -12,7 +12,7 @@ import { canOperate, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { StockFrame } from './stock-tabs.tsx'
 
-/** As the gateway: fewer digits would match most of a stock. */
+/** The gateway's limit: fewer digits would match most of a stock. */
 const DIGITS_MIN = 8
 
 /** Finds a code by its ICCID. Its activation code is shown only on demand, which is recorded. */

@@ -83,7 +83,7 @@ function foldErrors(errors: Figures['errors']): (Figures['errors'][number] & { c
   return folded
 }
 
-/** What deliveries of the last 24 hours cost, and how that compares with the catalogue. */
+/** The cost of the deliveries of the last 24 hours, compared with the catalogue. */
 function Costs({ cost }: { cost: Figures['costs'][number] }) {
   const { currencyCode, delivered, spent, stated, charged, expected } = cost
   const money = (amount: number) => formatMoney(amount, currencyCode)

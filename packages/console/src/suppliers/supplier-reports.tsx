@@ -17,7 +17,7 @@ import { SUPPLIERS } from './paths.ts'
 
 const BASE = '/supplier-reports'
 
-/** What suppliers sold compared with what was ordered, and with the costs in the catalogue. */
+/** Compares what suppliers sold with what was ordered, and what they charged with the costs in the catalogue. */
 export function SupplierReportsPage() {
   const months = latestMonths()
   const [{ month = months[0]! }, setFilters] = useFilters()

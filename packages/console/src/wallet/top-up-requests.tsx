@@ -85,7 +85,7 @@ function Receipt({ row }: { row: TopUpRequestRow }) {
   )
 }
 
-/** What was decided and by whom, or the buttons to decide. */
+/** Shows what was decided and by whom, or the buttons to decide. */
 function Outcome({ row }: { row: TopUpRequestRow }) {
   if (row.status === 'DECLINED') return <Text size="sm">{`${row.declineReason} · ${row.decidedBy}`}</Text>
   if (row.status === 'PAID') return <Text size="sm">{row.decidedBy}</Text>

@@ -36,7 +36,7 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
     const body = {
       callbackUrl: url === '' ? null : url,
       eventFormat,
-      // A changed format takes its own events.
+      // Changing the format selects its own events.
       ...(eventFormat === endpoint.eventFormat && { eventTypes: form.getAll('eventTypes') }),
       enabled: form.get('enabled') === 'on',
       usageThresholds: numbersOf(form.get('usageThresholds')),

@@ -13,7 +13,7 @@ export function EventState({ event: { deliveryState, attempts, dueAt } }: { even
   return <Status status="RETRYING" labels={{ RETRYING: text }} />
 }
 
-/** What an event reports: the statuses in it, or the threshold. */
+/** The statuses that an event reports, or its threshold. */
 export function EventStatuses({ event: { statuses, level } }: { event: EventRow }) {
   if (statuses.length === 0 && level === null) return <>–</>
   return (

@@ -116,7 +116,7 @@ const action: ActionAnswer = {
   lastUpdateTime: '2026-11-20T13:40:02.000Z',
 }
 
-/** As the action is answered at first: its supplier has not been asked yet. */
+/** The first answer to the action: its supplier has not been asked yet. */
 const pending: ActionAnswer = {
   ...action,
   actionStatus: 'PENDING',

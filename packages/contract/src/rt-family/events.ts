@@ -3,7 +3,7 @@ import { ESIM_STATUSES, type EventType, SMDP_STATUSES } from '../schemas/enumera
 import { nullable } from '../schemas/scalars.ts'
 import { rtQuantity, rtTimeText } from './scalars.ts'
 
-/** In which form a tenant's events are posted: that of the dealer API, or that of the RT family. */
+/** The forms in which a tenant's events can be posted: that of the dealer API, and that of the RT family. */
 export const EVENT_FORMATS = ['DEALER', 'RT'] as const
 export type EventFormat = (typeof EVENT_FORMATS)[number]
 

@@ -26,7 +26,7 @@ export const rtMoney = ({ description = '' } = {}) =>
     description: `In 1/10 000 USD. ${description}`.trimEnd(),
   })
 
-/** In requests: null and "" mean absent. */
+/** An optional text in a request: null and "" mean absent. */
 export const optionalText = (description: string) => Type.Optional(nullable(Type.String({ description })))
 
 export const optionalNumber = (description: string) => Type.Optional(nullable(Type.Integer({ description })))

@@ -15,7 +15,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number]
 export const ORDER_TYPES = ['NEW', 'TOPUP'] as const
 export type OrderType = (typeof ORDER_TYPES)[number]
 
-/** What a movement of the wallet is for. ORDER and TOPUP are debits of orders; WALLET_TOPUP is a payment to the operator. */
+/** The kinds of movements of the wallet. ORDER and TOPUP are debits of orders; WALLET_TOPUP is a payment to the operator. */
 export const STATEMENT_KINDS = ['ORDER', 'TOPUP', 'REFUND', 'WALLET_TOPUP', 'ADJUSTMENT'] as const
 export type StatementKind = (typeof STATEMENT_KINDS)[number]
 

@@ -67,7 +67,7 @@ const KEY = "The dealer's own key of the order"
 /** Repeated wherever a transactionId or an RT-RequestID is documented. */
 const RETRY_RULE = 'A retry takes a new RT-RequestID and the same `transactionId`'
 
-/** In requests. */
+/** The transactionId in a request for an order. */
 export const transactionId = () =>
   Type.String({
     minLength: 1,
@@ -77,7 +77,7 @@ export const transactionId = () =>
     examples: ['T-1'],
   })
 
-/** In requests. */
+/** The transactionId in a request for an action. */
 export const transactionIdOfAction = () =>
   Type.String({
     minLength: 1,
@@ -87,13 +87,13 @@ export const transactionIdOfAction = () =>
     examples: ['C-1'],
   })
 
-/** In answers. */
+/** The transactionId in an answer. */
 export const transactionIdOfOrder = () => Type.String({ description: `${KEY}, as sent with the order.` })
 
-/** In events, which may reach a program that never received the answer. */
+/** The transactionId in an event, which may reach a program that never received the answer. */
 export const transactionIdOfEvent = () => Type.String({ description: `${KEY}. ${RETRY_RULE}.` })
 
-/** In requests. */
+/** The ICCID in a request. */
 export const iccid = ({ description = '' } = {}) =>
   Type.String({
     minLength: 18,

@@ -7,7 +7,7 @@ import { type Body, concatenate, toHex, utf8 } from './request-signing.ts'
 export interface MismatchedRequest extends SignedParts {
   secret: string
   body: Body
-  /** As received: hex or, wrongly, Base64. */
+  /** The signature as received: hex or, wrongly, Base64. */
   signature: string
   /** Set where it is known, to check whether it was signed too. */
   path?: string | undefined
@@ -15,7 +15,7 @@ export interface MismatchedRequest extends SignedParts {
 
 export interface SigningMistake {
   id: MistakeId
-  /** What was done wrong, and what to do instead. */
+  /** Says what was done wrong, and what to do instead. */
   message: string
 }
 
@@ -78,10 +78,10 @@ function describe(id: MistakeId, form: string): SigningMistake {
 
 interface Signing {
   key: Uint8Array<ArrayBuffer>
-  /** What is signed before the body. */
+  /** The text that is signed before the body. */
   head: string
   body: Body
-  /** As Web Crypto calls it; SHA-256 by default. */
+  /** The hash by its name in Web Crypto; SHA-256 by default. */
   hash?: 'SHA-1' | 'SHA-512'
   /** Hashes the text with the key at its end instead of making an HMAC. */
   plain?: boolean
@@ -170,7 +170,7 @@ function otherSpellings(text: string): [form: string, body: string][] {
   }
 }
 
-/** As Python's json.dumps writes it. */
+/** Returns the JSON as Python's json.dumps writes it. */
 function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

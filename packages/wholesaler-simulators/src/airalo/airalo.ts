@@ -44,7 +44,7 @@ function createWholesaler(world: World): Wholesaler {
   }
 }
 
-/** Orders, and data that is running low. */
+/** The events of a change: Airalo reports delivered orders, and data that is running low. */
 function eventsOf({ account }: World, change: Change): unknown[] {
   if ('order' in change)
     return change.kind === 'delivered' ? [answers.orderBody(change.order, account.currencyCode, true)] : []
@@ -156,7 +156,7 @@ interface OrderBody {
   description?: string
 }
 
-/** Without a key, a repeated order is another order. */
+/** Places an order. There is no key, so a repeated order is another order. */
 function order({ account }: World, { body, effects }: Call): Answer {
   const { quantity, package_id, description } = body as OrderBody
   const product = account.getProduct(package_id)

@@ -148,7 +148,7 @@ function stateOf(esim: Esim) {
   }
 }
 
-/** Unsigned. */
+/** The notifications of a change. They are not signed. */
 export function notificationsOf(account: Account, change: Change, nowMs: number): EventMessage[] {
   const about = (notifyType: string, content: unknown): EventMessage[] => [
     { body: { notifyType, eventGenerateTime: timeText(nowMs), notifyId: randomUUID(), content } },

@@ -58,7 +58,7 @@ function authenticate(
   return String(signature).toLowerCase() === expected ? undefined : answers.failure('101003', 'The signature is wrong.')
 }
 
-/** How far the clocks may differ. Not documented; generous. */
+/** How far the clocks may differ. The limit is not documented, so this one is generous. */
 const CLOCK_MS_MAX = 5 * 60_000
 
 function listOperations(world: World): Operation[] {

@@ -14,7 +14,7 @@ export function failure(status: number, message: string): Answer {
   return { status, body: { message } }
 }
 
-/** The order is being carried out: come back. */
+/** The answer while an order is being carried out: try again later. */
 export const PROCESSING: Answer = { status: 503, headers: { 'Retry-After': '1' }, body: { message: 'Processing' } }
 
 export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
@@ -109,7 +109,7 @@ export function assignmentEntry(account: Account, esim: Esim, plan: Plan) {
   }
 }
 
-/** Usage of a bundle. One public document says base64 for the signature, another hex: both occur here. */
+/** The events of a change: usage of a bundle. One public document says base64 for the signature, another hex: both occur here. */
 export function eventsOf(account: Account, change: Change, apiKey: string): EventMessage[] {
   if ('order' in change || change.kind === 'status') return []
   const { esim, kind } = change

@@ -23,7 +23,7 @@ function createWholesaler(world: World): Wholesaler {
   const credentials = {
     apiKey: randomBytes(16).toString('hex'),
     merchantId: randomUUID(),
-    /** Verifies events. */
+    /** The key with which receivers verify events. */
     webhookPublicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     ...world.options.credentials,
   }
@@ -47,7 +47,7 @@ function createWholesaler(world: World): Wholesaler {
   }
 }
 
-/** Few kinds: an order that ended. */
+/** The events of a change. MobiMatter sends one only when an order has ended. */
 function eventsOf({ account }: World, change: Change): unknown[] {
   if (!('order' in change)) return []
   const eventType = change.kind === 'delivered' ? 'ORDER_COMPLETED' : 'ORDER_FAILED'
@@ -102,7 +102,7 @@ function listOperations(world: World): Operation[] {
 const nameOfCreate = (body: unknown) =>
   (body as { productCategory?: unknown }).productCategory === 'esim_addon' ? 'topUp' : 'order'
 
-/** No pages. */
+/** Answers all products at once, because the interface has no pages. */
 function listProducts({ query, catalogue }: Call): Answer {
   const { products, currencyCode } = catalogue()
   const { productCategory, category = productCategory, productFamilyId, country } = query

@@ -64,7 +64,7 @@ function describeProduct({ code, name, coverage, volume, days }: Product) {
   }
 }
 
-/** The same body as the answer to a query and as an event. */
+/** The body of a purchase, the same in the answer to a query and in an event. */
 export function purchaseBody(account: Account, order: Order) {
   const esim = order.target ?? order.esims[0]
   const time = (ms: number) => new Date(ms).toISOString()

@@ -91,7 +91,7 @@ it('a request of the compatible API is forwarded, signed or not', async () => {
   expect(got.map((one) => [one.url, one.body])).toEqual(Array(2).fill(['/api/v1/open/esim/order', body]))
 })
 
-it('a node that cannot be reached is followed by the next; if there is none, the answer is that nothing happened', async () => {
+it('a node that cannot be reached is followed by the next; if no other is left, the answer is that nothing happened', async () => {
   const closed = await freePort()
   await moveTo(closed, otherPort)
   expect((await order()).status).toBe(409)

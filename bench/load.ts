@@ -28,7 +28,7 @@ export function signedRequest(credentials: Credentials, operation: string, body:
   return requestTo({ path: `/open-api/v1/${operation}`, signatureHeader: 'X-Signature' }, credentials, body)
 }
 
-/** The same in the RT family's API. */
+/** Returns a signed request of the RT family's API. */
 export function rtRequest(credentials: Credentials, operation: string, body: string): Buffer {
   return requestTo({ path: `/api/v1/open/${operation}`, signatureHeader: 'RT-Signature' }, credentials, body)
 }

@@ -132,7 +132,7 @@ describe('an item that is', () => {
     ],
     ['under REVIEW and not bought, for now', { itemStatus: 'REVIEW', retryAt: NOW }, 'order'],
     ['under REVIEW and not bought, for later', { itemStatus: 'REVIEW', retryAt: LATER }, 'wait'],
-    ['under REVIEW and never asked for, for now', { itemStatus: 'REVIEW', retryAt: NOW, supplier: null }, 'order'],
+    ['under REVIEW and never ordered, for now', { itemStatus: 'REVIEW', retryAt: NOW, supplier: null }, 'order'],
     ['under REVIEW, for an operator to resolve', { itemStatus: 'REVIEW' }, 'nothing'],
     [
       'under REVIEW without a supplier: refunded by operators only',

@@ -19,7 +19,7 @@ import {
 } from './load-shedding.ts'
 
 describe('the limit of requests in progress', () => {
-  /** Seconds of load in which the limit is always reached and each answer takes so long. */
+  /** Simulates seconds of load in which the limit is always reached and each answer takes `durationMs`. @returns the state */
   function loaded(seconds: number, durationMs: number | undefined, state = unloaded()) {
     for (let step = 0; step < seconds * 100; step++) {
       while (!state.limit.isReached()) {

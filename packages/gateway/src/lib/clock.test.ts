@@ -10,14 +10,14 @@ function node() {
 
 const AHEAD_MS = 1_000
 
-/** A round trip that ends now, of which so much had passed when the database read its clock. */
+/** Makes a round trip that ends now. The given part of it had passed when the database read its clock. */
 function roundTrip(at: { monotonicMs: number }, read: DatabaseClock, tookMs: number, part: number, ahead = AHEAD_MS) {
   const sentAt = at.monotonicMs
   at.monotonicMs += tookMs
   read.observe(sentAt + tookMs * part + ahead, sentAt, at.monotonicMs)
 }
 
-/** How far the node is from the database's clock. */
+/** Returns how far the node is from the database's clock. */
 const faultMs = (at: { monotonicMs: number }, read: DatabaseClock, ahead = AHEAD_MS) =>
   Math.abs(read.now() - (at.monotonicMs + ahead))
 

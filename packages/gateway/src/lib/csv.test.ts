@@ -24,7 +24,7 @@ const INNER = [
   '{"a":"x;-1"}',
 ]
 
-/** As a program splits the line that takes this separator only: quotes in the middle of a cell are text to it. */
+/** Splits the line as a program does that knows this separator only: to it, quotes in the middle of a cell are text. */
 function cellsBy(separator: string, file: string): string[] {
   return file.split(new RegExp(`[${separator}\\r\\n]`)).map((cell) => cell.replace(/^"+/, ''))
 }

@@ -114,7 +114,7 @@ it('a request that has passed this cell is not forwarded again', async () => {
   expect(got.map(({ headers }) => headers.via)).toEqual(['1.1 cell-us1, 1.1 cell-main'])
 })
 
-it('a dealer that has come back is served here', async () => {
+it('a dealer that has moved back is served by this cell', async () => {
   expect((await order()).status).toBe(409)
   await node.deps.db.query({ text: `update tenant_moves set fenced_until = '-infinity'` })
   expect((await call(node, dealer, 'health')).code).toBe('000000')

@@ -63,7 +63,7 @@ const statesOfMove = () =>
 
 const OF_TARGET = /^Cell eu1: This database is newer than this release: it has 9999_next_release\.sql/
 
-it('a mover that goes on copies nothing into a target of another release', async () => {
+it('a mover that continues copies nothing into a target of another release', async () => {
   const killed = run(() => {
     throw new Error('killed')
   })

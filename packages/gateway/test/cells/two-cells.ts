@@ -29,7 +29,7 @@ export interface TwoCells {
   file: string
   /** Runs `admin tenant move` in a cell. */
   move(from: TestCell, tenantId: string, ...options: string[]): Promise<AdminRun>
-  /** The same, killed at a failpoint. */
+  /** Runs `admin tenant move` and kills it at a failpoint. */
   moveUntil(point: string, from: TestCell, tenantId: string, ...options: string[]): Promise<AdminRun>
   /** The cell to which the file of cells sends an AppKey. */
   cellOf(appKey: string): TestCell

@@ -66,7 +66,7 @@ describe('requests beyond the limit in progress', () => {
     expect((await call(node, dealer, 'health')).code).toBe('000000')
   })
 
-  it('release their place when their callers disconnect', async () => {
+  it('release their slots when their callers disconnect', async () => {
     const hold = await holdWallets()
     const connections: RawConnection[] = []
     try {

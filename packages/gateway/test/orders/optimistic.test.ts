@@ -323,7 +323,7 @@ describe('an order that this node has answered recently', () => {
     expect(statements).toEqual([READS_CONTEXT])
   })
 
-  it('does not wait for its wallet’s lock, and is answered with its present status', async () => {
+  it('does not wait for its wallet’s lock, and is answered with its current status', async () => {
     const { placer } = createPlacer()
     const dealer = await openDealer(placer)
     await node.deps.db.tx(async (tx) => {

@@ -156,7 +156,7 @@ describe('package/list', () => {
     expect((await list()).obj.packageList).toHaveLength(PACKAGES + 1)
   })
 
-  test('frees the place of a reader that goes away', async () => {
+  test('frees the slot of a reader that goes away', async () => {
     const readers = await Promise.all(Array.from({ length: READERS }, () => openList()))
     expect((await list()).errorCode).toBe('900001')
     for (const reader of readers) reader.destroy()

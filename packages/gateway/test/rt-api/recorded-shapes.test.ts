@@ -357,7 +357,7 @@ describe('what the family sends and the dealer API refuses', () => {
     expect(await raw('/open-api/v1/health', '{}')).toMatchObject({ code: '000110' })
   })
 
-  test('null and "" are absent and 0 is no guard in an order, and nowhere else does 0 mean absent', async () => {
+  test('null and "" mean absent, and in an order 0 means no guard; nowhere else does 0 mean absent', async () => {
     const line = { packageCode: 'JP_1_7', slug: '', count: 1, price: 0, periodNum: null }
     await expectShape('esim/order', { transactionId: 'N-1', amount: 0, packageInfoList: [line] })
     const refused = async (parts: object) => {

@@ -5,7 +5,7 @@ import { createStack, type Running, runLoop } from './lifecycle.ts'
 const log = silentLog
 const NEVER_MS = 3_600_000
 
-/** Passes that the test lets go on one by one. */
+/** Returns a pass for a loop, and a function with which the test ends its passes one by one. */
 function gate() {
   const arrivals: (() => void)[] = []
   let waiting: ((open: () => void) => void) | undefined

@@ -176,7 +176,7 @@ describe('the list of an upstream', () => {
   })
 })
 
-describe('what an upstream does to an eSIM', () => {
+describe('an action of an upstream on an eSIM', () => {
   const OWNED = { ...ESIM, esimTranNo: 'E-1' }
   const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
   const profiles = { 'esim/profile/list': () => ({ profileList: [OWNED], nextCursor: null }) }
@@ -184,7 +184,7 @@ describe('what an upstream does to an eSIM', () => {
     return { transactionId: 'A-1', action: 'SUSPEND', actionStatus, failureReason: null, ...parts }
   }
 
-  it('is asked for under our key, by the eSIM of our order', async () => {
+  it('is requested under our key, for the eSIM of our order', async () => {
     const sent: unknown[] = []
     const { supplier } = upstream({
       ...profiles,
@@ -218,7 +218,7 @@ describe('what an upstream does to an eSIM', () => {
     }
   })
 
-  it('is not asked for again if it is done already', async () => {
+  it('is not requested again if it is already done', async () => {
     const gone = {
       'esim/profile/list': () => ({ profileList: [{ ...OWNED, esimStatus: 'CANCEL' }], nextCursor: null }),
     }
@@ -227,7 +227,7 @@ describe('what an upstream does to an eSIM', () => {
     expect(requested).toEqual(['esim/profile/list'])
   })
 
-  it('tops up under our key, and a query of that key believes only a TOPUP', async () => {
+  it('may be a top-up under our key, and a query of that key believes only a TOPUP', async () => {
     const sent: unknown[] = []
     const placed = { transactionId: KEY, orderStatus: 'PAID', amount: 9, currencyCode: 'USD' }
     let orderType = 'TOPUP'

@@ -104,7 +104,7 @@ test('a backlog is claimed without excluding ids', () => {
   expect(named).toEqual(Array(CLAIMS_BEFORE_RESTART).fill(0))
 })
 
-/** Whole numbers below a bound. */
+/** Returns a function that draws random whole numbers below a bound. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

@@ -133,7 +133,7 @@ describe('a forgotten password', () => {
     expect((await window.signIn(email, password)).body.code).toBe('CODE_REQUIRED')
   })
 
-  it('another page cannot ask, and without a mail server the answer says whom to ask', async () => {
+  it('a foreign page cannot request a link, and without a mail server the answer says whom to ask', async () => {
     const window = browser(testbed.app)
     window.headers.origin = 'https://evil.test'
     expect((await forget('a@people.test', window)).body.code).toBe('FOREIGN_ORIGIN')

@@ -126,7 +126,7 @@ describe('signing in with a passkey', () => {
     expect((await browser(testbed.app).signIn(email, PASSWORD, recoveryCodes[0])).body.code).toBe('CODE_USED')
   })
 
-  it('an authenticator that was only prepared is no second factor', async () => {
+  it('an authenticator that was only prepared is not a second factor', async () => {
     const { call, email, recoveryCodes } = await withPasskey()
     const input = { password: PASSWORD, code: recoveryCodes[0] }
     expect((await call('POST', '/account/second-factor', { password: PASSWORD })).body.code).toBe('PASSKEY_REQUIRED')
@@ -149,7 +149,7 @@ describe('signing in with a passkey', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 422])
   })
 
-  it('a spent challenge is refused although the authenticator counts on', async () => {
+  it('a spent challenge is refused even if the authenticator’s count has grown', async () => {
     const { authenticator } = await withPasskey()
     const window = browser(testbed.app)
     const options = await requestOptions(window)
@@ -189,7 +189,7 @@ describe('signing in with a passkey', () => {
     expect((await signInWith(window, authenticator.get(await requestOptions(window), { count: 8 }))).status).toBe(200)
   })
 
-  it('a disabled person, and a removed passkey, sign in no longer', async () => {
+  it('neither a disabled person nor a removed passkey can sign in', async () => {
     const { personId, passkeyId, authenticator } = await withPasskey()
     const window = browser(testbed.app)
     const attempt = async () => (await signInWith(window, authenticator.get(await requestOptions(window)))).body.code

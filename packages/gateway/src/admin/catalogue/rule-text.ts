@@ -28,7 +28,7 @@ export function ruleText(row: RuleDetails): string {
     ['Name', rule.nameTemplate],
     ['Code', rule.codeTemplate],
     ['Suppliers', rule.supplierOrder === 'CHEAPEST' ? 'the cheapest first' : (rule.suppliers ?? []).join(', then ')],
-    ['Costs change', rule.whenCostsChange === 'REPRICE' ? 'the price follows' : 'off sale without the margin'],
+    ['Costs change', rule.whenCostsChange === 'REPRICE' ? 'change the price' : 'off sale without the margin'],
     ['Packages', String(row.packages)],
     ['Changed', timeText(row.updatedAt)],
   ])
@@ -83,7 +83,7 @@ export function previewText(preview: Preview, limit: number): string {
       : `\nThe latest catalogue of ${supplier} has not been accepted yet: this preview uses the previous one.`,
   )
   const summary = [
-    `${products} products, ${unselected} of them selected by no rule${skipped.length > 0 ? `, skipped: ${skipped.join(', ')}` : ''}.`,
+    `${products} products, ${unselected} of them not selected by any rule${skipped.length > 0 ? `, skipped: ${skipped.join(', ')}` : ''}.`,
     `Packages: ${counts.ADDED} new, ${counts.CHANGED} changed (${repriced} prices), ${counts.ON_SALE} back on sale, ${counts.OFF_SALE} off sale, ${counts.UNCHANGED} unchanged, ${counts.BLOCKED} left as they are.`,
     ...(doubtful > 0 ? [`! Check the ${count(doubtful, 'package')} with warnings before you apply.`] : []),
   ]

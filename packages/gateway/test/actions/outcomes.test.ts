@@ -179,6 +179,54 @@ describe('an action whose outcome is unknown', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
+  it('is not refused while the earlier call may still be carried out', async () => {
+    const esim = await bed.delivered()
+    bed.supplier.traits.graceMs = 60_000
+    const refusal: ActionOutcome = { kind: 'refused', message: 'not in this state' }
+    bed.supplier.answer = () => LOST
+    await bed.act(esim, 'CANCEL', { transactionId: 'U-grace' })
+    await bed.run()
+    bed.supplier.answer = () => refusal
+    await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
+    await bed.run()
+    expect(await bed.action(esim, 'U-grace')).toMatchObject({ actionStatus: 'PENDING' })
+    expect(await bed.run()).toBe(0) // not before that call has ended
+    bed.supplier.answer = () => ({ kind: 'done' })
+    await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
+    await bed.run()
+    expect(await ended(esim, 'U-grace')).toMatchObject({ actionStatus: 'DONE' })
+    expect(await bed.refunds(esim)).toEqual([PRICE])
+  })
+
+  it('is refused once no earlier call can be carried out any more', async () => {
+    const esim = await bed.delivered()
+    bed.supplier.traits.graceMs = 60_000
+    bed.supplier.answer = () => LOST
+    await bed.act(esim, 'CANCEL', { transactionId: 'U-quiet' })
+    await bed.run()
+    await bed.node.deps.db.query({
+      text: `update supplier_attempts set finished_at = finished_at - interval '61 s' where operation = 'CANCEL'`,
+    })
+    bed.supplier.answer = () => ({ kind: 'refused', message: 'not in this state' })
+    await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
+    await bed.run()
+    expect(await ended(esim, 'U-quiet')).toMatchObject({ actionStatus: 'REFUSED', failureReason: 'not in this state' })
+    expect(await bed.refunds(esim)).toEqual([])
+  })
+
+  it('is a revocation that a report shows before its supplier is asked again', async () => {
+    const esim = await bed.delivered()
+    bed.supplier.answer = () => LOST
+    await bed.act(esim, 'REVOKE', { transactionId: 'U-revoked' })
+    await bed.run()
+    await bed.report(esim, { esimStatus: 'REVOKED' })
+    bed.supplier.answer = () => ({ kind: 'done' })
+    await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
+    await bed.run()
+    expect(await ended(esim, 'U-revoked')).toMatchObject({ actionStatus: 'DONE' })
+    expect(await bed.profile(esim)).toMatchObject({ esimStatus: 'REVOKED' })
+  })
+
   it('goes to review after the supplier’s time, with an alert, and is still asked about', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => LOST

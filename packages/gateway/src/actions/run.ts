@@ -238,7 +238,10 @@ async function save(
              where tenant_id = $1 and attempt_id = $2 and outcome is null`,
       values: [tenantId, attemptId, outcome.kind, 'message' in outcome ? outcome.message : null],
     })
-    if (held === undefined) return { believed: outcome, eventsToSend: false }
+    if (held === undefined) {
+      if (outcome.kind === 'done') await alertIfRefused(tx, deps, job)
+      return { believed: outcome, eventsToSend: false }
+    }
     const { action, order, now } = held
     const quietInMs = outcome.kind === 'refused' ? (await readQuietAt(tx, deps, job, action)) - now.getTime() : 0
     if (outcome.kind === 'unknown' || quietInMs > 0) {
@@ -320,7 +323,9 @@ async function waitOrReview(
   const dueAt = new Date(now.getTime() + Math.ceil(nextMs))
   if (isLate && !isReviewed) {
     await changeAction(tx, deps, tenantId, { action, order, change: { to: 'UNDER_REVIEW', message, dueAt } }, now)
-    alertOperators(tx, deps, tenantId, action)
+    const what = `${action.supplier} did not answer the ${nameOf(action)} in time. Nothing is refunded until it does.`
+    const todo = 'Ask the supplier, and record what it says on the eSIM’s page or with esim settle.'
+    alertOperators(tx, deps, tenantId, action, `${what} ${todo}`)
     return true
   }
   tx.send({
@@ -332,19 +337,35 @@ async function waitOrReview(
   return false
 }
 
-function alertOperators(tx: Tx, { ids }: Pick<ActionDeps, 'ids'>, tenantId: string, action: Action): void {
-  const { orderId, itemNo, supplier } = action
+/** An operator, or a worker that had taken the action over, has ended it as not done, and now the supplier says that it is. */
+async function alertIfRefused(tx: Tx, deps: ActionDeps, { tenantId, actionId }: ActionJob): Promise<void> {
+  const [action] = await tx.query<Action>({
+    text: `select ${ACTION_COLUMNS} from esim_actions a join profiles p using (tenant_id, profile_id)
+           where a.tenant_id = $1 and a.action_id = $2 and a.action_status = 'REFUSED'`,
+    values: [tenantId, actionId],
+  })
+  if (action === undefined) return
+  const what = `${action.supplier} has carried out the ${nameOf(action)} after it had ended as not done.`
+  const todo = `Repeat it on the eSIM’s page or with esim ${action.action.toLowerCase()}: the supplier confirms it, and a cancelled eSIM is refunded.`
+  alertOperators(tx, deps, tenantId, action, `${what} ${todo}`)
+}
+
+function nameOf({ action, orderId, itemNo }: Action): string {
+  return `${action} of eSIM ${itemKeyOf(orderId, itemNo)}`
+}
+
+function alertOperators(
+  tx: Tx,
+  { ids }: Pick<ActionDeps, 'ids'>,
+  tenantId: string,
+  { actionId, orderId, itemNo, profileId }: Action,
+  message: string,
+): void {
   createAlert(tx, ids, {
     tenantId: null,
     kind: 'ACTION_UNDER_REVIEW',
     audience: 'OPERATOR',
-    message: `${supplier} did not answer the ${action.action} of eSIM ${itemKeyOf(orderId, itemNo)} in time. Nothing is refunded until it does. Ask the supplier, and record what it says on the eSIM’s page or with esim settle.`,
-    data: {
-      tenantId,
-      orderNo: orderNoOf(orderId),
-      itemNo,
-      profileId: action.profileId,
-      actionNo: orderNoOf(action.actionId),
-    },
+    message,
+    data: { tenantId, orderNo: orderNoOf(orderId), itemNo, profileId, actionNo: orderNoOf(actionId) },
   })
 }

@@ -4,6 +4,7 @@ import { actForOperator } from '../../src/actions/operator.ts'
 import { resolveAction } from '../../src/actions/resolve.ts'
 import { searchAudit } from '../../src/audit/search.ts'
 import { applyReports } from '../../src/profiles/apply-reports.ts'
+import type { ActionOutcome } from '../../src/suppliers/supplier.ts'
 import { makeActionsDue } from '../harness/actions.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type ActionTestbed, createActionTestbed, type Esim, FREE, NONE, PRICE } from './testbed.ts'
@@ -345,6 +346,31 @@ describe('an operator', () => {
     expect(await bed.refunds(esim)).toEqual([])
     await resolve(esim, 'kept', cancel.actionNo)
     expect(await bed.action(esim, 'A-cancel')).toMatchObject({ actionStatus: 'REFUSED' })
+  })
+
+  it('is told of a supplier’s yes that comes after the action was resolved as not done', async () => {
+    const esim = await bed.delivered()
+    let answer = (_: ActionOutcome) => {}
+    bed.supplier.answer = () => new Promise((resolve) => (answer = resolve))
+    await bed.act(esim, 'CANCEL', { transactionId: 'L-late' })
+    const running = bed.run()
+    await waitUntil(async () => bed.supplier.calls.length === 1)
+    // The database was away for longer than the lease.
+    const late = `update esim_actions set lease_until = now() - interval '1 second' where tenant_id = $1 and transaction_id = 'L-late'`
+    await bed.node.deps.db.query({ text: late, values: [bed.dealer.tenantId] })
+    await resolve(esim, 'kept')
+    answer({ kind: 'done' })
+    await running
+    expect(await ended(esim, 'L-late')).toMatchObject({ actionStatus: 'REFUSED' })
+    expect(await bed.refunds(esim)).toEqual([])
+    const alerts = await bed.node.deps.db.query<{ message: string }>({
+      text: `select message from alerts where kind = 'ACTION_UNDER_REVIEW' and data ->> 'orderNo' = $1`,
+      values: [esim.orderNo],
+    })
+    expect(alerts).toMatchObject([{ message: expect.stringContaining('esim cancel') }])
+    bed.supplier.answer = () => ({ kind: 'done' })
+    expect(await operate(esim)).toEqual({ kind: 'done' })
+    expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
   it('resolves an unanswered action with evidence, once, and it is audited', async () => {

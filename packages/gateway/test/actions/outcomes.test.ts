@@ -348,7 +348,7 @@ describe('an operator', () => {
     expect(await bed.action(esim, 'A-cancel')).toMatchObject({ actionStatus: 'REFUSED' })
   })
 
-  it('is told of a supplier’s yes that comes after the action was resolved as not done', async () => {
+  it('gets an alert about a supplier’s yes that comes after the action was resolved as not done', async () => {
     const esim = await bed.delivered()
     let answer = (_: ActionOutcome) => {}
     bed.supplier.answer = () => new Promise((resolve) => (answer = resolve))

@@ -65,8 +65,7 @@ export async function runAction(deps: ActionDeps, job: ActionJob): Promise<Actio
   await failpoint('action.after-attempt')
   const outcome = await whileLeased(deps, job, () => call(deps, job, supplied, begun.action, esim))
   await failpoint('action.after-call')
-  await saveWithRetry(deps, job, begun.attemptId, outcome)
-  return outcome
+  return saveWithRetry(deps, job, begun.attemptId, outcome)
 }
 
 /** @throws DecryptionFailed */
@@ -140,6 +139,8 @@ async function lockHeld(tx: Tx, job: ActionJob, mayRefund: boolean): Promise<Hel
 /** @returns why the supplier need not be asked any more; undefined: it must be asked */
 function whyImpossible(action: Action, order: LockedOrder): string | undefined {
   const profile = order.profiles.find((candidate) => candidate.profileId === action.profileId) as LockedProfile
+  // A report shows what a call has done whose answer was lost: its supplier says so when it is asked again.
+  if (action.action === 'REVOKE' && action.attempts > 0 && profile.esimStatus === 'REVOKED') return undefined
   if (profile.esimStatus === 'CANCEL' || profile.esimStatus === 'REVOKED') return `the eSIM is ${profile.esimStatus}`
   if (action.action === 'CANCEL' && !wasNeverUsed(profile)) return 'the eSIM was downloaded in the meantime'
   return undefined
@@ -206,11 +207,10 @@ async function saveWithRetry(
   job: ActionJob,
   attemptId: string,
   outcome: ActionOutcome,
-): Promise<void> {
+): Promise<ActionOutcome> {
   for (let failures = 1; ; failures++) {
     try {
-      await save(deps, job, attemptId, outcome)
-      return
+      return await save(deps, job, attemptId, outcome)
     } catch (error) {
       if (!isConnectionLoss(error) || failures >= SAVE_TRIES) throw error
       await sleep(FIRST_PAUSE_MS * 2 ** failures)
@@ -222,11 +222,17 @@ async function saveWithRetry(
  * Saves the outcome of an attempt. The eSIM is refunded in the transaction that records the supplier's confirmation, never
  * earlier.
  * Locks: the wallet if an eSIM was cancelled, then the order.
+ * @returns the outcome as far as it is believed
  */
-async function save(deps: ActionDeps, job: ActionJob, attemptId: string, outcome: ActionOutcome): Promise<void> {
+async function save(
+  deps: ActionDeps,
+  job: ActionJob,
+  attemptId: string,
+  outcome: ActionOutcome,
+): Promise<ActionOutcome> {
   const { tenantId } = job
   const giveUpAfterMs = giveUpAfterMsOf(deps, job)
-  const eventsToSend = await deps.db.tx(async (tx) => {
+  const { believed, eventsToSend } = await deps.db.tx(async (tx) => {
     const held = await lockHeld(tx, job, outcome.kind === 'done')
     tx.send({
       name: 'actions-attempt-outcome',
@@ -235,20 +241,49 @@ async function save(deps: ActionDeps, job: ActionJob, attemptId: string, outcome
              where tenant_id = $1 and attempt_id = $2 and outcome is null`,
       values: [tenantId, attemptId, outcome.kind, 'message' in outcome ? outcome.message : null],
     })
-    if (held === undefined) return false
+    if (held === undefined) {
+      if (outcome.kind === 'done') await alertIfRefused(tx, deps, job)
+      return { believed: outcome, eventsToSend: false }
+    }
     const { action, order, now } = held
-    if (outcome.kind === 'unknown') {
-      const { message } = outcome
-      const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (action.attempts - 1))
-      return waitOrReview(tx, deps, tenantId, held, { message, waitMs, giveUpAfterMs })
+    const quietInMs = outcome.kind === 'refused' ? (await readQuietAt(tx, deps, job, action)) - now.getTime() : 0
+    if (outcome.kind === 'unknown' || quietInMs > 0) {
+      const backoffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (action.attempts - 1))
+      const waitMs = Math.max(backoffMs, quietInMs)
+      const { message } = outcome as Exclude<ActionOutcome, { kind: 'done' }>
+      const eventsToSend = await waitOrReview(tx, deps, tenantId, held, { message, waitMs, giveUpAfterMs })
+      return { believed: { kind: 'unknown', message } as const, eventsToSend }
     }
     const change: ActionChange = outcome.kind === 'done' ? { to: 'DONE' } : { to: 'REFUSED', message: outcome.message }
     await changeAction(tx, deps, tenantId, { action, order, change }, now)
     await failpoint('action.before-outcome-commit')
-    return true
+    return { believed: outcome, eventsToSend: true }
   })
   await failpoint('action.after-outcome')
   if (eventsToSend) deps.wake.wake('webhooks')
+  return believed
+}
+
+/**
+ * When no earlier call for the same eSIM and action can be carried out any more (ms; 0: now). Until then no refusal is believed:
+ * a supplier may refuse an action just because an unanswered call is carrying it out.
+ */
+async function readQuietAt(
+  tx: Tx,
+  deps: ActionDeps,
+  { tenantId, supplier }: ActionJob,
+  action: Action,
+): Promise<number> {
+  const traits = deps.suppliers.get(supplier)?.supplier.traits
+  if (traits === undefined) return 0
+  const [row] = await tx.query<{ endedAt: Date | null }>({
+    name: 'actions-earlier-calls',
+    text: `select max(coalesce(finished_at, started_at + $5 * interval '1 millisecond')) as ended_at from supplier_attempts
+           where tenant_id = $1 and order_id = $2 and item_no = $3 and operation = $4
+             and (outcome is null or outcome = 'unknown')`,
+    values: [tenantId, action.orderId, action.itemNo, action.action, traits.timeoutMs],
+  })
+  return row!.endedAt === null ? 0 : row!.endedAt.getTime() + traits.graceMs
 }
 
 function giveUpAfterMsOf({ suppliers }: ActionDeps, { supplier }: ActionJob): number {
@@ -292,7 +327,9 @@ async function waitOrReview(
   const dueAt = new Date(now.getTime() + Math.ceil(nextMs))
   if (isLate && !isReviewed) {
     await changeAction(tx, deps, tenantId, { action, order, change: { to: 'UNDER_REVIEW', message, dueAt } }, now)
-    alertOperators(tx, deps, tenantId, action)
+    const what = `${action.supplier} did not answer the ${nameOf(action)} in time. Nothing is refunded until it does.`
+    const todo = 'Ask the supplier, and record what it says on the eSIM’s page or with esim settle.'
+    alertOperators(tx, deps, tenantId, action, `${what} ${todo}`)
     return true
   }
   tx.send({
@@ -304,19 +341,35 @@ async function waitOrReview(
   return false
 }
 
-function alertOperators(tx: Tx, { ids }: Pick<ActionDeps, 'ids'>, tenantId: string, action: Action): void {
-  const { orderId, itemNo, supplier } = action
+/** An operator, or a worker that had taken the action over, has ended it as not done, and now the supplier says that it is. */
+async function alertIfRefused(tx: Tx, deps: ActionDeps, { tenantId, actionId }: ActionJob): Promise<void> {
+  const [action] = await tx.query<Action>({
+    text: `select ${ACTION_COLUMNS} from esim_actions a join profiles p using (tenant_id, profile_id)
+           where a.tenant_id = $1 and a.action_id = $2 and a.action_status = 'REFUSED'`,
+    values: [tenantId, actionId],
+  })
+  if (action === undefined) return
+  const what = `${action.supplier} has carried out the ${nameOf(action)} after it had ended as not done.`
+  const todo = `Repeat it on the eSIM’s page or with esim ${action.action.toLowerCase()}: the supplier confirms it, and a cancelled eSIM is refunded.`
+  alertOperators(tx, deps, tenantId, action, `${what} ${todo}`)
+}
+
+function nameOf({ action, orderId, itemNo }: Action): string {
+  return `${action} of eSIM ${itemKeyOf(orderId, itemNo)}`
+}
+
+function alertOperators(
+  tx: Tx,
+  { ids }: Pick<ActionDeps, 'ids'>,
+  tenantId: string,
+  { actionId, orderId, itemNo, profileId }: Action,
+  message: string,
+): void {
   createAlert(tx, ids, {
     tenantId: null,
     kind: 'ACTION_UNDER_REVIEW',
     audience: 'OPERATOR',
-    message: `${supplier} did not answer the ${action.action} of eSIM ${itemKeyOf(orderId, itemNo)} in time. Nothing is refunded until it does. Ask the supplier, and record what it says on the eSIM’s page or with esim settle.`,
-    data: {
-      tenantId,
-      orderNo: orderNoOf(orderId),
-      itemNo,
-      profileId: action.profileId,
-      actionNo: orderNoOf(action.actionId),
-    },
+    message,
+    data: { tenantId, orderNo: orderNoOf(orderId), itemNo, profileId, actionNo: orderNoOf(actionId) },
   })
 }

@@ -244,7 +244,10 @@ function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep
     case 'order':
     case 'query': {
       const permit = takePermit(deps, claim.tenantId, { ...itemStep, step })
-      if ('until' in permit) return permit.until
+      if ('until' in permit) {
+        if (step.do === 'query') notAsked(changes, itemStep, permit.until)
+        return permit.until
+      }
       if (step.do === 'query' || item.itemStatus !== 'WAITING' || 'late' in permit)
         changes.items.set(item, order.orderId)
       if ('late' in permit) {
@@ -259,6 +262,13 @@ function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep
     default:
       return step satisfies never
   }
+}
+
+/** Records that an item under review, which a stopped worker was asking about, is not being asked about: an operator may resolve it. */
+function notAsked(changes: Changes, { order, item }: ItemStep, until: Date): void {
+  if (item.itemStatus !== 'REVIEW' || item.retryAt !== null) return
+  item.retryAt = until
+  changes.items.set(item, order.orderId)
 }
 
 /**

@@ -48,7 +48,9 @@ export function changeOrders(
   const events: NewEvent[] = []
   for (const change of changes) {
     const { order } = change
-    const items = order.items.map((item) => ({ ...item, asked: item.attempts > 0 || item.routeNo > 0 }))
+    // An item that returns to its first supplier looks as if nobody had been asked, but the order was shown as ALLOCATING.
+    const wasAsked = order.orderStatus !== 'PAID'
+    const items = order.items.map((item) => ({ ...item, asked: wasAsked || item.attempts > 0 || item.routeNo > 0 }))
     const statuses = statusesBetween(order.orderStatus, orderStatusOf(items))
     const last = statuses.at(-1)
     const reported: Reported[] = last !== undefined ? [{ orderStatus: last }] : []

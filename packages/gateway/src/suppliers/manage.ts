@@ -184,15 +184,21 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
              $2::timestamptz <= now() - $3 * interval '1 second' as is_pause_effective,
              (select count(*)::int from orders o join order_items i using (tenant_id, order_id)
               where (o.due_at is not null or o.order_status = 'UNDER_REVIEW') and i.supplier = $1
-                and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null)
-             ) as doubted,
+                and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null))
+             -- Only an open attempt says that these are asked for (orders/lock.ts, readAskedItems).
+             + (select count(*)::int from orders o
+                join supplier_attempts a on a.tenant_id = o.tenant_id and a.order_id = o.order_id
+                  and a.lease_token = o.lease_token
+                join order_items i on i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no
+                where o.due_at is not null and a.supplier = $1 and a.finished_at is null
+                  and a.operation in ('ORDER', 'TOPUP') and i.item_status = 'WAITING') as doubted,
              (select count(*)::int from watched_items where supplier = $1)
              + (select count(*)::int from esim_actions
                 where supplier = $1 and action_status in ('PENDING', 'UNDER_REVIEW'))
              + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,
     values: [name, updatedAt, PAUSED_MIN_S],
   })
-  if (!row!.used && row!.watched === 0) return
+  if (!row!.used && row!.watched + row!.doubted === 0) return
   const why = `Another ${ACCOUNT_MEMBERS.join(' or ')} may be another account, which does not know the orders placed so far.`
   const instead = 'Or add that account as a separate supplier and assign the packages to it.'
   if (!paused || !row!.isPauseEffective) {

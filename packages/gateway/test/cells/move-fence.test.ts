@@ -1,8 +1,10 @@
+import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Move } from '../../src/cells/move/cell-session.ts'
 import { describeMove } from '../../src/cells/move/copy.ts'
 import { installGuards, removeGuards } from '../../src/cells/move/guard.ts'
 import { closeSource, insertMove, liftFence, setFence } from '../../src/cells/move/state.ts'
+import { waitUntilIdle } from '../../src/cells/move/switch-over.ts'
 import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -89,6 +91,40 @@ it('the fence waits for a transaction that has written, and its rows are noted',
   await fenced.setting
   expect(events).toEqual(['commit', 'fence'])
   expect(await notedTables()).toContain('wallets')
+})
+
+it.each([
+  ['that is under review', `item_status = 'REVIEW', supplier = 'shelf'`],
+  ['that only its attempt shows', `item_status = 'WAITING', supplier = null`],
+])('an eSIM from stock %s holds up the switch, because its code stays in the cell', async (_, columns) => {
+  const { db, ids } = node.deps
+  const config = Buffer.from('not read')
+  await db.query({
+    text: `insert into suppliers (supplier, type, config) values ('shelf', 'stock', $1) on conflict do nothing`,
+    values: [config],
+  })
+  const orderId = orderIdOf((await order(dealer)).data.orderNo)
+  const set = async (what: string) => {
+    const text = `update order_items set ${what} where tenant_id = $1 and order_id = $2`
+    await db.query({ text, values: [dealer.tenantId, orderId] })
+    await db.query({ text: 'delete from tenant_move_changes' })
+  }
+  await db.query({
+    text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token, started_at)
+           values ($1, $2, $3, 1, 'shelf', 'ORDER', $2, now())`,
+    values: [dealer.tenantId, ids.uuid(), orderId],
+  })
+  await db.query({
+    text: `update orders set due_at = now(), lease_until = now() - interval '1 second', lease_token = (
+             select lease_token from supplier_attempts where tenant_id = $1 and order_id = $2 and supplier = 'shelf')
+           where tenant_id = $1 and order_id = $2`,
+    values: [dealer.tenantId, orderId],
+  })
+  await set(columns)
+  const shapes = await describeMove(move.source)
+  await expect(waitUntilIdle(move, shapes)).rejects.toMatchObject({ message: expect.stringContaining('from stock') })
+  await set(`item_status = 'DELIVERED', supplier = 'shelf'`)
+  await waitUntilIdle(move, shapes)
 })
 
 it('the source is not closed behind a fence that has ended, or while a change is not copied', async () => {

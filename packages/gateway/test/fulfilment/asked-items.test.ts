@@ -88,6 +88,24 @@ it('an order whose supplier takes long is ALLOCATING meanwhile, with an event of
   ])
 })
 
+it('an order that was ALLOCATING is not PAID again when its supplier lacks money and another one is tried', async () => {
+  await addPackage(shop.db, 'TWO', [
+    { supplier: 'odd', productCode: 'X' },
+    { supplier: 'other', productCode: 'X' },
+  ])
+  const tenantId = await addTenant(shop.db)
+  await payOrders(shop.db, tenantId, 'TWO')
+  let answer = (_: Outcome[]) => {}
+  const { deps } = createScriptedSupplier(shop, { order: () => new Promise((resolve) => (answer = resolve)) })
+  const claim = await claimDueOrders(deps, tenantId, 10)
+  const running = runClaim(deps, claim, shop.clock.monotonic())
+  await waitUntil(async () => (await eventsOf(shop.db, tenantId)).length === 1)
+  answer([{ kind: 'retry', message: 'no money', noMoney: true }])
+  await running
+  expect(await rows(tenantId)).toMatchObject([{ orderStatus: 'ALLOCATING', ...WAITING }])
+  expect((await eventsOf(shop.db, tenantId)).map(({ content }) => content.orderStatus)).toEqual(['ALLOCATING'])
+})
+
 it('an order that is being sent cannot be cancelled, although it is still PAID', async () => {
   const { tenantId, orderId, deps, claim } = await claimed()
   const cancelling = cancelOrder(deps, { tenantId, orderId, reason: 'by mistake' }, { actor: 'cli:ada' })

@@ -68,6 +68,26 @@ it('an item asked about from review is retried after a crash, although another i
   await waitUntil(async () => (await statuses(shop.db, tenantId)).PARTIALLY_DELIVERED === 1, 5_000)
 })
 
+it.each([
+  ['is paused', true],
+  ['cannot be used', false],
+])('an item whose worker died while asking about it can be resolved although its supplier %s', async (_, isKnown) => {
+  const { tenantId, orderId } = await reviewed(1, `, in_doubt_at = now() - interval '2 hours'`)
+  const { deps, supplied } = createScriptedSupplier(shop)
+  expect((await claimDueOrders(deps, tenantId, 10)).attempts).toMatchObject([{ operation: 'QUERY' }])
+  const resolve = () => resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
+  await expect(resolve()).rejects.toMatchObject({ code: 'BEING_ASKED' })
+  Object.assign(supplied, { paused: true })
+  const claiming = isKnown ? deps : { ...deps, suppliers: { ...deps.suppliers, get: () => undefined } }
+  await shop.db.query({
+    text: `update orders set lease_until = now() - interval '1 second' where tenant_id = $1`,
+    values: [tenantId],
+  })
+  expect((await claimDueOrders(claiming, tenantId, 10)).attempts).toEqual([])
+  expect(await resolve()).toEqual([1])
+  await shop.db.query({ text: 'update orders set due_at = null where tenant_id = $1', values: [tenantId] })
+})
+
 it('a cancellation at an upstream gateway applies to this eSIM, not to another under the same key', async () => {
   const { tenantId, orderId } = await reviewed(1, `, in_doubt_at = now() - interval '2 hours'`)
   const { deps } = createScriptedSupplier(shop)

@@ -1,5 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { watchItem } from '../../src/fulfilment/outcomes/items.ts'
 import { keepOrphan } from '../../src/fulfilment/outcomes/orphans.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
@@ -38,6 +39,24 @@ it('another account is refused while eSIMs are in doubt at the old one', async (
   expect(await adminFailure(...set('New'))).toMatch(/1 eSIMs of smdp are in doubt/)
   await itemIs('DELIVERED')
   await adminJson(...set('New'))
+})
+
+it('another account is refused while a purchase is under way that only its attempt shows', async () => {
+  await adminJson('supplier', 'add', 'stopped', '--type', 'es2plus', ...set('Old').slice(3))
+  const another = ['supplier', 'set', 'stopped', ...set('New').slice(3)]
+  const tenantId = await addTenant(shop.db)
+  await addPackage(shop.db, 'STOPPED', [{ supplier: 'stopped', productCode: 'X' }])
+  await payOrders(shop.db, tenantId, 'STOPPED')
+  await shop.suppliers.refresh()
+  // The node stops before the supplier's answer is written, and its lease is not over yet.
+  const { attempts } = await claimDueOrders(shop, tenantId, 10)
+  expect(attempts).toMatchObject([{ operation: 'ORDER' }])
+  expect(await adminFailure(...another)).toMatch(/Pause stopped, wait 10 seconds/)
+  await adminJson('supplier', 'pause', 'stopped')
+  await shop.db.query({ text: `update suppliers set updated_at = now() - interval '11 s' where supplier = 'stopped'` })
+  expect(await adminFailure(...another)).toMatch(/1 eSIMs of stopped are in doubt/)
+  await shop.db.query({ text: `update supplier_attempts set finished_at = now(), outcome = 'retry'` })
+  await adminJson(...another)
 })
 
 it('another account is refused while eSIMs are re-checked or cancelled at the old one', async () => {

@@ -69,6 +69,25 @@ function order(productCode: string, keys: string[]) {
     .supplier.order(keys.map((key, index) => ({ tenantId, orderId: tenantId, itemNo: index + 1, key, productCode })))
 }
 
+it('a code that cannot be decrypted leaves its own item in doubt, not the others of the call', async () => {
+  await load('POISON', `iccid,ac\n${rows(2)}`)
+  const [bad] = await shop.db.query<{ iccid: string }>({
+    text: `update stock_codes set secrets = '\\x00' where code_id = (select code_id from stock_codes order by code_id limit 1)
+           returning iccid`,
+  })
+  const keys = ['POISON-1', 'POISON-2']
+  const ordered = await order('POISON', keys)
+  expect(ordered.map(({ kind }) => kind).sort()).toEqual(['delivered', 'unknown'])
+  expect(JSON.stringify(ordered)).toContain(bad!.iccid)
+  const { supplier } = shop.suppliers.get('warehouse')!
+  const request = { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, productCode: 'POISON' }
+  const queried = await supplier.query(
+    keys.map((key) => ({ ...request, key })),
+    'RESUME',
+  )
+  expect(queried).toEqual(ordered)
+})
+
 async function refused(importing: Promise<number>): Promise<string[]> {
   const error = await importing.then(
     () => undefined,

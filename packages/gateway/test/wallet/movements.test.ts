@@ -1,9 +1,10 @@
 import sql from 'sql-template-tag'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { changeSettings } from '../../src/tenants/settings.ts'
+import { approveAdjustment, proposeAdjustment } from '../../src/wallet/ledger/adjust.ts'
 import { getBalance } from '../../src/wallet/ledger/balance.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { ALICE, createWalletTestbed, insertPaidOrder, refundLocked } from '../harness/wallets.ts'
+import { ALICE, BOB, createWalletTestbed, insertPaidOrder, refundLocked } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>
 beforeAll(async () => {
@@ -81,6 +82,44 @@ test('a balance that is not exact in JSON is refused', async () => {
   await topUp(money.deps, { tenantId, amount: 2n ** 53n - 1n, reference: 'all' }, ALICE)
   const more = topUp(money.deps, { tenantId, amount: 1n, reference: 'more' }, ALICE)
   await expect(more).rejects.toMatchObject({ code: 'BALANCE_OUT_OF_RANGE' })
+})
+
+describe('money that operators credit leaves room for refunds', () => {
+  const MAX = 2n ** 53n - 1n
+  const refundAll = (tenantId: string, orderId: string, amount: bigint) =>
+    money.db.tx((tx) => refundLocked(tx, tenantId, orderId, [{ itemNo: 1, amount }]))
+  const credit = (tenantId: string, amount: bigint, reference: string) =>
+    topUp(money.deps, { tenantId, amount, reference }, ALICE)
+
+  test('a top-up that would leave none is refused, and so is an adjustment', async () => {
+    const { tenantId } = await money.tenant()
+    await credit(tenantId, MAX, 'all')
+    const orderId = await insertPaidOrder(money.db, tenantId, [MAX])
+    const refused = { code: 'BALANCE_OUT_OF_RANGE', message: expect.stringMatching(/refunds/) }
+    await expect(credit(tenantId, MAX, 'again')).rejects.toMatchObject(refused)
+    const input = { tenantId, amount: MAX, reference: 'CASE', reason: 'correction' }
+    const { adjustmentId } = await proposeAdjustment(money.deps, input, ALICE)
+    await expect(approveAdjustment(money.deps, tenantId, adjustmentId, BOB)).rejects.toMatchObject(refused)
+    await refundAll(tenantId, orderId, MAX)
+    expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: Number(MAX) })
+  })
+
+  test('what was sold long ago does not limit the credits of a dealer whose balance stays low', async () => {
+    const { tenantId } = await money.tenant()
+    for (let times = 1; times <= 3; times++) {
+      await credit(tenantId, MAX / 2n, `INV-${times}`)
+      await insertPaidOrder(money.db, tenantId, [MAX / 2n])
+    }
+    await expect(credit(tenantId, MAX / 2n + 1n, 'more')).rejects.toMatchObject({ code: 'BALANCE_OUT_OF_RANGE' })
+  })
+
+  test('a debit is adjusted whatever was sold', async () => {
+    const { tenantId } = await money.tenant()
+    await credit(tenantId, MAX, 'all')
+    const input = { tenantId, amount: -1n, reference: 'CASE', reason: 'correction' }
+    const { adjustmentId } = await proposeAdjustment(money.deps, input, ALICE)
+    expect(await approveAdjustment(money.deps, tenantId, adjustmentId, BOB)).toMatchObject({ status: 'APPROVED' })
+  })
 })
 
 test('an item is refunded once, even if the refund is repeated concurrently', async () => {

@@ -111,19 +111,27 @@ async function findMissing({ source, target, tenantId }: Move): Promise<string[]
   return faults
 }
 
-/** Codes in stock stay in their cell, so an item whose code is in doubt must be resolved there. */
-async function findOpenStock({ source, tenantId }: Move): Promise<string[]> {
+/**
+ * Codes in stock stay in their cell, so an item whose code is in doubt must be resolved there: the other cell would find no
+ * code for it, and sell another one. Only an open attempt shows an item that a stopped worker has asked for.
+ */
+export async function findOpenStock({ source, tenantId }: Move): Promise<string[]> {
   const [open] = await source.db.query<{ count: number }>({
     text: `select count(*)::int as count from orders o
            join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
-           join suppliers s on s.supplier = i.supplier and s.type = 'stock'
            where o.tenant_id = $1 and (o.due_at is not null or o.order_status = 'UNDER_REVIEW')
-             and i.item_status in ('ASKED', 'UNKNOWN', 'REVIEW')`,
+             and (i.item_status in ('ASKED', 'UNKNOWN', 'REVIEW') and i.supplier in (${STOCKS})
+               or i.item_status = 'WAITING' and exists (
+                 select from supplier_attempts a
+                 where a.tenant_id = $1 and a.order_id = i.order_id and a.item_no = i.item_no
+                   and a.lease_token = o.lease_token and a.finished_at is null and a.supplier in (${STOCKS})))`,
     values: [tenantId],
   })
   if (open!.count === 0) return []
   return [`${open!.count} eSIMs from stock are not decided yet, and stock stays in its cell: resolve them first.`]
 }
+
+const STOCKS = `select supplier from suppliers where type = 'stock'`
 
 async function listNames(db: Db, text: string, values: unknown[]): Promise<string[]> {
   return (await db.query<{ name: string }>({ text, values })).map(({ name }) => name)

@@ -3,7 +3,7 @@ import { sqlState } from '../../lib/postgres/errors.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { Refusal } from '../../lib/refusal.ts'
 import { inSnapshot, type Move } from './cell-session.ts'
-import { requireOneRelease } from './check.ts'
+import { findOpenStock, requireOneRelease } from './check.ts'
 import { copyChanges, copyPeople, copyTables, restartTable, type Shapes } from './copy.ts'
 import { closeSource, holdWork, liftFence, setFence, setState } from './state.ts'
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
@@ -117,13 +117,13 @@ async function compareCells(move: Move, shapes: Shapes): Promise<LedgerEnd> {
 }
 
 /** Holds back the loops of the source and waits until they have finished the work that they had begun for the tenant. */
-async function waitUntilIdle(move: Move, shapes: Shapes): Promise<void> {
+export async function waitUntilIdle(move: Move, shapes: Shapes): Promise<void> {
   await holdWork(move, HOLD_MS)
   const until = performance.now() + IDLE_WAIT_MS
   for (;;) {
     const leased = await listLeased(move)
     await catchUp(move, shapes)
-    if (leased.length === 0) return
+    if (leased.length === 0) return requireNoOpenStock(move)
     if (performance.now() > until) {
       throw new Refusal(
         409,
@@ -133,6 +133,12 @@ async function waitUntilIdle(move: Move, shapes: Shapes): Promise<void> {
     }
     await delay(POLL_MS)
   }
+}
+
+/** Checks again for codes from stock that came in doubt since the move began. Held loops buy nothing more. @throws Refusal */
+async function requireNoOpenStock(move: Move): Promise<void> {
+  const obstacles = await findOpenStock(move)
+  if (obstacles.length > 0) throw new Refusal(409, 'CANNOT_MOVE', obstacles.join(' '))
 }
 
 /** Lists the work that nodes of the source are doing for the tenant. */

@@ -92,6 +92,8 @@ export async function findProfile(
 ): Promise<{ profile: Profile | undefined } | { unreadable: string; isNetwork: boolean }> {
   const found = await upstream((client) => client.profiles({ transactionId: key }))
   if ('failure' in found) return { unreadable: found.failure.message, isNetwork: found.network !== undefined }
+  const profiles = profilesOf(found.value)
+  if (profiles === undefined) return { unreadable: 'the list of eSIMs is unreadable', isNetwork: false }
   const isWanted = (profile: Profile) => profile.transactionId === key && iccidOf(profile) === iccid
-  return { profile: profilesOf(found.value)?.find(isWanted) }
+  return { profile: profiles.find(isWanted) }
 }

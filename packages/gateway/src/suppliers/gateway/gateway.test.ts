@@ -114,6 +114,18 @@ describe('an unreadable answer', () => {
     }
   })
 
+  it('refuses neither an action nor a top-up: an earlier call may have been carried out', async () => {
+    for (const answer of [{}, { profileList: null, nextCursor: null }, { profileList: [null] }]) {
+      const { supplier, requested } = upstream({ 'esim/profile/list': () => answer })
+      const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
+      expect(await supplier.cancel(esim, 'ACTION-1')).toEqual(UNREADABLE)
+      const topUp = { key: KEY, iccid: ESIM.iccid, matchingId: ESIM.matchingId }
+      const [outcome] = await supplier.topUp!([{ ...REQUEST, key: 'ORDER-9', topUp }])
+      expect(outcome).toEqual({ ...UNREADABLE, kind: 'retry' })
+      expect(requested).toEqual(['esim/profile/list', 'esim/profile/list'])
+    }
+  })
+
   it('is not used as the reason of a failed order', async () => {
     const failed = { transactionId: KEY, orderStatus: 'FAILED', profileList: [] }
     const message = 'FAILED at the upstream gateway'
@@ -131,7 +143,6 @@ describe('an unreadable answer', () => {
     const esims = Object.keys(lists).map((key) => ({ ...REQUEST, key, iccid, matchingId, shown: true }))
     const [silent, reported] = [{ kind: 'silent' }, expect.objectContaining({ kind: 'reported' })]
     expect(await supplier.report!(esims)).toEqual([silent, silent, silent, reported])
-    expect(await supplier.cancel(esims[0]!)).toMatchObject({ kind: 'refused' })
   })
 })
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import type { Cipher } from '../../lib/crypto.ts'
+import { type Cipher, DecryptionFailed } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
@@ -167,8 +167,15 @@ interface CodeRow {
   expiresAt: Date | number
 }
 
+/** A code that cannot be decrypted leaves its item in doubt: an exception would leave all items of the call so. */
 function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
-  const secrets = JSON.parse(deps.cipher.decrypt(row.secrets, supplierOwner(name)).toString()) as StockSecrets
+  let secrets: StockSecrets
+  try {
+    secrets = JSON.parse(deps.cipher.decrypt(row.secrets, supplierOwner(name)).toString())
+  } catch (error) {
+    if (!(error instanceof DecryptionFailed)) throw error
+    return { kind: 'unknown', message: `the code of eSIM ${row.iccid}, which is reserved for it, cannot be decrypted` }
+  }
   return {
     kind: 'delivered',
     esim: {

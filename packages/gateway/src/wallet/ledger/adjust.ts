@@ -80,7 +80,7 @@ export async function approveAdjustment(
     requireProposed(proposal)
     requireSecondPerson(proposal.proposedBy, by, 'You cannot approve an adjustment that you proposed.')
     const { amount, reference, reason } = proposal
-    checkFits(wallet, amount)
+    await checkFits(tx, wallet, amount)
     const [posted] = await post(tx, wallet, [{ kind: 'ADJUSTMENT', amount, reference, reason, actor: by.actor }])
     const balance = posted!.balanceAfter
     const percent = lowBalancePercent(balance, wallet.lowBalanceThreshold)

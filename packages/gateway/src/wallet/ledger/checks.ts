@@ -1,5 +1,7 @@
 import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
+import sql from 'sql-template-tag'
 import type { By } from '../../audit/audit.ts'
+import type { Tx } from '../../lib/postgres/db.ts'
 import { parseLine, Refusal } from '../../lib/refusal.ts'
 import type { LockedWallet } from './lock.ts'
 
@@ -23,15 +25,38 @@ export function checkAmount(amount: bigint, sign: 'positive' | 'either'): bigint
   throw new Refusal(422, 'AMOUNT_INVALID', `The amount must ${range}.`)
 }
 
-/** Amounts beyond ±(2^53−1) are not exact in JSON. @throws Refusal */
-export function checkFits(wallet: LockedWallet, amount: bigint): void {
+/**
+ * Checks that a credit or debit of operators keeps the balance within ±(2^53−1), beyond which amounts are not exact in JSON, and
+ * that a credit leaves room for refunds, which are never refused. Refunds return what was debited: the balance fits for ever
+ * while all credits together do. Above that sum a credit lifts the balance to half of the largest one, and the other half is
+ * for refunds. One statement where the balance would be above that half.
+ * @throws Refusal
+ */
+export async function checkFits(tx: Pick<Tx, 'query'>, wallet: LockedWallet, amount: bigint): Promise<void> {
   const balance = wallet.balance + amount
-  if (balance <= MONEY_MAX && balance >= -MONEY_MAX) return
-  throw new Refusal(
-    422,
-    'BALANCE_OUT_OF_RANGE',
-    `The balance would be ${formatMoney(balance)}, but it must stay within ±${formatMoney(MONEY_MAX)}.`,
-  )
+  if (balance > MONEY_MAX || balance < -MONEY_MAX) {
+    const range = `within ±${formatMoney(MONEY_MAX)}`
+    throw outOfRange(`The balance would be ${formatMoney(balance)}, but it must stay ${range}.`)
+  }
+  if (amount <= 0n || balance <= CREDITED_MAX) return
+  const credited = (await sumCredits(tx, wallet.tenantId)) + amount
+  if (credited <= MONEY_MAX) return
+  const limit = `it may be at most ${formatMoney(CREDITED_MAX)}, because ${formatMoney(credited)} was credited in all`
+  throw outOfRange(`The balance would be ${formatMoney(balance)}, but to leave room for refunds ${limit}.`)
+}
+
+const CREDITED_MAX = BigInt(MONEY_MAX) / 2n
+
+/** Top-ups and adjustments, less those that took money out. By the index of the kinds, which has no orders. */
+async function sumCredits(tx: Pick<Tx, 'query'>, tenantId: string): Promise<bigint> {
+  const [row] = await tx.query<{ sum: bigint }>(sql`
+    select coalesce(sum(case when to_account = 'WALLET' then amount else -amount end), 0)::bigint as sum
+    from transfers where tenant_id = ${tenantId} and kind in ('TOP_UP', 'ADJUSTMENT')`)
+  return row!.sum
+}
+
+function outOfRange(message: string): Refusal {
+  return new Refusal(422, 'BALANCE_OUT_OF_RANGE', message)
 }
 
 /** The time for which the first person's proposal or confirmation counts. Later, nobody remembers the details any more. */

@@ -50,7 +50,7 @@ export async function postTopUp(
 ): Promise<Posted & { replayed: boolean }> {
   const earlier = await findTopUp(tx, wallet, { amount, reference })
   if (earlier) return { ...earlier, replayed: true }
-  checkFits(wallet, amount)
+  await checkFits(tx, wallet, amount)
   const posting = { kind: 'TOP_UP' as const, amount, reference, actor: by.actor, ...(reason ? { reason } : {}) }
   const [posted] = await post(tx, wallet, [posting])
   audit(tx, ids, {

@@ -41,10 +41,11 @@ function localeOf(language: string | undefined): string {
 
 function wideCoverage(catalogue: Snapshot, buyer: Buyer) {
   const [regional, global] = [new Set<string>(), new Set<string>()]
-  let hasGlobal = false
+  let [hasRegional, hasGlobal] = [false, false]
   for (const { item } of catalogue.quotes(buyer)) {
     const { locations } = item.coverage
     if (!item.onSale || !(locations.has(REGIONAL) || locations.has(GLOBAL))) continue
+    if (locations.has(REGIONAL)) hasRegional = true
     if (locations.has(GLOBAL)) hasGlobal = true
     for (const code of locations) {
       if (!isCountry(code)) continue
@@ -52,7 +53,7 @@ function wideCoverage(catalogue: Snapshot, buyer: Buyer) {
       if (locations.has(GLOBAL)) global.add(code)
     }
   }
-  return { regional: regional.size > 0 ? regional : undefined, global: hasGlobal ? global : undefined }
+  return { regional: hasRegional ? regional : undefined, global: hasGlobal ? global : undefined }
 }
 
 function wideLocation(

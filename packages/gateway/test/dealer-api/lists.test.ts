@@ -10,9 +10,11 @@ import {
 } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type ApiFixture, createApiFixture, PRICE } from './api-fixture.ts'
 
@@ -176,6 +178,21 @@ describe('location/list', () => {
       ])
     }
   })
+})
+
+test('location/list has the region of a package that names no countries', async () => {
+  const prices = [{ currencyCode: 'USD', price: PRICE, retailPrice: null }]
+  const suppliers = [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }]
+  const regional = { packageCode: 'REGIONAL', status: 'ON_SALE' as const, prices, suppliers }
+  await putPackages(
+    api.node.deps,
+    [packageInput({ ...regional, locationCodes: ['!RG'], locationNetworkList: [] })],
+    OPERATOR,
+  )
+  const { data } = await api.json(dealer, 'location/list', {})
+  expect(data.locationList.filter(({ type }: Location) => type !== 'COUNTRY')).toEqual([
+    { locationCode: '!RG', name: 'Regional', type: 'REGION', subLocationCodes: [] },
+  ])
 })
 
 describe('esim/usage/query', () => {

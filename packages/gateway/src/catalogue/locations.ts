@@ -35,8 +35,14 @@ export function listSoldLocations(catalogue: Snapshot, buyer: Buyer): string[] {
 }
 
 /** Falls back to English for a language unknown to the runtime. */
-function localeOf(language: string | undefined): string {
-  return (language && Intl.DisplayNames.supportedLocalesOf([language])[0]) || 'en'
+function localeOf(language = 'en'): string {
+  // The runtime takes an extended language subtag only by itself: yue-HK instead of zh-yue-HK (RFC 5646 §2.2.2).
+  const tag = language.replace(/^[a-z]{2,3}-([a-z]{3})(?=-|$)/i, '$1')
+  try {
+    return Intl.DisplayNames.supportedLocalesOf([tag])[0] ?? 'en'
+  } catch {
+    return 'en' // a tag that the runtime cannot read
+  }
 }
 
 function wideCoverage(catalogue: Snapshot, buyer: Buyer) {

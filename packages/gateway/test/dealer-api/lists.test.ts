@@ -170,7 +170,10 @@ describe('location/list', () => {
   })
 
   test('an unknown language is answered in English and a malformed one is refused', async () => {
-    expect(nameOf(await listed('xx'), 'DE')).toBe('Germany')
+    for (const language of ['xx', 'x-dealer', 'i-klingon', 'en-GB-oed', 'zh-min-nan']) {
+      expect([language, nameOf(await listed(language), 'DE')]).toEqual([language, 'Germany'])
+    }
+    expect(nameOf(await listed('zh-cmn-Hans-CN'), 'JP')).toBe('日本')
     for (const language of ['e', 'de_DE', 'de-', 'de-a', '']) {
       expect([language, await codeOf('location/list', { language })]).toEqual([
         language,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { isLanguageTag } from './language-tag.ts'
 
 const WELL_FORMED = [
-  ...['de', 'DE', 'zh-Hans', 'es-419', 'de-CH-1901', 'sl-rozaj-biske', 'hy-Latn-IT-arevela', 'abcde', 'root'],
+  ...['de', 'DE', 'zh-Hans', 'es-419', 'de-CH-1901', 'de-Latn-DE-1996', 'abcde', 'root'],
   ...['zh-yue-HK', 'zh-cmn-Hans-CN', 'sgn-ase', 'zh-min-nan'],
   ...['en-u-ca-gregory', 'ar-a-aaa-b-bbb', 'en-x-y', 'en-x-a-a', 'x-dealer', 'i-default', 'I-Klingon', 'en-GB-oed'],
 ]

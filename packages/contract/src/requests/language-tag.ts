@@ -3,10 +3,12 @@
  * refuses tags that BCP 47 allows: zh-yue-HK, x-dealer, i-default.
  */
 export function isLanguageTag(text: string): boolean {
-  return (LANGTAG.test(text) && !repeatsSingleton(text)) || PRIVATE_USE.test(text) || IRREGULAR.has(text.toLowerCase())
+  return (
+    (WHOLE_TAG.test(text) && !repeatsSingleton(text)) || PRIVATE_USE.test(text) || IRREGULAR.has(text.toLowerCase())
+  )
 }
 
-const LANGTAG = new RegExp(
+const WHOLE_TAG = new RegExp(
   [
     '^([a-z]{2,3}(-[a-z]{3}){0,3}|[a-z]{4,8})', // language, with extended language subtags
     '(-[a-z]{4})?', // script

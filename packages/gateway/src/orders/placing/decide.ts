@@ -163,7 +163,7 @@ interface Priced {
   addedVolume: bigint
 }
 
-/** Of faults in several lines, that of the earliest check is answered; of two of one check, that of the first line. */
+/** Prices all lines. The refusal is that of the earliest check that fails in any line, and there of the first line. */
 function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { refused: Refused } {
   const lines: PackageLine[] = []
   let earliest: Refused | undefined

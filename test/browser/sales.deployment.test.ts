@@ -113,6 +113,15 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     expect(csv.split('\n')[1]).toMatch(new RegExp(`^${today},USD,5,`))
   })
 
+  it('what the dashboard says of balances and suppliers leads to the dealers and to the supplier', async () => {
+    await navigate(testbed, page, '/')
+    await page.locator('main a[href*="by=balances"]').click()
+    await page.getByRole('table', { name: 'Balances' }).waitFor()
+    await navigate(testbed, page, '/')
+    await page.locator('main').getByRole('link', { name: 'sandbox', exact: true }).last().click()
+    await heading(page, 'sandbox').waitFor()
+  })
+
   it('balances are listed with the days that they last, and lead to the dealer at a glance', async () => {
     await navigate(testbed, page, '/sales?by=balances')
     await page.locator('td[data-label=Lasts]').first().waitFor()

@@ -1,6 +1,14 @@
 import { makeIccid } from '@dealer-esim/contract'
+import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { button, copyable, field, heading, navigate, type SharedState } from '../console-testbed.ts'
+
+const ORDER_NO = /^[0-9A-Z]{26}$/
+
+/** The link of an order in the list. Only its first cell is one, so the number comes first. */
+function orderLink(page: Page, transactionId: string) {
+  return page.locator('[data-row]').filter({ hasText: transactionId }).getByRole('link', { name: ORDER_NO })
+}
 
 export function orderFlows(shared: SharedState): void {
   function place(transactionId: string, packageCode: string, count = 1) {
@@ -10,7 +18,7 @@ export function orderFlows(shared: SharedState): void {
   async function open(transactionId: string): Promise<void> {
     const { testbed, page } = shared
     await navigate(testbed, page, `/orders?q=${transactionId}`)
-    await page.getByRole('link', { name: transactionId }).click()
+    await orderLink(page, transactionId).click()
     await heading(page, /^Order [0-9A-Z]{26}$/).waitFor()
     await copyable(page, 'transactionId').getByText(transactionId).waitFor()
   }
@@ -30,6 +38,8 @@ export function orderFlows(shared: SharedState): void {
     const steps = page.locator('[data-step]')
     const kinds = await steps.evaluateAll((all) => all.map((one) => one.getAttribute('data-step')))
     expect(kinds[0]).toBe('REQUEST')
+    expect(await steps.first().locator('time').innerText()).toMatch(/:\d\d\.\d{3}/) // to the millisecond
+    expect(await steps.locator('svg').count()).toBe(kinds.length)
     expect(new Set(kinds)).toEqual(new Set(['REQUEST', 'STATUS', 'DEBIT', 'EVENT', 'ATTEMPT']))
     await page.getByRole('table', { name: 'eSIMs delivered' }).getByRole('link').first().click()
     await button(page, 'Show codes and QR').waitFor()
@@ -54,7 +64,7 @@ export function orderFlows(shared: SharedState): void {
     await dialog.getByRole('button', { name: 'Cancel and refund' }).click()
     await page.locator('[data-status=CANCEL]').waitFor()
     expect((await testbed.client(dealer).balance()).balance).toBeGreaterThan(balance)
-    await page.getByRole('link', { name: 'followed' }).click()
+    await page.getByRole('link', { name: ORDER_NO }).click()
     await page.locator('[data-step="DECISION"]').getByText('the traveller stays at home').waitFor()
     await page.locator('[data-step="REFUND"]').waitFor()
   })
@@ -108,7 +118,7 @@ export function reviewFlows(shared: SharedState): void {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/')
     await page.locator('[data-attention=underReview]').click()
-    await page.getByRole('link', { name: 'unanswered' }).click()
+    await orderLink(page, 'unanswered').click()
     const { balance } = await testbed.client(dealer).balance()
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
@@ -166,7 +176,7 @@ export function reviewFlows(shared: SharedState): void {
     const { testbed, page, dealer } = shared
     const { balance } = await testbed.client(dealer).balance()
     await navigate(testbed, page, '/orders?q=late-top-up')
-    await page.getByRole('link', { name: 'late-top-up' }).click()
+    await orderLink(page, 'late-top-up').click()
     await page.locator('[data-step="ATTEMPT"]').getByText('Top-up ordered from sandbox').first().waitFor()
     expect(await page.getByText('No eSIMs delivered yet').count()).toBe(0)
     await button(page, 'Resolve').click()

@@ -145,15 +145,20 @@ export function LatestOrders({ tenantId }: { tenantId?: string }) {
       )}
       {orders?.map((order) => (
         <Group key={order.orderNo} justify="space-between" gap="xs" data-latest-order={order.orderNo}>
-          <Anchor
-            component={Link}
-            to={`/tenants/${order.tenantId}/orders/${order.orderNo}`}
-            search={{} as never}
-            size="sm"
-            className="break"
-          >
-            {order.transactionId}
-          </Anchor>
+          <div>
+            <Anchor
+              component={Link}
+              to={`/tenants/${order.tenantId}/orders/${order.orderNo}`}
+              search={{} as never}
+              size="sm"
+              className="mono"
+            >
+              {order.orderNo}
+            </Anchor>
+            <Text size="xs" c="dimmed" className="break">
+              {order.transactionId}
+            </Text>
+          </div>
           <Group gap="sm">
             <Status status={order.orderStatus} />
             <Text size="sm">

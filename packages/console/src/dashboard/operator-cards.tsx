@@ -1,10 +1,11 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
 import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { formatCount, formatDuration, formatMoney } from '../parts/format.ts'
+import { formatCount, formatDuration } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { Amount, Facts } from '../parts/values.tsx'
 import { interpolate, plural, t } from '../strings/strings.ts'
+import { supplierPage } from '../suppliers/paths.ts'
 import { CountedDays } from './charts.tsx'
 
 /** Outcomes per supplier in the period. */
@@ -28,7 +29,7 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
         return (
           <Stack key={row.supplier} gap={4}>
             <Group justify="space-between">
-              <Anchor component={Link} to="/suppliers" size="sm">
+              <Anchor component={Link} to={supplierPage(row.supplier)} size="sm">
                 {row.supplier}
               </Anchor>
               <Text size="xs" c="dimmed">
@@ -48,7 +49,7 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
   )
 }
 
-/** The sum of all dealers' balances, per currency. */
+/** The sum of all dealers' balances, per currency, each linked to the balances of the dealers. */
 export function Balances({ data }: { data: Dashboard }) {
   return (
     <Card title={t.dashboard.balances}>
@@ -57,9 +58,15 @@ export function Balances({ data }: { data: Dashboard }) {
         cols={2}
         items={data.balances.map((row) => [
           `${row.currencyCode}, ${plural(t.dashboard.dealers, row.tenants)}`,
-          <Text key={row.currencyCode} fw={650} fz="xl" title={formatMoney(row.balance, row.currencyCode)}>
+          <Anchor
+            key={row.currencyCode}
+            component={Link}
+            to="/sales"
+            search={{ by: 'balances' } as never}
+            {...{ fw: 650, fz: 'xl', c: 'inherit' }}
+          >
             <Amount value={row.balance} currency={row.currencyCode} />
-          </Text>,
+          </Anchor>,
         ])}
       />
     </Card>

@@ -16,8 +16,8 @@ import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Status, Timestamp } from '../parts/values.tsx'
 import { PlanField } from '../prices/price-assignment.tsx'
 import { canOperate, useSession } from '../session/session.ts'
+import { DealerWizard } from '../setup/dealer-wizard.tsx'
 import { t } from '../strings/strings.ts'
-import { NewDealer } from './new-dealer.tsx'
 
 export function DealersPage() {
   const me = useSession()
@@ -72,9 +72,12 @@ export function DealersPage() {
         ]}
       />
       {creating && (
-        <NewDealer
-          onClose={() => setCreating(false)}
-          onCreated={({ tenantId }) => void navigate({ to: `/tenants/${tenantId}` })}
+        <DealerWizard
+          dealer={null}
+          onClose={(dealer) => {
+            setCreating(false)
+            if (dealer) void navigate({ to: `/tenants/${dealer.tenantId}` })
+          }}
         />
       )}
     </Page>

@@ -118,9 +118,10 @@ function factsOf(profile: ProfileRow): [string, ReactNode][] {
     [
       t.esims.order,
       <Anchor key="o" component={Link} to={`/tenants/${tenantId}/orders/${orderNo}`} search={{} as never} size="sm">
-        {profile.transactionId}
+        {orderNo}
       </Anchor>,
     ],
+    [t.orders.transactionId, profile.transactionId],
     [t.esims.package, <PackageLink key="p" packageCode={packageCode} />],
     [t.esims.supplier, profile.supplier],
     [t.esims.validity, plural(t.esims.days, profile.totalDuration)],

@@ -42,7 +42,14 @@ export function OrdersPage() {
             : { title: t.orders.noOrders, text: t.orders.noOrdersText, action: <ExplorerButton /> }
         }
         columns={[
-          { accessor: 'transactionId', title: t.orders.transactionId, cellsClassName: 'break', phone: 'main' },
+          { accessor: 'orderNo', title: t.orders.number, cellsClassName: 'mono', phone: 'main' },
+          {
+            accessor: 'transactionId',
+            title: t.orders.transactionId,
+            cellsClassName: 'break',
+            // On a phone, below the number: for operators the dealer, for the dealer its own key.
+            ...(!isOperator(me) && { phone: 'note' }),
+          },
           {
             accessor: 'clientName',
             title: t.common.dealer,
@@ -67,7 +74,6 @@ export function OrdersPage() {
             render: (row) => <Amount value={row.amount} currency={row.currencyCode} />,
           },
           { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
-          { accessor: 'orderNo', title: t.orders.number, optional: true, cellsClassName: 'mono' },
           {
             accessor: 'refundedAmount',
             title: t.orders.refunded,

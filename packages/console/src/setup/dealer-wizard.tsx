@@ -7,26 +7,32 @@ import { TopUp } from '../wallet/money-dialog.tsx'
 type Step = 'create' | 'invite' | 'topUp'
 
 /**
- * The first dealer in one go: create it, invite its administrator, credit its first payment. It goes on where it was
- * left: what is there already is not asked for again.
+ * A new dealer in one go: create it, invite its administrator, credit its first payment. With the first dealer it goes on
+ * where it was left: what is there already is not asked for again. Cancel leaves the remaining steps for later.
  */
-export function DealerWizard(props: { dealer: Setup['dealer']; onClose(): void }) {
+export function DealerWizard(props: {
+  /** The dealer to go on with; null: a new one. */
+  dealer: Setup['dealer']
+  /** @param dealer undefined where none was created */
+  onClose(dealer?: { tenantId: string }): void
+}) {
   const [dealer, setDealer] = useState<Pick<CreatedDealer, 'tenantId' | 'clientName' | 'currencyCode'> | null>(
     props.dealer,
   )
+  const close = () => props.onClose(dealer ?? undefined)
   const [step, setStep] = useState<Step>(() => firstStep(props.dealer))
   const [link, setLink] = useState<Extract<OpenDialog, { kind: 'showLink' }>>()
   if (!dealer || step === 'create')
     return (
       <NewDealer
-        onClose={props.onClose}
+        onClose={close}
         onCreated={(created) => {
           setDealer(created)
           setStep('invite')
         }}
       />
     )
-  const goOn = () => (props.dealer?.hasMoney ? props.onClose() : setStep('topUp'))
+  const goOn = () => (props.dealer?.hasMoney ? close() : setStep('topUp'))
   if (link !== undefined) {
     return (
       <ShowLink
@@ -40,18 +46,10 @@ export function DealerWizard(props: { dealer: Setup['dealer']; onClose(): void }
   }
   if (step === 'invite')
     return (
-      <Invite
-        tenantId={dealer.tenantId}
-        onOpen={(open) => (open?.kind === 'showLink' ? setLink(open) : props.onClose())}
-      />
+      <Invite tenantId={dealer.tenantId} onOpen={(open) => (open?.kind === 'showLink' ? setLink(open) : close())} />
     )
   return (
-    <TopUp
-      tenantId={dealer.tenantId}
-      clientName={dealer.clientName}
-      currency={dealer.currencyCode}
-      onClose={props.onClose}
-    />
+    <TopUp tenantId={dealer.tenantId} clientName={dealer.clientName} currency={dealer.currencyCode} onClose={close} />
   )
 }
 

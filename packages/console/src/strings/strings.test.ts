@@ -30,6 +30,12 @@ it('every text of the strings file is used', () => {
   expect(leavesOf(en).filter((path) => !used(path))).toEqual([])
 })
 
+it('no text sends a person to a command line', () => {
+  const texts = branchesOf(en).flatMap(([, branch]) => Object.values(branch).filter((text) => typeof text === 'string'))
+  expect(texts.length).toBeGreaterThan(1_000)
+  expect(texts.filter((text) => /command line|npm run|admin --|dealer-esim-admin/i.test(text))).toEqual([])
+})
+
 it('every status of orders, eSIMs and packages has a label', () => {
   const statuses = [...ORDER_STATUSES, ...ITEM_STATUSES, ...ESIM_STATUSES, ...SMDP_STATUSES, ...PACKAGE_STATUSES]
   expect(statuses.filter((status) => !(status in en.statuses))).toEqual([])

@@ -4,6 +4,7 @@ import { FAULT_DETAILS_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX } from '../limits.t
 import { type OperationName, operations, type RequestOf } from '../schemas/operations.ts'
 import { TEXT_PATTERNS } from '../schemas/text-patterns.ts'
 import { type Fault, type FaultCode, listFaults, withoutNulls } from './faults.ts'
+import { isLanguageTag } from './language-tag.ts'
 
 export type ParsedRequest<N extends OperationName> =
   | { ok: true; value: RequestOf<N> }
@@ -125,13 +126,4 @@ function brokenLineRules(lines: unknown[]): readonly Fault[] {
     faults.push({ code: '000108', field: 'packageInfoList', reason })
   }
   return faults
-}
-
-function isLanguageTag(text: string): boolean {
-  try {
-    Intl.getCanonicalLocales(text)
-    return true
-  } catch {
-    return false
-  }
 }

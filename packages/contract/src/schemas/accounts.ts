@@ -48,9 +48,7 @@ export const statementEntry = Type.Object({
   balanceAfter: money({ description: 'The balance after this entry' }),
   currencyCode: currencyCode(),
   orderNo: nullable(Type.String()),
-  transactionId: nullable(
-    Type.String({ description: "The dealer's own key of the order, or of the action, that caused the entry." }),
-  ),
+  transactionId: nullable(Type.String({ description: "The dealer's own key of the order that the entry belongs to." })),
   esimTranNo: nullable(Type.String({ description: 'The eSIM that a top-up or a refund is for.' })),
   actionNo: nullable(Type.String({ description: 'The action that refunded the eSIM.' })),
   reference: nullable(Type.String({ description: "The operator's reference of a payment or an adjustment." })),

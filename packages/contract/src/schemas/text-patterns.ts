@@ -43,9 +43,9 @@ export const TEXT_PATTERNS = {
     pattern: '^[A-Za-z0-9][A-Za-z0-9_.:-]*$',
     advice: 'Use letters A-Z and a-z, digits and the characters _ . : - and begin with a letter or digit.',
   },
-  /** The form of a BCP 47 tag, so that a malformed one is refused and an unknown one is not. */
+  /** The subtags of a BCP 47 tag. requests/language-tag.ts checks their order. */
   language: {
-    pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
+    pattern: '^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$',
     advice: 'Use a BCP 47 language tag, such as de or zh-Hans.',
   },
   iccid: {

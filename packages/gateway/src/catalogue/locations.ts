@@ -35,16 +35,23 @@ export function listSoldLocations(catalogue: Snapshot, buyer: Buyer): string[] {
 }
 
 /** Falls back to English for a language unknown to the runtime. */
-function localeOf(language: string | undefined): string {
-  return (language && Intl.DisplayNames.supportedLocalesOf([language])[0]) || 'en'
+function localeOf(language = 'en'): string {
+  // The runtime takes an extended language subtag only by itself: yue-HK instead of zh-yue-HK (RFC 5646 §2.2.2).
+  const tag = language.replace(/^[a-z]{2,3}-([a-z]{3})(?=-|$)/i, '$1')
+  try {
+    return Intl.DisplayNames.supportedLocalesOf([tag])[0] ?? 'en'
+  } catch {
+    return 'en' // a tag that the runtime cannot read
+  }
 }
 
 function wideCoverage(catalogue: Snapshot, buyer: Buyer) {
   const [regional, global] = [new Set<string>(), new Set<string>()]
-  let hasGlobal = false
+  let [hasRegional, hasGlobal] = [false, false]
   for (const { item } of catalogue.quotes(buyer)) {
     const { locations } = item.coverage
     if (!item.onSale || !(locations.has(REGIONAL) || locations.has(GLOBAL))) continue
+    if (locations.has(REGIONAL)) hasRegional = true
     if (locations.has(GLOBAL)) hasGlobal = true
     for (const code of locations) {
       if (!isCountry(code)) continue
@@ -52,7 +59,7 @@ function wideCoverage(catalogue: Snapshot, buyer: Buyer) {
       if (locations.has(GLOBAL)) global.add(code)
     }
   }
-  return { regional: regional.size > 0 ? regional : undefined, global: hasGlobal ? global : undefined }
+  return { regional: hasRegional ? regional : undefined, global: hasGlobal ? global : undefined }
 }
 
 function wideLocation(

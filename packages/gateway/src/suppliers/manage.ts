@@ -210,7 +210,7 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${first} ${instead}`)
   }
   if (row!.watched > 0) {
-    const what = `${row!.watched} eSIMs of ${name} are still re-checked or acted on: items resolved in doubt (for a month), open actions (resolve unanswered ones with esim settle), orphans. Wait until none is left.`
+    const what = `${row!.watched} eSIMs of ${name} are still re-checked or acted on: items resolved in doubt (for a month), open actions (resolve unanswered ones on the page of the eSIM), orphans. Wait until none is left.`
     throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${what} ${instead}`)
   }
 }

@@ -10,10 +10,12 @@ import {
 } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
 import type { NewOrderInput } from '../../src/orders/placing/input.ts'
 import { topUp } from '../../src/wallet/ledger/top-up.ts'
 import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type ApiFixture, createApiFixture, PRICE } from './api-fixture.ts'
 
@@ -187,7 +189,10 @@ describe('location/list', () => {
   })
 
   test('an unknown language is answered in English and a malformed one is refused', async () => {
-    expect(nameOf(await listed('xx'), 'DE')).toBe('Germany')
+    for (const language of ['xx', 'x-dealer', 'i-klingon', 'en-GB-oed', 'zh-min-nan']) {
+      expect([language, nameOf(await listed(language), 'DE')]).toEqual([language, 'Germany'])
+    }
+    expect(nameOf(await listed('zh-cmn-Hans-CN'), 'JP')).toBe('日本')
     for (const language of ['e', 'de_DE', 'de-', 'de-a', '']) {
       expect([language, await codeOf('location/list', { language })]).toEqual([
         language,
@@ -195,6 +200,21 @@ describe('location/list', () => {
       ])
     }
   })
+})
+
+test('location/list has the region of a package that names no countries', async () => {
+  const prices = [{ currencyCode: 'USD', price: PRICE, retailPrice: null }]
+  const suppliers = [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }]
+  const regional = { packageCode: 'REGIONAL', status: 'ON_SALE' as const, prices, suppliers }
+  await putPackages(
+    api.node.deps,
+    [packageInput({ ...regional, locationCodes: ['!RG'], locationNetworkList: [] })],
+    OPERATOR,
+  )
+  const { data } = await api.json(dealer, 'location/list', {})
+  expect(data.locationList.filter(({ type }: Location) => type !== 'COUNTRY')).toEqual([
+    { locationCode: '!RG', name: 'Regional', type: 'REGION', subLocationCodes: [] },
+  ])
 })
 
 describe('esim/usage/query', () => {

@@ -46,3 +46,44 @@ test('balance and daily limit may be used up exactly', () => {
   })
   expect(verdictOn(30n, { balance: 100n, dailySpendLimit: 30n, spent: 30n, spentOn: '2026-11-19' }).kind).toBe('placed')
 })
+
+test('of faults in several lines that of the earliest check is answered, and of one check that of the first line', () => {
+  const offer = { price: 10n, periodNumMin: null, periodNumMax: null, cancelPolicy: {} }
+  const offers: Record<string, object | string> = {
+    PRICED: { ...offer, packageCode: 'PRICED' },
+    GONE: '310244',
+    UNKNOWN: '310241',
+    SOLD_OUT: { ...offer, packageCode: 'SOLD_OUT' },
+  }
+  const context = {
+    ...{ now: NOW, existing: new Map() },
+    catalogue: { offer: (_: unknown, code: string) => offers[code] },
+    available: ({ packageCode }: { packageCode: string }) => (packageCode === 'SOLD_OUT' ? 0 : undefined),
+  }
+  const wallet = {
+    ...TENANT,
+    balance: 0n,
+    creditLimit: 0n,
+    spentOn: '2026-11-20',
+    spent: 0n,
+    version: 1n,
+    updatedAt: NOW,
+  }
+  const faultOf = (...packageInfoList: object[]) => {
+    const lines = packageInfoList.map((line) => ({ count: 1, ...line }))
+    const input = { tenant: TENANT, orderId: 'O', request: { transactionId: 'T', packageInfoList: lines } }
+    const decided = decideWallet(wallet as never, [input as never], context as unknown as DecisionContext)
+    const [verdict] = decided.verdicts
+    return verdict?.kind === 'refused' ? [verdict.code, verdict.parts.details?.[0]?.field] : undefined
+  }
+  const [soldOut, guarded, days] = [
+    { packageCode: 'SOLD_OUT' },
+    { packageCode: 'PRICED', price: 9 },
+    { packageCode: 'PRICED', periodNum: 2 },
+  ]
+  expect(faultOf(soldOut, guarded)).toEqual(['200005', 'packageInfoList[1].price'])
+  expect(faultOf(soldOut, guarded, days)).toEqual(['000108', 'packageInfoList[2].periodNum'])
+  expect(faultOf(soldOut, guarded, days, { packageCode: 'GONE' })).toEqual(['310244', 'packageInfoList[3].packageCode'])
+  expect(faultOf({ packageCode: 'UNKNOWN' }, { packageCode: 'GONE' })?.[0]).toBe('310241')
+  expect(faultOf({ packageCode: 'GONE' }, { packageCode: 'UNKNOWN' })?.[0]).toBe('310244')
+})

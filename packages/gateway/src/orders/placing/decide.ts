@@ -58,7 +58,13 @@ export type PlacementAnswer = OrderAnswer & Partial<TopupAnswer>
 export type Verdict =
   | { kind: 'placed'; answer: PlacementAnswer }
   | { kind: 'replayed'; answer: PlacementAnswer }
-  | { kind: 'refused'; code: FailureCode; parts: ErrorParts }
+  | Refused
+
+interface Refused {
+  kind: 'refused'
+  code: FailureCode
+  parts: ErrorParts
+}
 
 /** The facts that decide orders, besides their wallets. */
 export interface DecisionContext {
@@ -158,25 +164,39 @@ interface Priced {
   addedVolume: bigint
 }
 
-function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { refused: Verdict } {
+/** Prices all lines. The refusal is that of the earliest check that fails in any line, and there of the first line. */
+function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { refused: Refused } {
   const lines: PackageLine[] = []
+  let earliest: Refused | undefined
   for (const [index, line] of input.request.packageInfoList.entries()) {
     const offer = context.catalogue.offer(input.tenant, line.packageCode)
-    if (typeof offer === 'string') {
-      return refuseAt(index, 'packageCode', offer, `${line.packageCode} cannot be bought now.`)
-    }
-    const priced = priceLine(offer, line, index, context)
-    if ('refused' in priced) return priced
-    lines.push(priced.line)
+    const priced =
+      typeof offer === 'string'
+        ? refuseAt(index, 'packageCode', offer, `${line.packageCode} cannot be bought now.`)
+        : priceLine(offer, line, index, context)
+    if ('line' in priced) lines.push(priced.line)
+    else if (earliest === undefined || checkOf(priced.refused) < checkOf(earliest)) earliest = priced.refused
   }
-  return { lines, addedVolume: 0n }
+  return earliest ? { refused: earliest } : { lines, addedVolume: 0n }
+}
+
+/** The checks of a line, in their order. */
+const LINE_CHECKS: readonly (readonly FailureCode[])[] = [
+  ['310241', '310244'],
+  ['000105', '000108'],
+  ['200005'],
+  ['200011'],
+]
+
+function checkOf({ code }: Refused): number {
+  return LINE_CHECKS.findIndex((codes) => codes.includes(code))
 }
 
 function priceTopUp(
   input: TopUpInput,
   addedVolumes: ReadonlyMap<string, bigint> | undefined,
   context: DecisionContext,
-): Priced | { refused: Verdict } {
+): Priced | { refused: Refused } {
   const { request, tenant } = input
   const esim = context.esims.get(input)
   if (esim === undefined) return { refused: refuse('310403') }
@@ -203,7 +223,7 @@ function priceLine(
   requested: RequestedLine,
   index: number | undefined,
   context: DecisionContext,
-): { line: PackageLine } | { refused: Verdict } {
+): { line: PackageLine } | { refused: Refused } {
   const { packageCode, packageName, cancelPolicy } = offer
   const period = periodOf(offer, requested.periodNum)
   if ('reason' in period) return refuseAt(index, 'periodNum', period.code, period.reason)
@@ -226,7 +246,7 @@ function refuseAt(
   code: FailureCode,
   reason: string,
   data?: Record<string, unknown>,
-): { refused: Verdict } {
+): { refused: Refused } {
   const field = index === undefined ? member : `packageInfoList[${index}].${member}`
   return { refused: refuse(code, { details: [{ field, reason }], ...(data && { data }) }) }
 }
@@ -251,7 +271,7 @@ function periodOf(
 const DAY_MS = 86_400_000
 const AMOUNT_MAX = BigInt(MONEY_MAX)
 
-function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: Funds, now: Date): Verdict | undefined {
+function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: Funds, now: Date): Refused | undefined {
   if (amount > AMOUNT_MAX) {
     const reason = 'The total exceeds the largest amount that the API can represent. Order fewer.'
     const field = input.orderType === 'TOPUP' ? 'periodNum' : 'packageInfoList'
@@ -282,7 +302,7 @@ function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: 
   return undefined
 }
 
-function refuse(code: FailureCode, parts: ErrorParts = {}): Verdict {
+function refuse(code: FailureCode, parts: ErrorParts = {}): Refused {
   return { kind: 'refused', code, parts }
 }
 

@@ -42,6 +42,7 @@ export function DealerWizard(props: { dealer: Setup['dealer']; onClose(): void }
     return (
       <Invite
         tenantId={dealer.tenantId}
+        dealer={dealer.clientName}
         onOpen={(open) => (open?.kind === 'showLink' ? setLink(open) : props.onClose())}
       />
     )

@@ -44,14 +44,17 @@ export function SalesPage() {
   }, [filters.by])
   return (
     <Page title={t.sales.title} description={t.sales.text}>
-      <SegmentedControl
-        ref={breakdown}
-        aria-label={t.sales.breakdown}
-        className="scrolls"
-        value={choices.find(({ value }) => value === filters.by)?.value ?? 'day'}
-        onChange={(by) => setFilters({ by })}
-        data={choices}
-      />
+      {/* The mark of the chosen one is misplaced if the control itself is scrolled. */}
+      <div ref={breakdown} className="scrolls">
+        <SegmentedControl
+          fullWidth
+          miw="max-content"
+          aria-label={t.sales.breakdown}
+          value={choices.find(({ value }) => value === filters.by)?.value ?? 'day'}
+          onChange={(by) => setFilters({ by })}
+          data={choices}
+        />
+      </div>
       {showsBalances ? <Balances /> : <Report filters={filters} />}
     </Page>
   )

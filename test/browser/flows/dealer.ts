@@ -41,7 +41,7 @@ export function dealerFlows(shared: SharedState): void {
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/orders/${orders[0]!.orderNo}`)
     const polls = page.locator('[data-step=ATTEMPT]').filter({ hasText: /about eSIM/ })
     await expect.poll(() => polls.locator('[data-repeats]').count(), { timeout: 60_000 }).toBeGreaterThan(0)
-    await polls.filter({ hasText: 'eSIM 1–2' }).first().waitFor()
+    await polls.filter({ hasText: 'eSIMs 1–2' }).first().waitFor()
     // Times have milliseconds.
     expect(await polls.first().locator('time').first().innerText()).toMatch(/:\d\d\.\d{3}/)
   })

@@ -155,7 +155,7 @@ export function esimFlows(shared: SharedState): void {
     const { balance } = await client().balance()
     await open(dealerPage, first)
     expect(await usageBar(dealerPage).count()).toBe(0)
-    await act(dealerPage, 'Cancel', 'the trip was called off')
+    await act(dealerPage, 'Cancel eSIM', 'the trip was called off')
     await newestAction(dealerPage).getByText('Completed').waitFor({ timeout: 60_000 })
     await dealerPage.locator('[data-status=CANCEL]').waitFor()
     const { refundAmount, feeAmount } = await expectRefund(first, balance)
@@ -166,7 +166,7 @@ export function esimFlows(shared: SharedState): void {
         .first()
         .waitFor()
     }
-    expect(await button(dealerPage, 'Cancel').count()).toBe(0)
+    expect(await button(dealerPage, 'Cancel eSIM').count()).toBe(0)
     expect(await button(dealerPage, 'Top up').count()).toBe(0)
   })
 

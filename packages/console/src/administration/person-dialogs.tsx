@@ -18,11 +18,18 @@ function rolesFor(tenantId: string | null) {
     .map(([value, label]) => ({ value, label }))
 }
 
-export function Invite({ tenantId, onOpen }: { tenantId: string | null; onOpen(open: OpenDialog | undefined): void }) {
+interface InviteProps {
+  tenantId: string | null
+  /** Named in the title where the page does not name it. */
+  dealer?: string
+  onOpen(open: OpenDialog | undefined): void
+}
+
+export function Invite({ tenantId, dealer, onOpen }: InviteProps) {
   const invite = useChange<{ link: string }>({ quiet: true })
   return (
     <Dialog
-      title={t.people.invite}
+      title={dealer === undefined ? t.people.invite : `${t.people.invite}: ${dealer}`}
       opened
       onClose={() => onOpen(undefined)}
       submit={t.people.invite}

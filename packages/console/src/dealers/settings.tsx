@@ -114,11 +114,12 @@ function ApiAccess({ tenant }: { tenant: TenantDetail }) {
   )
 }
 
-/** Dealers see whether it is on; only the operator can change it. */
+/** Only the operator can change it, so a dealer sees it only while it is on. */
 function UnsignedRequests({ tenant }: { tenant: TenantDetail }) {
   const me = useSession()
   const { unsignedRequests, unsignedFault } = tenant
   const mayEdit = canOperate(me) && (unsignedRequests || unsignedFault === null)
+  if (!unsignedRequests && !isOperator(me)) return null
   return (
     <SettingsCard
       title={t.settings.unsignedTitle}
@@ -132,7 +133,7 @@ function UnsignedRequests({ tenant }: { tenant: TenantDetail }) {
             color={unsignedRequests ? 'red' : 'orange'}
             title={unsignedRequests ? t.settings.unsignedOn : undefined}
           >
-            {t.settings.unsignedWarning}
+            {isOperator(me) ? t.settings.unsignedWarning : t.settings.unsignedWarningOwn}
           </Alert>
           {unsignedFault !== null && (
             <Alert data-from-gateway color="gray" title={t.settings.unsignedRefused}>

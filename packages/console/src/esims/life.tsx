@@ -3,7 +3,7 @@ import { Button, Group, Text, Timeline } from '@mantine/core'
 import { useApi, useChange } from '../api/use-api.ts'
 import { formatPercent } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
-import { Timestamp } from '../parts/values.tsx'
+import { Timestamp, TimeZone } from '../parts/values.tsx'
 import { interpolate, t } from '../strings/strings.ts'
 
 const REFRESH_MS = 10_000
@@ -14,7 +14,7 @@ export function EsimLife({ path }: { path: string }) {
   if (!data) return null
   const past = data.steps.filter(({ at }) => Date.parse(at) <= Date.now())
   return (
-    <Card title={t.esims.life}>
+    <Card title={t.esims.life} actions={<TimeZone />}>
       <Timeline active={past.length - 1} bulletSize={14} lineWidth={2} color="teal">
         {data.steps.map((step) => (
           <Timeline.Item

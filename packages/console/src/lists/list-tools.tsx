@@ -2,8 +2,9 @@ import type { ListTotals } from '@dealer-esim/gateway/console-api/kernel/list.ts
 import { Button, Group, Menu, Text } from '@mantine/core'
 import { IconColumns3 } from '@tabler/icons-react'
 import type { Query } from '../api/call.ts'
-import { formatCount, formatMoney, timeZoneName } from '../parts/format.ts'
+import { formatCount, formatMoney } from '../parts/format.ts'
 import { useFilters } from '../parts/use-filters.ts'
+import { TimeZone } from '../parts/values.tsx'
 import { interpolate, plural, pluralForm, t } from '../strings/strings.ts'
 import { ExportCsv } from './export-csv.tsx'
 import { SavedViews } from './saved-views.tsx'
@@ -34,11 +35,7 @@ export default function ListTools(props: {
     <Group justify="space-between" gap="xs" className="list-tools">
       <Group gap="xs">
         <Totals totals={totals} />
-        {hasTimes && (
-          <Text size="sm" c="dimmed" data-zone>
-            {interpolate(t.lists.timesIn, { zone: timeZoneName() })}
-          </Text>
-        )}
+        {hasTimes && <TimeZone />}
       </Group>
       <Group gap="xs">
         {name && <SavedViews list={name} />}

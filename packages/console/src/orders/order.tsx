@@ -8,7 +8,7 @@ import { OrderNotes } from '../notes/notes.tsx'
 import { List } from '../parts/list.tsx'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { Amount, Copyable, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { Amount, Copyable, Facts, Status, Timestamp, TimeZone } from '../parts/values.tsx'
 import { Margin } from '../sales/margin.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
@@ -83,7 +83,7 @@ export function OrderPage() {
         <Items order={order} />
       </Card>
       {!isTopUp && <DeliveredEsims order={order} />}
-      <Card title={t.orders.timeline}>
+      <Card title={t.orders.timeline} actions={<TimeZone />}>
         <Timeline order={order} />
       </Card>
       {isOperator(me) && <OrderNotes tenantId={tenantId} orderNo={order.orderNo} />}

@@ -84,7 +84,7 @@ function stepTitle({ step, itemNos }: FoldedStep, order: OrderDetail): string {
         amount: formatMoney(step.amount ?? 0, order.currencyCode),
       })
     case 'ATTEMPT':
-      return interpolate(labelFor(t.orders.timelineAttempts, step.operation), {
+      return interpolate(labelFor(t.orders.timelineAttempts, attemptName(step, itemNos)), {
         supplier: step.supplier ?? '',
         item: formatItemNos(itemNos),
       })
@@ -103,6 +103,11 @@ function stepTitle({ step, itemNos }: FoldedStep, order: OrderDetail): string {
     default:
       return step.kind satisfies never
   }
+}
+
+/** Only repeated questions are one line for several eSIMs. */
+function attemptName({ operation }: TimelineStep, itemNos: readonly number[]): string {
+  return operation === 'QUERY' && itemNos.length > 1 ? 'QUERY_SEVERAL' : (operation ?? '')
 }
 
 /** An attempt names its event by id only; the event is a step of the same order. */

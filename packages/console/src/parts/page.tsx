@@ -55,7 +55,11 @@ export function Card({ title, actions, children }: { title?: string; actions?: R
       <Stack gap="sm">
         {(title || actions) && (
           <Group justify="space-between" align="center">
-            {title && <Title order={2}>{title}</Title>}
+            {title && (
+              <Title order={2} className="break">
+                {title}
+              </Title>
+            )}
             {actions && <Group gap="xs">{actions}</Group>}
           </Group>
         )}

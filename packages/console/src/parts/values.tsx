@@ -1,8 +1,15 @@
 import { ActionIcon, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { t } from '../strings/strings.ts'
-import { formatDateTime, formatMoney, formatRelativeTime, formatTime, formatTimeExactly } from './format.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import {
+  formatDateTime,
+  formatMoney,
+  formatRelativeTime,
+  formatTime,
+  formatTimeExactly,
+  timeZoneName,
+} from './format.ts'
 
 /** A time: short, relative, or to the millisecond. The full time is shown on hover. */
 export function Timestamp(props: { time: string | null | undefined; format?: 'relative' | 'exact' }) {
@@ -13,6 +20,15 @@ export function Timestamp(props: { time: string | null | undefined; format?: 're
     <Tooltip label={formatDateTime(time)}>
       <time dateTime={time}>{write(time)}</time>
     </Tooltip>
+  )
+}
+
+/** Says in which time zone the times next to it are. */
+export function TimeZone() {
+  return (
+    <Text size="sm" c="dimmed" data-zone>
+      {interpolate(t.lists.timesIn, { zone: timeZoneName() })}
+    </Text>
   )
 }
 

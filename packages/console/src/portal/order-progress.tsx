@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useApi } from '../api/use-api.ts'
 import { Card } from '../parts/page.tsx'
 import { Amount, Status } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, plural, t } from '../strings/strings.ts'
 
 /** Most orders are delivered within seconds. */
 const REFRESH_MS = 2_000
@@ -16,6 +16,7 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
   const known = useApi<OrderDetail>(path, {}, { refreshMs: REFRESH_MS })
   const { orderStatus, profiles } = known.data ?? { orderStatus: order.orderStatus, profiles: [] }
   const delivered = profiles.length
+  const progress = plural(t.portal.progress, order.esims, { delivered })
   return (
     <Card
       title={interpolate(t.portal.ordered, { orderNo: order.orderNo })}
@@ -36,13 +37,9 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
         <Text size="sm">
           <Amount value={order.amount} currency={order.currencyCode} />
         </Text>
-        <Text size="sm">{interpolate(t.portal.progress, { delivered, count: order.esims })}</Text>
+        <Text size="sm">{progress}</Text>
       </Group>
-      <Progress
-        value={(delivered / order.esims) * 100}
-        animated={OPEN.includes(orderStatus)}
-        aria-label={interpolate(t.portal.progress, { delivered, count: order.esims })}
-      />
+      <Progress value={(delivered / order.esims) * 100} animated={OPEN.includes(orderStatus)} aria-label={progress} />
       <Stack gap={4}>
         {profiles.map((profile) => (
           <Group key={profile.profileId} gap="sm" data-esim={profile.profileId}>

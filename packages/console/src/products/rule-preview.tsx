@@ -154,7 +154,10 @@ function Lines({ preview, loading }: { preview: SaleRulePreview; loading: boolea
         rows={preview.lines}
         loading={loading}
         idOf={(row) => row.packageCode}
-        empty={{ title: t.rulePreview.noChanges, text: t.rulePreview.noChangesText }}
+        empty={{
+          title: t.rulePreview.noChanges,
+          text: preview.products === 0 ? t.rulePreview.noProductsText : t.rulePreview.noChangesText,
+        }}
         columns={[
           { accessor: 'packageCode', title: t.rulePreview.package, cellsClassName: 'mono', phone: 'main' },
           { accessor: 'name', title: t.rulePreview.name, phone: 'note' },

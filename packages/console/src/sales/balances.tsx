@@ -58,12 +58,12 @@ export function Balances() {
               row.basis === 0 ? (
                 '–'
               ) : (
-                <>
+                <span>
                   <Amount value={row.spent} currency={row.currencyCode} />{' '}
                   <Text span size="xs" c="dimmed">
                     {plural(t.sales.inDays, row.basis)}
                   </Text>
-                </>
+                </span>
               ),
           },
         ]}

@@ -30,7 +30,7 @@ export function SalesOverview({ period, currencies }: { period: Period; currenci
   return (sold.length > 0 ? sold : currencies.slice(0, 1)).map((currency) => (
     <Card
       key={currency}
-      title={`${t.sales.title} ${currency}`}
+      title={interpolate(t.sales.titleIn, { currency })}
       actions={
         <Anchor component={Link} to="/sales" search={period as never} size="sm">
           {t.sales.open}

@@ -1,6 +1,6 @@
 import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
 import { Alert, Badge, CloseButton, Group, SegmentedControl, Text } from '@mantine/core'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useEffect, useRef } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { ExportCsv } from '../lists/export-csv.tsx'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
@@ -35,15 +35,26 @@ export function SalesPage() {
     ...BREAKDOWNS.map((value) => ({ value, label: t.sales.by[value] })),
     { value: BALANCES, label: t.sales.balances },
   ]
+  const breakdown = useRef<HTMLDivElement>(null)
+  // On a phone the chosen one may be scrolled out of view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another choice is at another place
+  useEffect(() => {
+    const chosen = breakdown.current?.querySelector('label[data-active]')
+    chosen?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [filters.by])
   return (
     <Page title={t.sales.title} description={t.sales.text}>
-      <SegmentedControl
-        aria-label={t.sales.breakdown}
-        className="scrolls"
-        value={choices.find(({ value }) => value === filters.by)?.value ?? 'day'}
-        onChange={(by) => setFilters({ by })}
-        data={choices}
-      />
+      {/* The mark of the chosen one is misplaced if the control itself is scrolled. */}
+      <div ref={breakdown} className="scrolls">
+        <SegmentedControl
+          fullWidth
+          miw="max-content"
+          aria-label={t.sales.breakdown}
+          value={choices.find(({ value }) => value === filters.by)?.value ?? 'day'}
+          onChange={(by) => setFilters({ by })}
+          data={choices}
+        />
+      </div>
       {showsBalances ? <Balances /> : <Report filters={filters} />}
     </Page>
   )

@@ -73,7 +73,7 @@ export function SetupChecklist() {
       {open === 'secondFactor' && <SecondFactorStep onClose={close} />}
       {open === 'supplier' && <SupplierStep onClose={close} />}
       {open === 'catalogue' && <CatalogueStep onClose={close} />}
-      {open === 'webhook' && data.dealer && <WebhookStep tenantId={data.dealer.tenantId} onClose={close} />}
+      {open === 'webhook' && data.dealer && <WebhookStep dealer={data.dealer} onClose={close} />}
       {open === 'goLive' && <GoLiveDialog onClose={close} />}
     </Card>
   )

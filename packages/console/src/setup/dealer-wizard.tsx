@@ -46,7 +46,11 @@ export function DealerWizard(props: {
   }
   if (step === 'invite')
     return (
-      <Invite tenantId={dealer.tenantId} onOpen={(open) => (open?.kind === 'showLink' ? setLink(open) : close())} />
+      <Invite
+        tenantId={dealer.tenantId}
+        dealer={dealer.clientName}
+        onOpen={(open) => (open?.kind === 'showLink' ? setLink(open) : close())}
+      />
     )
   return (
     <TopUp tenantId={dealer.tenantId} clientName={dealer.clientName} currency={dealer.currencyCode} onClose={close} />

@@ -107,10 +107,10 @@ export function CatalogueStep({ onClose }: StepProps) {
 }
 
 /** Checks and saves the address to which the dealer's events are sent. */
-export function WebhookStep({ tenantId, onClose }: StepProps & { tenantId: string }) {
+export function WebhookStep({ dealer, onClose }: StepProps & { dealer: { tenantId: string; clientName: string } }) {
   return (
-    <StepDialog title={t.setup.steps.webhook.title} onClose={onClose}>
-      <EndpointCard tenantId={tenantId} />
+    <StepDialog title={`${t.setup.steps.webhook.title}: ${dealer.clientName}`} onClose={onClose}>
+      <EndpointCard tenantId={dealer.tenantId} />
     </StepDialog>
   )
 }

@@ -132,7 +132,7 @@ function BatchActions({ row, onOpen }: { row: StockBatchRow; onOpen(what: BatchD
 
 /** The label of the button that sets the alert. */
 function alertText({ alertDays }: StockBatchRow): string {
-  return alertDays === null ? t.stock.setAlert : interpolate(t.stock.daysBefore, { days: alertDays })
+  return alertDays === null ? t.stock.setAlert : plural(t.stock.daysBefore, alertDays)
 }
 
 function batchPath({ supplier, batchId }: StockBatchRow): string {

@@ -142,7 +142,7 @@ function Discrepancies({ month }: { month: string }) {
           { accessor: 'orderNo', title: t.esims.order, phone: 'note', render: (row) => <OrderLink row={row} /> },
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
           { accessor: 'since', title: t.supplierReports.since, render: (row) => <Timestamp time={row.since} /> },
-          { accessor: 'detail', title: t.common.details, cellsClassName: 'break' },
+          { accessor: 'detail', title: t.common.details, cellsClassName: 'break', render: detailOf },
         ]}
       />
       <Omitted count={data?.omitted} isComplete={data?.isComplete} />
@@ -200,6 +200,12 @@ function Prices() {
       <Omitted count={data?.omitted} isComplete={data?.isComplete} />
     </Card>
   )
+}
+
+/** Details begin with the status of the item, or of the eSIM without an order. */
+function detailOf({ detail }: DiscrepancyRow): string {
+  const labels: Record<string, string> = { ...t.statuses, ...t.supplierReports.states }
+  return detail?.replace(/^[A-Z_]+(?=:|$)/, (status) => labels[status] ?? status) ?? '–'
 }
 
 function Omitted({ count = 0, isComplete }: { count: number | undefined; isComplete: boolean | undefined }) {

@@ -7,7 +7,7 @@ import { prettyJson } from '../code/highlight.ts'
 import { formatDuration } from '../parts/format.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
-import { Copyable, Facts, Timestamp } from '../parts/values.tsx'
+import { Copyable, Facts, Timestamp, TimeZone } from '../parts/values.tsx'
 import { canEdit, isOperator, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { EventState, EventStatuses } from './event-state.tsx'
@@ -69,7 +69,7 @@ export function EventPage() {
                 </Anchor>
               ),
             ],
-            [t.webhooks.status, <EventStatuses key="s" event={event} />],
+            [t.webhooks.reportedStatus, <EventStatuses key="s" event={event} />],
             [t.common.created, <Timestamp key="c" time={event.createdAt} />],
             [t.webhooks.nextAttempt, <Timestamp key="d" time={event.dueAt} />],
           ]}
@@ -78,7 +78,7 @@ export function EventPage() {
       <Card>
         <CodeBlock label={t.webhooks.requestBody} text={JSON.stringify(event.body, null, 2)} language="json" />
       </Card>
-      <Card title={t.webhooks.attemptLog}>
+      <Card title={t.webhooks.attemptLog} actions={<TimeZone />}>
         {event.deliveries.length === 0 && (
           <Text size="sm" c="dimmed">
             {t.webhooks.noAttempts}

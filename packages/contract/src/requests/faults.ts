@@ -63,7 +63,10 @@ function listFaultsAt(schema: Keywords, value: unknown, field: string): Fault[] 
   if (alternatives) return value === null ? [] : listFaultsAt(alternatives[0] ?? {}, value, field)
   if (value === null && field !== '')
     return [{ code: '000106', field, reason: 'It is required: send a value instead of null.' }]
-  if (schema.enum) return schema.enum.includes(value) ? [] : [invalid(field, `Use one of ${schema.enum.join(', ')}.`)]
+  if (schema.enum)
+    return schema.enum.includes(value)
+      ? []
+      : [invalid(field, schema.enum.length === 1 ? `Use ${schema.enum[0]}.` : `Use one of ${schema.enum.join(', ')}.`)]
   if (schema.const !== undefined) return value === schema.const ? [] : [invalid(field, `Send ${schema.const}.`)]
   switch (schema.type) {
     case 'object':

@@ -45,7 +45,9 @@ export function checkPasswordRules(password: string, person: { email: string }):
   const letters = new Set(password.toLowerCase())
   const local = person.email.split('@')[0] ?? ''
   if (letters.size < 5 || (local.length > 3 && password.toLowerCase().includes(local)))
-    throw weak('Choose a password that is harder to guess: not your address, not a few characters repeated.')
+    throw weak(
+      'Choose a password that is harder to guess: without the name in your e-mail address, and not a few characters repeated.',
+    )
 }
 
 let placeholderHash: Promise<string> | undefined

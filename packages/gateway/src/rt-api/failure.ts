@@ -1,4 +1,4 @@
-import { codes, type FailureCode, type RtCode } from '@dealer-esim/contract'
+import { API_PATH, codes, type FailureCode, RT_API_PATH, type RtCode } from '@dealer-esim/contract'
 import { toApiError } from '../http/answer.ts'
 
 /** A failure with a code that only the RT family has. */
@@ -39,9 +39,14 @@ export function failureOf(error: unknown): { code: RtCode; message: string } {
   const { code, parts } = toApiError(error)
   const message = parts.message ?? codes[code].message
   const [fault] = parts.details ?? []
-  // The rest of our message refers to members that this API does not have.
-  const text = fault ? `${message.split('. ', 1)[0]}. ${fault.field}: ${fault.reason}` : message
-  return { code: codeOf(code), message: text }
+  const text = fault ? `${message.split('. ', 1)[0]}. ${fault.field}: ${fault.reason}` : withoutData(message)
+  return { code: codeOf(code), message: text.replace(API_PATH, RT_API_PATH) }
+}
+
+/** Without the sentences that refer to members of `data`, which this API does not have. */
+function withoutData(message: string): string {
+  const sentences = message.split(/(?<=\.) (?=[A-Z])/)
+  return sentences.filter((sentence) => !sentence.includes('data.')).join(' ')
 }
 
 function codeOf(code: FailureCode): RtCode {

@@ -1,4 +1,4 @@
-import { codes } from '@dealer-esim/contract'
+import { codes, type FailureCode } from '@dealer-esim/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../lib/api-error.ts'
 import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '../../lib/postgres/errors.ts'
@@ -54,13 +54,24 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
+/** For people: messages of the dealer API that tell a program what to read in `data`. */
+const MESSAGES: Partial<Record<FailureCode, string>> = {
+  '200002':
+    'The state of the eSIM does not allow this and nothing was changed. If an action or a top-up is in progress, wait until it has ended.',
+  '200005': 'The price has changed and nothing was bought. Choose the package again to see its current price.',
+  '200006': 'The price has changed and nothing was bought. Choose the package again to see its current price.',
+  '200007': 'The balance does not cover the price and nothing was bought. Top up the balance, then try again.',
+  '200014':
+    'The daily spend limit does not cover the price and nothing was bought. Wait until the next day (UTC), or ask the operator to raise the limit.',
+}
+
 function failureOfApiError(error: ApiError): Failure {
   const { message, details = [], data } = error.parts
   const reasons = details.map((detail) => detail.reason).join(' ')
   return {
     status: codes[error.code].http,
     code: error.code,
-    message: message ?? (reasons || codes[error.code].message),
+    message: message ?? (reasons || (MESSAGES[error.code] ?? codes[error.code].message)),
     data: { ...data, details },
   }
 }

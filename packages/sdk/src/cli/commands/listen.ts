@@ -177,7 +177,9 @@ function contentOf(event: Exclude<Notification, CheckHealth>): string | undefine
     }
     case 'DELIVERY_UPDATED': {
       const { content } = event
-      return Array.isArray(content.profiles) ? `${orderOf(content)}  ${content.profiles.length} eSIM` : undefined
+      if (!Array.isArray(content.profiles)) return undefined
+      const count = content.profiles.length
+      return `${orderOf(content)}  ${count} ${count === 1 ? 'eSIM' : 'eSIMs'}`
     }
     case 'ESIM_USAGE': {
       const { esimTranNo, threshold, remaining } = event.content

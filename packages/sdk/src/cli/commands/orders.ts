@@ -169,8 +169,13 @@ function describe(order: QueryAnswer, paint: Paint, codes = false): string {
   return [
     head,
     table(['PACKAGE', '>ORDERED', '>DELIVERED', '>FAILED', '>PRICE', 'REASON'], lines, paint),
-    (codes ? codeRows : rows)(order.profileList, paint) + hidden,
+    order.profileList.length === 0 ? noEsims(order) : (codes ? codeRows : rows)(order.profileList, paint) + hidden,
   ].join('\n')
+}
+
+/** A top-up delivers no eSIM of its own. */
+function noEsims({ orderType }: QueryAnswer): string {
+  return orderType === 'NEW' ? 'No eSIMs delivered.\n' : ''
 }
 
 const TOPUP_HELP = `

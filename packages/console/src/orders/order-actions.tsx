@@ -13,7 +13,7 @@ export function OrderActions({ order }: { order: OrderDetail }) {
   const close = () => setOpen(undefined)
   return (
     <>
-      {order.orderStatus === 'PAID' && (
+      {waitsForSupplier(order) && (
         <Button variant="default" onClick={() => setOpen('cancel')}>
           {t.orders.cancel}
         </Button>
@@ -47,10 +47,16 @@ function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }
         )
       }
     >
-      <Text size="sm">{t.orders.cancelText}</Text>
+      <Text size="sm">{order.orderStatus === 'PAID' ? t.orders.cancelText : t.orders.cancelWaitingText}</Text>
       <ReasonField />
     </Dialog>
   )
+}
+
+/** True if eSIMs of the order wait for a supplier, and none is being bought, in doubt or under review. */
+function waitsForSupplier({ items }: OrderDetail): boolean {
+  const has = (...statuses: string[]) => items.some(({ itemStatus }) => statuses.includes(itemStatus))
+  return has('WAITING') && !has('ASKED', 'UNKNOWN', 'REVIEW')
 }
 
 /** Records a supplier's late answer about a cancellation. */

@@ -1,5 +1,5 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
 import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare-lists.ts'
@@ -113,6 +113,43 @@ it('an order that is being sent cannot be cancelled, although it is still PAID',
   await runClaim(deps, claim, shop.clock.monotonic())
   expect(await rows(tenantId)).toMatchObject([{ orderStatus: 'DELIVERED' }])
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
+})
+
+describe('an order whose supplier lacks money', () => {
+  const BY = { actor: 'cli:ada' } as const
+  const ORDERED = { kind: 'retry', message: 'no money', noMoney: true } as const
+
+  it('is refunded by an operator without waiting for the money, and FAILED', async () => {
+    const { tenantId, orderId, deps, claim } = await claimed({ order: async () => [ORDERED] })
+    await runClaim(deps, claim, shop.clock.monotonic())
+    expect(await rows(tenantId)).toMatchObject([{ orderStatus: 'ALLOCATING', itemStatus: 'WAITING' }])
+    expect(await cancelOrder(deps, { tenantId, orderId, reason: 'no money there' }, BY)).toBe('FAILED')
+    expect(await rows(tenantId)).toMatchObject([{ orderStatus: 'FAILED', itemStatus: 'REFUSED' }])
+    expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({ orderStatus: 'FAILED' })
+    await expect(cancelOrder(deps, { tenantId, orderId, reason: 'once more' }, BY)).rejects.toMatchObject({
+      status: 409,
+    })
+    expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
+    await shop.db.query({ text: 'update orders set due_at = now() where tenant_id = $1', values: [tenantId] })
+    expect((await claimDueOrders(deps, tenantId, 10)).attempts).toEqual([])
+  })
+
+  it('keeps what was delivered, and is not refunded while an eSIM is in doubt', async () => {
+    const answers: Outcome[] = [deliver(), ORDERED, { kind: 'unknown', message: 'no answer' }]
+    const { tenantId, orderId, deps, claim } = await claimed({ order: async () => [answers.shift()!] }, {}, 3)
+    await runClaim(deps, claim, shop.clock.monotonic())
+    const cancel = () => cancelOrder(deps, { tenantId, orderId, reason: 'no money there' }, BY)
+    await expect(cancel()).rejects.toMatchObject({ code: 'ORDER_IN_WORK' })
+    expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
+    await shop.db.query({
+      text: `update order_items set item_status = 'REFUSED' where tenant_id = $1 and item_status = 'UNKNOWN'`,
+      values: [tenantId],
+    })
+    expect(await cancel()).toBe('PARTIALLY_DELIVERED')
+    const statuses = (await rows(tenantId)).map((row) => (row as { itemStatus: string }).itemStatus)
+    expect(statuses.sort()).toEqual(['DELIVERED', 'REFUSED', 'REFUSED'])
+    expect((await walletOf(shop.db, tenantId)).refunds).toBe(1)
+  })
 })
 
 it('the worker that takes an order over asks about it and does not buy again', async () => {

@@ -161,7 +161,7 @@ describe('unfinished orders', () => {
 })
 
 describe('order cancel', () => {
-  it('refunds only an order that was not sent to a supplier', async () => {
+  it('refunds an order that was not sent to a supplier, once', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'ANY', { count: 2 })
     const orderNo = orderNoOf(orderId!)
@@ -179,11 +179,9 @@ describe('order cancel', () => {
       refundedAmount: 20_000,
     })
     expect(await shop.audited('order.cancel')).toMatchObject([
-      { subject: orderNo, after: { reason: 'ordered by mistake' } },
+      { subject: orderNo, after: { orderStatus: 'CANCELLED', reason: 'ordered by mistake', refundedItems: [1, 2] } },
     ])
-    expect(await adminFailure(...cancel)).toBe(
-      'The order is CANCELLED. Only an order that was not sent to a supplier yet can be cancelled.',
-    )
+    expect(await adminFailure(...cancel)).toBe('The order is CANCELLED, and none of its eSIMs waits for a supplier.')
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
   })
 })

@@ -48,13 +48,16 @@ export function orderCommands(order: Command, context: AdminContext): void {
     )
   order
     .command('cancel <order-no>')
-    .description('Cancel and refund an order that was not sent to a supplier yet.')
+    .description('Refund what an order still waits for: all of it, or what no supplier has sold yet.')
     .requiredOption('--reason <text>', 'shown to the dealer')
     .action(async (orderNo: string, options: { reason: string }) =>
       context.withDeps(async (deps) => {
         const found = await getOrder(deps.db, orderNo)
-        await cancelOrder(deps, { ...found, reason: options.reason }, context.by)
-        context.print(`${orderNo} is cancelled and refunded.`, { orderNo, orderStatus: 'CANCELLED' })
+        const orderStatus = await cancelOrder(deps, { ...found, reason: options.reason }, context.by)
+        context.print(`What ${orderNo} was waiting for is refunded. The order is ${orderStatus}.`, {
+          orderNo,
+          orderStatus,
+        })
       }),
     )
   resolveCommand(order, context)

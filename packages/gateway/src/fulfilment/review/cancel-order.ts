@@ -1,48 +1,62 @@
-import { orderNoOf } from '@dealer-esim/contract'
+import { type OrderStatus, orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../../audit/audit.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { changeOrders } from '../../orders/change.ts'
 import { parseReason } from '../../orders/justification.ts'
-import { lockWalletAndOrders } from '../../orders/lock.ts'
+import { type LockedItem, lockWalletAndOrders } from '../../orders/lock.ts'
 import { refundItems } from '../../orders/refund.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { writeItems } from '../outcomes/items.ts'
 
 /**
- * Cancels and refunds an order that was not sent to any supplier yet. An attempt to send it is committed under the same order
- * lock, so only one of the two happens.
+ * Refunds what an order still waits for, such as a supplier that is paused or lacks money. An order that was not sent to any
+ * supplier yet becomes CANCELLED. Of another one, the waiting eSIMs count as refused, and it keeps those that were delivered.
+ * An attempt is committed under the same order lock, so an eSIM is either bought or refunded.
  *
  * Locks: the wallet, the order.
- * @throws Refusal without a reason, or once the order was sent to a supplier: then only its eSIMs can be cancelled.
+ * @returns the status that the order has now
+ * @throws Refusal without a reason, if nothing is waiting, or while an eSIM is being bought, in doubt or under review
  */
 export async function cancelOrder(
   deps: Pick<FulfilmentDeps, 'db' | 'ids' | 'wake'>,
   input: { tenantId: string; orderId: string; reason: string },
   by: By,
-): Promise<void> {
+): Promise<OrderStatus> {
   const { tenantId, orderId } = input
   const reason = parseReason(input.reason)
-  await deps.db.tx(async (tx) => {
+  const orderStatus = await deps.db.tx(async (tx) => {
     const { orders, now } = await lockWalletAndOrders(tx, tenantId, [orderId])
     const order = orders.get(orderId)
     if (order === undefined) throw notFound('order')
-    if (order.orderStatus !== 'PAID') {
-      const message = `The order is ${order.orderStatus}. Only an order that was not sent to a supplier yet can be cancelled.`
-      throw new Refusal(409, 'ORDER_IN_WORK', message)
-    }
-    if (order.items.some((item) => item.itemStatus !== 'WAITING')) {
+    if (order.items.some(isUndecided)) {
       const message =
-        'The order is being sent to a supplier. Only an order that was not sent to a supplier yet can be cancelled.'
+        'A supplier is being asked for eSIMs of this order, or has not said what became of them. Try again when these are decided.'
       throw new Refusal(409, 'ORDER_IN_WORK', message)
     }
-    for (const item of order.items) Object.assign(item, { itemStatus: 'CANCELLED', failureReason: reason })
-    const items = order.items.map((item) => ({ orderId, item }))
-    writeItems(tx, tenantId, items, now)
-    const refunds = order.items.map((item) => ({ itemNo: item.itemNo, amount: item.price }))
+    const waiting = order.items.filter((item) => item.itemStatus === 'WAITING')
+    if (waiting.length === 0) {
+      const message = `The order is ${order.orderStatus}, and none of its eSIMs waits for a supplier.`
+      throw new Refusal(409, 'ORDER_IN_WORK', message)
+    }
+    const itemStatus = order.orderStatus === 'PAID' ? 'CANCELLED' : 'REFUSED'
+    for (const item of waiting) Object.assign(item, { itemStatus, failureReason: reason })
+    writeItems(
+      tx,
+      tenantId,
+      waiting.map((item) => ({ orderId, item })),
+      now,
+    )
+    const refunds = waiting.map((item) => ({ itemNo: item.itemNo, amount: item.price }))
     await refundItems(tx, tenantId, order, refunds, reason)
     changeOrders(tx, deps, tenantId, [{ order, profilesChanged: false, release: { dueAt: null } }], now)
-    const after = { orderStatus: 'CANCELLED', reason }
+    const after = { orderStatus: order.orderStatus, reason, refundedItems: waiting.map(({ itemNo }) => itemNo) }
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.cancel', subject: orderNoOf(orderId), after })
+    return order.orderStatus
   })
   deps.wake.wake('webhooks')
+  return orderStatus
+}
+
+function isUndecided({ itemStatus }: LockedItem): boolean {
+  return itemStatus === 'ASKED' || itemStatus === 'UNKNOWN' || itemStatus === 'REVIEW'
 }

@@ -36,7 +36,7 @@ export const orderActionRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/orders/:orderNo/cancel',
     access: OPERATORS_WRITE,
-    summary: 'Cancel and refund an order that was not sent to a supplier yet',
+    summary: 'Refund what an order still waits for: all of it, or what no supplier has sold yet',
     params: orderParams,
     body: Type.Object({ reason: reason() }, CLOSED),
     answer: done,

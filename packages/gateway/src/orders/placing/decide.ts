@@ -164,7 +164,7 @@ interface Priced {
   addedVolume: bigint
 }
 
-/** Prices all lines. The refusal is that of the earliest check that fails in any line, and there of the first line. */
+/** Of faults in several lines, that of the earliest check is answered; of two of one check, that of the first line. */
 function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { refused: Refused } {
   const lines: PackageLine[] = []
   let earliest: Refused | undefined

@@ -58,13 +58,7 @@ export type PlacementAnswer = OrderAnswer & Partial<TopupAnswer>
 export type Verdict =
   | { kind: 'placed'; answer: PlacementAnswer }
   | { kind: 'replayed'; answer: PlacementAnswer }
-  | Refused
-
-interface Refused {
-  kind: 'refused'
-  code: FailureCode
-  parts: ErrorParts
-}
+  | { kind: 'refused'; code: FailureCode; parts: ErrorParts }
 
 /** The facts that decide orders, besides their wallets. */
 export interface DecisionContext {
@@ -164,39 +158,25 @@ interface Priced {
   addedVolume: bigint
 }
 
-/** Of faults in several lines, that of the earliest check is answered; of two of one check, that of the first line. */
-function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { refused: Refused } {
+function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { refused: Verdict } {
   const lines: PackageLine[] = []
-  let earliest: Refused | undefined
   for (const [index, line] of input.request.packageInfoList.entries()) {
     const offer = context.catalogue.offer(input.tenant, line.packageCode)
-    const priced =
-      typeof offer === 'string'
-        ? refuseAt(index, 'packageCode', offer, `${line.packageCode} cannot be bought now.`)
-        : priceLine(offer, line, index, context)
-    if ('line' in priced) lines.push(priced.line)
-    else if (earliest === undefined || checkOf(priced.refused) < checkOf(earliest)) earliest = priced.refused
+    if (typeof offer === 'string') {
+      return refuseAt(index, 'packageCode', offer, `${line.packageCode} cannot be bought now.`)
+    }
+    const priced = priceLine(offer, line, index, context)
+    if ('refused' in priced) return priced
+    lines.push(priced.line)
   }
-  return earliest ? { refused: earliest } : { lines, addedVolume: 0n }
-}
-
-/** The checks of a line, in their order. */
-const LINE_CHECKS: readonly (readonly FailureCode[])[] = [
-  ['310241', '310244'],
-  ['000105', '000108'],
-  ['200005'],
-  ['200011'],
-]
-
-function checkOf({ code }: Refused): number {
-  return LINE_CHECKS.findIndex((codes) => codes.includes(code))
+  return { lines, addedVolume: 0n }
 }
 
 function priceTopUp(
   input: TopUpInput,
   addedVolumes: ReadonlyMap<string, bigint> | undefined,
   context: DecisionContext,
-): Priced | { refused: Refused } {
+): Priced | { refused: Verdict } {
   const { request, tenant } = input
   const esim = context.esims.get(input)
   if (esim === undefined) return { refused: refuse('310403') }
@@ -223,7 +203,7 @@ function priceLine(
   requested: RequestedLine,
   index: number | undefined,
   context: DecisionContext,
-): { line: PackageLine } | { refused: Refused } {
+): { line: PackageLine } | { refused: Verdict } {
   const { packageCode, packageName, cancelPolicy } = offer
   const period = periodOf(offer, requested.periodNum)
   if ('reason' in period) return refuseAt(index, 'periodNum', period.code, period.reason)
@@ -246,7 +226,7 @@ function refuseAt(
   code: FailureCode,
   reason: string,
   data?: Record<string, unknown>,
-): { refused: Refused } {
+): { refused: Verdict } {
   const field = index === undefined ? member : `packageInfoList[${index}].${member}`
   return { refused: refuse(code, { details: [{ field, reason }], ...(data && { data }) }) }
 }
@@ -271,7 +251,7 @@ function periodOf(
 const DAY_MS = 86_400_000
 const AMOUNT_MAX = BigInt(MONEY_MAX)
 
-function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: Funds, now: Date): Refused | undefined {
+function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: Funds, now: Date): Verdict | undefined {
   if (amount > AMOUNT_MAX) {
     const reason = 'The total exceeds the largest amount that the API can represent. Order fewer.'
     const field = input.orderType === 'TOPUP' ? 'periodNum' : 'packageInfoList'
@@ -302,7 +282,7 @@ function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: 
   return undefined
 }
 
-function refuse(code: FailureCode, parts: ErrorParts = {}): Refused {
+function refuse(code: FailureCode, parts: ErrorParts = {}): Verdict {
   return { kind: 'refused', code, parts }
 }
 

@@ -28,10 +28,11 @@ function holdTopUps(): () => void {
   return release
 }
 
-/** Counts the top-ups of the eSIM that a worker has looked at and put off: an order is due when it is placed. */
+/** Counts the top-ups of the eSIM that a worker has looked at and put off: an order is due when it is debited. */
 async function putOff({ esimTranNo }: Esim): Promise<number> {
   const rows = await bed.node.deps.db.query({
-    text: `select from orders where topped_up_profile_id = $1 and due_at > created_at + interval '1 millisecond'`,
+    text: `select from orders where topped_up_profile_id = $1
+             and due_at > (status_history -> 0 ->> 'time')::timestamptz + interval '1 millisecond'`,
     values: [esimTranNo],
   })
   return rows.length

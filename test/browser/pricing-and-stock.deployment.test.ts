@@ -194,7 +194,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     const states = await exported(() => page.getByRole('link', { name: 'Export First delivery' }).click())
     expect(states).toContain('AVAILABLE')
     expect(states).not.toContain('LPA:1')
-    await button(page, 'Export First delivery with activation codes').click()
+    await button(page, 'Export with activation codes: First delivery').click()
     await field(page, 'Your password')
       .or(page.getByLabel(/password/i))
       .first()

@@ -246,10 +246,10 @@ async function save(
       return { believed: outcome, eventsToSend: false }
     }
     const { action, order, now } = held
-    const quietInMs = outcome.kind === 'refused' ? (await readQuietAt(tx, deps, job, action)) - now.getTime() : 0
-    if (outcome.kind === 'unknown' || quietInMs > 0) {
+    const callsEndInMs = outcome.kind === 'refused' ? (await readCallsEndAt(tx, deps, job, action)) - now.getTime() : 0
+    if (outcome.kind === 'unknown' || callsEndInMs > 0) {
       const backoffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (action.attempts - 1))
-      const waitMs = Math.max(backoffMs, quietInMs)
+      const waitMs = Math.max(backoffMs, callsEndInMs)
       const { message } = outcome as Exclude<ActionOutcome, { kind: 'done' }>
       const eventsToSend = await waitOrReview(tx, deps, tenantId, held, { message, waitMs, giveUpAfterMs })
       return { believed: { kind: 'unknown', message } as const, eventsToSend }
@@ -268,7 +268,7 @@ async function save(
  * When no earlier call for the same eSIM and action can be carried out any more (ms; 0: now). Until then no refusal is believed:
  * a supplier may refuse an action just because an unanswered call is carrying it out.
  */
-async function readQuietAt(
+async function readCallsEndAt(
   tx: Tx,
   deps: ActionDeps,
   { tenantId, supplier }: ActionJob,

@@ -245,7 +245,7 @@ function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep
     case 'query': {
       const permit = takePermit(deps, claim.tenantId, { ...itemStep, step })
       if ('until' in permit) {
-        if (step.do === 'query') notAsked(changes, itemStep, permit.until)
+        if (step.do === 'query') markNotAsked(changes, itemStep, permit.until)
         return permit.until
       }
       if (step.do === 'query' || item.itemStatus !== 'WAITING' || 'late' in permit)
@@ -265,7 +265,7 @@ function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep
 }
 
 /** Records that an item under review, which a stopped worker was asking about, is not being asked about: an operator may resolve it. */
-function notAsked(changes: Changes, { order, item }: ItemStep, until: Date): void {
+function markNotAsked(changes: Changes, { order, item }: ItemStep, until: Date): void {
   if (item.itemStatus !== 'REVIEW' || item.retryAt !== null) return
   item.retryAt = until
   changes.items.set(item, order.orderId)

@@ -4,7 +4,7 @@ import type { Outcome, SupplierRequest } from './supplier.ts'
  * Refuses several days of a day pass, for wholesalers whose products have a fixed duration: they would deliver the eSIM of one
  * day, and the dealer has paid for all of them. @returns undefined: it may be bought
  */
-export function refuseDays({ periodNum = 1 }: Pick<SupplierRequest, 'periodNum'>): Outcome | undefined {
+export function refuseSeveralDays({ periodNum = 1 }: Pick<SupplierRequest, 'periodNum'>): Outcome | undefined {
   if (periodNum === 1) return undefined
   return { kind: 'refused', message: 'the wholesaler sells one day of a day pass only' }
 }

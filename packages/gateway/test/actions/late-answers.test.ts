@@ -4,7 +4,7 @@ import { resolveAction } from '../../src/actions/resolve.ts'
 import type { ActionOutcome } from '../../src/suppliers/supplier.ts'
 import { makeActionsDue } from '../harness/actions.ts'
 import { waitUntil } from '../harness/shop.ts'
-import { type ActionTestbed, createActionTestbed, type Esim, PRICE } from './testbed.ts'
+import { type ActionTestbed, createActionTestbed, LOST, PRICE } from './testbed.ts'
 
 /* A supplier whose answer to an action is lost, and what it says later. */
 
@@ -22,15 +22,6 @@ afterAll(async () => {
 })
 
 const BY = { actor: 'cli:ada' } as const
-const LOST = { kind: 'unknown', message: 'no answer' } as const
-
-/** The eSIM's action, as it is answered and as the event said at last. */
-async function ended(esim: Esim, transactionId: string) {
-  const action = await bed.action(esim, transactionId)
-  const events = await bed.events(esim.dealer, 'ESIM_ACTION_UPDATED')
-  expect(events.filter(({ actionNo }) => actionNo === action.actionNo).at(-1)).toEqual(action)
-  return action
-}
 
 describe('an action whose answer was lost', () => {
   it('is not refused while the earlier call may still be carried out', async () => {
@@ -48,7 +39,7 @@ describe('an action whose answer was lost', () => {
     bed.supplier.answer = () => ({ kind: 'done' })
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
-    expect(await ended(esim, 'U-grace')).toMatchObject({ actionStatus: 'DONE' })
+    expect(await bed.ended(esim, 'U-grace')).toMatchObject({ actionStatus: 'DONE' })
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
@@ -64,7 +55,10 @@ describe('an action whose answer was lost', () => {
     bed.supplier.answer = () => ({ kind: 'refused', message: 'not in this state' })
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
-    expect(await ended(esim, 'U-quiet')).toMatchObject({ actionStatus: 'REFUSED', failureReason: 'not in this state' })
+    expect(await bed.ended(esim, 'U-quiet')).toMatchObject({
+      actionStatus: 'REFUSED',
+      failureReason: 'not in this state',
+    })
     expect(await bed.refunds(esim)).toEqual([])
   })
 
@@ -77,7 +71,7 @@ describe('an action whose answer was lost', () => {
     bed.supplier.answer = () => ({ kind: 'done' })
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
-    expect(await ended(esim, 'U-revoked')).toMatchObject({ actionStatus: 'DONE' })
+    expect(await bed.ended(esim, 'U-revoked')).toMatchObject({ actionStatus: 'DONE' })
     expect(await bed.profile(esim)).toMatchObject({ esimStatus: 'REVOKED' })
   })
 })
@@ -100,7 +94,7 @@ describe('an operator', () => {
     )
     answer({ kind: 'done' })
     await running
-    expect(await ended(esim, 'L-late')).toMatchObject({ actionStatus: 'REFUSED' })
+    expect(await bed.ended(esim, 'L-late')).toMatchObject({ actionStatus: 'REFUSED' })
     expect(await bed.refunds(esim)).toEqual([])
     const alerts = await bed.node.deps.db.query<{ message: string }>({
       text: `select message from alerts where kind = 'ACTION_UNDER_REVIEW' and data ->> 'orderNo' = $1`,

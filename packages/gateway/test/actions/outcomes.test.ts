@@ -6,7 +6,7 @@ import { searchAudit } from '../../src/audit/search.ts'
 import { applyReports } from '../../src/profiles/apply-reports.ts'
 import { makeActionsDue } from '../harness/actions.ts'
 import { waitUntil } from '../harness/shop.ts'
-import { type ActionTestbed, createActionTestbed, type Esim, FREE, NONE, PRICE } from './testbed.ts'
+import { type ActionTestbed, createActionTestbed, type Esim, FREE, LOST, NONE, PRICE } from './testbed.ts'
 
 let bed: ActionTestbed
 beforeAll(async () => {
@@ -23,15 +23,6 @@ afterAll(async () => {
 })
 
 const BY = { actor: 'cli:ada' } as const
-const LOST = { kind: 'unknown', message: 'no answer' } as const
-
-/** Returns the eSIM's action as it is queried, and checks that its last event says the same. */
-async function ended(esim: Esim, transactionId: string) {
-  const action = await bed.action(esim, transactionId)
-  const events = await bed.events(esim.dealer, 'ESIM_ACTION_UPDATED')
-  expect(events.filter(({ actionNo }) => actionNo === action.actionNo).at(-1)).toEqual(action)
-  return action
-}
 
 const eventsOf = async (esim: Esim, type: string) =>
   (await bed.events(esim.dealer, type)).filter(({ orderNo }) => orderNo === esim.orderNo)
@@ -57,7 +48,7 @@ describe('a cancel', () => {
       return { kind: 'done' }
     }
     expect(await bed.run()).toBe(1)
-    const done = await ended(esim, 'C-yes')
+    const done = await bed.ended(esim, 'C-yes')
     expect(done).toMatchObject({ actionNo: data.actionNo, actionStatus: 'DONE', refundAmount: PRICE, feeAmount: 0 })
     expect(await bed.refunds(esim)).toEqual([PRICE])
     expect((await bed.json(bed.dealer, 'account/balance', {})).data.balance).toBe(before + PRICE)
@@ -80,7 +71,7 @@ describe('a cancel', () => {
     const esim = await bed.delivered({ ...FREE, feePercent })
     await bed.act(esim, 'CANCEL', { transactionId: `C-${feePercent}` })
     await bed.run()
-    expect(await ended(esim, `C-${feePercent}`)).toMatchObject({ actionStatus: 'DONE', feeAmount, refundAmount })
+    expect(await bed.ended(esim, `C-${feePercent}`)).toMatchObject({ actionStatus: 'DONE', feeAmount, refundAmount })
     expect(await bed.refunds(esim)).toEqual([refundAmount])
     expect(await bed.faults()).toEqual([])
   })
@@ -91,7 +82,7 @@ describe('a cancel', () => {
     await bed.act(esim, 'CANCEL', { transactionId: 'C-no' })
     await bed.run()
     const refused = { actionStatus: 'REFUSED', failureReason: 'it is installed', refundAmount: 0, feeAmount: 0 }
-    expect(await ended(esim, 'C-no')).toMatchObject(refused)
+    expect(await bed.ended(esim, 'C-no')).toMatchObject(refused)
     expect(await bed.refunds(esim)).toEqual([])
     expect(await bed.profile(esim)).toMatchObject({ esimStatus: 'GOT_RESOURCE' })
     const replay = await bed.act(esim, 'CANCEL', { transactionId: 'C-no' })
@@ -99,7 +90,7 @@ describe('a cancel', () => {
     bed.supplier.answer = () => ({ kind: 'done' })
     await bed.act(esim, 'CANCEL', { transactionId: 'C-then' })
     await bed.run()
-    expect(await ended(esim, 'C-then')).toMatchObject({ actionStatus: 'DONE' })
+    expect(await bed.ended(esim, 'C-then')).toMatchObject({ actionStatus: 'DONE' })
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
@@ -138,7 +129,7 @@ describe('suspend, unsuspend and revoke', () => {
       const updates = (await eventsOf(esim, 'DELIVERY_UPDATED')).length
       await bed.act(esim, action, { transactionId: `S-${action}` })
       await bed.run()
-      expect(await ended(esim, `S-${action}`)).toMatchObject({ action, actionStatus: 'DONE', refundAmount: 0 })
+      expect(await bed.ended(esim, `S-${action}`)).toMatchObject({ action, actionStatus: 'DONE', refundAmount: 0 })
       expect(await bed.profile(esim)).toEqual(state)
       const usage = (await bed.json(bed.dealer, 'esim/usage/query', { esimTranNoList: [esim.esimTranNo] })).data
       expect(usage.esimUsageList).toMatchObject([state])
@@ -155,7 +146,10 @@ describe('suspend, unsuspend and revoke', () => {
     bed.supplier.answer = () => ({ kind: 'refused', message: 'not on this network' })
     await bed.act(esim, 'SUSPEND', { transactionId: 'S-no' })
     await bed.run()
-    expect(await ended(esim, 'S-no')).toMatchObject({ actionStatus: 'REFUSED', failureReason: 'not on this network' })
+    expect(await bed.ended(esim, 'S-no')).toMatchObject({
+      actionStatus: 'REFUSED',
+      failureReason: 'not on this network',
+    })
     expect(await bed.profile(esim)).toEqual({ esimStatus: 'IN_USE', suspended: false })
   })
 })
@@ -174,7 +168,7 @@ describe('an action whose outcome is unknown', () => {
     bed.supplier.answer = () => ({ kind: 'done' })
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
-    expect(await ended(esim, 'U-again')).toMatchObject({ actionStatus: 'DONE' })
+    expect(await bed.ended(esim, 'U-again')).toMatchObject({ actionStatus: 'DONE' })
     expect(bed.supplier.calls).toEqual(['CANCEL', 'CANCEL', 'CANCEL'])
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
@@ -185,7 +179,10 @@ describe('an action whose outcome is unknown', () => {
     bed.supplier.traits.giveUpAfterMs = 0
     await bed.act(esim, 'CANCEL', { transactionId: 'U-review' })
     await bed.run()
-    expect(await ended(esim, 'U-review')).toMatchObject({ actionStatus: 'UNDER_REVIEW', failureReason: 'no answer' })
+    expect(await bed.ended(esim, 'U-review')).toMatchObject({
+      actionStatus: 'UNDER_REVIEW',
+      failureReason: 'no answer',
+    })
     const alerts = await bed.node.deps.db.query<{ message: string }>({
       text: `select message from alerts where kind = 'ACTION_UNDER_REVIEW' and data ->> 'orderNo' = $1`,
       values: [esim.orderNo],
@@ -197,7 +194,7 @@ describe('an action whose outcome is unknown', () => {
     bed.supplier.answer = () => ({ kind: 'done' })
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
-    expect(await ended(esim, 'U-review')).toMatchObject({ actionStatus: 'DONE', failureReason: null })
+    expect(await bed.ended(esim, 'U-review')).toMatchObject({ actionStatus: 'DONE', failureReason: null })
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
@@ -212,7 +209,7 @@ describe('an action whose outcome is unknown', () => {
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
     Object.assign(bed.node.deps.suppliers, { get })
-    expect(await ended(esim, 'U-paused')).toMatchObject({ actionStatus: 'UNDER_REVIEW' })
+    expect(await bed.ended(esim, 'U-paused')).toMatchObject({ actionStatus: 'UNDER_REVIEW' })
     expect(bed.supplier.calls).toEqual([])
   })
 
@@ -281,7 +278,11 @@ describe('an operator', () => {
     await bed.run()
     bed.supplier.answer = () => ({ kind: 'done' })
     expect(await operate(esim)).toEqual({ kind: 'done' })
-    expect(await ended(esim, 'O-again')).toMatchObject({ actionStatus: 'DONE', feeAmount: 4_500, refundAmount: 40_500 })
+    expect(await bed.ended(esim, 'O-again')).toMatchObject({
+      actionStatus: 'DONE',
+      feeAmount: 4_500,
+      refundAmount: 40_500,
+    })
     expect(await bed.refunds(esim)).toEqual([40_500])
   })
 
@@ -319,7 +320,9 @@ describe('an operator', () => {
       }
       await resolve(esim, verdict)
       await expect(resolve(esim, verdict)).rejects.toMatchObject({ code: 'NOT_IN_QUESTION' })
-      expect(await ended(esim, transactionId)).toMatchObject({ actionStatus: verdict === 'kept' ? 'REFUSED' : 'DONE' })
+      expect(await bed.ended(esim, transactionId)).toMatchObject({
+        actionStatus: verdict === 'kept' ? 'REFUSED' : 'DONE',
+      })
       expect(await bed.profile(esim)).toMatchObject({ esimStatus: state })
       expect(await bed.refunds(esim)).toEqual(refunds)
       const filter = { tenantId: bed.dealer.tenantId, subject: esim.orderNo }

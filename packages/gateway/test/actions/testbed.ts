@@ -1,4 +1,5 @@
 import { type ActionAnswer, type CancelPolicy, type EsimAction, QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import { expect } from 'vitest'
 import { runDueActions } from '../../src/actions/loop.ts'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
@@ -54,6 +55,8 @@ export interface ActionTestbed {
   /** Applies what the supplier reports about the eSIM just now. */
   report(esim: Esim, report: Omit<ProfileReport, 'time'>): Promise<void>
   action(esim: Esim, transactionId: string): Promise<ActionAnswer>
+  /** The eSIM's action as it is queried. Fails unless its last event says the same. */
+  ended(esim: Esim, transactionId: string): Promise<ActionAnswer>
   profile(esim: Esim): Promise<{ esimStatus: string; suspended: boolean }>
   /** The refunds of the eSIM's order, one amount for each transfer. */
   refunds(esim: Esim): Promise<number[]>
@@ -64,6 +67,9 @@ export interface ActionTestbed {
   faults(): Promise<string[]>
   close(): Promise<void>
 }
+
+/** The outcome of a call whose answer was lost. */
+export const LOST = { kind: 'unknown', message: 'no answer' } as const satisfies ActionOutcome
 
 export const FREE: CancelPolicy = { cancellable: true, withinDays: null, feePercent: 0 }
 
@@ -90,8 +96,18 @@ export async function createActionTestbed(): Promise<ActionTestbed> {
   const rowOf = async <Row>(text: string, esim: Esim) =>
     (await db.query<Row>({ text, values: [esim.dealer.tenantId, esim.esimTranNo] }))[0]!
 
+  const action: ActionTestbed['action'] = async (esim, transactionId) =>
+    (await json(esim.dealer, 'esim/action/query', { transactionId })).data
+  const events: ActionTestbed['events'] = async (of, type) => {
+    const rows = await db.query<{ content: unknown }>({
+      text: 'select content from events where tenant_id = $1 and notify_type = $2 order by notify_id',
+      values: [of.tenantId, type],
+    })
+    return rows.map(({ content }) => content)
+  }
+
   return {
-    ...{ node, dealer, supplier, json },
+    ...{ node, dealer, supplier, json, action, events },
     async delivered(policy = FREE, of = dealer) {
       const transactionId = `O-${++count}`
       const request = { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
@@ -122,7 +138,6 @@ export async function createActionTestbed(): Promise<ActionTestbed> {
       const about = { orderId, profileId: esim.esimTranNo, report: { time: new Date(), ...report } }
       await applyReports(node.deps, esim.dealer.tenantId, [about])
     },
-    action: async (esim, transactionId) => (await json(esim.dealer, 'esim/action/query', { transactionId })).data,
     profile: (esim) =>
       rowOf('select esim_status, suspended from profiles where tenant_id = $1 and profile_id = $2', esim),
     async refunds(esim) {
@@ -133,12 +148,11 @@ export async function createActionTestbed(): Promise<ActionTestbed> {
       })
       return rows.map(({ amount }) => Number(amount))
     },
-    async events(of, type) {
-      const rows = await db.query<{ content: unknown }>({
-        text: 'select content from events where tenant_id = $1 and notify_type = $2 order by notify_id',
-        values: [of.tenantId, type],
-      })
-      return rows.map(({ content }) => content)
+    async ended(esim, transactionId) {
+      const found = await action(esim, transactionId)
+      const ofType = await events(esim.dealer, 'ESIM_ACTION_UPDATED')
+      expect(ofType.filter(({ actionNo }) => actionNo === found.actionNo).at(-1)).toEqual(found)
+      return found
     },
     async faults() {
       const faults: string[] = []

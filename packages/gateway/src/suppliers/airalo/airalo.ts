@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { refuseDays } from '../days.ts'
+import { refuseSeveralDays } from '../days.ts'
 import { isObject, isText, parseObject } from '../members.ts'
 import { longestMs } from '../rest-client.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, Supplier, SupplierRequest } from '../supplier.ts'
@@ -37,8 +37,8 @@ export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloD
       findsLate: true,
       cancelsUnseenOnly: true, // by hand, and only for a reason that Airalo accepts
     },
-    order: (requests) => Promise.all(requests.map((request) => refuseDays(request) ?? order(client, request))),
-    topUp: (requests) => Promise.all(requests.map((request) => refuseDays(request) ?? order(client, request))),
+    order: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(client, request))),
+    topUp: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(client, request))),
     query: (requests) => Promise.all(requests.map((request) => query(client, request))),
     cancel: () => Promise.resolve(CANCELLED_BY_HAND),
     report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { refuseDays } from '../days.ts'
+import { refuseSeveralDays } from '../days.ts'
 import { iccidOf, parseObject } from '../members.ts'
 import { longestMs, type RestDeps, TIMEOUT_MS } from '../rest-client.ts'
 import type { ReceivedEvent, Supplier } from '../supplier.ts'
@@ -42,8 +42,8 @@ export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDep
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
       findsLate: true,
     },
-    order: (requests) => Promise.all(requests.map((request) => refuseDays(request) ?? order(context, request))),
-    topUp: (requests) => Promise.all(requests.map((request) => refuseDays(request) ?? order(context, request))),
+    order: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
+    topUp: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
     query: (requests) => Promise.all(requests.map((request) => query(context, request))),
     cancel: (esim) => cancel(client, esim),
     report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),

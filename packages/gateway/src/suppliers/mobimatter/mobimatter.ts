@@ -1,5 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto'
-import { refuseDays } from '../days.ts'
+import { refuseSeveralDays } from '../days.ts'
 import { isObject, isText, parseObject } from '../members.ts'
 import { longestMs, type RestDeps } from '../rest-client.ts'
 import type { CancelOutcome, ReceivedEvent, Supplier } from '../supplier.ts'
@@ -37,8 +37,8 @@ export function mobimatterSupplier(name: string, config: MobimatterConfig, deps:
       cancelsUnseenOnly: true,
       findsLate: true, // a completion may take effect after its time-out
     },
-    order: (requests) => Promise.all(requests.map((request) => refuseDays(request) ?? order(context, request))),
-    topUp: (requests) => Promise.all(requests.map((request) => refuseDays(request) ?? order(context, request))),
+    order: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
+    topUp: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
     query: (requests, purpose) => Promise.all(requests.map((request) => query(context, request, purpose))),
     cancel: () => Promise.resolve(CANNOT_CANCEL),
     catalogue: () => listProducts(client),

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { refuseDays } from '../days.ts'
+import { refuseSeveralDays } from '../days.ts'
 import { iccidOf, isObject, isText } from '../members.ts'
 import { longestMs, type RestAnswer, type RestDeps } from '../rest-client.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
@@ -43,8 +43,10 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDep
       graceMs: config.settlesMs ?? GRACE_MS,
       giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
     },
-    order: (requests) => Promise.all(requests.map((request) => refuseDays(request) ?? purchase(client, request))),
-    topUp: (requests) => Promise.all(requests.map((request) => refuseDays(request) ?? purchase(client, request))),
+    order: (requests) =>
+      Promise.all(requests.map((request) => refuseSeveralDays(request) ?? purchase(client, request))),
+    topUp: (requests) =>
+      Promise.all(requests.map((request) => refuseSeveralDays(request) ?? purchase(client, request))),
     query: (requests) => Promise.all(requests.map((request) => query(client, request))),
     cancel: (esim) => cancel(client, esim),
     report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),

@@ -35,6 +35,8 @@ interface AcknowledgedOrder {
 }
 
 const CALLERS = 3
+/** The callers of all dealers share their connections, of which a load balancer closes the idle ones when it is reloaded. */
+const IDLE_CONNECTIONS_MAX = 4 * CALLERS
 const THINK_MS = 80
 const RETRY_MS = 50
 /** Each so many orders one is a top-up, and one that was acknowledged is repeated. */
@@ -73,7 +75,7 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
         return undefined
       }
       refusedAt ??= startedAt
-      if (answer === undefined && reconnections < CALLERS) {
+      if (answer === undefined && reconnections < IDLE_CONNECTIONS_MAX) {
         reconnections++
         sums.reconnected++
         continue

@@ -296,7 +296,7 @@ it('an order that waits for the wallet while an action takes its transactionId i
   }
 })
 
-it('an answer that comes after the lease was lost is not believed', async () => {
+it('an answer that comes after the lease was lost is not believed, and leaves the lease to its new holder', async () => {
   const esim = await bed.delivered()
   const answers: ((outcome: ActionOutcome) => void)[] = []
   bed.supplier.answer = () => new Promise((resolve) => answers.push(resolve))
@@ -307,11 +307,22 @@ it('an answer that comes after the lease was lost is not believed', async () => 
     await waitUntil(async () => answers.length === calls)
     if (calls === 1) await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId) // its worker seems dead
   }
+  const lease = await readLease(transactionId)
+  expect(lease).toMatchObject({ leaseToken: expect.any(String) })
   answers[0]!({ kind: 'refused', message: 'it was cancelled already' })
   await running[0]
   expect(await bed.action(esim, transactionId)).toMatchObject({ actionStatus: 'PENDING' })
+  expect(await readLease(transactionId)).toEqual(lease)
   answers[1]!(DONE)
   await running[1]
   expect(await bed.action(esim, transactionId)).toMatchObject({ actionStatus: 'DONE' })
   expect(await bed.refunds(esim)).toEqual([PRICE])
 })
+
+async function readLease(transactionId: string | null) {
+  const [lease] = await bed.node.deps.db.query<{ leaseToken: string | null; leaseUntil: Date | null; dueAt: Date }>({
+    text: `select lease_token, lease_until, due_at from esim_actions where tenant_id = $1 and transaction_id = $2`,
+    values: [bed.dealer.tenantId, transactionId],
+  })
+  return lease
+}

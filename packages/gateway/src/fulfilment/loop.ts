@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createNamedTenants } from '../jobs/named-tenants.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
+import { createWokenKeys } from '../lib/postgres/wakeups.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders } from './claim.ts'
 import { listDueTenants, postponeFirstOrder } from './lease.ts'
@@ -29,7 +29,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
   const runningClaims = new Set<Promise<void>>()
   let heldOrders = 0
   const listNext = listInTurn(deps.db)
-  const named = createNamedTenants(deps.clock, POLL_MS)
+  const wokenTenants = createWokenKeys(deps.clock, POLL_MS)
   let timer: { atMs: number; handle: NodeJS.Timeout } | undefined
 
   /** Makes one claim for one tenant and starts running it. @returns whether the tenant may have more due orders. */
@@ -53,7 +53,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
   }
 
   async function pass(): Promise<boolean> {
-    const tenants = named.take() ?? (await listNext())
+    const tenants = wokenTenants.take() ?? (await listNext())
     let more = tenants.length >= TENANTS_MAX
     const queue = [...tenants]
     const claimInTurn = async () => {
@@ -64,7 +64,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
       }
     }
     await Promise.all(Array.from({ length: CONCURRENT_CLAIMS }, claimInTurn))
-    if (more) named.add()
+    if (more) wokenTenants.add()
     return more
   }
 
@@ -88,7 +88,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     clearTimeout(timer?.handle)
     const onTimer = () => {
       timer = undefined
-      named.add()
+      wokenTenants.add()
       loop.wake()
     }
     timer = { atMs, handle: setTimeout(onTimer, atMs - nowMs) }
@@ -96,12 +96,12 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
 
   const loop = runLoop({ name: 'fulfilment', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
   const unsubscribe = deps.wake.on('fulfilment', (tenantIds) => {
-    named.add(tenantIds)
+    wokenTenants.add(tenantIds)
     loop.wake()
   })
   return {
     wake() {
-      named.add()
+      wokenTenants.add()
       loop.wake()
     },
     async stop(deadlineMs) {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
+import type { Clock } from '../clock.ts'
 import type { Statement } from './pipeline.ts'
 import { DEFAULT_SCHEMA, wakeupChannel } from './schema.ts'
 import { clientFor, isOutdated } from './servers.ts'
@@ -73,6 +74,38 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
     async stop() {
       await notifying
       await connection.stop()
+    },
+  }
+}
+
+/** The owners of new work that wakeups have named, so that a pass can go to them without listing all owners of due work. */
+export interface WokenKeys {
+  /** @param keys undefined: the work may be anywhere */
+  add(keys?: readonly string[]): void
+  /** The keys named since the last call; undefined: the pass has to list the owners itself. */
+  take(): string[] | undefined
+}
+
+/**
+ * @param listEveryMs a pass lists the owners at least this often, to find work whose wakeup was lost or came from another node
+ */
+export function createWokenKeys(clock: Pick<Clock, 'monotonic'>, listEveryMs: number): WokenKeys {
+  let named = new Set<string>()
+  let isAnywhere = true
+  let listedAt = Number.NEGATIVE_INFINITY
+  return {
+    add(keys) {
+      if (keys === undefined) isAnywhere = true
+      else for (const key of keys) named.add(key)
+    },
+    take() {
+      const taken = [...named]
+      named = new Set()
+      const now = clock.monotonic()
+      if (!isAnywhere && taken.length > 0 && now - listedAt < listEveryMs) return taken
+      isAnywhere = false
+      listedAt = now
+      return undefined
     },
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
-import { createNamedTenants } from '../../jobs/named-tenants.ts'
 import { type Batcher, createBatcher, groupBy } from '../../lib/batch.ts'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
+import { createWokenKeys } from '../../lib/postgres/wakeups.ts'
 import { type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'
 import { loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
@@ -47,9 +47,9 @@ import { createWebhookMetrics, observeAttempt, type WebhookMetrics } from './tel
 /** Sends events. A pass starts when a commit recorded some, when a retry comes due, and at every poll. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
   const { clock, log, loops } = deps
-  const named = createNamedTenants(clock, POLL_MS)
+  const wokenTenants = createWokenKeys(clock, POLL_MS)
   const wake = (tenantIds?: readonly string[]) => {
-    named.add(tenantIds)
+    wokenTenants.add(tenantIds)
     loop.wake()
   }
   const sender = new Sender(deps, createWebhookMetrics(deps), () => wake())
@@ -65,12 +65,12 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
       const gapMs = PASS_GAP_MS - (clock.monotonic() - passedAt)
       if (gapMs > 0) await delay(gapMs)
       passedAt = clock.monotonic()
-      const tenantIds = named.take()
+      const tenantIds = wokenTenants.take()
       if (tenantIds !== undefined && (await sender.claimFor(tenantIds))) return false
       const { more, nextMs } = await sender.pass()
       clearTimeout(timer)
       if (nextMs !== undefined && nextMs < POLL_MS) timer = setTimeout(() => wake(), nextMs + 1)
-      if (more) named.add()
+      if (more) wokenTenants.add()
       return more
     },
   })

@@ -1,4 +1,4 @@
-import { isHeld } from '../../jobs/held.ts'
+import { isHeld } from '../../jobs/conditions.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'

@@ -1,4 +1,4 @@
-import { isHeld } from '../../jobs/held.ts'
+import { isHeld } from '../../jobs/conditions.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import { endpointsToRescan, finishRescan } from '../../webhooks/endpoint/endpoint.ts'

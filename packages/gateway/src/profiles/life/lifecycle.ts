@@ -125,6 +125,37 @@ export function afterTime(profile: ProfileLife, now: Date): ProfileLife {
   return unused ? { ...profile, esimStatus: 'UNUSED_EXPIRED' } : profile
 }
 
+/** The volume and days that a delivered top-up adds to an eSIM. */
+export interface AddedPackage {
+  /** Bytes; null: unlimited, which adds nothing to a limited volume. */
+  volume: bigint | null
+  days: number
+  /** If the supplier states it, it is used instead of the days. */
+  expiredTime?: Date | undefined
+}
+
+/**
+ * The profile after a delivered top-up. Usage thresholds above the remaining percentage, and all notices of expiry, can be
+ * reported again. Pure.
+ */
+export function afterTopUp(profile: ProfileLife, { volume, days, expiredTime }: AddedPackage, now: Date): ProfileLife {
+  const next = { ...profile, toppedUpAt: now, totalDuration: profile.totalDuration + days }
+  if (next.totalVolume !== null && volume !== null) next.totalVolume += volume
+  if (next.esimStatus === 'USED_UP' || next.esimStatus === 'USED_EXPIRED') next.esimStatus = 'IN_USE'
+  if (expiredTime !== undefined) next.expiredTime = expiredTime
+  else if (next.expiredTime !== null) {
+    next.expiredTime = new Date(Math.max(next.expiredTime.getTime(), now.getTime()) + days * DAY_MS)
+  }
+  return { ...next, usageAlerted: usagePercent(next), expiryAlertedHours: [] }
+}
+
+/** The percentage of the volume that is used, rounded down, at most 100; 0 if volume or usage is unknown. */
+export function usagePercent({ totalVolume, orderUsage }: Pick<ProfileLife, 'totalVolume' | 'orderUsage'>): number {
+  if (totalVolume === null || orderUsage === null) return 0
+  if (orderUsage >= totalVolume) return 100
+  return Number((orderUsage * 100n) / totalVolume)
+}
+
 /** Compares all members. */
 export function sameLife(left: ProfileLife, right: ProfileLife): boolean {
   return (Object.keys(left) as (keyof ProfileLife)[]).every((member) => {

@@ -3,9 +3,11 @@ import { type NewEvent, recordEvents } from '../../events/record.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { recordset } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
+import { changeOrders, type OrderMetrics } from '../../orders/change.ts'
 import type { LockedOrder, LockedProfile } from '../../orders/lock.ts'
-import type { ProfileLife } from './lifecycle.ts'
-import type { EsimNotice } from './notices.ts'
+import { findNoticeSettings } from '../../webhooks/endpoint/endpoint.ts'
+import { type AddedPackage, afterTopUp, type ProfileLife } from './lifecycle.ts'
+import { changeLife, type EsimNotice } from './notices.ts'
 
 /** Reads the changing members of profiles. The caller locks their orders first, in the same transaction. */
 export async function readLives(tx: Tx, tenantId: string, profileIds: string[]): Promise<Map<string, ProfileLife>> {
@@ -88,4 +90,32 @@ export function recordNotices(
   })
   recordEvents(tx, events)
   return events.length > 0
+}
+
+/**
+ * Adds a delivered top-up to an eSIM. If a status changes, that is an event of the order that delivered the eSIM. The caller
+ * holds the lock of that order.
+ * @returns whether there are events to send: the caller then wakes the sender after the commit
+ */
+export async function applyTopUp(
+  tx: Tx,
+  deps: { ids: Ids; orderMetrics?: OrderMetrics },
+  tenantId: string,
+  { order, profileId, added }: { order: LockedOrder; profileId: string; added: AddedPackage },
+  now: Date,
+): Promise<boolean> {
+  const profile = order.profiles.find((candidate) => candidate.profileId === profileId)
+  const [lives, settings] = await Promise.all([readLives(tx, tenantId, [profileId]), findNoticeSettings(tx, tenantId)])
+  const before = lives.get(profileId)
+  if (!before || !profile) throw new Error(`order ${order.orderId} has no eSIM ${profileId} to top up`)
+  const { after, notices } = changeLife(before, (life) => afterTopUp(life, added, now), { settings, now })
+  writeLives(tx, tenantId, new Map([[profileId, after]]), now)
+  const profilesChanged = after.esimStatus !== profile.esimStatus
+  profile.esimStatus = after.esimStatus
+  const changedStatuses = [{ status: 'esimStatus', profileId, eid: after.eid } as const]
+  const changes = profilesChanged ? [{ order, profilesChanged, changedStatuses }] : []
+  const statusReported = changeOrders(tx, deps, tenantId, changes, now)
+  const { totalDuration } = after
+  const noticesReported = recordNotices(tx, deps.ids, tenantId, [{ order, profile, notices, totalDuration }], now)
+  return statusReported || noticesReported
 }

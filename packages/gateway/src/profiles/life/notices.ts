@@ -1,14 +1,14 @@
 import type { EsimExpiringContent, EsimUsageContent } from '@dealer-esim/contract'
 import { formatTime } from '@dealer-esim/contract'
 import type { NoticeSettings } from '../../webhooks/endpoint/endpoint.ts'
-import { type ProfileLife, sameLife } from './lifecycle.ts'
+import { type ProfileLife, sameLife, usagePercent } from './lifecycle.ts'
 
 /*
  * The events ESIM_USAGE and ESIM_EXPIRING of one eSIM, decided from its row alone, so that each is recorded once:
  *
  *   usageAlerted        the highest percentage that the usage has passed, reported or not. It only rises, so a late, repeated
  *                       or lower report, or a changed list of thresholds, never reports again. A delivered top-up sets it
- *                       to the percentage that it leaves (top-up.ts).
+ *                       to the percentage that it leaves (lifecycle.ts).
  *   expiryNoticeAt      the next moment at which ESIM_EXPIRING is due. It is set to a moment in the future only, so what
  *                       has passed when expiredTime becomes known or moves is not reported.
  *   expiryAlertedHours  the hours reported since the latest top-up, wherever expiredTime has moved since.
@@ -44,13 +44,6 @@ export function changeLife(
   const used = reportUsage(change(expiring), context, notices)
   const after = { ...used, expiryNoticeAt: nextNotice(used, context) }
   return { after: sameLife(before, after) ? before : after, notices }
-}
-
-/** The percentage of the volume that is used, rounded down, at most 100; 0 if volume or usage is unknown. */
-export function usagePercent({ totalVolume, orderUsage }: Pick<ProfileLife, 'totalVolume' | 'orderUsage'>): number {
-  if (totalVolume === null || orderUsage === null) return 0
-  if (orderUsage >= totalVolume) return 100
-  return Number((orderUsage * 100n) / totalVolume)
 }
 
 function reportUsage(life: ProfileLife, { settings }: NoticeContext, notices: EsimNotice[]): ProfileLife {

@@ -1,5 +1,5 @@
+import { isFree } from '../jobs/conditions.ts'
 import { claimJobs, type JobTable, runJob } from '../jobs/jobs.ts'
-import { isFree } from '../jobs/times-ahead.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import type { ActionDeps } from './deps.ts'
 import { type ActionJob, LEASE_MS, postpone, REVIEW_WAIT_MAX_MS, runAction } from './run.ts'

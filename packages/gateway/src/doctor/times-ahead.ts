@@ -4,8 +4,8 @@ import { LEASE_MS } from '../fulfilment/lease.ts'
 import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '../fulfilment/outcomes/outcome.ts'
 import { WATCHED } from '../fulfilment/reconciliation/ask-watched.ts'
 import { ORPHANS } from '../fulfilment/reconciliation/cancel-orphans.ts'
+import { isAhead, type TimesAhead } from '../jobs/conditions.ts'
 import { jobsAhead } from '../jobs/jobs.ts'
-import { countTimesAhead, isAhead, repairTimesAhead, type TimesAhead } from '../jobs/times-ahead.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
@@ -140,4 +140,39 @@ export function timesAheadLoop(deps: TimesAheadDeps): Loop {
       return false
     },
   })
+}
+
+const COUNTED_MAX = 1_000
+/** Bounds one transaction. */
+const REPAIRED_MAX = 1_000
+
+/** Counts up to 1 000 such rows per table. Takes no lock. */
+export async function countTimesAhead(
+  db: Pick<Db, 'query'>,
+  tables: readonly TimesAhead[],
+): Promise<{ table: string; count: number }[]> {
+  const counts: { table: string; count: number }[] = []
+  for (const { table, isAhead: condition } of tables) {
+    const text = `select count(*)::int as count from (select from ${table} where ${condition} limit ${COUNTED_MAX}) ahead`
+    const [row] = await db.query<{ count: number }>({ text })
+    counts.push({ table, count: row!.count })
+  }
+  return counts
+}
+
+/** Makes such rows due now. Each statement locks up to 1 000 rows and skips locked ones. @returns how many */
+export async function repairTimesAhead(db: Pick<Db, 'query'>, tables: readonly TimesAhead[]): Promise<number> {
+  let repaired = 0
+  for (const { table, key, isAhead: condition, repair } of tables) {
+    if (repair === undefined) continue
+    const keys = key.join(', ')
+    const text = `
+      with ahead as (
+        select ${keys} from ${table} where ${condition} limit ${REPAIRED_MAX} for no key update skip locked)
+      update ${table} job set ${repair} from ahead
+      where ${key.map((column) => `job.${column} = ahead.${column}`).join(' and ')}
+      returning 1`
+    for (let rows = REPAIRED_MAX; rows === REPAIRED_MAX; repaired += rows) rows = (await db.query({ text })).length
+  }
+  return repaired
 }

@@ -1,5 +1,4 @@
-import { isHeld } from '../jobs/held.ts'
-import { isFree } from '../jobs/times-ahead.ts'
+import { isFree, isHeld } from '../jobs/conditions.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import {
   ITEM_COLUMNS,

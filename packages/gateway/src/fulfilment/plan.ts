@@ -1,5 +1,5 @@
 import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
-import { AHEAD_TOLERANCE_MS } from '../jobs/times-ahead.ts'
+import { AHEAD_TOLERANCE_MS } from '../jobs/conditions.ts'
 import type { LockedItem } from '../orders/lock.ts'
 import type { PriceGuard } from '../suppliers/supplier.ts'
 import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/outcome.ts'

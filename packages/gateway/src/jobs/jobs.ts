@@ -1,7 +1,6 @@
 import type { Db } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import { isHeld } from './held.ts'
-import { isAhead, type TimesAhead } from './times-ahead.ts'
+import { isAhead, isHeld, type TimesAhead } from './conditions.ts'
 
 /**
  * A table whose rows are jobs. A claim leases a job to one node, which finishes it or sets when it is tried again. If the

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
+import { isFree } from '../jobs/conditions.ts'
 import { claimJobs, type JobTable } from '../jobs/jobs.ts'
-import { isFree } from '../jobs/times-ahead.ts'
 import type { DatabaseClock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'

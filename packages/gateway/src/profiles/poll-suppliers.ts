@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EsimStatus } from '@dealer-esim/contract'
-import { isHeld } from '../jobs/held.ts'
+import { isHeld } from '../jobs/conditions.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Cipher } from '../lib/crypto.ts'
 import { LOWEST_UUID } from '../lib/ids.ts'

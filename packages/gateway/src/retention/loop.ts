@@ -1,5 +1,5 @@
 import { Counter, type Registry } from '@platformatic/prom-client'
-import { isHeld } from '../jobs/held.ts'
+import { isHeld } from '../jobs/conditions.ts'
 import type { Clock, DatabaseClock } from '../lib/clock.ts'
 import { firstUuidAt } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'

@@ -1,4 +1,4 @@
-import { isHeld } from '../jobs/held.ts'
+import { isHeld } from '../jobs/conditions.ts'
 import { firstUuidAt } from '../lib/ids.ts'
 import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'

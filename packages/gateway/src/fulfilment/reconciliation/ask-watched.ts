@@ -1,4 +1,4 @@
-import { isHeld } from '../../jobs/held.ts'
+import { isHeld } from '../../jobs/conditions.ts'
 import { claimJobs, type JobTable, runJob } from '../../jobs/jobs.ts'
 import { itemKeyOf } from '../../orders/item.ts'
 import { latestReference } from '../../suppliers/stored-answer.ts'

@@ -1,4 +1,4 @@
-import { isHeld } from '../../jobs/held.ts'
+import { isHeld } from '../../jobs/conditions.ts'
 import { parseItemKey } from '../../orders/item.ts'
 import { applyReports } from '../../profiles/apply-reports.ts'
 import { decryptSecrets } from '../../profiles/secrets.ts'

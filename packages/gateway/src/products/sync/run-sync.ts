@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isFree } from '../../jobs/times-ahead.ts'
+import { isFree } from '../../jobs/conditions.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { Log } from '../../lib/telemetry/log.ts'

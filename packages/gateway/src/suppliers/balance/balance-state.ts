@@ -1,5 +1,5 @@
 import { audit, type By } from '../../audit/audit.ts'
-import { isAhead, type TimesAhead } from '../../jobs/times-ahead.ts'
+import { isAhead, type TimesAhead } from '../../jobs/conditions.ts'
 import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'

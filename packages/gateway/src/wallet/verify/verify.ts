@@ -1,6 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
-import { isHeld } from '../../jobs/held.ts'
+import { isHeld } from '../../jobs/conditions.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import { notFound, requireUuid } from '../../lib/refusal.ts'

@@ -1,4 +1,4 @@
-import { isHeld } from '../../jobs/held.ts'
+import { isHeld } from '../../jobs/conditions.ts'
 import { runJob } from '../../jobs/jobs.ts'
 import { firstUuidAt } from '../../lib/ids.ts'
 import { type Running, runLoop } from '../../lib/process/lifecycle.ts'

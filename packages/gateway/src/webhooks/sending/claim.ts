@@ -1,6 +1,5 @@
 import type { EventType } from '@dealer-esim/contract'
-import { isHeld } from '../../jobs/held.ts'
-import { isFree } from '../../jobs/times-ahead.ts'
+import { isFree, isHeld } from '../../jobs/conditions.ts'
 import { DecryptionFailed } from '../../lib/crypto.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'

@@ -1,5 +1,4 @@
-import { isHeld } from '../../jobs/held.ts'
-import { isAhead, isFree, type TimesAhead } from '../../jobs/times-ahead.ts'
+import { isAhead, isFree, isHeld, type TimesAhead } from '../../jobs/conditions.ts'
 import type { DatabaseClock } from '../../lib/clock.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'

@@ -17,7 +17,7 @@ import { type Answer, FORWARDED, failureAnswer, successAnswer, toApiError, unava
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import type { Forward } from '../http/forward.ts'
-import type { LoadShedder } from '../http/load-shedding.ts'
+import type { LoadShedder } from '../http/load-shedding/load-shedder.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { Call, EarlyHandler, Handler, Operations, Result } from './call.ts'
 import { createContext, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'

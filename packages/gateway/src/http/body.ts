@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BODY_SIZE_MAX_BYTES } from '@dealer-esim/contract'
 import { ApiError } from '../lib/api-error.ts'
-import type { BodyHolder, ByteBudget } from './load-shedding.ts'
+import type { BodyHolder, ByteBudget } from './load-shedding/byte-budget.ts'
 
 /**
  * Reads the body of a request, within the budget that all requests share. Passes on the bytes as they came, or the error to

@@ -4,7 +4,7 @@ import { ApiError } from '../lib/api-error.ts'
 import type { Log } from '../lib/telemetry/log.ts'
 import { toApiError, unavailableLog } from './answer.ts'
 import { callerReader, isSecure } from './caller.ts'
-import type { PageQueue } from './load-shedding.ts'
+import type { PageQueue } from './load-shedding/page-queue.ts'
 
 /** Makes requests wait in the page queue. Register it before other hooks, because those cost time too. */
 export function queuePages(app: FastifyInstance, pages: PageQueue): void {

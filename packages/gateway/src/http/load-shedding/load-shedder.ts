@@ -1,0 +1,44 @@
+import type { Clock } from '../../lib/clock.ts'
+import { type Log, rateLimitedLog } from '../../lib/telemetry/log.ts'
+import { type BodyHolder, type ByteBudget, createBodyBudget } from './byte-budget.ts'
+import { createPageQueue, type PageQueue } from './page-queue.ts'
+import { createRefusals, type RefusedRequest } from './refusals.ts'
+import { createRequestLimit, type RequestLimit } from './request-limit.ts'
+import { createTurns, type Turns } from './turns.ts'
+import { createUnreadAnswers, type UnreadAnswers } from './unread-answers.ts'
+
+/*
+ * Keeps a process responsive under more load than it can serve (docs/decisions/0011-load-shedding.md):
+ *
+ *   requests   an adaptive limit of dealers' requests in progress; `shed` answers 000002 to requests beyond it
+ *   pages      a queue that starts a few requests for pages per turn of the event loop, so that dealers do not wait for them
+ *   turns      a queue that starts a few pages of the catalogue per turn of the event loop, tenant by tenant
+ *   bodies,    budgets in bytes for bodies that have not arrived whole, and for answers that their callers do not read;
+ *   unread     beyond a budget the connection that holds most of it loses what it holds; unread answers also have a budget
+ *              per connection and per tenant
+ *
+ * Requests that the limit and the two queues refuse are counted in one log line per second.
+ */
+export interface LoadShedder {
+  requests: RequestLimit
+  shed(request: RefusedRequest): void
+  pages: PageQueue
+  turns: Turns
+  bodies: ByteBudget<BodyHolder>
+  unread: UnreadAnswers
+}
+
+/** Real bodies are a thousandth of this size, so only floods reach it. */
+const BODIES_MAX_BYTES = 64 * 1024 * 1024
+
+export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log, 'warn'> }): LoadShedder {
+  const countRefused = rateLimitedLog((refused) => log.warn({ refused }, 'overloaded: requests were refused'))
+  return {
+    requests: createRequestLimit(clock),
+    shed: createRefusals(clock, countRefused),
+    pages: createPageQueue(countRefused),
+    turns: createTurns(countRefused),
+    bodies: createBodyBudget(BODIES_MAX_BYTES),
+    unread: createUnreadAnswers(),
+  }
+}

@@ -1,0 +1,59 @@
+import type { Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it, vi } from 'vitest'
+import { systemClock } from '../../lib/clock.ts'
+import type { Log } from '../../lib/telemetry/log.ts'
+import { createLoadShedder } from './load-shedder.ts'
+import { createPageQueue, PIPELINED_MAX, STARTED_PER_TURN, WAITING_MAX } from './page-queue.ts'
+
+describe('the page queue', () => {
+  const connection = () => new PassThrough() as unknown as Socket
+
+  it('starts a few requests per turn in the order of their arrival, and the first ones at once', async () => {
+    const pages = createPageQueue(() => {})
+    const started: number[] = []
+    const enter = (number: number) => pages.enter(connection(), () => started.push(number))
+    for (let number = 0; number < 2 * STARTED_PER_TURN + 1; number++) enter(number)
+    expect(started).toEqual([0, 1, 2, 3])
+    await turn()
+    expect(started).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+    enter(9)
+    expect(started).toHaveLength(8)
+    await turn()
+    expect(started).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    await turn()
+    enter(10)
+    expect(started.at(-1)).toBe(10)
+  })
+
+  it('refuses requests beyond its length, and one log line a second counts them', async () => {
+    const refused: unknown[] = []
+    const log = { warn: (fields: object) => void refused.push(fields) } as unknown as Log
+    const { pages } = createLoadShedder({ clock: systemClock, log })
+    let started = 0
+    const enter = () => pages.enter(connection(), () => started++)
+    const entered = Array.from({ length: STARTED_PER_TURN + WAITING_MAX + 2 }, enter)
+    expect(entered.filter((isEntered) => !isEntered)).toHaveLength(2)
+    await turn()
+    expect(enter()).toBe(true)
+    while (started < STARTED_PER_TURN + WAITING_MAX + 1) await turn()
+    await vi.waitFor(() => expect(refused).toEqual([{ refused: 2 }]), { timeout: 3_000 })
+  })
+
+  it('holds few requests of one connection, and none of one that has closed', async () => {
+    const pages = createPageQueue(() => {})
+    let started = 0
+    const enter = (socket: Socket) => pages.enter(socket, () => started++)
+    const [greedy, gone, other] = [connection(), connection(), connection()]
+    for (let request = 0; request < STARTED_PER_TURN + PIPELINED_MAX; request++) enter(greedy)
+    expect(greedy.destroyed).toBe(false)
+    enter(greedy)
+    expect(greedy.destroyed).toBe(true)
+    enter(gone)
+    gone.destroy()
+    enter(other)
+    await turn()
+    expect(started).toBe(STARTED_PER_TURN + 1)
+  })
+})

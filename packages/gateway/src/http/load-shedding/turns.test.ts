@@ -1,0 +1,31 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { ApiError } from '../../lib/api-error.ts'
+import { REQUESTS_MAX } from './request-limit.ts'
+import { createTurns } from './turns.ts'
+
+describe('turns', () => {
+  it('are granted a few per turn of the event loop, tenant by tenant, until all are granted', async () => {
+    const turns = createTurns(() => {})
+    const order: string[] = []
+    const started = ['a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'b', 'c'].map(async (tenantId) => {
+      await turns.take(tenantId)
+      order.push(tenantId)
+    })
+    await Promise.resolve()
+    expect(order).toEqual(['a', 'a', 'a', 'a'])
+    await Promise.all(started)
+    expect(order).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'c', 'a', 'a', 'a', 'a', 'a'])
+    await turn()
+    expect(turns.take('a')).toBeUndefined()
+  })
+
+  it('of one tenant are refused beyond half of the requests that may be in progress, and those of others are not', () => {
+    let refused = 0
+    const turns = createTurns(() => void refused++)
+    for (let at = 0; at < 4 + REQUESTS_MAX / 2; at++) void turns.take('a')
+    expect(() => turns.take('a')).toThrow(new ApiError('000002'))
+    expect(turns.take('b')).toBeInstanceOf(Promise)
+    expect(refused).toBe(1)
+  })
+})

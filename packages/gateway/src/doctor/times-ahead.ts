@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from '@platformatic/prom-client'
 import { ACTIONS } from '../actions/loop.ts'
 import { LEASE_MS } from '../fulfilment/lease.ts'
-import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '../fulfilment/outcomes/outcome.ts'
+import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '../fulfilment/outcomes/transition.ts'
 import { WATCHED } from '../fulfilment/reconciliation/ask-watched.ts'
 import { ORPHANS } from '../fulfilment/reconciliation/cancel-orphans.ts'
 import { isAhead, type TimesAhead } from '../jobs/conditions.ts'

@@ -15,10 +15,11 @@ import { lockLackOfMoney } from '../suppliers/balance/lack-of-money.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import { readReferences } from '../suppliers/stored-answer.ts'
 import { type LeasedOrders, leaseDueOrders } from './lease.ts'
+import { type Attempt, insertAttempts } from './outcomes/attempts.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
-import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'
-import { isPast } from './outcomes/outcome.ts'
-import { type EsimOfTopUp, readEsimsOfTopUps } from './outcomes/topped-up-esims.ts'
+import { NOT_CHARGED, writeItems } from './outcomes/items.ts'
+import { type EsimOfTopUp, readEsimsOfTopUps } from './outcomes/top-up-orders.ts'
+import { isPast } from './outcomes/transition.ts'
 import { nextStep, onlyFrom, type SkippedSuppliers, type Step } from './plan.ts'
 import { readSpendLimits, suppliersOf } from './spend-limits.ts'
 
@@ -117,8 +118,8 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
       const bought = catalogue.find(item.packageCode)
       const terms = { currencyCode: order.currencyCode, periodNum: order.packageLines[item.lineNo]?.periodNum }
       const sold = topUp ? onlyFrom(topUp.supplier, bought) : bought
-      const step = limits.within({ order, item }, missing, (without) =>
-        nextStep(item, terms, sold, { ...skipped, missing: without }, now),
+      const step = limits.within({ order, item }, missing, (excluded) =>
+        nextStep(item, terms, sold, { ...skipped, missing: excluded }, now),
       )
       return takeStep(deps, claim, changes, {
         order,

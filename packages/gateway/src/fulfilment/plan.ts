@@ -2,7 +2,7 @@ import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
 import { AHEAD_TOLERANCE_MS } from '../jobs/conditions.ts'
 import type { LockedItem } from '../orders/lock.ts'
 import type { PriceGuard } from '../suppliers/supplier.ts'
-import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/outcome.ts'
+import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/transition.ts'
 
 /** The next step for one item, as its own row and its package determine it. */
 export type Step =

@@ -6,7 +6,7 @@ import { itemKeyOf } from '../orders/item.ts'
 import type { LockedItem, LockedOrder } from '../orders/lock.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 import { lockBudgets, type SpendBudget } from '../suppliers/verification/spend-limit.ts'
-import type { Attempt } from './outcomes/items.ts'
+import type { Attempt } from './outcomes/attempts.ts'
 import type { Step } from './plan.ts'
 
 type OrderStep = Extract<Step, { do: 'order' }>
@@ -17,12 +17,12 @@ export interface SpendLimits {
   /**
    * The item's step within the limits. A purchase beyond its supplier's limit is made from a later supplier of the package,
    * or waits as if its supplier were paused. The same applies if its cost is unknown in the currency of the limit.
-   * @param next the step without some suppliers
+   * @param next the step if these suppliers are left out
    */
   within(
     of: { order: LockedOrder; item: LockedItem },
     missing: SupplierNames,
-    next: (without: SupplierNames) => Step,
+    next: (excluded: SupplierNames) => Step,
   ): Step
   /** Sets the amount that each attempt counts for, and alerts operators if a limit was reached. */
   count(attempts: readonly Attempt[]): Promise<void>
@@ -88,15 +88,15 @@ function keepWithin(budgets: ReadonlyMap<string, SpendBudget>, until: Date) {
   const within: SpendLimits['within'] = ({ order, item }, missing, next) => {
     const key = itemKeyOf(order.orderId, item.itemNo)
     const days = order.packageLines[item.lineNo]?.periodNum ?? 1
-    const without = new Set(missing)
+    const excluded = new Set(missing)
     const first = next(missing)
-    for (let step = first; step.do === 'order'; step = next(without)) {
+    for (let step = first; step.do === 'order'; step = next(excluded)) {
       if (take(step, key, days)) return step
       const { supplier } = step.route
       reached.add(supplier)
       // The item stays with the supplier from which it was ordered before.
       if (item.supplier !== null) break
-      without.add(supplier)
+      excluded.add(supplier)
     }
     return first.do === 'order' ? { do: 'wait', until } : first
   }

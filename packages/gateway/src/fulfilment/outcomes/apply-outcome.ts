@@ -10,12 +10,13 @@ import type { AddedPackage } from '../../profiles/life/lifecycle.ts'
 import { applyTopUp } from '../../profiles/life/lives.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Outcome, Supplier } from '../../suppliers/supplier.ts'
+import type { Attempt, ItemResult } from './attempts.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import type { Attempt, ItemResult } from './items.ts'
-import { NOT_CHARGED, setSupplierCharge, type WatchedItem, watchItem, writeItems } from './items.ts'
+import { NOT_CHARGED, setSupplierCharge, writeItems } from './items.ts'
 import { keepOrphan, keepOrphanTopUp, type Orphan, type OrphanTopUp } from './orphans.ts'
-import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } from './outcome.ts'
-import { wakeNextTopUps } from './topped-up-esims.ts'
+import { wakeNextTopUps } from './top-up-orders.ts'
+import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } from './transition.ts'
+import { type WatchedItem, watchItem } from './watched-items.ts'
 
 export interface HeldLease {
   leaseToken: string
@@ -208,7 +209,7 @@ export class OutcomeBatch {
     tx: Tx,
     orders: Map<string, LockedOrder>,
     esimOrders: ReadonlyMap<string, LockedOrder> = new Map(),
-  ): Promise<{ isReported: boolean; isTopUpDue: boolean }> {
+  ): Promise<{ eventsToSend: boolean; isTopUpDue: boolean }> {
     const { deps, tenantId, now } = this
     const items = [...this.items].map(([item, orderId]) => ({ orderId, item }))
     writeItems(tx, tenantId, items, now)
@@ -225,26 +226,26 @@ export class OutcomeBatch {
       const reason = [...new Set(refunds.map((refund) => refund.message))].join('; ')
       await refundItems(tx, tenantId, orders.get(orderId)!, refunds, reason)
     }
-    const isToppedUpReported = await this.applyTopUps(tx, esimOrders)
+    const eventsOfTopUps = await this.applyTopUps(tx, esimOrders)
     const delivered = new Set(this.profiles.map((profile) => profile.orderId))
     const changes = [...orders.values()].map((order): OrderChange => {
       const release = this.releases.get(order.orderId)
       return { order, profilesChanged: delivered.has(order.orderId), ...(release ? { release } : {}) }
     })
-    const isReported = changeOrders(tx, deps, tenantId, changes, now) || isToppedUpReported
-    return { isReported, isTopUpDue: await wakeNextTopUps(tx, tenantId, this.decidedTopUps(orders)) }
+    const eventsToSend = changeOrders(tx, deps, tenantId, changes, now) || eventsOfTopUps
+    return { eventsToSend, isTopUpDue: await wakeNextTopUps(tx, tenantId, this.decidedTopUps(orders)) }
   }
 
   /** @returns whether there are events to send. */
   private async applyTopUps(tx: Tx, esimOrders: ReadonlyMap<string, LockedOrder>): Promise<boolean> {
-    let isReported = false
+    let eventsToSend = false
     for (const { profileId, added } of this.topUps) {
       const order = [...esimOrders.values()].find(({ profiles }) => profiles.some((p) => p.profileId === profileId))
       if (order === undefined) throw new Error(`the order of eSIM ${profileId} is not locked: it cannot be topped up`)
       const { deps, tenantId, now } = this
-      if (await applyTopUp(tx, deps, tenantId, { order, profileId, added }, now)) isReported = true
+      if (await applyTopUp(tx, deps, tenantId, { order, profileId, added }, now)) eventsToSend = true
     }
-    return isReported
+    return eventsToSend
   }
 
   /** The eSIMs of top-ups that no longer hold up the next one. */

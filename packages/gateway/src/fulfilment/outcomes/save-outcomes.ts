@@ -10,9 +10,10 @@ import { expectKeptOrders, type LockedOrders, lockOrders, lockWalletAndOrders } 
 import { awaitResolving, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { DeliveredEsim, Outcome } from '../../suppliers/supplier.ts'
 import { type HeldLease, type LeaseState, OutcomeBatch } from './apply-outcome.ts'
+import { type Attempt, applyUnwritten, finishAttempts, type ItemResult, markWritten } from './attempts.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { type Attempt, applyUnwritten, finishAttempts, type ItemResult, markWritten, writeItems } from './items.ts'
-import { listEsimOrders } from './topped-up-esims.ts'
+import { writeItems } from './items.ts'
+import { listEsimOrders } from './top-up-orders.ts'
 
 /**
  * Saves outcomes and all their consequences in one transaction: items, profiles, refunds, order statuses, events. With a
@@ -127,10 +128,10 @@ async function writeOutcomes(
   finishAttempts(tx, tenantId, held, now)
   await failpoint('fulfilment.outcome-half-written')
   const nextDueAt = batch.release(orders, lease)
-  const { isReported, isTopUpDue } = await batch.write(tx, orders, esimOrders)
+  const { eventsToSend, isTopUpDue } = await batch.write(tx, orders, esimOrders)
   await failpoint('fulfilment.before-outcome-commit')
   const lost = results.filter((result) => !orders.has(result.orderId))
-  return { lost, nextDueAt: isTopUpDue ? now : nextDueAt, eventsToSend: isReported }
+  return { lost, nextDueAt: isTopUpDue ? now : nextDueAt, eventsToSend }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LockedItem } from '../../orders/lock.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
-import { type OutcomeContext, SEND_WITHIN_MS, transition } from './outcome.ts'
+import { type OutcomeContext, SEND_WITHIN_MS, transition } from './transition.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')
 const ago = (ms: number) => new Date(NOW.getTime() - ms)

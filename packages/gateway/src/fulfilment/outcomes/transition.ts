@@ -62,26 +62,26 @@ export const LONGEST_RETRY_MS = 60_000
 export function transition(item: LockedItem, outcome: Outcome, context: OutcomeContext): Transition {
   if (outcome.kind === 'delivered') return transitionOnDelivery(item, outcome.esim, context.deliveredIccid)
   if (outcome.kind === 'toppedUp') return transitionOnTopUp(item, outcome)
-  const open = item.itemStatus === 'ASKED' || item.itemStatus === 'UNKNOWN' || item.itemStatus === 'REVIEW'
-  if (!open) return { to: 'SAME' }
-  const message = outcome.message
+  const isAwaited = item.itemStatus === 'ASKED' || item.itemStatus === 'UNKNOWN' || item.itemStatus === 'REVIEW'
+  if (!isAwaited) return { to: 'SAME' }
+  const { message } = outcome
   const reviewed = item.itemStatus === 'REVIEW'
   if (outcome.kind === 'unknown' || outcome.kind === 'ordered') {
     const inDoubtAt = doubtAfter(context)
     if (reviewed || isLate(item, context, context.now)) return review(item, message, context, inDoubtAt)
-    return { to: 'UNKNOWN', message, inDoubtAt, retryAt: later(context.now, backoff(item, context)) }
+    return { to: 'UNKNOWN', message, inDoubtAt, retryAt: addMs(context.now, backoff(item, context)) }
   }
   // This attempt was answered, so it leaves no doubt. Only an earlier one may still be running.
   const { doubtSince } = context
   const quietFrom = doubtSince === null ? undefined : mayBeRunningUntil(doubtSince, context.traits)
   if (doubtSince !== null && quietFrom !== undefined && quietFrom > context.now) {
-    const soon = later(context.now, backoff(item, context))
+    const soon = addMs(context.now, backoff(item, context))
     const retryAt = context.traits.findsLate && soon < quietFrom ? soon : quietFrom
     return { to: reviewed ? 'REVIEW' : 'UNKNOWN', message, inDoubtAt: doubtSince, retryAt }
   }
   if (outcome.kind === 'refused') return { to: context.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', message }
   if (outcome.noMoney && context.operation !== 'QUERY' && !reviewed) {
-    const retryAt = later(context.now, SOONEST_RETRY_MS)
+    const retryAt = addMs(context.now, SOONEST_RETRY_MS)
     return { to: context.hasNextRoute ? 'ANY_ROUTE' : 'WAITING', message, retryAt }
   }
   // The wait for a doubt to end does not use up the time to buy, so a crashed worker does not cause a review.
@@ -93,7 +93,7 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   if (late) return review(item, message, context, null)
   const requestedMs = outcome.afterMs ?? backoff(item, context)
   const waitMs = Math.min(LONGEST_RETRY_MS, Math.max(SOONEST_RETRY_MS, requestedMs))
-  return { to: 'WAITING', message, retryAt: later(context.now, waitMs) }
+  return { to: 'WAITING', message, retryAt: addMs(context.now, waitMs) }
 }
 
 /** The start of the doubt after an unknown outcome. A query that buys nothing leaves the doubt unchanged. */
@@ -147,7 +147,7 @@ export const REVIEW_WAIT_MAX_MS = 3_600_000
 /** Retries after as long as the item has been open: at least a minute, at most an hour. */
 function review(item: LockedItem, message: string, context: OutcomeContext, inDoubtAt: Date | null): Transition {
   const waitMs = reviewWaitMs(item.requestedAt ?? context.startedAt, context.now)
-  return { to: 'REVIEW', message, retryAt: later(context.now, waitMs), inDoubtAt }
+  return { to: 'REVIEW', message, retryAt: addMs(context.now, waitMs), inDoubtAt }
 }
 
 export function reviewWaitMs(requestedAt: Date, now: Date): number {
@@ -156,7 +156,7 @@ export function reviewWaitMs(requestedAt: Date, now: Date): number {
 
 /** The time at which a purchase that began at `inDoubtAt` has certainly ended, here and at the supplier. */
 export function mayBeRunningUntil(inDoubtAt: Date, traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs'>): Date {
-  return later(inDoubtAt, SEND_WITHIN_MS + traits.timeoutMs + traits.graceMs)
+  return addMs(inDoubtAt, SEND_WITHIN_MS + traits.timeoutMs + traits.graceMs)
 }
 
 function isLate(item: LockedItem, context: OutcomeContext, at: Date): boolean {
@@ -164,7 +164,7 @@ function isLate(item: LockedItem, context: OutcomeContext, at: Date): boolean {
 }
 
 export function isPast(since: Date, allowedMs: number, now: Date): boolean {
-  return later(since, allowedMs) <= now
+  return addMs(since, allowedMs) <= now
 }
 
 /** 1 s, 2 s, 4 s … up to a minute, then a random share between half and all of it. */
@@ -173,6 +173,6 @@ function backoff(item: LockedItem, context: OutcomeContext): number {
   return fullMs * (0.5 + context.jitter / 2)
 }
 
-function later(from: Date, byMs: number): Date {
+function addMs(from: Date, byMs: number): Date {
   return new Date(from.getTime() + Math.ceil(byMs))
 }

@@ -7,7 +7,7 @@ import { latestReference } from '../../suppliers/stored-answer.ts'
 import type { SuppliedEsim } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptFound } from '../outcomes/save-outcomes.ts'
-import { readEsimsOfTopUps } from '../outcomes/topped-up-esims.ts'
+import { readEsimsOfTopUps } from '../outcomes/top-up-orders.ts'
 
 /** Keys per event. A supplier's order is one of our items. */
 const KEYS_MAX = 100

@@ -12,7 +12,7 @@ import type { EsimToTopUp } from '../catalogue/topup-fit.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
-import { allowsTopUp } from '../orders/placing/topup.ts'
+import { allowsTopUp } from '../orders/placing/top-up-offer.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 
 /**

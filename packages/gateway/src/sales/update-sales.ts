@@ -3,7 +3,7 @@ import { firstUuidAt } from '../lib/ids.ts'
 import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { advisoryKey } from '../lib/postgres/schema.ts'
-import { openOrders } from '../orders/reading/open-orders.ts'
+import { unfinishedOrders } from '../orders/reading/list-unfinished.ts'
 import { CELLS_OF_DAY, startOfCell } from './order-cells.ts'
 import { dayOf, PURCHASE_SUMS, SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
 
@@ -149,7 +149,7 @@ function listOpenDays(tx: Tx, tenants: readonly Progress[]) {
              sum(hashtextextended(o.order_id || ' ' || o.event_sequence || ' ' || o.refunded_amount, 0))::text as digest
            from unnest($1::uuid[]) as t(tenant_id)
            cross join lateral (
-             ${openOrders('tenant_id = t.tenant_id')}
+             ${unfinishedOrders('tenant_id = t.tenant_id')}
            ) o
            group by 1, 2`,
     values: [uuidArray(tenants.map(({ tenantId }) => tenantId))],

@@ -2,7 +2,7 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { firstUuidAt } from '../../lib/ids.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { ITEM_STATUSES, isOpen } from '../../orders/item.ts'
-import { openOrders } from '../../orders/reading/open-orders.ts'
+import { unfinishedOrders } from '../../orders/reading/list-unfinished.ts'
 import { COST_CURRENCY, dayOf } from '../../sales/sums-of-rows.ts'
 
 /** Totals of one supplier in one month (UTC, by the time of the order's id). Amounts in 1/10 000. */
@@ -109,7 +109,7 @@ const MONTHS = `
     select * from daily_purchases where day >= $1::date and day < $2::date
     union all
     select ${itemRow(`case when i.item_status = 'REVIEW' then 'REVIEW' else 'OPEN' end`, 'i.price')}
-    from (${openOrders(OF_PERIOD)}) o join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+    from (${unfinishedOrders(OF_PERIOD)}) o join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
     where i.item_status in ${OPEN_STATUSES}
     union all
     select ${itemRow(`'ORPHAN'`, '0')}
@@ -147,7 +147,7 @@ async function readDiscrepancies(db: Db, { from, to }: Period): Promise<Discrepa
         select 'ORDER_WITHOUT_ESIM' as kind, coalesce(i.supplier, '') as supplier, i.tenant_id, i.order_id,
           i.item_no, null::text as iccid, o.created_at as since,
           i.item_status || coalesce(': ' || i.failure_reason, '') as detail
-        from (${openOrders(OF_PERIOD)}) o join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+        from (${unfinishedOrders(OF_PERIOD)}) o join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
         where i.item_status = 'REVIEW' or i.item_status in ${OPEN_STATUSES} and o.created_at < now() - ${STUCK_AFTER}
         union all
         select 'ESIM_WITHOUT_ORDER', n.supplier, n.tenant_id, n.order_id, n.item_no, n.iccid, n.created_at,

@@ -13,7 +13,7 @@ import type { ErrorParts } from '../../lib/api-error.ts'
 import { groupBy } from '../../lib/batch.ts'
 import { timeOfUuid } from '../../lib/ids.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
-import { type BalanceFall, lowBalancePercent } from '../../wallet/ledger/balance.ts'
+import { type LowBalanceChange, lowBalancePercent } from '../../wallet/ledger/balance.ts'
 import type { Wallet } from '../../wallet/ledger/lock.ts'
 import { itemPriceOf, type PackageLine } from '../item.ts'
 import {
@@ -25,7 +25,7 @@ import {
   type TopUpInput,
   withSentNames,
 } from './input.ts'
-import { offerTopUp, topUpVolume } from './topup.ts'
+import { offerTopUp, topUpVolume } from './top-up-offer.ts'
 
 /** The part of an existing order that an answer needs. */
 export interface ExistingOrder {
@@ -78,8 +78,8 @@ export interface BatchDecision {
   placed: PlacedOrder[]
   /** The debited wallets, as the batch leaves them. */
   wallets: Wallet[]
-  /** Those of them whose low-balance percentage changed, in either direction. */
-  falls: BalanceFall[]
+  /** Those of them whose low-balance percentage changed. */
+  lowBalanceChanges: LowBalanceChange[]
 }
 
 /** Decides the orders of several wallets, wallet by wallet. Pure: the wallets that are passed in stay as they are. */
@@ -89,7 +89,7 @@ export function decideBatch(
   context: DecisionContext,
 ): BatchDecision {
   const byTenant = groupBy(inputs, ({ tenant }) => tenant.tenantId)
-  const batch: BatchDecision = { verdicts: new Map(), placed: [], wallets: [], falls: [] }
+  const batch: BatchDecision = { verdicts: new Map(), placed: [], wallets: [], lowBalanceChanges: [] }
   for (const before of wallets) {
     const own = byTenant.get(before.tenantId) ?? []
     const { wallet, verdicts, placed } = decideWallet(before, own, context)
@@ -98,7 +98,7 @@ export function decideBatch(
     batch.wallets.push(wallet)
     batch.placed.push(...placed)
     const [percent, percentBefore] = [wallet.lowBalanceAlertedPercent, before.lowBalanceAlertedPercent]
-    if (percent !== percentBefore) batch.falls.push({ ...wallet, percent, percentBefore })
+    if (percent !== percentBefore) batch.lowBalanceChanges.push({ ...wallet, percent, percentBefore })
   }
   return batch
 }

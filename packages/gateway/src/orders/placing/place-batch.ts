@@ -95,7 +95,7 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
   const rowHashes = wallets.map((wallet) => wallet.rowHash)
   const esims = topUps.length > 0 ? expectedEsims(batch.placed, assumedEsims, catalogue) : []
   const assumed = { rowHashes, catalogueVersion: catalogue.version, today: dayOf(now), esims }
-  const written = await write(deps, inputs, batch, assumed)
+  const written = await tryToWrite(deps, inputs, batch, assumed)
   switch (written) {
     case 'exists':
       return undefined
@@ -114,9 +114,9 @@ async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): P
 
 const NO_ESIMS: AssumedEsims = { byInput: new Map(), fitting: new Map() }
 
-/** True if every order was placed or repeats another one of the batch, and no low-balance alert is due. */
-function isPlain({ verdicts, falls }: BatchDecision): boolean {
-  return falls.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
+/** True if every order was placed or repeats another one of the batch, and no low-balance percentage changed. */
+function isPlain({ verdicts, lowBalanceChanges }: BatchDecision): boolean {
+  return lowBalanceChanges.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }
 
 class NotAdmitted extends Error {}
@@ -125,7 +125,7 @@ class NotAdmitted extends Error {}
 const TRANSACTION_IDS = 'orders_tenant_id_transaction_id_key'
 
 /** @returns 'exists' if one of the transactionIds already has an order; 'changed' if an assumption did not hold */
-async function write(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDecision, assumed: Assumptions) {
+async function tryToWrite(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDecision, assumed: Assumptions) {
   try {
     const { writing } = await deps.db.tx(async (tx) => {
       const writing = writeIfUnchanged(tx, deps.ids, batch, assumed)
@@ -191,7 +191,7 @@ export async function placeLocked(
     ...{ now, catalogue, existing, esims },
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
-  for (const fall of batch.falls) reportLowBalance(tx, deps.ids, fall)
+  for (const change of batch.lowBalanceChanges) reportLowBalance(tx, deps.ids, change)
   auditUnsigned(tx, deps.ids, batch.placed)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // its failure fails the transaction

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createBatcher, groupBy } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Db } from '../../lib/postgres/db.ts'
 import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '../../lib/postgres/errors.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
@@ -9,9 +8,9 @@ import type { Log } from '../../lib/telemetry/log.ts'
 import { createWalletCache } from '../../wallet/ledger/cache.ts'
 import type { OrderMetrics } from '../change.ts'
 import type { Verdict } from './decide.ts'
-import { replayOrConflict } from './decide.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
-import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
+import { type BatchVerdict, type PlacementDeps, placeBatch } from './place-batch.ts'
+import { createRecentOrders } from './recent-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 
 export interface OrderPlacer {
@@ -50,7 +49,11 @@ const QUEUE_MAX = 5_000
 
 export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
-  const recent = createRecentOrders(deps.db)
+  const recent = createRecentOrders(deps.db, {
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    queueLimit: QUEUE_MAX,
+  })
   const iccidLookups = createBatcher<TopUpInput, ToppedUpEsim | undefined>({
     limit: BATCH_MAX,
     concurrency: 1, // larger batches: most top-ups wait for a batch of orders anyway
@@ -141,7 +144,7 @@ interface Effort {
   inDoubt: boolean
 }
 
-function isOver({ clock }: PlacerDeps, { since }: Pick<Effort, 'since'>): boolean {
+function isTimeUp({ clock }: PlacerDeps, { since }: Pick<Effort, 'since'>): boolean {
   return clock.monotonic() - since >= RETRY_MS
 }
 
@@ -151,7 +154,7 @@ function isOver({ clock }: PlacerDeps, { since }: Pick<Effort, 'since'>): boolea
  */
 async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<BatchVerdict[]> {
   const now = deps.clock.monotonic()
-  const inTime = inputs.filter(({ receivedAt = now }) => !isOver(deps, { since: receivedAt }))
+  const inTime = inputs.filter(({ receivedAt = now }) => !isTimeUp(deps, { since: receivedAt }))
   if (inTime.length === 0) return inputs.map(() => UNAVAILABLE)
   const since = Math.min(...inTime.map(({ receivedAt = now }) => receivedAt))
   const verdicts = await placeWithRetry(deps, inTime, { since, inDoubt: false })
@@ -170,12 +173,9 @@ async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<Batc
  * may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer is "unknown"
  * only if the database does not come back in time.
  */
-async function placeWithRetry(
-  deps: PlacerDeps,
-  inputs: OrderInput[],
-  { since, ...so }: Effort,
-): Promise<BatchVerdict[]> {
-  let { inDoubt } = so
+async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Effort): Promise<BatchVerdict[]> {
+  const { since } = effort
+  let { inDoubt } = effort
   for (let attempt = 1; ; attempt++) {
     try {
       const verdicts = await placeBatch(deps, inputs, inDoubt)
@@ -190,7 +190,7 @@ async function placeWithRetry(
     } catch (failure) {
       deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')
       inDoubt ||= failure instanceof CommitUnknown
-      const remedy = remedyFor(failure, inputs, { inDoubt, attempt, isOver: isOver(deps, { since }) })
+      const remedy = remedyFor(failure, inputs, { inDoubt, attempt, isLate: isTimeUp(deps, effort) })
       if (remedy === 'by dealer' || remedy === 'halve') return placeParts(deps, inputs, remedy, { since, inDoubt })
       if (remedy !== 'retry') return inputs.map(() => remedy)
       if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
@@ -203,16 +203,16 @@ async function placeWithRetry(
 function remedyFor(
   failure: unknown,
   inputs: readonly OrderInput[],
-  so: { inDoubt: boolean; attempt: number; isOver: boolean },
+  { inDoubt, attempt, isLate }: { inDoubt: boolean; attempt: number; isLate: boolean },
 ): 'retry' | 'by dealer' | 'halve' | Verdict {
   const isContended = TEMPORARY.has(sqlState(failure) ?? '')
   const isTemporary = isContended || isConnectionLoss(failure) || isOutOfResources(failure)
-  const lastVerdict = so.inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
-  if (so.isOver) return lastVerdict
+  const lastVerdict = inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
+  if (isLate) return lastVerdict
   const isLocked = sqlState(failure) === LOCK_TIMEOUT
   // Waiting for the locked wallet again would use up the time of the other dealers.
   if (isLocked && byDealer(inputs).length > 1) return 'by dealer'
-  if (isTemporary && (so.inDoubt || so.attempt < ATTEMPTS_MAX)) return 'retry'
+  if (isTemporary && (inDoubt || attempt < ATTEMPTS_MAX)) return 'retry'
   // A smaller batch does not help against a full disk or a locked wallet.
   const isOfOneOrder = !isTemporary || (isContended && !isLocked)
   return isOfOneOrder && inputs.length > 1 ? 'halve' : lastVerdict
@@ -244,7 +244,7 @@ async function placeParts(
   const dealersAtOnce = Math.max(1, Math.floor(deps.db.pool.options.max / CONCURRENT_BATCHES))
   const placeNext = async () => {
     for (let part = parts.shift(); part; part = parts.shift()) {
-      const own = isOver(deps, effort)
+      const own = isTimeUp(deps, effort)
         ? part.map(() => (effort.inDoubt ? UNKNOWN : UNAVAILABLE))
         : await placeWithRetry(deps, part, effort)
       for (const [index, input] of part.entries()) verdicts.set(input, own[index]!)
@@ -252,62 +252,4 @@ async function placeParts(
   }
   await Promise.all(Array.from({ length: split === 'by dealer' ? dealersAtOnce : 1 }, placeNext))
   return inputs.map((input) => verdicts.get(input)!)
-}
-
-/**
- * The transactionIds that this node answered recently, to answer repeats without the wallet's lock: an order is never moved
- * or deleted, so what is read is committed and final.
- */
-interface RecentOrders {
-  /** True if this node has recently answered an order with this transactionId, so that this one is probably a repeat. */
-  has(input: OrderInput): boolean
-  /** @returns undefined if there is no such order, or the database does not answer: the order is then placed */
-  lookUp(input: OrderInput): Promise<Verdict | undefined>
-  /** Called when an order with this transactionId exists. */
-  add(input: OrderInput): void
-}
-
-/**
- * Up to twice as many transactionIds are kept, some hundred bytes each. At full load a node answers that many within seconds.
- */
-const KEPT_MAX = 10_000
-
-function createRecentOrders(db: Pick<Db, 'query'>): RecentOrders {
-  // Nested by tenant: a combined key would have to be built and hashed for each order.
-  let latest = new Map<string, Set<string>>()
-  let earlier = latest
-  let kept = 0
-  const lookUps = createBatcher<OrderInput, Verdict | undefined>({
-    limit: BATCH_MAX,
-    concurrency: CONCURRENT_BATCHES,
-    queueLimit: QUEUE_MAX,
-    queueFullError: () => new Error('too many orders are waiting'),
-    run: (inputs) => lookUpAll(db, inputs),
-  })
-  return {
-    has: (input) => isIn(latest, input) || isIn(earlier, input),
-    lookUp: (input) => lookUps.add(input).catch(() => undefined),
-    add({ tenant, request }) {
-      const ofTenant = latest.get(tenant.tenantId)
-      if (ofTenant?.has(request.transactionId)) return
-      if (ofTenant) ofTenant.add(request.transactionId)
-      else latest.set(tenant.tenantId, new Set([request.transactionId]))
-      if (++kept < KEPT_MAX) return
-      earlier = latest
-      latest = new Map()
-      kept = 0
-    },
-  }
-}
-
-function isIn(orders: ReadonlyMap<string, ReadonlySet<string>>, { tenant, request }: OrderInput): boolean {
-  return orders.get(tenant.tenantId)?.has(request.transactionId) === true
-}
-
-async function lookUpAll(db: Pick<Db, 'query'>, inputs: OrderInput[]): Promise<(Verdict | undefined)[]> {
-  const { existing } = await readOrderContext(db, inputs)
-  return inputs.map((input) => {
-    const order = existing.get(input.tenant.tenantId)?.get(input.request.transactionId)
-    return order && replayOrConflict(input, order)
-  })
 }

@@ -7,7 +7,7 @@ import type { Suppliers } from '../../suppliers/registry.ts'
 import { openActionOn, openTopUpsOf } from '../action.ts'
 import type { PlacedOrder } from './decide.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './input.ts'
-import { allowsTopUp, topUpVolume, VOLUME_MAX } from './topup.ts'
+import { allowsTopUp, topUpVolume, VOLUME_MAX } from './top-up-offer.ts'
 
 /*
  * Top-ups on cached wallets are decided without reading their eSIMs: each eSIM is assumed to exist, to take the package, and

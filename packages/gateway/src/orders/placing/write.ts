@@ -221,7 +221,7 @@ const LOCK_WAIT_MAX_MS = 50
  * SQL: actions on eSIMs that have one of the transactionIds. They are read in the snapshot of the statement, which may be
  * older than the lock: an action that commits in between changes the row hash of the wallet (touchWallet).
  */
-const ACTIONS_OF = (format: RowFormat) => `
+const actionsOf = (format: RowFormat) => `
   select from ${format.table(1, NAMED, 'named')}
   cross join lateral (
     select from esim_actions a where a.tenant_id = named.tenant_id and a.transaction_id = named.transaction_id
@@ -242,7 +242,7 @@ with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uu
   where row_hashes = $${ASSUMED_FIRST}::bigint[] and latest <= now
     and (now at time zone 'UTC')::date = $${ASSUMED_FIRST + 2}::date
     and now < statement_timestamp() + interval '${LOCK_WAIT_MAX_MS} milliseconds'
-    and not exists (${ACTIONS_OF(format)}) ${more}
+    and not exists (${actionsOf(format)}) ${more}
 ), placed as materialized (
   select placed.*, now as created_at, status_history, 'ORDER_PAID' as notify_type
   from ${format.table(1, PLACED, 'placed')}, unchanged

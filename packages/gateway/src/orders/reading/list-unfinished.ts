@@ -50,3 +50,13 @@ export async function listUnfinished(db: Db, filter: UnfinishedFilter, limit: nu
 }
 
 const PAGE = 'order_status = any ($1) and order_id < $2 and ($3::uuid is null or order_id > $3)'
+
+/**
+ * SQL: the unfinished orders that meet the condition. Fulfilment works on them or they are under review, so every item
+ * without an outcome belongs to one of them. Each part uses a partial index, so the rows read do not grow with the number of
+ * orders.
+ */
+export const unfinishedOrders = (condition: string) => `
+  select * from orders where ${condition} and due_at is not null
+  union all
+  select * from orders where ${condition} and order_status = 'UNDER_REVIEW' and due_at is null`

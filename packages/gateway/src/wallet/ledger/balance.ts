@@ -46,13 +46,13 @@ export function isLower(percent: number, before: number): boolean {
   return percent !== 0 && (before === 0 || percent < before)
 }
 
-type FallingWallet = Pick<
+type ReportedWallet = Pick<
   Wallet,
   'tenantId' | 'currencyCode' | 'balance' | 'creditLimit' | 'lowBalanceThreshold' | 'updatedAt'
 >
 
-/** A wallet whose low-balance percentage changed. */
-export interface BalanceFall extends FallingWallet {
+/** A wallet whose low-balance percentage changed, in either direction. */
+export interface LowBalanceChange extends ReportedWallet {
   /** lowBalancePercent of `balance`. */
   percent: number
   percentBefore: number
@@ -62,40 +62,40 @@ export interface BalanceFall extends FallingWallet {
  * Alerts the tenant's people and records BALANCE_LOW if a debit has taken the balance below a lower percentage of its
  * threshold. One debit that takes it below several reports the lowest.
  */
-export function reportLowBalance(tx: Tx, ids: Ids, fall: BalanceFall): void {
-  alertLowBalance(tx, ids, fall)
-  const threshold = fall.lowBalanceThreshold
-  if (threshold === null || !isLower(fall.percent, fall.percentBefore)) return
+export function reportLowBalance(tx: Tx, ids: Ids, change: LowBalanceChange): void {
+  alertLowBalance(tx, ids, change)
+  const threshold = change.lowBalanceThreshold
+  if (threshold === null || !isLower(change.percent, change.percentBefore)) return
   const content: BalanceLowContent = {
-    balance: Number(fall.balance),
-    availableBalance: availableBalance(fall),
+    balance: Number(change.balance),
+    availableBalance: availableBalance(change),
     lowBalanceThreshold: Number(threshold),
-    percent: fall.percent as BalanceLowContent['percent'],
-    currencyCode: fall.currencyCode,
-    lastUpdateTime: formatTime(fall.updatedAt),
+    percent: change.percent as BalanceLowContent['percent'],
+    currencyCode: change.currencyCode,
+    lastUpdateTime: formatTime(change.updatedAt),
   }
-  const { tenantId, updatedAt } = fall
+  const { tenantId, updatedAt } = change
   recordEvents(tx, [
     { tenantId, notifyId: ids.uuid(), notifyType: 'BALANCE_LOW', orderId: null, content, createdAt: updatedAt },
   ])
 }
 
 /** Alerts the tenant's people, without an event, if the balance has fallen below a lower percentage of its threshold. */
-export function alertLowBalance(tx: Tx, ids: Ids, fall: BalanceFall): void {
-  const threshold = fall.lowBalanceThreshold
-  if (threshold === null || !isLower(fall.percent, fall.percentBefore)) return
-  const depth = fall.percent === 100 || threshold === 0n ? '' : `${fall.percent} % of `
-  const inCurrency = (amount: bigint) => `${formatMoney(amount)} ${fall.currencyCode}`
+export function alertLowBalance(tx: Tx, ids: Ids, change: LowBalanceChange): void {
+  const threshold = change.lowBalanceThreshold
+  if (threshold === null || !isLower(change.percent, change.percentBefore)) return
+  const depth = change.percent === 100 || threshold === 0n ? '' : `${change.percent} % of `
+  const inCurrency = (amount: bigint) => `${formatMoney(amount)} ${change.currencyCode}`
   createAlert(tx, ids, {
-    tenantId: fall.tenantId,
+    tenantId: change.tenantId,
     kind: 'LOW_BALANCE',
     audience: 'TENANT',
-    message: `The balance is ${inCurrency(fall.balance)}, below ${depth}the threshold of ${inCurrency(threshold)}. Top up to continue selling.`,
+    message: `The balance is ${inCurrency(change.balance)}, below ${depth}the threshold of ${inCurrency(threshold)}. Top up to continue selling.`,
     data: {
-      step: fall.percent,
-      balance: Number(fall.balance),
+      step: change.percent,
+      balance: Number(change.balance),
       lowBalanceThreshold: Number(threshold),
-      currencyCode: fall.currencyCode,
+      currencyCode: change.currencyCode,
     },
   })
 }

@@ -1,24 +1,13 @@
-import sql, { empty, type Sql } from 'sql-template-tag'
+import sql from 'sql-template-tag'
 import { audit, type By } from '../../audit/audit.ts'
 import type { Ids } from '../../lib/ids.ts'
-import { countAndSum, type RowCount } from '../../lib/postgres/count-rows.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { type IdPage, idPage } from '../../lib/postgres/id-page.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
+import { ADJUSTMENT_COLUMNS, type Adjustment } from './adjustment.ts'
 import { lowBalancePercent, reportLowBalance } from './balance.ts'
 import { checkAmount, checkFits, checkLine, FIRST_PERSON_DAYS, requireSecondPerson } from './checks.ts'
 import { lockTenantWallet } from './lock.ts'
 import { post } from './post.ts'
-
-/*
- * An adjustment moves money without a payment or an order, so it takes two people:
- *
- *   PROPOSED → APPROVED   by another person than the proposer; the same transaction posts the transfer
- *   PROPOSED → REJECTED   by anybody; by the proposer it is a withdrawal
- *   PROPOSED → EXPIRED    after a week, when nobody remembers the details any more
- *
- * Every transition holds the wallet's lock, which is taken before the proposal is read.
- */
 
 interface AdjustDeps {
   db: Db
@@ -171,82 +160,4 @@ function referenceUsed(reference: string, amount: bigint): Refusal {
     `The reference ${reference} belongs to an adjustment of another amount. Nothing was changed; use a new reference.`,
     { amount },
   )
-}
-
-export const ADJUSTMENT_STATUSES = ['PROPOSED', 'APPROVED', 'REJECTED', 'EXPIRED'] as const
-export type AdjustmentStatus = (typeof ADJUSTMENT_STATUSES)[number]
-
-export interface Adjustment {
-  adjustmentId: string
-  tenantId: string
-  amount: bigint
-  reference: string
-  reason: string
-  status: AdjustmentStatus
-  proposedBy: string
-  createdAt: Date
-  expiresAt: Date
-  decidedBy: string | null
-  decidedAt: Date | null
-  /** The version of its transfer; null until approved. */
-  walletVersion: bigint | null
-}
-
-/** A proposal past `expires_at` is shown as EXPIRED even if its row is not updated yet. */
-const ADJUSTMENT_COLUMNS = sql`
-  adjustment_id, tenant_id, amount, reference, reason, proposed_by,
-  created_at, expires_at, decided_by, decided_at,
-  wallet_version,
-  ${shownStatus()} as status`
-
-function shownStatus() {
-  return sql`case when adjustment_status = 'PROPOSED' and expires_at <= clock_timestamp() then 'EXPIRED'
-                  else adjustment_status end`
-}
-
-const LISTED_DEFAULT = 500
-
-interface AdjustmentFilter {
-  tenantId?: string | undefined
-  /** Only those that wait for approval, by their index. */
-  open?: boolean | undefined
-  status?: AdjustmentStatus | undefined
-}
-
-/** Lists adjustments of one tenant or of all, by time. */
-export async function listAdjustments(
-  db: Pick<Db, 'query'>,
-  page: AdjustmentFilter & Partial<IdPage> = {},
-): Promise<Adjustment[]> {
-  return db.query<Adjustment>(sql`
-    select ${ADJUSTMENT_COLUMNS} from wallet_adjustments
-    where true ${conditions(page)} ${idPage('adjustment_id', { limit: LISTED_DEFAULT, ...page })}`)
-}
-
-/** Counts the adjustments that match, and sums their amounts. */
-export function countAdjustments(db: Pick<Db, 'query'>, filter: AdjustmentFilter): Promise<RowCount> {
-  return countAndSum(
-    db,
-    sql`select currency_code, amount from wallet_adjustments join wallets using (tenant_id)
-        where true ${conditions(filter)}`,
-  )
-}
-
-function conditions({ tenantId, open = false, status }: AdjustmentFilter): Sql {
-  return sql`
-    ${tenantId === undefined ? empty : sql`and tenant_id = ${requireUuid(tenantId, 'tenant')}`}
-    ${open ? sql`and adjustment_status = 'PROPOSED' and expires_at > clock_timestamp()` : empty}
-    ${status === undefined ? empty : sql`and ${shownStatus()} = ${status}`}`
-}
-
-/** The tenant's name and the currency of each wallet, to show amounts with. */
-export async function listWalletNames(
-  db: Pick<Db, 'query'>,
-  tenantIds: readonly string[],
-): Promise<Map<string, { clientName: string; currencyCode: string }>> {
-  const rows = await db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
-    select t.tenant_id, t.tenant_name as client_name, w.currency_code
-    from tenants t join wallets w using (tenant_id)
-    where t.tenant_id = any (${[...new Set(tenantIds)]})`)
-  return new Map(rows.map(({ tenantId, ...names }) => [tenantId, names]))
 }

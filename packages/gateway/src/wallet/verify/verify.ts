@@ -86,9 +86,8 @@ async function* tenantIds(db: Db, only: string | undefined): AsyncGenerator<stri
     yield tenantId
     return
   }
-  yield* pagesOf(db, TENANTS)
-
-  yield* pagesOf(db, WITHOUT_TENANT)
+  yield* pagesOf(db, tenantsAfter)
+  yield* pagesOf(db, idsWithoutTenantAfter)
 }
 
 async function* pagesOf(db: Db, query: (after: string) => { text: string; values: unknown[] }): AsyncGenerator<string> {
@@ -101,11 +100,11 @@ async function* pagesOf(db: Db, query: (after: string) => { text: string; values
   }
 }
 
-const TENANTS = (after: string) => sql`
+const tenantsAfter = (after: string) => sql`
   select tenant_id from tenants where tenant_id > ${after} and not ${raw(isHeld('tenants.tenant_id'))} order by tenant_id limit ${TENANTS_PAGE}`
 
 /** Tenant ids of movements and orders that have no tenant. Finds distinct ids by skipping through the primary keys. */
-const WITHOUT_TENANT = (after: string) => sql`
+const idsWithoutTenantAfter = (after: string) => sql`
   with recursive movers (tenant_id) as (
     (select tenant_id from transfers where tenant_id > ${after} order by tenant_id limit 1)
     union all

@@ -1,14 +1,12 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../../wallet/ledger/adjust.ts'
 import {
   ADJUSTMENT_STATUSES,
   type Adjustment,
-  approveAdjustment,
   countAdjustments,
   listAdjustments,
-  proposeAdjustment,
-  rejectAdjustment,
-} from '../../../wallet/ledger/adjust.ts'
+} from '../../../wallet/ledger/adjustment.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
 import { createActorNaming } from '../../kernel/actors.ts'
 import { listRoutes } from '../../kernel/list.ts'

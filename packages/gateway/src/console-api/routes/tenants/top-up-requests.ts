@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { listWalletNames } from '../../../wallet/ledger/adjust.ts'
 import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
+import { listWalletNames } from '../../../wallet/ledger/wallet-names.ts'
 import { requestTopUp } from '../../../wallet/requests/create.ts'
 import { confirmTopUpRequest, declineTopUpRequest } from '../../../wallet/requests/decide.ts'
 import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '../../../wallet/requests/receipt.ts'

@@ -9,7 +9,7 @@ import type { Running } from './lib/process/lifecycle.ts'
 import { mailLoop } from './mail/loop.ts'
 import { syncLoop } from './products/sync/sync-loop.ts'
 import { expiryLoop } from './profiles/life/expire.ts'
-import { expiringLoop } from './profiles/life/expiring.ts'
+import { expiryNoticeLoop } from './profiles/life/expiring.ts'
 import { pollSuppliersLoop } from './profiles/poll-suppliers.ts'
 import { retentionLoop } from './retention/loop.ts'
 import { salesLoop } from './sales/loop.ts'
@@ -34,7 +34,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     syncLoop(deps),
     balanceLoop(deps),
     expiryLoop(deps),
-    expiringLoop(deps),
+    expiryNoticeLoop(deps),
     pollSuppliersLoop(deps),
     stockLoop(deps),
     webhooksLoop(deps),

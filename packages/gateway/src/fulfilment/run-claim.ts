@@ -1,4 +1,4 @@
-import { groupBy } from '../lib/batch.ts'
+import { groupBy } from '../lib/group-by.ts'
 import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import type { KeptOrder } from '../orders/lock.ts'
 import { recordMoney } from '../suppliers/balance/lack-of-money.ts'

@@ -78,9 +78,6 @@ export const LOWEST_UUID = '00000000-0000-0000-0000-000000000000'
 /** The start of an iteration over ids in reverse order. */
 export const HIGHEST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** The character code of a UUID's hyphen. */
-export const HYPHEN = 0x2d
-
 /**
  * Ids follow the database's clock, so none is further ahead than this. Statements about the latest rows of all tenants end
  * there: otherwise each tenant is looked up in every partition that was created ahead.
@@ -106,9 +103,3 @@ export function timeOfUuid(uuid: string): number {
 /** SQL: the creation time of a UUIDv7, which begins with the ms since 1970. */
 export const timeOfId = (id: string): string =>
   `to_timestamp(('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 1000.0)`
-
-/** Values of hexadecimal digits, by character code. */
-export const HEX_VALUES = Uint8Array.from(
-  { length: 128 },
-  (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0,
-)

@@ -9,24 +9,6 @@ import {
 } from '@dealer-esim/contract'
 import type { Snapshot } from '../catalogue/catalogue.ts'
 
-/** 2 continues at a lower speed after the day's volume, as the fair-use policy describes; 3 stops. */
-function dataTypeOf(dataType: DataType, fupPolicy: string | null): RtPackage['dataType'] {
-  if (dataType === 'TOTAL') return 1
-  if (dataType === 'UNLIMITED') return 4
-  return fupPolicy === null ? 3 : 2
-}
-
-const ACTIVE_TYPES: Record<ActivationPolicy, RtPackage['activeType']> = {
-  ON_INSTALL: 1,
-  ON_FIRST_NETWORK: 2,
-  ON_PURCHASE: 3,
-}
-
-function locationsOf(codes: readonly string[]): { location: string; locationCode: string } {
-  const location = codes.filter((code) => !code.startsWith('!')).join(',')
-  return { location, locationCode: codes.find((code) => code.startsWith('!')) ?? location }
-}
-
 export function rtPackage(item: PackageOnSale): RtPackage {
   const { packageCode, slug, name, price, currencyCode, smsStatus, unusedValidTime, duration, durationUnit } = item
   return {
@@ -79,4 +61,22 @@ export function rtEsim(profile: Profile, catalogue: Pick<Snapshot, 'find'>, take
       },
     ],
   }
+}
+
+/** 2 continues at a lower speed after the day's volume, as the fair-use policy describes; 3 stops. */
+function dataTypeOf(dataType: DataType, fupPolicy: string | null): RtPackage['dataType'] {
+  if (dataType === 'TOTAL') return 1
+  if (dataType === 'UNLIMITED') return 4
+  return fupPolicy === null ? 3 : 2
+}
+
+const ACTIVE_TYPES: Record<ActivationPolicy, RtPackage['activeType']> = {
+  ON_INSTALL: 1,
+  ON_FIRST_NETWORK: 2,
+  ON_PURCHASE: 3,
+}
+
+function locationsOf(codes: readonly string[]): { location: string; locationCode: string } {
+  const location = codes.filter((code) => !code.startsWith('!')).join(',')
+  return { location, locationCode: codes.find((code) => code.startsWith('!')) ?? location }
 }

@@ -69,7 +69,7 @@ export function countTenants(db: Pick<Db, 'query'>, filter: TenantFilter): Promi
 function conditions({ keyword, status, tag, from, to }: TenantFilter): Sql {
   return sql`
     ${status === undefined ? empty : sql`and t.status = ${status}`}
-    ${keyword === undefined ? empty : matches(keyword)}
+    ${keyword === undefined ? empty : sql`and ${matches(keyword)}`}
     ${tag === undefined ? empty : sql`and ${tag} = any (t.tags)`}
     ${from === undefined ? empty : sql`and t.created_at >= ${from}`}
     ${to === undefined ? empty : sql`and t.created_at < ${to}`}`

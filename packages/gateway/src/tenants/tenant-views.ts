@@ -62,14 +62,14 @@ export async function listTenants(
     where true
       ${after === undefined ? empty : sql`and t.tenant_id < ${requireUuid(after, 'tenant')}`}
       ${status === undefined ? empty : sql`and t.status = ${status}`}
-      ${keyword === undefined ? empty : matches(keyword)}
+      ${keyword === undefined ? empty : sql`and ${matches(keyword)}`}
     order by t.tenant_id desc
     limit ${Math.min(limit, PAGE_MAX)}`)
 }
 
 /** SQL: true if the keyword is part of the name, or the whole AppKey. */
 export function matches(keyword: string): Sql {
-  return sql`and (strpos(lower(t.tenant_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
+  return sql`(strpos(lower(t.tenant_name), lower(${keyword})) > 0 or t.app_key = ${keyword})`
 }
 
 /** Lists all tenants that match the filter, newest first. */

@@ -76,7 +76,7 @@ function createPool(target: Target): Pool {
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
     maxHeaderSize: HEADER_SIZE_MAX_BYTES,
-    headersTimeout: 0, // exchange.ts enforces one limit over everything
+    headersTimeout: 0, // outbound.ts enforces one limit over everything
     bodyTimeout: 0,
   })
 }

@@ -1,5 +1,4 @@
 import { formatTime } from '@dealer-esim/contract'
-import { HEX_VALUES, HYPHEN } from '../ids.ts'
 
 /*
  * Passes rows as one array per column, which `unnest` turns into a table: a batch of any size is one statement with one
@@ -52,6 +51,10 @@ export function uuidArray(ids: readonly string[]): Buffer {
   }
   return array
 }
+
+const HYPHEN = '-'.charCodeAt(0)
+/** Values of hexadecimal digits, by character code. */
+const HEX_VALUES = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0)
 
 /** Builds a binary timestamptz[] (microseconds since 2000) from milliseconds since 1970. Exact until 2255. */
 export function timeArray(timesMs: readonly (number | null)[]): Buffer {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createBatcher, groupBy } from '../../lib/batch.ts'
+import { createBatcher } from '../../lib/batch.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '../../lib/postgres/errors.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'

@@ -13,7 +13,7 @@ const BATCH_MAX = 200
  * Records ESIM_EXPIRING when it is due. A pass reads one index of due notices, whatever the number of tenants and eSIMs. If a
  * tenant has changed its hours, the next notice of each of its eSIMs is computed again first.
  */
-export function expiringLoop(deps: LifeDeps): Loop {
+export function expiryNoticeLoop(deps: LifeDeps): Loop {
   return runLoop({
     name: 'expiry notices',
     log: deps.log,

@@ -2,7 +2,9 @@ import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
+import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import type { Wakeups } from '../lib/postgres/wakeups.ts'
+import type { Log } from '../lib/telemetry/log.ts'
 import { type ChangedStatus, changeOrders } from '../orders/change.ts'
 import { refundReportedCancel } from '../orders/change-action.ts'
 import { lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
@@ -88,6 +90,31 @@ export async function applyReports(
   })
   if (eventsToSend) deps.wake.wake('webhooks')
   return changedCount
+}
+
+/**
+ * Applies reports together, or each one alone if that fails, so that an eSIM that cannot be saved does not affect the others.
+ * @throws if the database is unreachable
+ */
+export async function applyEachReport(
+  deps: ProfileDeps & { log: Pick<Log, 'warn' | 'error'> },
+  tenantId: string,
+  reported: readonly ReportedProfile[],
+): Promise<void> {
+  try {
+    await applyReports(deps, tenantId, reported)
+    return
+  } catch (error) {
+    if (isConnectionLoss(error)) throw error
+    deps.log.warn({ err: error, tenantId }, 'eSIMs could not be changed together; changing them one by one')
+  }
+  for (const one of reported) {
+    await applyReports(deps, tenantId, [one]).catch((error) => {
+      if (isConnectionLoss(error)) throw error
+      const { profileId } = one
+      deps.log.error({ err: error, tenantId, profileId }, 'an eSIM could not be changed; the others continue')
+    })
+  }
 }
 
 /**

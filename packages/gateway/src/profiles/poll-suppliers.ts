@@ -9,7 +9,7 @@ import { notFound, Refusal } from '../lib/refusal.ts'
 import type { ConfiguredSupplier, Suppliers } from '../suppliers/registry.ts'
 import { latestReference } from '../suppliers/stored-answer.ts'
 import type { ReportOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
-import { applyReports, type ReportedProfile } from './apply-reports.ts'
+import { applyEachReport, applyReports, type ReportedProfile } from './apply-reports.ts'
 import type { LifeDeps } from './life/expire.ts'
 import { POLL_IN_USE_LONGEST_S, POLL_SHORTEST_S, POLL_UNUSED_LONGEST_S } from './life/poll-interval.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from './secrets.ts'
@@ -139,7 +139,7 @@ async function pollBatch(
   } finally {
     gate.release(tenantId, granted - due.length)
   }
-  if (due.length > 0) await applyReports(deps, tenantId, await pollEsims(deps, supplied, tenantId, due))
+  if (due.length > 0) await applyEachReport(deps, tenantId, await pollEsims(deps, supplied, tenantId, due))
 }
 
 /** Polls with permits that were granted, then releases them. */

@@ -63,13 +63,14 @@ async function dealerWith(supplied: ConfiguredSupplier, count = 1): Promise<stri
 const set = (tenantId: string, columns: string) =>
   shop.db.query({ text: `update profiles set ${columns} where tenant_id = $1`, values: [tenantId] })
 
-function becomes(tenantId: string, esimStatus: string) {
+/** Waits until eSIMs of the dealer have the status: all of them, or as many as given. */
+function becomes(tenantId: string, esimStatus: string, count?: number) {
   return waitUntil(async () => {
     const rows = await shop.db.query<{ esimStatus: string }>({
       text: 'select esim_status from profiles where tenant_id = $1',
       values: [tenantId],
     })
-    return rows.every((row) => row.esimStatus === esimStatus)
+    return rows.filter((row) => row.esimStatus === esimStatus).length === (count ?? rows.length)
   })
 }
 
@@ -103,6 +104,32 @@ it('an eSIM that cannot be saved or decrypted does not delay those of other deal
     start(reporting)
     await becomes(polled, 'IN_USE')
     await becomes(expired, 'UNUSED_EXPIRED')
+  } finally {
+    await shop.db.query({ text: 'drop function refuse() cascade' })
+  }
+})
+
+it('an eSIM that cannot be saved does not keep the other eSIMs of its dealer from expiring or being polled', async () => {
+  const reporting = supplierThat('reporting', used)
+  const [polled, expired] = [await dealerWith(reporting, 3), await dealerWith(reporting, 3)]
+  await set(expired, `install_before = now() - interval '1 hour', poll_at = null`)
+  const refused = await shop.db.query<{ profileId: string }>({
+    text: `select distinct on (tenant_id) profile_id from profiles where tenant_id = any ($1) order by tenant_id, profile_id`,
+    values: [[polled, expired]],
+  })
+  const ids = refused.map(({ profileId }) => `'${profileId}'`).join()
+  await shop.db.query({
+    text: `create or replace function refuse() returns trigger language plpgsql as $$
+           begin raise 'refused by the test'; end $$`,
+  })
+  await shop.db.query({
+    text: `create trigger refused before update of esim_status on profiles for each row
+           when (old.profile_id in (${ids})) execute function refuse()`,
+  })
+  try {
+    start(reporting)
+    await becomes(polled, 'IN_USE', 2)
+    await becomes(expired, 'UNUSED_EXPIRED', 2)
   } finally {
     await shop.db.query({ text: 'drop function refuse() cascade' })
   }

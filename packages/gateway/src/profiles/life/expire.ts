@@ -4,7 +4,7 @@ import type { Db } from '../../lib/postgres/db.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
 import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
-import { applyReports, type ProfileDeps } from '../apply-reports.ts'
+import { applyEachReport, type ProfileDeps } from '../apply-reports.ts'
 
 export interface LifeDeps extends ProfileDeps {
   log: Log
@@ -29,7 +29,7 @@ export function expiryLoop(deps: LifeDeps): Loop {
       let tenantId = await findNextExpiring(deps.db, LOWEST_UUID)
       while (tenantId !== undefined && !signal.aborted) {
         try {
-          while ((await expireProfiles(deps, tenantId)) === BATCH_MAX && !signal.aborted);
+          await expireProfiles(deps, tenantId, signal)
         } catch (error) {
           deps.log.error(
             { err: error, tenantId },
@@ -43,16 +43,24 @@ export function expiryLoop(deps: LifeDeps): Loop {
   })
 }
 
-/** @returns how many profiles expired. */
-export async function expireProfiles(deps: ProfileDeps, tenantId: string): Promise<number> {
-  const rows = await deps.db.query<{ orderId: string; profileId: string }>({
-    name: 'profiles-expired',
-    text: `select order_id, profile_id from profiles
-           where tenant_id = $1 and ${EXPIRED} order by ${EXPIRY} limit $2`,
-    values: [tenantId, BATCH_MAX],
-  })
-  await applyReports(deps, tenantId, rows)
-  return rows.length
+/** Expires a tenant's profiles whose time is over, the earliest first. */
+export async function expireProfiles(deps: LifeDeps, tenantId: string, signal?: AbortSignal): Promise<void> {
+  // Each query continues after the last eSIM, so that one that cannot be saved does not block those behind it.
+  let last = { endedAt: '-infinity', profileId: LOWEST_UUID }
+  for (;;) {
+    const ended = await deps.db.query<{ orderId: string; profileId: string; endedAt: string }>({
+      name: 'profiles-expired',
+      // The time as text: a Date would lose its microseconds.
+      text: `select order_id, profile_id, (${EXPIRY})::text as ended_at from profiles
+             where tenant_id = $1 and ${EXPIRED} and (${EXPIRY}, profile_id) > ($3::timestamptz, $4::uuid)
+             order by ${EXPIRY}, profile_id limit $2`,
+      values: [tenantId, BATCH_MAX, last.endedAt, last.profileId],
+    })
+    const reported = ended.map(({ orderId, profileId }) => ({ orderId, profileId }))
+    await applyEachReport(deps, tenantId, reported)
+    if (ended.length < BATCH_MAX || signal?.aborted) return
+    last = ended.at(-1)!
+  }
 }
 
 const EXPIRY = `case esim_status when 'GOT_RESOURCE' then install_before else expired_time end`

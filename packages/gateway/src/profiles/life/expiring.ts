@@ -2,7 +2,7 @@ import { isHeld } from '../../jobs/conditions.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
 import { type Loop, runLoop } from '../../lib/process/lifecycle.ts'
 import { endpointsToRescan, finishRescan } from '../../webhooks/endpoint/endpoint.ts'
-import { applyReports, type ReportedProfile } from '../apply-reports.ts'
+import { applyEachReport } from '../apply-reports.ts'
 import type { LifeDeps } from './expire.ts'
 
 const POLL_MS = 15_000
@@ -47,7 +47,7 @@ async function recordDue(deps: LifeDeps, signal: AbortSignal): Promise<void> {
     })
     for (const tenantId of new Set(due.map((row) => row.tenantId))) {
       const own = due.filter((row) => row.tenantId === tenantId)
-      await applyEach(
+      await applyEachReport(
         deps,
         tenantId,
         own.map(({ orderId, profileId }) => ({ orderId, profileId })),
@@ -72,36 +72,12 @@ async function applyChangedHours(deps: LifeDeps, signal: AbortSignal): Promise<v
           values: [tenantId, esimStatus, last.smdpStatus, last.profileId, BATCH_MAX],
         })
         const rows = page.map(({ orderId, profileId }) => ({ orderId, profileId, hoursSince: rescanFrom }))
-        await applyEach(deps, tenantId, rows)
+        await applyEachReport(deps, tenantId, rows)
         if (signal.aborted) return
         isMore = page.length === BATCH_MAX
         last = page.at(-1) ?? last
       }
     }
     await finishRescan(deps.db, tenantId, rescanFrom)
-  }
-}
-
-/**
- * Applies the passing of time to all eSIMs at once, or to each one alone if that fails, so that a bad row does not affect the
- * others.
- */
-async function applyEach(deps: LifeDeps, tenantId: string, rows: ReportedProfile[]): Promise<void> {
-  try {
-    await applyReports(deps, tenantId, rows)
-    return
-  } catch (error) {
-    deps.log.warn(
-      { err: error, tenantId },
-      'notices of expiry could not be recorded together; recording them one by one',
-    )
-  }
-  for (const row of rows) {
-    await applyReports(deps, tenantId, [row]).catch((error) =>
-      deps.log.error(
-        { err: error, tenantId, profileId: row.profileId },
-        'a notice of expiry could not be recorded and will be tried again; others continue',
-      ),
-    )
   }
 }

@@ -172,6 +172,26 @@ it('an upstream event does not let an operator resolve as not bought what is bei
   expect(orders).toBe(1)
 })
 
+it('an item that cannot be refreshed does not keep the others of an upstream event from being refreshed', async () => {
+  const { tenantId, orderId } = await reviewed(2, `, in_doubt_at = now() - interval '2 hours'`)
+  await shop.db.query({
+    text: `update order_items set retry_at = now() + interval '1 hour',
+             item_status = case item_no when 1 then 'REFUSED' else 'REVIEW' end where tenant_id = $1`,
+    values: [tenantId],
+  })
+  const query = async () => {
+    throw new Error('the supplier does not answer')
+  }
+  const { deps, supplied } = createScriptedSupplier(shop, { query })
+  const keys = [1, 2].map((itemNo) => itemKeyOf(orderId, itemNo))
+  await expect(refreshItems(deps, supplied, keys)).rejects.toThrow('the supplier does not answer')
+  const due = await shop.db.query<{ itemNo: number }>({
+    text: 'select item_no from order_items where tenant_id = $1 and retry_at <= now()',
+    values: [tenantId],
+  })
+  expect(due).toEqual([{ itemNo: 2 }])
+})
+
 it('another eSIM cannot be recorded for an item that is being bought from review', async () => {
   const { tenantId, orderId } = await reviewed(1)
   let answer: (outcomes: Outcome[]) => void = () => {}

@@ -1,4 +1,5 @@
 import { isHeld } from '../../jobs/conditions.ts'
+import { isConnectionLoss } from '../../lib/postgres/errors.ts'
 import { parseItemKey } from '../../orders/item.ts'
 import { applyReports } from '../../profiles/apply-reports.ts'
 import { decryptSecrets } from '../../profiles/secrets.ts'
@@ -25,13 +26,24 @@ interface ItemRow {
 /**
  * Asks a supplier about items that it reported as changed. An item in doubt is retried now; a refused or cancelled item
  * may have got an eSIM (an orphan); the status and usage of a delivered eSIM are updated. Ignores items of other suppliers.
+ * An item that cannot be refreshed does not affect those behind it.
+ * @throws the first failure, after all items, so that the supplier sends its event again
  */
 export async function refreshItems(
   deps: FulfilmentDeps,
   supplied: ConfiguredSupplier,
   keys: readonly string[],
 ): Promise<void> {
-  for (const key of keys.slice(0, KEYS_MAX)) await refresh(deps, supplied, key)
+  let failure: unknown
+  for (const key of keys.slice(0, KEYS_MAX)) {
+    try {
+      await refresh(deps, supplied, key)
+    } catch (error) {
+      if (isConnectionLoss(error)) throw error
+      failure ??= error
+    }
+  }
+  if (failure !== undefined) throw failure
 }
 
 async function refresh(deps: FulfilmentDeps, supplied: ConfiguredSupplier, key: string): Promise<void> {

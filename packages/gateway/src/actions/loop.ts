@@ -2,7 +2,9 @@ import { isFree } from '../jobs/conditions.ts'
 import { claimJobs, type JobTable, runJob } from '../jobs/jobs.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import type { ActionDeps } from './deps.ts'
-import { type ActionJob, LEASE_MS, postpone, REVIEW_WAIT_MAX_MS, runAction } from './run.ts'
+import { type ActionJob, LEASE_MS } from './lease.ts'
+import { runAction } from './run.ts'
+import { postpone, REVIEW_WAIT_MAX_MS } from './save-outcome.ts'
 
 /** The longest delay of an action whose wakeup was lost. */
 const POLL_MS = 1_000

@@ -10,7 +10,8 @@ import { lockWallet, touchWallet } from '../wallet/ledger/lock.ts'
 import { canDo, isAllowed } from './decide.ts'
 import type { ActionDeps } from './deps.ts'
 import { type EsimIdentity, type EsimState, findEsim } from './esim.ts'
-import { type ActionJob, LEASE_MS, runAction } from './run.ts'
+import { type ActionJob, LEASE_MS } from './lease.ts'
+import { runAction } from './run.ts'
 import { AUDITED, insertAction, lockEsim, newAction } from './start.ts'
 
 /**

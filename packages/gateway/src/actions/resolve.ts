@@ -8,8 +8,8 @@ import { parseEvidence } from '../orders/justification.ts'
 import { lockWalletAndOrders } from '../orders/lock.ts'
 import type { ActionDeps } from './deps.ts'
 import { findEsim } from './esim.ts'
+import { LEASE_MS } from './lease.ts'
 import { beingAsked } from './operator.ts'
-import { LEASE_MS } from './run.ts'
 
 /** cancelled: for a cancellation only, the same as done. kept: the supplier changed nothing. */
 export type ActionVerdict = 'cancelled' | 'done' | 'kept'

@@ -1,44 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { orderNoOf } from '@dealer-esim/contract'
-import { createAlert } from '../alerts/create.ts'
-import type { Tx } from '../lib/postgres/db.ts'
-import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { failpoint } from '../lib/process/failpoint.ts'
 import { rootSpanIdOf, traceIdOf } from '../lib/telemetry/traces.ts'
-import { ACTION_COLUMNS, type Action, IS_OPEN, wasNeverUsed } from '../orders/action.ts'
-import { type ActionChange, changeAction } from '../orders/change-action.ts'
+import { type Action, wasNeverUsed } from '../orders/action.ts'
+import { changeAction } from '../orders/change-action.ts'
 import { itemKeyOf } from '../orders/item.ts'
-import { type LockedOrder, type LockedProfile, lockOrders, lockWalletAndOrders } from '../orders/lock.ts'
+import type { LockedOrder, LockedProfile } from '../orders/lock.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from '../profiles/secrets.ts'
 import type { ConfiguredSupplier } from '../suppliers/registry.ts'
 import { latestReference, withStorableMessage } from '../suppliers/stored-answer.ts'
 import type { ActionOutcome, SuppliedEsim } from '../suppliers/supplier.ts'
 import { callForAction } from './call-supplier.ts'
 import type { ActionDeps } from './deps.ts'
+import { type ActionJob, LEASE_MS, lockHeld, whileLeased } from './lease.ts'
+import { postpone, saveOutcome } from './save-outcome.ts'
 
-/** A leased action. */
-export interface ActionJob {
-  tenantId: string
-  actionId: string
-  orderId: string
-  supplier: string
-  leaseToken: string
-}
-
-/** A lease that is not renewed for this long expires, and another worker takes the action over. */
-export const LEASE_MS = 30_000
-const RENEW_MS = LEASE_MS / 3
 /** An action whose supplier is paused, or not loaded on this node, waits this long. */
 const UNAVAILABLE_MS = 10_000
-/** How long an action may be PENDING if no node knows its supplier. */
-const GIVE_UP_AFTER_MS = 3_600_000
-const FIRST_RETRY_MS = 1_000
-const LONGEST_RETRY_MS = 60_000
-const REVIEW_WAIT_MIN_MS = 60_000
-export const REVIEW_WAIT_MAX_MS = 6 * 3_600_000
-/** Saving an outcome is retried while the database is unreachable. */
-const SAVE_TRIES = 5
-const FIRST_PAUSE_MS = 200
 
 /**
  * Runs a leased action: commits an attempt, asks the supplier, and saves the outcome under the lease. After a crash in
@@ -65,7 +42,7 @@ export async function runAction(deps: ActionDeps, job: ActionJob): Promise<Actio
   await failpoint('action.after-attempt')
   const outcome = await whileLeased(deps, job, () => call(deps, job, supplied, begun.action, esim))
   await failpoint('action.after-call')
-  return saveWithRetry(deps, job, begun.attemptId, outcome)
+  return saveOutcome(deps, job, begun.attemptId, outcome)
 }
 
 /** @throws DecryptionFailed */
@@ -114,28 +91,6 @@ async function beginAttempt(deps: ActionDeps, job: ActionJob, { supplier }: Conf
   })
 }
 
-interface HeldAction {
-  action: Action
-  order: LockedOrder
-  now: Date
-}
-
-/** Locks the eSIM's order, and before it the wallet if a refund may follow. @returns undefined if the lease is lost */
-async function lockHeld(tx: Tx, job: ActionJob, mayRefund: boolean): Promise<HeldAction | undefined> {
-  const lock = mayRefund ? lockWalletAndOrders : lockOrders
-  const [{ orders, now }, [action]] = await Promise.all([
-    lock(tx, job.tenantId, [job.orderId]),
-    tx.query<Action>({
-      name: 'actions-held',
-      text: `select ${ACTION_COLUMNS} from esim_actions a join profiles p using (tenant_id, profile_id)
-             where a.tenant_id = $1 and a.action_id = $2 and a.lease_token = $3 and ${IS_OPEN}
-             for no key update of a`,
-      values: [job.tenantId, job.actionId, job.leaseToken],
-    }),
-  ])
-  return action && { action, order: orders.get(job.orderId)!, now }
-}
-
 /** @returns why the supplier need not be asked any more; undefined: it must be asked */
 function whyImpossible(action: Action, order: LockedOrder): string | undefined {
   const profile = order.profiles.find((candidate) => candidate.profileId === action.profileId) as LockedProfile
@@ -144,27 +99,6 @@ function whyImpossible(action: Action, order: LockedOrder): string | undefined {
   if (profile.esimStatus === 'CANCEL' || profile.esimStatus === 'REVOKED') return `the eSIM is ${profile.esimStatus}`
   if (action.action === 'CANCEL' && !wasNeverUsed(profile)) return 'the eSIM was downloaded in the meantime'
   return undefined
-}
-
-async function whileLeased<Result>(
-  deps: ActionDeps,
-  { tenantId, actionId, leaseToken }: ActionJob,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const renewing = setInterval(() => {
-    const renewal = {
-      name: 'actions-renew',
-      text: `update esim_actions set lease_until = now() + $4 * interval '1 millisecond'
-             where tenant_id = $1 and action_id = $2 and lease_token = $3`,
-      values: [tenantId, actionId, leaseToken, LEASE_MS],
-    }
-    deps.db.query(renewal).catch((error) => deps.log.warn({ err: error }, 'a lease could not be renewed'))
-  }, RENEW_MS)
-  try {
-    return await work()
-  } finally {
-    clearInterval(renewing)
-  }
 }
 
 async function call(
@@ -197,179 +131,4 @@ async function call(
     ...('message' in outcome ? { error: outcome.message } : {}),
   })
   return outcome
-}
-
-/**
- * Saves an outcome. If that fails, the attempt stays open, and the worker that takes the action over asks the supplier again.
- */
-async function saveWithRetry(
-  deps: ActionDeps,
-  job: ActionJob,
-  attemptId: string,
-  outcome: ActionOutcome,
-): Promise<ActionOutcome> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await save(deps, job, attemptId, outcome)
-    } catch (error) {
-      if (!isConnectionLoss(error) || failures >= SAVE_TRIES) throw error
-      await sleep(FIRST_PAUSE_MS * 2 ** failures)
-    }
-  }
-}
-
-/**
- * Saves the outcome of an attempt. The eSIM is refunded in the transaction that records the supplier's confirmation, never
- * earlier.
- * Locks: the wallet if an eSIM was cancelled, then the order.
- * @returns the outcome as far as it is believed
- */
-async function save(
-  deps: ActionDeps,
-  job: ActionJob,
-  attemptId: string,
-  outcome: ActionOutcome,
-): Promise<ActionOutcome> {
-  const { tenantId } = job
-  const giveUpAfterMs = giveUpAfterMsOf(deps, job)
-  const { believed, eventsToSend } = await deps.db.tx(async (tx) => {
-    const held = await lockHeld(tx, job, outcome.kind === 'done')
-    tx.send({
-      name: 'actions-attempt-outcome',
-      text: `update supplier_attempts set finished_at = clock_timestamp(), message = $4,
-               outcome = case when $3 = 'done' and operation = 'CANCEL' then 'cancelled' else $3 end
-             where tenant_id = $1 and attempt_id = $2 and outcome is null`,
-      values: [tenantId, attemptId, outcome.kind, 'message' in outcome ? outcome.message : null],
-    })
-    if (held === undefined) {
-      if (outcome.kind === 'done') await alertIfRefused(tx, deps, job)
-      return { believed: outcome, eventsToSend: false }
-    }
-    const { action, order, now } = held
-    const callsEndInMs = outcome.kind === 'refused' ? (await readCallsEndAt(tx, deps, job, action)) - now.getTime() : 0
-    if (outcome.kind === 'unknown' || callsEndInMs > 0) {
-      const backoffMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (action.attempts - 1))
-      const waitMs = Math.max(backoffMs, callsEndInMs)
-      const { message } = outcome as Exclude<ActionOutcome, { kind: 'done' }>
-      const eventsToSend = await waitOrReview(tx, deps, tenantId, held, { message, waitMs, giveUpAfterMs })
-      return { believed: { kind: 'unknown', message } as const, eventsToSend }
-    }
-    const change: ActionChange = outcome.kind === 'done' ? { to: 'DONE' } : { to: 'REFUSED', message: outcome.message }
-    await changeAction(tx, deps, tenantId, { action, order, change }, now)
-    await failpoint('action.before-outcome-commit')
-    return { believed: outcome, eventsToSend: true }
-  })
-  await failpoint('action.after-outcome')
-  if (eventsToSend) deps.wake.wake('webhooks')
-  return believed
-}
-
-/**
- * When no earlier call for the same eSIM and action can be carried out any more (ms; 0: now). Until then no refusal is believed:
- * a supplier may refuse an action just because an unanswered call is carrying it out.
- */
-async function readCallsEndAt(
-  tx: Tx,
-  deps: ActionDeps,
-  { tenantId, supplier }: ActionJob,
-  action: Action,
-): Promise<number> {
-  const traits = deps.suppliers.get(supplier)?.supplier.traits
-  if (traits === undefined) return 0
-  const [row] = await tx.query<{ endedAt: Date | null }>({
-    name: 'actions-earlier-calls',
-    text: `select max(coalesce(finished_at, started_at + $5 * interval '1 millisecond')) as ended_at from supplier_attempts
-           where tenant_id = $1 and order_id = $2 and item_no = $3 and operation = $4
-             and (outcome is null or outcome = 'unknown')`,
-    values: [tenantId, action.orderId, action.itemNo, action.action, traits.timeoutMs],
-  })
-  return row!.endedAt === null ? 0 : row!.endedAt.getTime() + traits.graceMs
-}
-
-function giveUpAfterMsOf({ suppliers }: ActionDeps, { supplier }: ActionJob): number {
-  return suppliers.get(supplier)?.supplier.traits.giveUpAfterMs ?? GIVE_UP_AFTER_MS
-}
-
-/** Releases an action that cannot be run now; it goes to review if it has been PENDING for too long. */
-export async function postpone(
-  deps: ActionDeps,
-  job: ActionJob,
-  message: string,
-  waitMs: number,
-): Promise<ActionOutcome | undefined> {
-  const giveUpAfterMs = giveUpAfterMsOf(deps, job)
-  const eventsToSend = await deps.db.tx(async (tx) => {
-    const held = await lockHeld(tx, job, false)
-    return held && waitOrReview(tx, deps, job.tenantId, held, { message, waitMs, giveUpAfterMs })
-  })
-  if (eventsToSend === undefined) return undefined
-  if (eventsToSend) deps.wake.wake('webhooks')
-  return { kind: 'unknown', message }
-}
-
-/**
- * Makes an action wait, or puts it under review once its supplier's time to give up is over. Under review, its supplier is
- * asked less and less often.
- * @returns whether there are events to send
- */
-async function waitOrReview(
-  tx: Tx,
-  deps: ActionDeps,
-  tenantId: string,
-  { action, order, now }: HeldAction,
-  { message, waitMs, giveUpAfterMs }: { message: string; waitMs: number; giveUpAfterMs: number },
-): Promise<boolean> {
-  const openMs = now.getTime() - action.createdAt.getTime()
-  const isReviewed = action.actionStatus === 'UNDER_REVIEW'
-  const isLate = openMs >= giveUpAfterMs
-  const reviewWaitMs = Math.min(REVIEW_WAIT_MAX_MS, Math.max(REVIEW_WAIT_MIN_MS, openMs))
-  const nextMs = isLate ? reviewWaitMs : Math.min(waitMs, giveUpAfterMs - openMs)
-  const dueAt = new Date(now.getTime() + Math.ceil(nextMs))
-  if (isLate && !isReviewed) {
-    await changeAction(tx, deps, tenantId, { action, order, change: { to: 'UNDER_REVIEW', message, dueAt } }, now)
-    const what = `${action.supplier} did not answer the ${nameOf(action)} in time. Nothing is refunded until it does.`
-    const todo = 'Ask the supplier, and record what it says on the eSIM’s page or with esim settle.'
-    alertOperators(tx, deps, tenantId, action, `${what} ${todo}`)
-    return true
-  }
-  tx.send({
-    name: 'actions-postpone',
-    text: `update esim_actions set due_at = $3, lease_token = null, lease_until = null
-           where tenant_id = $1 and action_id = $2`,
-    values: [tenantId, action.actionId, dueAt],
-  })
-  return false
-}
-
-/** An operator, or a worker that had taken the action over, has ended it as not done, and now the supplier says that it is. */
-async function alertIfRefused(tx: Tx, deps: ActionDeps, { tenantId, actionId }: ActionJob): Promise<void> {
-  const [action] = await tx.query<Action>({
-    text: `select ${ACTION_COLUMNS} from esim_actions a join profiles p using (tenant_id, profile_id)
-           where a.tenant_id = $1 and a.action_id = $2 and a.action_status = 'REFUSED'`,
-    values: [tenantId, actionId],
-  })
-  if (action === undefined) return
-  const what = `${action.supplier} has carried out the ${nameOf(action)} after it had ended as not done.`
-  const todo = `Repeat it on the eSIM’s page or with esim ${action.action.toLowerCase()}: the supplier confirms it, and a cancelled eSIM is refunded.`
-  alertOperators(tx, deps, tenantId, action, `${what} ${todo}`)
-}
-
-function nameOf({ action, orderId, itemNo }: Action): string {
-  return `${action} of eSIM ${itemKeyOf(orderId, itemNo)}`
-}
-
-function alertOperators(
-  tx: Tx,
-  { ids }: Pick<ActionDeps, 'ids'>,
-  tenantId: string,
-  { actionId, orderId, itemNo, profileId }: Action,
-  message: string,
-): void {
-  createAlert(tx, ids, {
-    tenantId: null,
-    kind: 'ACTION_UNDER_REVIEW',
-    audience: 'OPERATOR',
-    message,
-    data: { tenantId, orderNo: orderNoOf(orderId), itemNo, profileId, actionNo: orderNoOf(actionId) },
-  })
 }

@@ -79,8 +79,13 @@ export function textFault(member: keyof typeof TEXTS, text: string): string | un
   if (text.length === 0) return `The ${label} is empty.`
   if ([...text].length > lengthMax) return `The ${label} has more than ${lengthMax} characters.`
   if (unprintable.test(text)) return `The ${label} has characters that cannot be printed.`
-  if (member === 'billingEmail' && !EMAIL.test(text)) return `“${text}” is not an e-mail address.`
+  if (member === 'billingEmail' && !isEmailAddress(text)) return `“${text}” is not an e-mail address.`
   return undefined
+}
+
+/** Checks the form of any e-mail address: whether it exists, only a mail to it shows. */
+export function isEmailAddress(text: string): boolean {
+  return text.length <= TEXT_LENGTH_MAX.billingEmail && !UNPRINTABLE_OR_NEW_LINE.test(text) && EMAIL.test(text)
 }
 
 /** An e-mail address cannot be longer (RFC 5321 §4.5.3.1.3). */

@@ -169,6 +169,7 @@ it('the link of an eSIM is shown and mailed, audited each time, and mailed a lim
   expect(shown.body).toEqual({ shareUrl, isMailPossible: true })
   const send = (email: string) => person.call('POST', `${path}/mail`, { email })
   expect((await send('no address')).body.code).toBe('EMAIL_INVALID')
+  expect((await send('   ')).body).toMatchObject({ code: 'EMAIL_INVALID', message: '“” is not an e-mail address.' })
   const attempts = SHARE_MAILS_PER_RECIPIENT_MAX + 3
   const answers = await Promise.all(Array.from({ length: attempts }, () => send('Traveller@Example.test')))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(SHARE_MAILS_PER_RECIPIENT_MAX)

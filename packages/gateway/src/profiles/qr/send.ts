@@ -10,7 +10,7 @@ import { queueMail } from '../../mail/queue.ts'
 import { shareMail } from '../../mail/texts.ts'
 import { normalEmail } from '../../people/person.ts'
 import { lockTenant } from '../../tenants/change.ts'
-import { textFault } from '../../tenants/settings.ts'
+import { isEmailAddress } from '../../tenants/settings.ts'
 import { SHARE_ALIVE } from './content.ts'
 import { shareUrl } from './link.ts'
 
@@ -61,8 +61,7 @@ export async function sendShareLink(
   by: By,
 ): Promise<void> {
   const recipient = normalEmail(email)
-  const fault = textFault('billingEmail', recipient)
-  if (fault) throw new Refusal(422, 'EMAIL_INVALID', fault)
+  if (!isEmailAddress(recipient)) throw new Refusal(422, 'EMAIL_INVALID', `“${recipient}” is not an e-mail address.`)
   const { tenantId, profileId: subject } = key
   await deps.db.tx(async (tx) => {
     // Serializes the counts of one dealer.

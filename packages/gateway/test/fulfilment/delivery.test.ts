@@ -2,7 +2,7 @@ import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claimDueOrders } from '../../src/fulfilment/claim.ts'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
+import { type ItemVerdict, resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { getOrderWithProfiles } from '../../src/profiles/get-order.ts'
 import { listProfiles } from '../../src/profiles/list.ts'
@@ -292,7 +292,7 @@ describe('an order of the sandbox', () => {
     const query = () => getOrderWithProfiles(shop, tenantId, { orderNo: orderNoOf(orderId!) })
     const setBack = () =>
       shop.db.query({ text: `update orders set updated_at = created_at where tenant_id = $1`, values: [tenantId] })
-    const resolve = (itemNo: number, verdict: Verdict) => {
+    const resolve = (itemNo: number, verdict: ItemVerdict) => {
       const resolution = { tenantId, orderId: orderId!, itemNos: [itemNo], verdict, evidence: 'their mail of today' }
       return resolveOrder(shop, resolution, { actor: 'cli:test' })
     }

@@ -1,7 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { resolveOrder, type Verdict } from '../../src/fulfilment/review/resolve-order.ts'
+import { type ItemVerdict, resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
 import type { Loop } from '../../src/lib/process/lifecycle.ts'
 import { updateSales } from '../../src/sales/update-sales.ts'
 import type { Charge, Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
@@ -99,7 +99,7 @@ describe('the price of a supplier', () => {
 
 describe('the charge for an eSIM in doubt', () => {
   const inDoubt: Outcome = { kind: 'unknown', message: 'it has taken it', charged: usd(6_200n) }
-  const resolve = (order: { tenantId: string; orderId: string }, verdict: Verdict) =>
+  const resolve = (order: { tenantId: string; orderId: string }, verdict: ItemVerdict) =>
     resolveOrder(shop, { ...order, verdict, evidence: 'Ticket 4711' }, { actor: 'cli:test' })
 
   it('becomes its cost if an operator resolves it as delivered', async () => {

@@ -15,7 +15,7 @@ import { watchItem } from '../outcomes/watched-items.ts'
 import { type AssignedEsim, recordResolvedCodes, refuseDuplicateEsims, refuseTakenEsims } from './taken-esims.ts'
 
 /** The supplier's statement about the eSIMs under review. */
-export type Verdict =
+export type ItemVerdict =
   | { kind: 'delivered'; esims: readonly CsvEsim[] }
   /** The package was added to the eSIM of a TOPUP order. */
   | { kind: 'toppedUp' }
@@ -26,7 +26,7 @@ export type Verdict =
 export interface Resolution {
   tenantId: string
   orderId: string
-  verdict: Verdict
+  verdict: ItemVerdict
   /** The supplier's statement, a ticket or a name that another operator can check. Goes into the audit log. */
   evidence: string
   /** Absent: every item under review. */
@@ -104,7 +104,7 @@ export async function resolveOrder(
   return itemNos
 }
 
-function refuseOtherKind({ orderType }: LockedOrder, { kind }: Verdict): void {
+function refuseOtherKind({ orderType }: LockedOrder, { kind }: ItemVerdict): void {
   if (kind === 'delivered' && orderType === 'TOPUP') {
     throw new Refusal(
       422,
@@ -143,7 +143,7 @@ function assignEsims(esims: readonly CsvEsim[], orderId: string, items: readonly
   })
 }
 
-function transitionOf(verdict: Verdict, assigned: AssignedEsim | undefined, now: Date): Transition {
+function transitionOf(verdict: ItemVerdict, assigned: AssignedEsim | undefined, now: Date): Transition {
   switch (verdict.kind) {
     case 'delivered':
       return { to: 'DELIVERED', esim: assigned!.esim }

@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox'
 import { actForOperator } from '../../../actions/operator.ts'
 import { resolveAction } from '../../../actions/resolve.ts'
 import { cancelOrder } from '../../../fulfilment/review/cancel-order.ts'
-import { resolveOrder, type Verdict } from '../../../fulfilment/review/resolve-order.ts'
+import { type ItemVerdict, resolveOrder } from '../../../fulfilment/review/resolve-order.ts'
 import { Refusal } from '../../../lib/refusal.ts'
 import {
   EVIDENCE_LENGTH_MAX,
@@ -69,7 +69,7 @@ export const orderActionRoutes: Route[] = [
     answer: Type.Object({ itemNos: Type.Array(Type.Integer()) }),
     async handle({ deps, by }, { params, body }) {
       const orderId = parseOrderNo(params.orderNo)
-      const verdict: Verdict =
+      const verdict: ItemVerdict =
         body.verdict === 'delivered'
           ? { kind: 'delivered', esims: await esimsOf(body.csv ?? '') }
           : { kind: body.verdict }

@@ -109,7 +109,7 @@ async function pay(
   const { tenantId } = wallet
   const { requestId, amount, reference, confirmedBy } = request
   const posted = await postTopUp(tx, deps.ids, wallet, { amount, reference }, by)
-  // If one person was enough after all, whoever confirmed first and pays now is not kept as the first of two people.
+  // If one person was enough after all, a first confirmation by the same person is not kept as one of two.
   const first = confirmedBy === by.actor ? null : confirmedBy
   tx.send(sql`
     update top_up_requests

@@ -3,7 +3,7 @@ import { type OperationName, orderIdOf, REQUEST_HEADERS } from '@dealer-esim/con
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../deps.ts'
 import { type Answer, failureAnswer, sendAnswer, toApiError } from '../http/answer.ts'
-import type { UnreadAnswers } from '../http/load-shedding/unread-answers.ts'
+import type { UnreadAnswers } from '../http/load-shedding/byte-budget.ts'
 import { type OrderTrace, requestSpan } from '../http/request-log.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { isUuid } from '../lib/ids.ts'

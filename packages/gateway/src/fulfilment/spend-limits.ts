@@ -6,7 +6,7 @@ import { itemKeyOf } from '../orders/item.ts'
 import type { LockedItem, LockedOrder } from '../orders/lock.ts'
 import type { Suppliers } from '../suppliers/registry.ts'
 import { lockBudgets, type SpendBudget } from '../suppliers/verification/spend-limit.ts'
-import type { Attempt } from './outcomes/attempts.ts'
+import type { Attempt } from './outcomes/items.ts'
 import type { Step } from './plan.ts'
 
 type OrderStep = Extract<Step, { do: 'order' }>

@@ -162,3 +162,15 @@ function createEarliestTimer(nowMs: () => number, go: () => void): (waitMs: numb
     }, waitMs)
   }
 }
+
+/** Groups items by key, in the order in which the keys first appear. */
+export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group) group.push(item)
+    else groups.set(key, [item])
+  }
+  return groups
+}

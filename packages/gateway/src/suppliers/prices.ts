@@ -1,6 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
 import { createAlert } from '../alerts/create.ts'
-import { groupBy } from '../lib/group-by.ts'
+import { groupBy } from '../lib/batch.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { advisoryKey } from '../lib/postgres/schema.ts'

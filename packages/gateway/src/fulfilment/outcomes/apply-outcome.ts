@@ -10,13 +10,19 @@ import type { AddedPackage } from '../../profiles/life/lifecycle.ts'
 import { applyTopUp } from '../../profiles/life/lives.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import type { Outcome, Supplier } from '../../suppliers/supplier.ts'
-import type { Attempt, ItemResult } from './attempts.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { NOT_CHARGED, setSupplierCharge, writeItems } from './items.ts'
+import {
+  type Attempt,
+  type ItemResult,
+  NOT_CHARGED,
+  setSupplierCharge,
+  type WatchedItem,
+  watchItem,
+  writeItems,
+} from './items.ts'
 import { keepOrphan, keepOrphanTopUp, type Orphan, type OrphanTopUp } from './orphans.ts'
 import { wakeNextTopUps } from './top-up-orders.ts'
 import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } from './transition.ts'
-import { type WatchedItem, watchItem } from './watched-items.ts'
 
 export interface HeldLease {
   leaseToken: string

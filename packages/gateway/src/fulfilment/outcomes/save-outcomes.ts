@@ -10,9 +10,8 @@ import { expectKeptOrders, type LockedOrders, lockOrders, lockWalletAndOrders } 
 import { awaitResolving, fingerprint } from '../../suppliers/stock/taken-codes.ts'
 import type { DeliveredEsim, Outcome } from '../../suppliers/supplier.ts'
 import { type HeldLease, type LeaseState, OutcomeBatch } from './apply-outcome.ts'
-import { type Attempt, applyUnwritten, finishAttempts, type ItemResult, markWritten } from './attempts.ts'
 import type { FulfilmentDeps } from './deps.ts'
-import { writeItems } from './items.ts'
+import { type Attempt, applyUnwritten, finishAttempts, type ItemResult, markWritten, writeItems } from './items.ts'
 import { listEsimOrders } from './top-up-orders.ts'
 
 /**

@@ -4,9 +4,9 @@ import { itemKeyOf } from '../../orders/item.ts'
 import { latestReference } from '../../suppliers/stored-answer.ts'
 import type { Outcome } from '../../suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import { unwatchItem, type WatchedItem } from '../outcomes/items.ts'
 import { acceptFound } from '../outcomes/save-outcomes.ts'
 import { readEsimsOfTopUps } from '../outcomes/top-up-orders.ts'
-import { unwatchItem, type WatchedItem } from '../outcomes/watched-items.ts'
 import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 
 const ASK_AGAIN_MIN_MS = 60_000

@@ -9,9 +9,9 @@ import type { CsvEsim } from '../../suppliers/stock/csv.ts'
 import { lockResolving } from '../../suppliers/stock/taken-codes.ts'
 import { OutcomeBatch } from '../outcomes/apply-outcome.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import { watchItem } from '../outcomes/items.ts'
 import { listEsimOrders } from '../outcomes/top-up-orders.ts'
 import type { Transition } from '../outcomes/transition.ts'
-import { watchItem } from '../outcomes/watched-items.ts'
 import { type AssignedEsim, recordResolvedCodes, refuseDuplicateEsims, refuseTakenEsims } from './taken-esims.ts'
 
 /** The supplier's statement about the eSIMs under review. */

@@ -1,11 +1,16 @@
 import type { Clock } from '../../lib/clock.ts'
 import { type Log, rateLimitedLog } from '../../lib/telemetry/log.ts'
-import { type BodyHolder, type ByteBudget, createBodyBudget } from './byte-budget.ts'
+import {
+  type BodyHolder,
+  type ByteBudget,
+  createBodyBudget,
+  createUnreadAnswers,
+  type UnreadAnswers,
+} from './byte-budget.ts'
 import { createPageQueue, type PageQueue } from './page-queue.ts'
 import { createRefusals, type RefusedRequest } from './refusals.ts'
 import { createRequestLimit, type RequestLimit } from './request-limit.ts'
 import { createTurns, type Turns } from './turns.ts'
-import { createUnreadAnswers, type UnreadAnswers } from './unread-answers.ts'
 
 /*
  * Keeps a process responsive under more load than it can serve (docs/decisions/0011-load-shedding.md):

@@ -10,7 +10,7 @@ import {
 } from '@dealer-esim/contract'
 import type { Offer, Snapshot } from '../../catalogue/catalogue.ts'
 import type { ErrorParts } from '../../lib/api-error.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/batch.ts'
 import { timeOfUuid } from '../../lib/ids.ts'
 import type { Suppliers } from '../../suppliers/registry.ts'
 import { type LowBalanceChange, lowBalancePercent } from '../../wallet/ledger/balance.ts'

@@ -1,5 +1,7 @@
-import { makeIccid } from '@dealer-esim/contract'
+import { type EsimAction, makeIccid } from '@dealer-esim/contract'
 import type { Db } from '../../lib/postgres/db.ts'
+import { failpoint } from '../../lib/process/failpoint.ts'
+import type { ActionOutcome, SuppliedEsim } from '../supplier.ts'
 
 /** Product codes that make the sandbox simulate a special case. Any other product is delivered immediately. */
 export const SANDBOX_PRODUCTS = {
@@ -49,3 +51,78 @@ export function iccidOf(row: Pick<IssuedRow, 'iccidNumber'>): string {
   const group = row.iccidNumber >> GROUP_BITS
   return makeIccid(ISSUER_PREFIX, group * NUMBERS_PER_GROUP + BigInt.asUintN(Number(GROUP_BITS), row.iccidNumber))
 }
+
+/**
+ * Carries out an action on an eSIM. The action is recorded under its own key: a repeat gets the same answer and changes
+ * nothing, and tests can count the requests.
+ */
+export async function act(
+  db: Db,
+  name: string,
+  action: EsimAction,
+  esim: SuppliedEsim,
+  actionKey: string,
+): Promise<ActionOutcome> {
+  const [issued] = await findIssued(db, name, [esim.key])
+  // An operator may have recorded another eSIM than the one issued under this key.
+  if (issued?.answer !== 'ISSUED' || iccidOf(issued) !== esim.iccid) {
+    return { kind: 'refused', message: 'the sandbox did not issue this eSIM' }
+  }
+  const [record] = await db.query<{ answer: Answer }>({
+    name: `sandbox-${action.toLowerCase()}`,
+    text: RECORD(action),
+    values: [name, actionKey, esim.key, action, answerOf(issued.productCode)],
+  })
+  await failpoint('sandbox.acted')
+  switch (record!.answer) {
+    case 'DONE':
+      return { kind: 'done' }
+    case 'REFUSED':
+      return { kind: 'refused', message: 'refused by the sandbox: the eSIM or its product does not allow it' }
+    case 'LOST':
+      return { kind: 'unknown', message: 'no answer from the sandbox, as the product code requests' }
+    default:
+      return record!.answer satisfies never
+  }
+}
+
+type Answer = 'DONE' | 'REFUSED' | 'LOST'
+
+function answerOf(productCode: string): Answer {
+  if (productCode === SANDBOX_PRODUCTS.actionRefused) return 'REFUSED'
+  return productCode === SANDBOX_PRODUCTS.actionUnknown ? 'LOST' : 'DONE'
+}
+
+const ALIVE = 'e.cancelled_at is null and e.revoked_at is null'
+
+/** What each action changes on an eSIM, and the state that allows it. An action that is already done is answered as done. */
+const CHANGES: Record<EsimAction, { set: string; allowed: string }> = {
+  CANCEL: {
+    set: 'cancelled_at = coalesce(cancelled_at, now())',
+    allowed: `e.cancelled_at is not null or ${ALIVE} and not exists (
+      select from sandbox_issued t
+      where t.supplier = e.supplier and t.topped_up_key = e.key and t.answer <> 'REFUSED')`,
+  },
+  SUSPEND: { set: 'suspended_at = coalesce(suspended_at, now())', allowed: ALIVE },
+  UNSUSPEND: {
+    set: `suspended_for = suspended_for + coalesce(now() - suspended_at, '0'), suspended_at = null`,
+    allowed: ALIVE,
+  },
+  REVOKE: { set: 'revoked_at = coalesce(revoked_at, now())', allowed: 'e.cancelled_at is null' },
+}
+
+/** Locks the eSIM, records the request, and changes the eSIM if the request is the first with its key. */
+const RECORD = (action: EsimAction) => `
+  with esim as (
+    select e.key, ${CHANGES[action].allowed} as allowed
+    from sandbox_issued e where e.supplier = $1 and e.key = $3 for no key update
+  ), record as (
+    insert into sandbox_actions (supplier, key, esim_key, action, answer)
+    select $1, $2, $3, $4, case when allowed then $5 else 'REFUSED' end from esim
+    on conflict (supplier, key) do update set requests = sandbox_actions.requests + 1
+    returning answer, requests
+  ), change as (
+    update sandbox_issued set ${CHANGES[action].set}
+    from record where supplier = $1 and sandbox_issued.key = $3 and record.requests = 1 and record.answer <> 'REFUSED'
+  )
+  select answer from record`

@@ -4,8 +4,7 @@ import Type, { type Static } from 'typebox'
 import type { Db } from '../../lib/postgres/db.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
-import { act } from './actions.ts'
-import { findIssued, type IssuedRow, iccidOf, SANDBOX_PRODUCTS } from './records.ts'
+import { act, findIssued, type IssuedRow, iccidOf, SANDBOX_PRODUCTS } from './records.ts'
 import { reportUsage, USAGE_MS } from './usage.ts'
 
 export const sandboxConfig = Type.Object(

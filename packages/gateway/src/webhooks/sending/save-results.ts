@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatTime } from '@dealer-esim/contract'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/batch.ts'
 import { type Columns, NULL, plainArray, unnest, uuidArray } from '../../lib/postgres/columns.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { CommitUnknown, violatedKey } from '../../lib/postgres/errors.ts'

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
-import { type Batcher, createBatcher } from '../../lib/batch.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { type Batcher, createBatcher, groupBy } from '../../lib/batch.ts'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 import { createWokenKeys } from '../../lib/postgres/wakeups.ts'
 import { type Running, runLoop, settlesWithin } from '../../lib/process/lifecycle.ts'

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { stripIccidPadding, type TopupRequest } from '@dealer-esim/contract'
 import { isUuid } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
@@ -7,34 +8,41 @@ import { isUnfinished } from './item.ts'
 const REPEATED_WITHIN = '1 hour'
 
 /**
- * Finds the top-up that a call without a transactionId repeats: it is of the same package on the same eSIM with the same days
- * as sent, was also requested without a transactionId, and its end was not answered yet.
+ * Finds the key of a top-up that is requested without a transactionId. It is that of the earlier top-up that the call repeats:
+ * one of the same package on the same eSIM with the same days as sent, also requested without a transactionId, whose end was
+ * not answered yet. Otherwise it is made from the call and from the eSIM's latest top-up, so that calls that arrive at the
+ * same moment have one key and are one top-up.
  * @param sentName a packageCode or slug: its meaning in the earlier call counts, not that in today's catalogue
+ * @returns undefined if the tenant has no such eSIM
  */
-export async function findUnansweredTopUp(
+export async function findUnnamedKey(
   db: Pick<Db, 'query'>,
   tenantId: string,
   { esimTranNo, iccid, packageCode, periodNum }: TopupRequest,
   sentName: string,
-): Promise<{ transactionId: string } | undefined> {
+): Promise<string | undefined> {
   if (esimTranNo !== undefined && !isUuid(esimTranNo)) return undefined
   const [name, esim] =
     esimTranNo === undefined
       ? ['orders-unanswered-by-iccid', '$2::uuid is null and p.iccid = $3']
       : ['orders-unanswered-by-id', 'p.profile_id = $2::uuid and p.iccid = coalesce($3::text, p.iccid)']
-  const [unanswered] = await db.query<{ transactionId: string }>({
+  const [found] = await db.query<{ profileId: string; unanswered: string | null; latest: string | null }>({
     name,
-    text: `select o.transaction_id from orders o
-           where o.tenant_id = $1 and o.sent ->> 'isUnanswered' is not null
-             and o.topped_up_profile_id = (
-               select profile_id from profiles p where p.tenant_id = $1 and ${esim}
-               order by p.profile_id desc limit 1)
-             and (o.package_lines -> 0 ->> 'packageCode' = $4 or o.package_lines -> 0 -> 'sentAs' ? $6::text)
-             and case when o.package_lines -> 0 ? 'periodNumDefaulted' then null
-                   else (o.package_lines -> 0 ->> 'periodNum')::int end is not distinct from $5::int
-             and (${isUnfinished('o')}
-               or o.updated_at > clock_timestamp() - interval '${REPEATED_WITHIN}')
-           order by o.wallet_version limit 1`,
+    text: `with esim as materialized (
+             select profile_id from profiles p where p.tenant_id = $1 and ${esim} order by p.profile_id desc limit 1)
+           select esim.profile_id, (
+             select o.transaction_id from orders o
+             where o.tenant_id = $1 and o.sent ->> 'isUnanswered' is not null
+               and o.topped_up_profile_id = esim.profile_id
+               and (o.package_lines -> 0 ->> 'packageCode' = $4 or o.package_lines -> 0 -> 'sentAs' ? $6::text)
+               and case when o.package_lines -> 0 ? 'periodNumDefaulted' then null
+                     else (o.package_lines -> 0 ->> 'periodNum')::int end is not distinct from $5::int
+               and (${isUnfinished('o')}
+                 or o.updated_at > clock_timestamp() - interval '${REPEATED_WITHIN}')
+             order by o.wallet_version limit 1) as unanswered, (
+             select o.order_id from orders o where o.tenant_id = $1 and o.topped_up_profile_id = esim.profile_id
+             order by o.wallet_version desc limit 1) as latest
+           from esim`,
     values: [
       tenantId,
       esimTranNo ?? null,
@@ -44,10 +52,14 @@ export async function findUnansweredTopUp(
       sentName,
     ],
   })
-  return unanswered
+  if (found === undefined) return undefined
+  const { profileId, unanswered, latest } = found
+  if (unanswered !== null) return unanswered
+  const parts = JSON.stringify([profileId, packageCode, periodNum ?? null, latest])
+  return createHash('sha256').update(parts).digest('base64url')
 }
 
-/** Called before a top-up's end is answered: the next call without a transactionId is a new top-up. */
+/** Called last before a top-up's end is answered: the next call without a transactionId is a new top-up. */
 export async function markAnswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
   await db.query({
     name: 'orders-answered',

@@ -5,7 +5,7 @@ import { listPackages } from '../catalogue/snapshot/list.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { SentLine } from '../orders/placing/input.ts'
-import { findUnansweredTopUp, markAnswered } from '../orders/unanswered-topup.ts'
+import { findUnnamedKey, markAnswered } from '../orders/unanswered-topup.ts'
 import { pageProfiles } from '../profiles/page.ts'
 import type { RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
@@ -127,8 +127,8 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
     amount: guardOf(request.amount),
   })
   const isNamed = request.transactionId !== undefined
-  const repeated = isNamed ? undefined : await findUnansweredTopUp(deps.db, tenantId, checked, name as string)
-  const key = keyOf(request, repeated?.transactionId ?? orderId)
+  const unnamedKey = isNamed ? undefined : await findUnnamedKey(deps.db, tenantId, checked, name as string)
+  const key = keyOf(request, unnamedKey ?? orderId)
   const verdict = await deps.orderPlacer.place({
     ...{ orderType: 'TOPUP' as const, tenant, headers, receivedAt, orderId },
     request: { ...checked, transactionId: key.transactionId },
@@ -144,12 +144,17 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
   const { orderNo, transactionId, esimTranNo: toppedUp } = verdict.answer
   const awaited = { kind: 'ORDER' as const, tenantId, id: orderIdOf(orderNo)! }
   const ended = await call.waitForEnd(awaited)
+  const answer = ended === 'DELIVERED' ? await toppedUpAnswer(deps, tenantId, toppedUp!) : undefined
+  // Last, because a program that gets no answer repeats the call.
   if (!isNamed) await markAnswered(deps.db, tenantId, awaited.id)
-  if (ended !== 'DELIVERED') throw new RtFailure('200009', 'The top-up failed and is refunded.')
-  const found = await pageProfiles(deps, tenantId, { esimTranNo: toppedUp }, { pageNum: 1, pageSize: 1 })
+  if (answer === undefined) throw new RtFailure('200009', 'The top-up failed and is refunded.')
+  return { transactionId: key.sent.transactionId ?? transactionId, ...answer }
+}
+
+async function toppedUpAnswer(deps: Deps, tenantId: string, esimTranNo: string) {
+  const found = await pageProfiles(deps, tenantId, { esimTranNo }, { pageNum: 1, pageSize: 1 })
   const esim = found!.profiles[0]!
   return {
-    transactionId: key.sent.transactionId ?? transactionId,
     iccid: esim.iccid,
     expiredTime: rtTime(esim.expiredTime ?? esim.installBefore),
     totalVolume: esim.totalVolume ?? 0,

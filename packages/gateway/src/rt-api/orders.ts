@@ -1,4 +1,4 @@
-import { type OrderRequest, orderIdOf, rtTime } from '@dealer-esim/contract'
+import { ORDER_ESIMS_MAX, type OrderRequest, orderIdOf, rtTime } from '@dealer-esim/contract'
 import type { Admitted } from '../admission/admission.ts'
 import type { Snapshot } from '../catalogue/catalogue.ts'
 import { listPackages } from '../catalogue/snapshot/list.ts'
@@ -43,12 +43,16 @@ interface RtLine extends SentLine {
 /**
  * Adds up lines that name the same package for the same days.
  * @returns the lines as sent, and the requested lines. The latter stay as sent if a line is not an object.
+ * @throws RtFailure 200008 for more lines than an order has eSIMs, before any of them is looked up
  */
 function linesOf(
   sent: unknown,
   resolve: (member: 'packageCode' | 'slug', name: string) => string,
 ): { lines: RtLine[]; requested: unknown } {
   if (!Array.isArray(sent)) return { lines: [], requested: sent }
+  if (sent.length > ORDER_ESIMS_MAX) {
+    throw new RtFailure('200008', `packageInfoList: send at most ${ORDER_ESIMS_MAX} lines.`)
+  }
   const lines: RtLine[] = []
   const merged = new Map<string, Record<string, unknown>>()
   for (const [index, line] of sent.entries()) {
@@ -58,8 +62,9 @@ function linesOf(
     const member = packageCode === undefined ? 'slug' : 'packageCode'
     const meant = typeof name === 'string' ? resolve(member, name) : name
     const parts = { packageCode: meant, count, price: guardOf(price), periodNum }
-    const key =
-      Number.isInteger(count) && typeof meant === 'string' ? JSON.stringify([meant, periodNum]) : String(index)
+    // A line that the schema refuses stays as it is: a count below 1 must not be made up for by another line.
+    const isAddable = Number.isInteger(count) && (count as number) >= 1 && typeof meant === 'string'
+    const key = isAddable ? JSON.stringify([meant, periodNum]) : String(index)
     const earlier = merged.get(key)
     if (earlier) {
       earlier.count = (earlier.count as number) + (count as number)

@@ -10,7 +10,38 @@ beforeAll(async () => {
 })
 afterAll(() => bed.close())
 
+const line = (count: unknown, packageCode = 'JP_1_7') => ({ packageCode, count })
 const topUpBody = (esimTranNo: string) => ({ esimTranNo, packageCode: 'JP_1_7_TOPUP' })
+
+describe('an order', () => {
+  test('with a count below 1 is refused, although another line of the package makes up for it', async () => {
+    const before = await bed.balance()
+    for (const counts of [
+      [5, -4],
+      [-4, 5],
+      [1, 0],
+      [2 ** 53, 1 - 2 ** 53],
+    ]) {
+      const packageInfoList = counts.map((count) => line(count))
+      expect([counts, await bed.codeOf('esim/order', { packageInfoList })]).toEqual([counts, '200008'])
+    }
+    expect(await bed.balance()).toBe(before)
+  })
+
+  test('without lines, or with lines of another type, is refused', async () => {
+    const codes = []
+    for (const packageInfoList of [[], {}, 'JP_1_7', [null], [[]], ['JP_1_7'], [{}], [line('1')], [line(1.5)]]) {
+      codes.push(await bed.codeOf('esim/order', { packageInfoList }))
+    }
+    expect(codes).toEqual([...Array(3).fill('200008'), '000106', '000105', '200008', '000105', '200008', '200008'])
+  })
+
+  test('with more lines than an order has eSIMs is refused before any is looked up', async () => {
+    const packageInfoList = Array.from({ length: 10_000 }, () => ({ slug: 's', count: 1 }))
+    const { errorCode, errorMsg } = await bed.post('esim/order', { packageInfoList })
+    expect([errorCode, errorMsg]).toEqual(['200008', 'packageInfoList: send at most 100 lines.'])
+  })
+})
 
 describe('a top-up without a transactionId', () => {
   test('whose answer could not be built is repeated, not bought again', async () => {

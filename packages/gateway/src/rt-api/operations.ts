@@ -73,7 +73,11 @@ function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspe
   return async (deps, { tenant, request, waitForEnd, traceWith, unsignedFrom }) => {
     const { tenantId } = tenant
     const { esimTranNo, iccid } = request
-    const checked = checkRequest(operation, { transactionId: 'none', action, esimTranNo, iccid })
+    // A request of the dealer API names its action, because the signature does not cover the path.
+    const checked = checkRequest(operation, {
+      ...{ transactionId: 'none', esimTranNo, iccid },
+      action: request.action ?? action,
+    })
     const by = unsignedFrom === undefined ? undefined : { actor: 'unsigned' as const, address: unsignedFrom }
     const begun = await ensureAction(deps, tenantId, checked, by)
     if (begun === undefined) return {}

@@ -65,3 +65,16 @@ describe('a top-up without a transactionId', () => {
     expect(await bed.balance()).toBe(before - PRICE)
   })
 })
+
+describe('an action', () => {
+  test('is refused if its body is that of another action', async () => {
+    const { esimTranNo } = await bed.cancellable()
+    const calls = bed.actions.calls.length
+    for (const action of ['SUSPEND', 'CANCEL', 'suspend', 1]) {
+      const body = { transactionId: 'captured', action, esimTranNo }
+      expect([action, await bed.codeOf('esim/revoke', body)]).toEqual([action, '200008'])
+    }
+    expect(bed.actions.calls.length).toBe(calls)
+    expect(await bed.codeOf('esim/revoke', { action: 'REVOKE', esimTranNo })).toBe(null)
+  })
+})

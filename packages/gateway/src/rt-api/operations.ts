@@ -19,6 +19,7 @@ import type { Handler, RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
 import { ListStream } from './list-stream.ts'
 import { order, topUp } from './orders.ts'
+import { packageCodeOf } from './package-code.ts'
 import { query } from './query.ts'
 import { checkRequest } from './request.ts'
 import { rtPackage } from './shapes.ts'
@@ -101,11 +102,11 @@ const FORM = 1
  */
 async function listPackages(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<ListStream> {
   const catalogue = await deps.catalogue.current(catalogueVersion)
-  const { locationCode, packageCode, slug, iccid, type } = request
-  const wanted = checkRequest('package/list', {
-    ...{ locationCode, packageCode, slug, iccid, pageSize: PAGE_SIZE },
-    type: iccid === undefined ? type : (type ?? 'TOPUP'),
-  })
+  const { locationCode, packageCode: name, slug, iccid } = request
+  const type = request.type ?? (iccid === undefined ? 'BASE' : 'TOPUP')
+  const named = { member: 'packageCode', type: type === 'TOPUP' ? 'TOPUP' : 'BASE' } as const
+  const packageCode = typeof name === 'string' ? packageCodeOf(catalogue, tenant, { ...named, name }) : name
+  const wanted = checkRequest('package/list', { locationCode, packageCode, slug, iccid, type, pageSize: PAGE_SIZE })
   const pageAt = (cursor?: string) => listPackagesFor(deps, catalogue, tenant, { ...wanted, ...(cursor && { cursor }) })
   const { tariff, now } = catalogue.listSource(tenant)
   // Rules of price plans begin and end without a new version of the catalogue.

@@ -1,7 +1,4 @@
 import { ORDER_ESIMS_MAX, type OrderRequest, orderIdOf, rtTime } from '@dealer-esim/contract'
-import type { Admitted } from '../admission/admission.ts'
-import type { Snapshot } from '../catalogue/catalogue.ts'
-import { listPackages } from '../catalogue/snapshot/list.ts'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { SentLine } from '../orders/placing/input.ts'
@@ -9,6 +6,7 @@ import { findUnnamedKey, markAnswered } from '../orders/unanswered-topup.ts'
 import { pageProfiles } from '../profiles/page.ts'
 import type { RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
+import { packageCodeOf } from './package-code.ts'
 import { checkRequest, guardOf, keyOf } from './request.ts'
 
 /** Places an order. Without a transactionId each call is a new order, with an id that the gateway creates. */
@@ -95,21 +93,6 @@ function guarded(
     })
     return guards.every((price) => price === line.price) ? line : { ...line, price: IMPOSSIBLE_PRICE }
   })
-}
-
-/**
- * Finds the packageCode of a name: programs send a slug where a packageCode is expected. An unknown name is returned
- * unchanged.
- */
-function packageCodeOf(
-  catalogue: Snapshot,
-  buyer: Admitted['tenant'],
-  { member, name, type }: { member: 'packageCode' | 'slug'; name: string; type: 'BASE' | 'TOPUP' },
-): string {
-  const isCode = () => catalogue.find(name) !== undefined
-  if (member === 'packageCode' && isCode()) return name
-  const [item] = listPackages(catalogue, buyer, { slug: name, type, pageSize: 1 }).packageList
-  return item?.packageCode ?? name
 }
 
 /**

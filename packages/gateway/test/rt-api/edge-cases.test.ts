@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { OPERATOR } from '../harness/api-node.ts'
+import { packageInput } from '../harness/catalogue-testbed.ts'
 import { GB } from '../topups/testbed.ts'
 import { createRtTestbed, type RtTestbed } from './testbed.ts'
 
@@ -7,6 +10,12 @@ const PRICE = 45_000
 let bed: RtTestbed
 beforeAll(async () => {
   bed = await createRtTestbed()
+  const sold = { status: 'ON_SALE', prices: [{ currencyCode: 'USD', price: PRICE, retailPrice: null }] }
+  const packages = [
+    { ...sold, packageCode: 'TH_1_7', slug: 'thailand-1' },
+    { ...sold, packageCode: 'JP_2_7_TOPUP', slug: 'japan-more', packageType: 'TOPUP' },
+  ]
+  await putPackages(bed.node.deps, packages.map(packageInput), OPERATOR)
 })
 afterAll(() => bed.close())
 
@@ -76,5 +85,21 @@ describe('an action', () => {
     }
     expect(bed.actions.calls.length).toBe(calls)
     expect(await bed.codeOf('esim/revoke', { action: 'REVOKE', esimTranNo })).toBe(null)
+  })
+})
+
+describe('package/list', () => {
+  test('takes a slug in place of a packageCode', async () => {
+    const codesOf = async (body: object) => {
+      const { obj } = await bed.post('package/list', body)
+      return obj.packageList.map(({ packageCode }: { packageCode: string }) => packageCode)
+    }
+    expect(await codesOf({ packageCode: 'TH_1_7' })).toEqual(['TH_1_7'])
+    expect(await codesOf({ packageCode: 'thailand-1' })).toEqual(['TH_1_7'])
+    expect(await codesOf({ packageCode: 'japan-more', type: 'TOPUP' })).toEqual(['JP_2_7_TOPUP'])
+    const { iccid } = await bed.delivered()
+    expect(await codesOf({ packageCode: 'japan-more', iccid })).toEqual(['JP_2_7_TOPUP'])
+    expect(await codesOf({ packageCode: 'japan-more' })).toEqual([])
+    expect(await codesOf({ packageCode: 'nothing' })).toEqual([])
   })
 })

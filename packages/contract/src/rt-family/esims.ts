@@ -4,8 +4,9 @@ import { nullable } from '../schemas/scalars.ts'
 import { rtActiveType, rtDataType, rtSmsStatus, rtSupportTopUpType } from './packages.ts'
 import { optionalNumber, optionalText, rtQuantity, rtTimeText } from './scalars.ts'
 
-const key = () => optionalText('Any text. The same text is the same request; without one, each order is a new one.')
+const key = (without: string) => optionalText(`Any text. The same text is the same request; without one, ${without}.`)
 const guard = (of: string) => optionalNumber(`A guard: refused where the ${of} differs. 0 is no guard.`)
+const days = () => optionalNumber('Days of a day pass.')
 const packageName = {
   packageCode: optionalText('A packageCode, or a slug.'),
   slug: optionalText('In place of packageCode.'),
@@ -18,14 +19,14 @@ const esimName = {
 }
 
 export const rtOrderRequest = Type.Object({
-  transactionId: key(),
+  transactionId: key('each order is a new one'),
   amount: guard('total'),
   packageInfoList: Type.Array(
     Type.Object({
       ...packageName,
       count: Type.Integer({ minimum: 1 }),
       price: guard('price'),
-      periodNum: optionalNumber('Days of a day pass.'),
+      periodNum: days(),
     }),
     { minItems: 1 },
   ),
@@ -34,7 +35,7 @@ export const rtOrderAnswer = Type.Object({ orderNo: Type.String(), transactionId
 
 export const rtQueryRequest = Type.Object({
   orderNo: optionalText('An order.'),
-  iccid: esimName.iccid,
+  iccid: optionalText('Of several eSIMs with one ICCID, the newest is the first.'),
   esimTranNo: optionalText('One eSIM.'),
   startTime: optionalText('Inclusive, such as 2026-11-20T13:28:09+0000.'),
   endTime: optionalText('Exclusive.'),
@@ -96,7 +97,14 @@ export const rtQueryAnswer = Type.Object({
   pager: Type.Object({ pageSize: Type.Integer(), pageNum: Type.Integer(), total: rtQuantity() }),
 })
 
-export const rtTopupRequest = Type.Object({ ...esimName, ...packageName, transactionId: key(), amount: guard('total') })
+export const rtTopupRequest = Type.Object({
+  ...esimName,
+  ...packageName,
+  transactionId: key('a call repeats an earlier one whose end was not answered yet'),
+  amount: guard('total'),
+  price: guard('price'),
+  periodNum: days(),
+})
 export const rtTopupAnswer = Type.Object({
   transactionId: Type.String(),
   iccid: Type.String(),

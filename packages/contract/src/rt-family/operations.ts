@@ -35,7 +35,8 @@ export const rtOperations = {
     ...(['200009', '200010', '310272'] as const),
   ]),
   'esim/topup': operation('Top up an eSIM and wait for the end', rtTopupRequest, rtTopupAnswer, [
-    ...(['200002', '200006', '200007', '200009', '200011', '310241', '310243', '310402', '310403'] as const),
+    ...(['200002', '200005', '200006', '200007', '200009', '200011'] as const),
+    ...(['310241', '310243', '310402', '310403'] as const),
   ]),
   'esim/cancel': action('Cancel an eSIM that is not installed; the money returns to the balance'),
   'esim/suspend': action('Suspend an eSIM that is in use'),

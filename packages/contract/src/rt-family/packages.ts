@@ -18,7 +18,7 @@ export const rtLocationListAnswer = Type.Object({
 export const rtPackageListRequest = Type.Object({
   locationCode: optionalText('ISO 3166-1 alpha-2, `!RG` (regional) or `!GL` (global).'),
   type: optionalText('BASE or TOPUP; BASE where absent.'),
-  packageCode: optionalText('Only this package.'),
+  packageCode: optionalText('Only this package; a packageCode, or a slug.'),
   slug: optionalText('Only the package with this slug.'),
   iccid: optionalText('Only the TOPUP packages that fit this eSIM.'),
 })

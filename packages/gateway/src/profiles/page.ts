@@ -18,7 +18,7 @@ export interface ProfilePageFilter {
 
 /**
  * Reads one numbered page of a tenant's eSIMs, oldest first by (createTime, id), so that new eSIMs are at the end and do not
- * shift pages.
+ * shift pages. Those of one ICCID are listed newest first, because an ICCID names the newest eSIM that has it.
  * @returns undefined if the filter matches more than COUNTED_PROFILES_MAX
  */
 export async function pageProfiles(
@@ -36,6 +36,7 @@ export async function pageProfiles(
       : iccid !== undefined
         ? ['iccid', '$4::uuid is null and p.iccid = $5']
         : ['times', '$4::uuid is null and $5::text is null']
+  const order = `p.profile_id ${name === 'iccid' ? 'desc' : 'asc'}`
   const where = `p.tenant_id = $1 and p.profile_id >= $2::uuid and p.profile_id < $3::uuid and ${filter}`
   const values = [tenantId, from, below, esimTranNo ?? null, iccid ?? null]
   const [counted] = await deps.db.query<{ total: number }>({
@@ -50,12 +51,12 @@ export async function pageProfiles(
   const rows = await deps.db.query<Omit<ProfileRow, 'line'> & { itemNo: number; packageLines: PackageLine[] }>({
     name: `profiles-page-${name}`,
     text: `with found as materialized (
-             select p.* from profiles p where ${where} order by p.profile_id offset $6 limit $7
+             select p.* from profiles p where ${where} order by ${order} offset $6 limit $7
            ), sold as materialized (
              select order_id, transaction_id, sent, package_lines from orders
              where tenant_id = $1 and order_id = any (array(select order_id from found)))
            select ${PROFILE_COLUMNS}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
-           from found p join sold o on o.order_id = p.order_id order by p.profile_id`,
+           from found p join sold o on o.order_id = p.order_id order by ${order}`,
     values: [...values, offset, pageSize],
   })
   const profiles = rows.map((row) =>

@@ -20,7 +20,7 @@ export async function query(deps: Deps, { tenant, request, catalogueVersion }: R
   const iccid = textOf(request, 'iccid')
   const filter = {
     orderNo: textOf(request, 'orderNo'),
-    esimTranNo: textOf(request, 'esimTranNo'),
+    esimTranNo: textOf(request, 'esimTranNo')?.toLowerCase(),
     iccid: iccid === undefined ? undefined : stripIccidPadding(iccid),
     startMs: timeOf(request, 'startTime'),
     endMs: timeOf(request, 'endTime'),

@@ -79,22 +79,33 @@ export function textOf(request: RtRequest, member: string): string | undefined {
   throw new RtFailure('200008', `${member}: send a text of at most 64 characters.`)
 }
 
-/** @returns milliseconds since 1970. @throws RtFailure 200008 */
+/** @returns milliseconds since 1970; 0 for an earlier time, before which there is nothing. @throws RtFailure 200008 */
 export function timeOf(request: RtRequest, member: string): number | undefined {
   const text = textOf(request, member)
   if (text === undefined) return undefined
-  const timeMs = TIME.test(text) ? Date.parse(text.replace(/([+-]\d\d)(\d\d)$/, '$1:$2')) : Number.NaN
-  if (timeMs >= 0) return timeMs
+  const timeMs = TIME.test(text) && isDay(text.slice(0, 10)) ? Date.parse(withColonInZone(text)) : Number.NaN
+  if (!Number.isNaN(timeMs)) return Math.max(0, timeMs)
   throw new RtFailure('200008', `${member}: send a time such as 2025-09-11T13:28:09+0000.`)
 }
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/
+const TIME = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/
+
+/** Date.parse takes 31 February for a day in March. */
+function isDay(date: string): boolean {
+  const midnightMs = Date.parse(`${date}T00:00:00Z`)
+  return !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(date)
+}
+
+function withColonInZone(time: string): string {
+  return time.replace(/([+-]\d\d)(\d\d)$/, '$1:$2')
+}
 
 /** Reads the pager; by default the first page of 500. @throws RtFailure 200008 */
-export function pagerOf(request: RtRequest): { pageNum: number; pageSize: number } {
-  const pager = (request.pager ?? {}) as Record<string, unknown>
-  const { pageNum = 1, pageSize = 500 } = pager
-  const isPage = Number.isSafeInteger(pageNum) && (pageNum as number) >= 1 && (pageNum as number) <= 1_000_000
+export function pagerOf({ pager = {} }: RtRequest): { pageNum: number; pageSize: number } {
+  const isObject = typeof pager === 'object' && pager !== null && !Array.isArray(pager)
+  const { pageNum = 1, pageSize = 500 } = pager as Record<string, unknown>
+  const isPage =
+    isObject && Number.isSafeInteger(pageNum) && (pageNum as number) >= 1 && (pageNum as number) <= 1_000_000
   const isSize = Number.isInteger(pageSize) && (pageSize as number) >= 1 && (pageSize as number) <= 500
   if (isPage && isSize) return { pageNum: pageNum as number, pageSize: pageSize as number }
   throw new RtFailure('200008', 'pager: send a pageNum from 1 and a pageSize from 5 to 500.')

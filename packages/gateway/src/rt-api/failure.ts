@@ -33,14 +33,29 @@ const CODES: { [Code in Exclude<FailureCode, RtCode>]: RtCode } = {
   '400102': '200008',
 }
 
+const WAIT = 'Wait a second and repeat the request with a new RT-RequestID.'
+
+/** Messages in place of those that name members or headers which this API does not have. */
+const MESSAGES: Partial<Record<FailureCode, string>> = {
+  '000002': `The gateway is temporarily unavailable and nothing was changed. ${WAIT}`,
+  '000101': 'A required header is missing. Send RT-AccessCode, RT-RequestID, RT-Timestamp and RT-Signature.',
+  '101007': `Too many requests. ${WAIT}`,
+  '200013': 'There is no such order. Check orderNo.',
+}
+
 /** The family's code and message for any error. */
 export function failureOf(error: unknown): { code: RtCode; message: string } {
   if (error instanceof RtFailure) return { code: error.code, message: error.message }
   const { code, parts } = toApiError(error)
-  const message = parts.message ?? codes[code].message
+  const message = parts.message ?? MESSAGES[code] ?? codes[code].message
   const [fault] = parts.details ?? []
-  const text = fault ? `${message.split('. ', 1)[0]}. ${fault.field}: ${fault.reason}` : withoutData(message)
+  const text = fault ? `${message.split('. ', 1)[0]}. ${sentName(fault.field)}: ${fault.reason}` : withoutData(message)
   return { code: codeOf(code), message: text.replace(API_PATH, RT_API_PATH) }
+}
+
+/** The dealer API has one member that is sent here under another name. */
+function sentName(field: string): string {
+  return field === 'callbackUrl' ? 'webhook' : field
 }
 
 /** Without the sentences that refer to members of `data`, which this API does not have. */

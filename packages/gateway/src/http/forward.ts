@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { codes } from '@dealer-esim/contract'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
@@ -76,13 +77,13 @@ type OutboundAnswer = Extract<OutboundOutcome, { kind: 'answer' }>
 
 function findMisunderstanding({ body, truncated }: OutboundAnswer): string | undefined {
   if (truncated) return 'its answer is too long'
-  // That node takes this one for a caller without HTTPS.
-  const isInsecure = body.subarray(0, CODE_WITHIN_BYTES).includes('"101008"')
+  // That node takes this one for a caller without HTTPS. The compatible API has no code for that alone.
+  const isInsecure = body.subarray(0, MESSAGE_WITHIN_BYTES).includes(codes['101008'].message)
   return isInsecure ? 'it does not trust this node: add its address to TRUSTED_PROXIES of that cell' : undefined
 }
 
-/** The code is within this many bytes of an answer, in both APIs. */
-const CODE_WITHIN_BYTES = 100
+/** The message is within this many bytes of an answer, in both APIs. */
+const MESSAGE_WITHIN_BYTES = 150
 
 function toAnswer({ status, headers, body }: OutboundAnswer): Answer {
   return { code: FORWARDED, http: status, headers: keptHeaders(headers), body: body.toString() }

@@ -15,6 +15,8 @@ interface Got {
 
 const got: Got[] = []
 let drops = false
+/** What the other cell answers instead. */
+let answered: string | undefined
 let other: Server
 let otherPort: number
 let database: TestDatabase
@@ -27,6 +29,7 @@ beforeAll(async () => {
     for await (const chunk of request) body += chunk
     got.push({ url: request.url!, headers: request.headers, body })
     if (drops) request.socket.destroy()
+    else if (answered !== undefined) response.writeHead(200).end(answered)
     else
       response.writeHead(409, { 'x-answer': 'kept', 'retry-after': '7' }).end('{"code":"200012","of":"the other cell"}')
   })
@@ -39,6 +42,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   got.length = 0
   drops = false
+  answered = undefined
   await moveTo(otherPort)
 })
 afterAll(async () => {
@@ -64,7 +68,8 @@ async function moveTo(...ports: number[]): Promise<void> {
 
 const body = JSON.stringify({ transactionId: 'T-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
 const order = (parts = {}) => call(node, dealer, 'esim/order', { body, ...parts })
-const rtOrder = (parts = {}) => order({ path: '/api/v1/open/esim/order', signatureHeader: 'RT-Signature', ...parts })
+const RT_PARTS = { path: '/api/v1/open/esim/order', signatureHeader: 'RT-Signature' }
+const rtOrder = (parts = {}) => order({ ...RT_PARTS, ...parts })
 
 it('a request reaches the other cell as it was sent, and the answer reaches the caller', async () => {
   const answer = await order({ headers: { 'X-Forwarded-For': '192.0.2.1' } })
@@ -99,6 +104,15 @@ it('a node that cannot be reached is followed by the next; if no other is left, 
   expect((await order()).code).toBe('000002')
   expect((await rtOrder()).data).toBeUndefined()
   expect(got).toHaveLength(1)
+})
+
+it('a cell that takes this node for a caller without HTTPS looks unavailable to the callers of both APIs', async () => {
+  const refusing = await startNode(database.url, { TRUSTED_PROXIES: '127.0.0.1' })
+  answered = (await call(refusing, dealer, 'esim/order', { body })).text
+  expect((await order()).code).toBe('000002')
+  answered = (await call(refusing, dealer, '', { body, ...RT_PARTS })).text
+  expect(JSON.parse((await rtOrder()).text).errorCode).toBe('900001')
+  await refusing.stop()
 })
 
 it('a request is sent once if its outcome is unknown', async () => {

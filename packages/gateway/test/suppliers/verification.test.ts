@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addSupplier, setSupplier } from '../../src/suppliers/manage.ts'
 import type { SupplierProduct } from '../../src/suppliers/supplier.ts'
 import { redact } from '../../src/suppliers/verification/redact.ts'
+import { verifySupplier } from '../../src/suppliers/verification/verify.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
 
@@ -117,6 +118,17 @@ describe('supplier verify', () => {
     const { simulator, verify, sold } = await supplierOf('zendit', 'lossy')
     simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
     expect(await adminJson(...verify)).toMatchObject({ verified: true })
+    expect(sold()).toBe(1)
+  })
+
+  it('does not count as refused while an unanswered order may still be executed, and buys no second one', async () => {
+    const { simulator, supplier, product, verify, sold } = await supplierOf('zendit', 'late')
+    simulator.addFault({ kind: 'slow-request', operation: 'order', times: 1, delayMs: 3_000 })
+    const verified = { supplier, answers: [], pauseMs: 10 }
+    await expect(verifySupplier(shop, verified, product, BY)).rejects.toThrow(/^The eSIM may have been bought: /)
+    expect(await recordOf('late')).toMatchObject({ state: 'OPEN', isVerified: false })
+    await expect.poll(sold, { timeout: 10_000 }).toBe(1)
+    expect(await adminJson(...verify)).toMatchObject({ verified: true, cancelled: 'cancelled' })
     expect(sold()).toBe(1)
   })
 

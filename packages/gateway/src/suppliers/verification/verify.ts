@@ -16,8 +16,8 @@ export interface VerifyDeps {
   wake: Pick<Wakeups<'settings'>, 'wake'>
 }
 
-/** The supplier to verify, and what it answered so far. */
-export interface Verified {
+/** The supplier, and what it answered so far. */
+export interface SupplierToVerify {
   supplier: Supplier
   answers: KeptAnswer[]
   /** The pause between two queries of an eSIM that is not delivered yet. */
@@ -64,27 +64,28 @@ export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: stri
  */
 export async function verifySupplier(
   deps: VerifyDeps,
-  verified: Verified,
+  candidate: SupplierToVerify,
   wanted: SupplierProduct | Verification,
   by: By,
 ): Promise<{ iccid: string; reference: string | undefined; cancelled: CancelOutcome }> {
-  const { supplier } = verified
+  const { supplier } = candidate
   const isNew = !('verificationId' in wanted)
   const open = isNew ? await begin(deps, supplier.name, wanted, by) : wanted
   const { productCode, orderId } = open
   const request: SupplierRequest = { tenantId: NIL_TENANT, orderId, itemNo: 1, key: keyOf(open), productCode }
-  let outcome = isNew ? await one(supplier.order([request])) : await lookUp(supplier, request, open.reference)
+  let outcome = isNew ? await firstOutcome(supplier.order([request])) : await lookUp(supplier, request, open.reference)
+  const isAnswered = isNew && outcome.kind !== 'unknown'
   for (let query = 1; isOpen(outcome) && query < QUERIES_MAX; query++) {
-    await delay(verified.pauseMs ?? PAUSE_MS)
+    await delay(candidate.pauseMs ?? PAUSE_MS)
     outcome = await lookUp(supplier, request, referenceOf(outcome) ?? open.reference)
   }
   const reference = referenceOf(outcome) ?? open.reference ?? undefined
-  if (outcome.kind !== 'delivered') return stop(deps, verified, open, { outcome, reference, isNew })
+  if (outcome.kind !== 'delivered') return endWithoutEsim(deps, candidate, open, { outcome, reference, isAnswered })
   const { iccid, matchingId } = outcome.esim
   const found = await lookUp(supplier, request, reference)
   if (found.kind !== 'delivered' || found.esim.iccid !== iccid) {
     const message = found.kind === 'delivered' ? 'another eSIM' : messageOf(found)
-    await save(deps.db, verified, open, { state: 'OPEN', reference })
+    await save(deps.db, candidate, open, { state: 'OPEN', reference })
     throw refusal(`The eSIM was bought, but looking it up gave: ${message}. Run the command again.`)
   }
   const cancelled = await supplier.cancel(
@@ -92,7 +93,7 @@ export async function verifySupplier(
     open.verificationId,
   )
   await deps.db.tx(async (tx) => {
-    await save(tx, verified, open, { state: 'VERIFIED', reference, cancelled: cancelled.kind })
+    await save(tx, candidate, open, { state: 'VERIFIED', reference, cancelled: cancelled.kind })
     tx.send({
       text: 'update suppliers set verified_at = now(), updated_at = now() where supplier = $1',
       values: [supplier.name],
@@ -130,22 +131,23 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
   })
 }
 
-/** Ends a verification that has no eSIM. Only a definite answer closes it: a later one must not buy a second eSIM. */
-async function stop(
+/**
+ * Ends a verification that has no eSIM. Only a definite answer closes it: a later one must not buy a second eSIM. While the
+ * purchase is unanswered and may still be executed, a look-up that does not find it is not definite.
+ * @param result.isAnswered the supplier has answered the purchase itself
+ */
+async function endWithoutEsim(
   { db }: VerifyDeps,
-  verified: Verified,
+  candidate: SupplierToVerify,
   open: Verification,
-  {
-    outcome,
-    reference,
-    isNew,
-  }: { outcome: Exclude<Outcome, { kind: 'delivered' }>; reference: string | undefined; isNew: boolean },
+  result: { outcome: Exclude<Outcome, { kind: 'delivered' }>; reference: string | undefined; isAnswered: boolean },
 ): Promise<never> {
-  const { timeoutMs, graceMs } = verified.supplier.traits
-  const isQuiet = isNew || Date.now() - open.startedAt.getTime() > timeoutMs + graceMs
+  const { outcome, reference, isAnswered } = result
+  const { timeoutMs, graceMs } = candidate.supplier.traits
+  const isDecided = isAnswered || Date.now() - open.startedAt.getTime() > timeoutMs + graceMs
   const isRefused = outcome.kind === 'refused' || outcome.kind === 'retry'
-  const state = isRefused && isQuiet ? 'REFUSED' : 'OPEN'
-  await save(db, verified, open, { state, reference })
+  const state = isRefused && isDecided ? 'REFUSED' : 'OPEN'
+  await save(db, candidate, open, { state, reference })
   const message = messageOf(outcome)
   throw refusal(
     state === 'REFUSED'
@@ -156,7 +158,7 @@ async function stop(
 
 async function save(
   tx: Pick<Tx, 'query'>,
-  { supplier, answers }: Verified,
+  { supplier, answers }: SupplierToVerify,
   { verificationId }: Verification,
   { state, reference, cancelled }: { state: string; reference: string | undefined; cancelled?: string },
 ): Promise<void> {
@@ -174,10 +176,10 @@ function keyOf({ orderId }: Pick<Verification, 'orderId'>): string {
 }
 
 async function lookUp(supplier: Supplier, request: SupplierRequest, reference: string | null | undefined) {
-  return one(supplier.query([{ ...request, reference: reference ?? undefined }], 'CHECK'))
+  return firstOutcome(supplier.query([{ ...request, reference: reference ?? undefined }], 'CHECK'))
 }
 
-async function one(answering: Promise<Outcome[]>): Promise<Outcome> {
+async function firstOutcome(answering: Promise<Outcome[]>): Promise<Outcome> {
   try {
     const [outcome] = await answering
     return withStorableMessage(outcome!)

@@ -1,4 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs'
+import { parseDateOrTime } from '../lib/date-or-time.ts'
 import { UsageError } from './failure.ts'
 
 /* Parse typed values. Each throws a UsageError that says which form is expected. */
@@ -14,8 +15,8 @@ export function parseWholeNumber(text: string, option: string, { min = 1, max = 
 const WHOLE_NUMBER_MAX = 999_999_999_999_999
 
 export function parseTime(text: string, option: string): Date {
-  const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined
-  if (!time || Number.isNaN(time.getTime())) {
+  const time = parseDateOrTime(text)
+  if (time === undefined) {
     throw new UsageError(`${option} takes a time like 2026-11-20 or 2026-11-20T08:00:00Z, not “${text}”.`)
   }
   return time

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { isIccid, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
 import { type Info, parse } from 'csv-parse'
 import { findFormatFault } from '../../lib/csv.ts'
+import { parseDateOrTime } from '../../lib/date-or-time.ts'
 import type { DeliveredEsim } from '../supplier.ts'
 
 /** One row of a file of eSIMs, and the line that it starts on. */
@@ -124,9 +125,10 @@ function rowOf(header: string[], record: string[], line: number): CsvEsim | CsvF
     if (row[name] !== undefined) esim[name] = row[name]
   }
   if (row.expiresAt !== undefined) {
-    const time = TIME.test(row.expiresAt) ? Date.parse(row.expiresAt) : Number.NaN
-    if (Number.isNaN(time)) return refuse('expiresAt', 'expiresAt must be like 2026-11-20 or 2026-11-20T13:28:09Z')
-    esim.installBefore = new Date(time)
+    // A date means its start: rather too early than too late.
+    const time = parseDateOrTime(row.expiresAt)
+    if (!time) return refuse('expiresAt', 'expiresAt must be like 2026-11-20 or 2026-11-20T13:28:09Z')
+    esim.installBefore = time
   }
   if (row.itemNo === undefined) return { line, esim }
   if (!/^[1-9]\d{0,2}$/.test(row.itemNo)) return refuse('itemNo', 'itemNo must be the number of an item')
@@ -139,6 +141,3 @@ const PATTERNS = [
   ['imsi', /^\d{6,15}$/, 'have 6 to 15 digits'],
   ['msisdn', /^\+?\d{3,15}$/, 'have 3 to 15 digits'],
 ] as const
-
-/** A date without a time means the start of that day in UTC: rather too early than too late. */
-const TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/

@@ -1,10 +1,9 @@
 import sql from 'sql-template-tag'
 import type { DatabaseClock } from '../lib/clock.ts'
-import { createToken, readToken } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { hashToken } from './token.ts'
+import { ageOfTimedTokenMs, createTimedToken, hashToken } from './token.ts'
 
 /*
  * A challenge that a passkey signs or a provider returns. Its MAC proves that we issued it, so nothing is stored when it is
@@ -20,19 +19,14 @@ export interface ChallengeDeps {
 
 /** Enough to find a security key, or to sign in at a provider with a second factor. */
 const LIFETIME_MS = 10 * 60_000
-const RANDOM_BYTES = 32
-const TIME_BYTES = 8
 
 export function createChallenge({ ids, databaseClock, linkKey }: ChallengeDeps, purpose: string): string {
-  const issuedAt = Buffer.alloc(TIME_BYTES)
-  issuedAt.writeBigUInt64BE(BigInt(Math.round(databaseClock.now())))
-  return createToken(linkKey, `challenge ${purpose}`, Buffer.concat([ids.bytes(RANDOM_BYTES), issuedAt]))
+  return createTimedToken(linkKey, ids, `challenge ${purpose}`, databaseClock.now())
 }
 
 export function isChallenge({ databaseClock, linkKey }: ChallengeDeps, purpose: string, challenge: string): boolean {
-  const content = readToken(linkKey, `challenge ${purpose}`, challenge)
-  if (content?.length !== RANDOM_BYTES + TIME_BYTES) return false
-  return databaseClock.now() - Number(content.readBigUInt64BE(RANDOM_BYTES)) < LIFETIME_MS
+  const ageMs = ageOfTimedTokenMs(linkKey, `challenge ${purpose}`, challenge, databaseClock.now())
+  return ageMs !== undefined && ageMs < LIFETIME_MS
 }
 
 /** Redeems a challenge in the transaction of the action that it authorises. @throws Refusal CHALLENGE_DEAD the second time */

@@ -1,11 +1,9 @@
-import { createToken, readToken } from '../lib/crypto.ts'
 import type { ChallengeDeps } from './challenge.ts'
 import type { Person } from './person.ts'
+import { ageOfTimedTokenMs, createTimedToken } from './token.ts'
 
 /** As long as a form is open after its person was confirmed. */
 const LIFETIME_MS = 5 * 60_000
-const RANDOM_BYTES = 16
-const TIME_BYTES = 8
 
 type Subject = Pick<Person, 'personId' | 'passwordHash'>
 
@@ -15,9 +13,7 @@ type Subject = Pick<Person, 'personId' | 'passwordHash'>
  * password ends it.
  */
 export function createConfirmation({ ids, databaseClock, linkKey }: ChallengeDeps, person: Subject): string {
-  const confirmedAt = Buffer.alloc(TIME_BYTES)
-  confirmedAt.writeBigUInt64BE(BigInt(Math.round(databaseClock.now())))
-  return createToken(linkKey, purposeFor(person), Buffer.concat([ids.bytes(RANDOM_BYTES), confirmedAt]))
+  return createTimedToken(linkKey, ids, purposeFor(person), databaseClock.now())
 }
 
 export function isConfirmation(
@@ -25,9 +21,8 @@ export function isConfirmation(
   person: Subject,
   confirmation: string,
 ): boolean {
-  const content = readToken(linkKey, purposeFor(person), confirmation)
-  if (content?.length !== RANDOM_BYTES + TIME_BYTES) return false
-  return databaseClock.now() - Number(content.readBigUInt64BE(RANDOM_BYTES)) < LIFETIME_MS
+  const ageMs = ageOfTimedTokenMs(linkKey, purposeFor(person), confirmation, databaseClock.now())
+  return ageMs !== undefined && ageMs < LIFETIME_MS
 }
 
 function purposeFor({ personId, passwordHash }: Subject): string {

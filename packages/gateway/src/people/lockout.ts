@@ -1,9 +1,8 @@
 import sql from 'sql-template-tag'
-import { createToken, readToken } from '../lib/crypto.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import { normalEmail, type Person } from './person.ts'
-import { hashToken } from './token.ts'
+import { ageOfTimedTokenMs, createTimedToken, hashToken } from './token.ts'
 
 // Ten failures within 15 minutes lock an address for 15 minutes. That allows 40 guesses an hour, and locks out a person
 // who forgot the password only briefly. Unknown addresses are counted too, so that outsiders cannot find out who has an
@@ -61,23 +60,17 @@ export async function clearFailures(db: Pick<Db, 'query'>, key: LockKey): Promis
  */
 export const BROWSER_KNOWN_S = 180 * 24 * 3_600
 
-const RANDOM_BYTES = 16
-const TIME_BYTES = 8
-
 type Subject = Pick<Person, 'personId' | 'passwordHash' | 'totpConfirmed'>
 
 /** Creates the token for the browser in which this person has just signed in. */
 export function createBrowserToken(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, person: Subject, nowMs: number): string {
-  const signedIn = Buffer.alloc(TIME_BYTES)
-  signedIn.writeBigUInt64BE(BigInt(Math.round(nowMs)))
-  return createToken(linkKey, purposeFor(person), Buffer.concat([ids.bytes(RANDOM_BYTES), signedIn]))
+  return createTimedToken(linkKey, ids, purposeFor(person), nowMs)
 }
 
 /** @param person undefined for an unknown address, which takes as long to check */
 export function isKnownBrowser(linkKey: Buffer, token: string, person: Subject | undefined, nowMs: number): boolean {
-  const content = readToken(linkKey, purposeFor(person), token)
-  if (person === undefined || content?.length !== RANDOM_BYTES + TIME_BYTES) return false
-  return nowMs - Number(content.readBigUInt64BE(RANDOM_BYTES)) < BROWSER_KNOWN_S * 1_000
+  const ageMs = ageOfTimedTokenMs(linkKey, purposeFor(person), token, nowMs)
+  return person !== undefined && ageMs !== undefined && ageMs < BROWSER_KNOWN_S * 1_000
 }
 
 function purposeFor(person: Subject | undefined): string {

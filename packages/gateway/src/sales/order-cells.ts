@@ -1,27 +1,31 @@
-import sql, { type Sql } from 'sql-template-tag'
+import sql, { raw, type Sql } from 'sql-template-tag'
 import type { Db } from '../lib/postgres/db.ts'
 
 /*
  * Orders are counted by quarter hour, outcome and delivery time. Delivery times are sorted into classes, two per doubling, so
  * that the counts of many orders can be added. A percentile is interpolated within its class, whose limits differ by a factor
  * of 1.41.
+ *
+ * The counts of a UTC day are kept by cell, a number: quarter hour * OUTCOMES + outcome.
  */
 
 const FAILED = 1
 /** The first class of delivery times: up to 1 ms. */
 const DELIVERED = 2
 const CLASSES_PER_DOUBLING = 2
-const OUTCOME_MAX = 127
+const OUTCOMES = 128
 
 /** SQL: when the quarter hour of a cell of a UTC day starts. */
 export const startOfCell = (day: string, cell: string) =>
-  `(${day}::timestamp + ${cell} / 128 * interval '15 minutes') at time zone 'utc'`
+  `(${day}::timestamp + ${cell} / ${OUTCOMES} * interval '15 minutes') at time zone 'utc'`
+/** SQL: the outcome of a cell, with its class of delivery times. */
+export const outcomeOfCell = (cell: string) => `${cell} % ${OUTCOMES}`
 
 const TIME_MS = `extract(epoch from (status_history -> -1 ->> 'time')::timestamptz - created_at)::float8 * 1000`
 const OUTCOME = `case
     when order_status in ('FAILED', 'CANCELLED') then ${FAILED}
     when order_status in ('DELIVERED', 'PARTIALLY_DELIVERED') then
-      least(${OUTCOME_MAX}, ${DELIVERED} + ceil(ln(greatest(1, ${TIME_MS})) / ln(2::float8) * ${CLASSES_PER_DOUBLING}))
+      least(${OUTCOMES - 1}, ${DELIVERED} + ceil(ln(greatest(1, ${TIME_MS})) / ln(2::float8) * ${CLASSES_PER_DOUBLING}))
     else 0
   end`
 /** SQL: the quarter hour of an order, from its id, a UUIDv7. */
@@ -34,7 +38,7 @@ export const CELLS_OF_DAY = `
   from (
     select currency_code, cell, count(*)::int as orders, sum(amount - refunded_amount)::bigint as amount
     from (
-      select currency_code, (${QUARTER_HOUR} * 128 + ${OUTCOME})::smallint as cell, amount, refunded_amount
+      select currency_code, (${QUARTER_HOUR} * ${OUTCOMES} + ${OUTCOME})::smallint as cell, amount, refunded_amount
       from orders where tenant_id = $1 and order_id >= $3::uuid and order_id < $4::uuid) o
     group by 1, 2) c
   group by 3`
@@ -101,8 +105,8 @@ function cellsOfAll(first: Date, end: Date | undefined): Sql {
 
 function cellsOfTenant(tenantId: string, first: Date, end: Date | undefined): Sql {
   return sql`
-    select (o.day::timestamp + c.cell / 128 * interval '15 minutes') at time zone 'utc' as starts_at, c.cell % 128 as outcome,
-      o.currency_code, c.orders, c.amount
+    select ${raw(startOfCell('o.day', 'c.cell'))} as starts_at, ${raw(outcomeOfCell('c.cell'))} as outcome, o.currency_code,
+      c.orders, c.amount
     from daily_orders o, unnest(o.cells, o.orders, o.amounts) as c(cell, orders, amount)
     where o.tenant_id = ${tenantId} and o.day >= (${first}::timestamptz at time zone 'utc')::date
       and o.day <= (${end ?? 'infinity'}::timestamptz at time zone 'utc')::date`

@@ -4,7 +4,7 @@ import { plainArray, uuidArray } from '../lib/postgres/columns.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import { advisoryKey } from '../lib/postgres/schema.ts'
 import { unfinishedOrders } from '../orders/reading/list-unfinished.ts'
-import { CELLS_OF_DAY, startOfCell } from './order-cells.ts'
+import { CELLS_OF_DAY, outcomeOfCell, startOfCell } from './order-cells.ts'
 import { dayOf, PURCHASE_SUMS, SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
 
 /*
@@ -60,7 +60,7 @@ export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Pro
     values: [tenantIds],
   })
   const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
-  for (const add of OVER_TENANTS) tx.send({ text: add('-'), values: pairs })
+  for (const add of ADD_OVER_TENANTS) tx.send({ text: add('-'), values: pairs })
   for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })
 }
 
@@ -97,11 +97,11 @@ async function markDirtyDays(tx: Tx, after: string | undefined): Promise<{ last:
   if (tenants.length === 0) return { last: undefined }
   const [moved, open] = await Promise.all([listMovedDays(tx, tenants), listOpenDays(tx, tenants)])
   const rows = tenants.map((tenant) => {
-    const openDays = Object.fromEntries(of(open, tenant).map(({ day, digest }) => [day, digest]))
+    const openDays = Object.fromEntries(rowsOf(tenant, open).map(({ day, digest }) => [day, digest]))
     const changed = [...Object.keys(openDays), ...Object.keys(tenant.openDays)].filter(
       (day) => openDays[day] !== tenant.openDays[day],
     )
-    const dirty = new Set([...tenant.dirtyDays, ...of(moved, tenant).map(({ day }) => day), ...changed])
+    const dirty = new Set([...tenant.dirtyDays, ...rowsOf(tenant, moved).map(({ day }) => day), ...changed])
     return { tenant, openDays, dirty: [...dirty] }
   })
   tx.send({
@@ -123,7 +123,7 @@ async function markDirtyDays(tx: Tx, after: string | undefined): Promise<{ last:
   return { last: tenants.length < MARKED_MAX ? undefined : tenants.at(-1)!.tenantId }
 }
 
-function of<Row extends { tenantId: string }>(rows: readonly Row[], { tenantId }: Progress): Row[] {
+function rowsOf<Row extends { tenantId: string }>({ tenantId }: Progress, rows: readonly Row[]): Row[] {
   return rows.filter((row) => row.tenantId === tenantId)
 }
 
@@ -166,7 +166,7 @@ async function calculateDays(tx: Tx): Promise<number> {
   })
   if (days.length === 0) return 0
   const pairs = [uuidArray(days.map(({ tenantId }) => tenantId)), plainArray(days.map(({ day }) => day))]
-  for (const add of [...OVER_TENANTS, addToMonths]) tx.send({ text: add('-'), values: pairs })
+  for (const add of [...ADD_OVER_TENANTS, addToMonths]) tx.send({ text: add('-'), values: pairs })
   for (const table of ['daily_sales', 'daily_sales_tenants', 'daily_sales_tenant_suppliers', 'daily_orders']) {
     tx.send({
       text: `delete from ${table} s using ${PAIRS} where s.tenant_id = d.tenant_id and s.day = d.day`,
@@ -179,8 +179,8 @@ async function calculateDays(tx: Tx): Promise<number> {
     tx.send({ name: 'sales-calculate', text: `insert into daily_sales ${SUMS_OF_DAY}`, values })
     tx.send({ name: 'sales-orders', text: INSERT_CELLS, values })
   }
-  for (const text of ADD_OF_TENANTS) tx.send({ text, values: pairs })
-  for (const add of [...OVER_TENANTS, addToMonths]) tx.send({ text: add('+'), values: pairs })
+  for (const text of INSERT_SUMS_OF_TENANTS) tx.send({ text, values: pairs })
+  for (const add of [...ADD_OVER_TENANTS, addToMonths]) tx.send({ text: add('+'), values: pairs })
   for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })
   tx.send({
     text: `update sales_progress p set dirty_days = array(
@@ -206,56 +206,60 @@ const DELETE_EMPTY = [
      and q.orders = 0 and q.amount = 0`,
 ]
 
-/** Statements that sum a tenant's day over the columns that coarser tables do not have. */
-const ADD_OF_TENANTS = [
+/** Statements that sum a tenant's day over the columns that coarser tables of the tenant do not have. */
+const INSERT_SUMS_OF_TENANTS = [
   ['daily_sales_tenants', 's.order_type, s.currency_code'],
   ['daily_sales_tenant_suppliers', 's.order_type, s.supplier, s.currency_code'],
 ].map(
   ([table, members]) => `
     insert into ${table}
-    select s.tenant_id, s.day, ${members}, ${SUMS.map((name) => `sum(s.${name})`).join(', ')}
+    select s.tenant_id, s.day, ${members}, ${summed(SUMS, '+')}
     from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
     group by s.tenant_id, s.day, ${members}`,
 )
 
-/* Each statement adds the sums of these days of tenants to coarser sums, or subtracts them. */
+/* Each statement adds the sums of these days of tenants to coarser sums (`p`), or subtracts them. */
 type Sign = '+' | '-'
 
-const ADDED = `on conflict (%key) do update set ${SUMS.map((name) => `${name} = p.${name} + excluded.${name}`).join(', ')}`
-const signed = (sign: Sign) => SUMS.map((name) => `${sign}sum(s.${name})`).join(', ')
+function summed(sums: readonly string[], sign: Sign): string {
+  return sums.map((name) => `${sign}sum(s.${name})`).join(', ')
+}
+
+function addTo(key: string, sums: readonly string[]): string {
+  return `on conflict (${key}) do update set ${sums.map((name) => `${name} = p.${name} + excluded.${name}`).join(', ')}`
+}
 
 const addToPackages = (sign: Sign) => `
   insert into daily_sales_packages as p
-  select s.day, s.order_type, s.package_code, s.supplier, s.currency_code, ${signed(sign)}
+  select s.day, s.order_type, s.package_code, s.supplier, s.currency_code, ${summed(SUMS, sign)}
   from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
   group by 1, 2, 3, 4, 5
-  ${ADDED.replace('%key', 'day, order_type, package_code, supplier, currency_code')}`
+  ${addTo('day, order_type, package_code, supplier, currency_code', SUMS)}`
 
 const addToPurchases = (sign: Sign) => `
   insert into daily_purchases as p
-  select s.day, s.asked_supplier, s.outcome, s.currency_code, s.cost_currency,
-    ${PURCHASE_SUMS.map((name) => `${sign}sum(s.${name})`).join(', ')}
+  select s.day, s.asked_supplier, s.outcome, s.currency_code, s.cost_currency, ${summed(PURCHASE_SUMS, sign)}
   from ${PAIRS} join daily_sales s on s.tenant_id = d.tenant_id and s.day = d.day
   where s.outcome <> 'OPEN'
   group by 1, 2, 3, 4, 5
-  on conflict (day, supplier, outcome, currency_code, cost_currency) do update set
-    ${PURCHASE_SUMS.map((name) => `${name} = p.${name} + excluded.${name}`).join(', ')}`
+  ${addTo('day, supplier, outcome, currency_code, cost_currency', PURCHASE_SUMS)}`
 
 const addToMonths = (sign: Sign) => `
   insert into monthly_sales_tenants as p
-  select s.tenant_id, date_trunc('month', s.day::timestamp)::date, s.order_type, s.currency_code, ${signed(sign)}
+  select s.tenant_id, date_trunc('month', s.day::timestamp)::date, s.order_type, s.currency_code, ${summed(SUMS, sign)}
   from ${PAIRS} join daily_sales_tenants s on s.tenant_id = d.tenant_id and s.day = d.day
   group by 1, 2, 3, 4
-  ${ADDED.replace('%key', 'tenant_id, month, order_type, currency_code')}`
+  ${addTo('tenant_id, month, order_type, currency_code', SUMS)}`
 
 const addToQuarterHours = (sign: Sign) => `
   insert into order_quarter_hours as q
-  select ${startOfCell('o.day', 'c.cell')}, c.cell % 128, o.currency_code, ${sign}sum(c.orders), ${sign}sum(c.amount)
+  select ${startOfCell('o.day', 'c.cell')}, ${outcomeOfCell('c.cell')}, o.currency_code,
+    ${sign}sum(c.orders), ${sign}sum(c.amount)
   from ${PAIRS} join daily_orders o on o.tenant_id = d.tenant_id and o.day = d.day,
     unnest(o.cells, o.orders, o.amounts) as c(cell, orders, amount)
   group by 1, 2, 3
   on conflict (starts_at, outcome, currency_code) do update set orders = q.orders + excluded.orders,
     amount = q.amount + excluded.amount`
 
-/** The statements for sums over all tenants. */
-const OVER_TENANTS = [addToPackages, addToPurchases, addToQuarterHours]
+/** Statements that add to, or subtract from, sums over all tenants. */
+const ADD_OVER_TENANTS = [addToPackages, addToPurchases, addToQuarterHours]

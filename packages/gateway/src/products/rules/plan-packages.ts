@@ -157,20 +157,20 @@ function kindOf({ packageType, countries, volume, isDayPass, durationDays }: Off
   return [packageType, countries.join(), size, isDayPass, durationDays].join(' ')
 }
 
-/** The cheapest product of each supplier. Equal input gives the same order. */
+/** The cheapest product of each supplier, in the order in which suppliers are tried. Equal input gives the same order. */
 function routesOf({ supplierOrder, suppliers }: ParsedRule, candidates: readonly Candidate[]): Candidate[] {
+  const cheapest = new Map<string, Candidate>()
   const sorted = [...candidates].sort(
     (a, b) =>
       compare(a.converted, b.converted) || compare(a.supplier, b.supplier) || compare(a.productCode, b.productCode),
   )
-  const cheapest = [...new Map(sorted.reverse().map((one) => [one.supplier, one])).values()].reverse()
+  for (const one of sorted) if (!cheapest.has(one.supplier)) cheapest.set(one.supplier, one)
+  const routes = [...cheapest.values()]
   if (supplierOrder === 'FIXED') {
     const placeOf = ({ supplier }: Candidate) => suppliers!.indexOf(supplier)
-    cheapest.sort((a, b) => placeOf(a) - placeOf(b))
-  } else {
-    cheapest.sort((a, b) => compare(a.converted, b.converted) || compare(a.supplier, b.supplier))
+    routes.sort((a, b) => placeOf(a) - placeOf(b))
   }
-  return cheapest.slice(0, SUPPLIERS_MAX)
+  return routes.slice(0, SUPPLIERS_MAX)
 }
 
 function compare<Value extends bigint | string>(a: Value, b: Value): number {

@@ -61,6 +61,11 @@ export function currencyOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[A-Z]{3}$/.test(value) ? value : undefined
 }
 
+/** Two capitals, the form of ISO 3166-1 alpha-2: suppliers send longer names and codes of regions in the same place. */
+export function isCountryCode(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Z]{2}$/.test(value)
+}
+
 /** 18 to 20 digits without padding, as in our tables. */
 export function iccidOf({ iccid }: { iccid?: unknown }): string | undefined {
   const stripped = isText(iccid) ? stripIccidPadding(iccid) : ''

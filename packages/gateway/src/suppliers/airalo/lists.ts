@@ -1,4 +1,4 @@
-import { amountOf, isCount, isObject, isText, type JsonObject } from '../members.ts'
+import { amountOf, isCount, isCountryCode, isObject, isText, type JsonObject } from '../members.ts'
 import type { RestAnswer } from '../rest-client.ts'
 import type { SupplierProduct, SupplierRecord } from '../supplier.ts'
 import { messageOf } from './answer.ts'
@@ -94,7 +94,7 @@ export function productsOf(row: JsonObject, operator: JsonObject, currencyCode: 
   if (operator.is_kyc_verify === true || !Array.isArray(operator.packages)) return []
   const covered = Array.isArray(operator.coverages) ? operator.coverages.filter(isObject) : []
   const codes = [row.country_code, ...covered.map(({ code, name }) => code ?? name)]
-  const countries = [...new Set(codes.filter(isCountry))]
+  const countries = [...new Set(codes.filter(isCountryCode))]
   return operator.packages.filter(isObject).flatMap(({ id, type, title, net_price, amount, day, is_unlimited }) => {
     const cost = amountOf(net_price)
     const volume = is_unlimited === true ? null : bytesOf(amount)
@@ -112,8 +112,4 @@ export function productsOf(row: JsonObject, operator: JsonObject, currencyCode: 
       currencyCode,
     }
   })
-}
-
-function isCountry(value: unknown): value is string {
-  return typeof value === 'string' && /^[A-Z]{2}$/.test(value)
 }

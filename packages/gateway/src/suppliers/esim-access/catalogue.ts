@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
+import { isCountryCode, isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
 import type { BalanceOutcome, SupplierProduct } from '../supplier.ts'
 import type { Call } from './client.ts'
 
@@ -33,7 +33,7 @@ export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): Suppli
     productCode: productCode!,
     name: name!,
     packageType,
-    countries: (textOf(members.location) ?? '').split(',').filter((code) => /^[A-Z]{2}$/.test(code)),
+    countries: (textOf(members.location) ?? '').split(',').filter(isCountryCode),
     volume: members.dataType === UNLIMITED_DAILY || volume === undefined || volume === 0n ? null : volume,
     isDayPass: isDaily && durationDays === 1,
     durationDays,

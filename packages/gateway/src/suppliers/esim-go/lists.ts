@@ -1,4 +1,14 @@
-import { amountOf, currencyOf, iccidOf, isCount, isObject, isText, type JsonObject, textOf } from '../members.ts'
+import {
+  amountOf,
+  currencyOf,
+  iccidOf,
+  isCount,
+  isCountryCode,
+  isObject,
+  isText,
+  type JsonObject,
+  textOf,
+} from '../members.ts'
 import { describeFailure, type RestAnswer } from '../rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, SupplierRecord } from '../supplier.ts'
 import type { EsimGoClient } from './client.ts'
@@ -102,7 +112,7 @@ export function productOf(bundle: JsonObject, currencyCode: string): SupplierPro
 /** A country is a name, or an object with its code. */
 function countryOf(country: unknown): string | undefined {
   const code = isObject(country) ? country.iso : country
-  return typeof code === 'string' && /^[A-Z]{2}$/.test(code) ? code : undefined
+  return isCountryCode(code) ? code : undefined
 }
 
 export async function readBalance(client: EsimGoClient): Promise<BalanceOutcome> {

@@ -1,5 +1,5 @@
 import { PAGE_SIZE_MAX, type Package } from '@dealer-esim/contract'
-import { currencyOf, iccidOf, isText } from '../members.ts'
+import { currencyOf, iccidOf, isCountryCode, isText } from '../members.ts'
 import type { SupplierProduct, SupplierRecord } from '../supplier.ts'
 import type { Upstream, UpstreamAnswer } from './client.ts'
 
@@ -79,7 +79,7 @@ export function productOf(item: Package): SupplierProduct | undefined {
     productCode: packageCode,
     name: isText(name) ? name : packageCode,
     packageType,
-    countries: locationCodes.filter((code) => /^[A-Z]{2}$/.test(code)),
+    countries: locationCodes.filter(isCountryCode),
     volume: volume === null ? null : BigInt(volume),
     isDayPass,
     durationDays: duration,

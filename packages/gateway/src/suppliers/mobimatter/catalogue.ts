@@ -1,4 +1,4 @@
-import { amountOf, currencyOf, isObject, type JsonObject, textOf } from '../members.ts'
+import { amountOf, currencyOf, isCountryCode, isObject, type JsonObject, textOf } from '../members.ts'
 import { describeFailure, type RestAnswer } from '../rest-client.ts'
 import type { BalanceOutcome, SupplierProduct } from '../supplier.ts'
 import type { MobimatterClient } from './client.ts'
@@ -37,7 +37,7 @@ export function productOf(product: JsonObject): SupplierProduct | undefined {
     productCode,
     name: details.get('PLAN_TITLE') ?? textOf(product.productFamilyName) ?? productCode,
     packageType,
-    countries: Array.isArray(countries) ? countries.filter(isCountry) : [],
+    countries: Array.isArray(countries) ? countries.filter(isCountryCode) : [],
     volume,
     isDayPass: false,
     durationDays,
@@ -58,10 +58,6 @@ function volumeOf(details: ReadonlyMap<string, string>): bigint | null | undefin
   const unit = BYTES[details.get('PLAN_DATA_UNIT')?.toUpperCase() ?? '']
   const bytes = Math.round(/^\d+(\.\d+)?$/.test(limit) ? Number(limit) * (unit ?? Number.NaN) : Number.NaN)
   return bytes > 0 && bytes <= VOLUME_MAX_BYTES ? BigInt(bytes) : undefined
-}
-
-function isCountry(value: unknown): value is string {
-  return typeof value === 'string' && /^[A-Z]{2}$/.test(value)
 }
 
 export async function readBalance(client: MobimatterClient): Promise<BalanceOutcome> {

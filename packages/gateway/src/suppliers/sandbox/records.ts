@@ -70,7 +70,7 @@ export async function act(
   }
   const [record] = await db.query<{ answer: Answer }>({
     name: `sandbox-${action.toLowerCase()}`,
-    text: RECORD(action),
+    text: recordStatement(action),
     values: [name, actionKey, esim.key, action, answerOf(issued.productCode)],
   })
   await failpoint('sandbox.acted')
@@ -112,7 +112,7 @@ const CHANGES: Record<EsimAction, { set: string; allowed: string }> = {
 }
 
 /** Locks the eSIM, records the request, and changes the eSIM if the request is the first with its key. */
-const RECORD = (action: EsimAction) => `
+const recordStatement = (action: EsimAction) => `
   with esim as (
     select e.key, ${CHANGES[action].allowed} as allowed
     from sandbox_issued e where e.supplier = $1 and e.key = $3 for no key update

@@ -1,4 +1,4 @@
-import { dateOf, iccidOf, isCount, isObject, isText, type JsonObject } from '../members.ts'
+import { dateOf, iccidOf, isCount, isCountryCode, isObject, isText, type JsonObject } from '../members.ts'
 import type { SupplierProduct, SupplierRecord } from '../supplier.ts'
 import type { ZenditClient } from './client.ts'
 import { messageOf } from './outcome.ts'
@@ -65,7 +65,7 @@ export function productOf(offer: JsonObject): SupplierProduct | undefined {
     productCode: offerId,
     name: nameOf(offer, offerId),
     packageType: 'BASE',
-    countries: [...new Set([country, ...visited].filter(isCountry))],
+    countries: [...new Set([country, ...visited].filter(isCountryCode))],
     volume,
     isDayPass: false,
     durationDays,
@@ -83,8 +83,4 @@ function priceOf({ fixed, fee, currency, currencyDivisor }: JsonObject) {
 function nameOf({ brandName, shortNotes, notes }: JsonObject, offerId: string): string {
   const text = [shortNotes, notes].find(isText)
   return [brandName, text].filter(isText).join(' ') || offerId
-}
-
-function isCountry(value: unknown): value is string {
-  return typeof value === 'string' && /^[A-Z]{2}$/.test(value)
 }

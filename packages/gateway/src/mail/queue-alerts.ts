@@ -26,7 +26,7 @@ const MAILS_PER_DAY_MAX = 100
  * @returns whether there may be more
  */
 export async function queueAlertMails(deps: MailDeps): Promise<boolean> {
-  const rows = await unmailed(deps.db, firstUuidAt(deps.databaseClock.now() - MAILED_WITHIN_MS))
+  const rows = await listUnmailed(deps.db, firstUuidAt(deps.databaseClock.now() - MAILED_WITHIN_MS))
   let queued = 0
   for (const { tenantId, alertId } of rows) {
     await runJob(deps.log, 'alert mail', { tenantId, alertId }, async () => {
@@ -37,9 +37,9 @@ export async function queueAlertMails(deps: MailDeps): Promise<boolean> {
   return rows.length === ALERTS_MAX && queued > 0
 }
 
-function unmailed(db: Db, since: string) {
+function listUnmailed(db: Db, since: string) {
   return db.query<{ tenantId: string; alertId: string }>({
-    name: 'mail-notices',
+    name: 'mail-alerts',
     text: `select tenant_id, alert_id from alerts where mailed_at is null and alert_id > $1
            order by alert_id limit $2`,
     values: [since, ALERTS_MAX],
@@ -79,12 +79,15 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
   await failpoint('mail.taken-over')
 }
 
-/** How many alert mails the dealer may still receive today. Mails about accounts do not count. */
+/** Kinds of mails that are not alerts. */
+const OTHER_KINDS = ['INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'PASSKEY_ADDED', 'SHARE_LINK']
+
+/** How many alert mails the dealer may still receive today. */
 async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
   const mailed = await tx.query({
     text: `select 1 from mails
-           where tenant_id = $1 and mail_id >= $2 and kind not in ('INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'PASSKEY_ADDED', 'SHARE_LINK') limit $3`,
-    values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), MAILS_PER_DAY_MAX],
+           where tenant_id = $1 and mail_id >= $2 and kind <> all ($3) limit $4`,
+    values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), OTHER_KINDS, MAILS_PER_DAY_MAX],
   })
   return MAILS_PER_DAY_MAX - mailed.length
 }
@@ -111,7 +114,8 @@ async function listRecipients(
     if (addresses.length > 0) return { client: '', recipients: [...addresses] }
     const people = await tx.query<{ email: string }>(sql`
       select email from people where tenant_id is null and status = 'ACTIVE' and ${accepted}
-        and not ${alert.kind} = any(muted_alerts) and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF') order by person_id limit ${RECIPIENTS_MAX}`)
+        and not ${alert.kind} = any(muted_alerts) and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF')
+      order by person_id limit ${RECIPIENTS_MAX}`)
     return { client: '', recipients: people.map((person) => person.email) }
   }
   const [[tenant], administrators] = await Promise.all([

@@ -42,12 +42,12 @@ export function mailPersonLink(
   tx: Tx,
   deps: LinkMailDeps,
   person: { tenantId: string | null; email: string; name: string },
-  made: { kind: LinkKind; link: string },
+  { kind, link }: { kind: LinkKind; link: string },
 ): boolean {
   if (deps.config.smtpUrl === undefined) return false
   const { tenantId, name } = person
   const recipient = normalEmail(person.email)
-  queueMail(tx, deps, { tenantId, recipient, kind: made.kind, ...linkMail(made.kind, { name, link: made.link }) })
+  queueMail(tx, deps, { tenantId, recipient, kind, ...linkMail(kind, { name, link }) })
   return true
 }
 

@@ -18,6 +18,19 @@ const LEASE_MS = 2 * MINUTE_MS
 /** How many mails are claimed and sent at once. */
 const CLAIMED_MAX = 20
 
+/** What the mail loop needs. */
+export interface MailDeps {
+  config: Pick<Config, 'operatorEmails' | 'mailFrom'>
+  db: Db
+  ids: Ids
+  cipher: Cipher
+  databaseClock: DatabaseClock
+  log: Log
+  mailServer: MailServer
+  /** Without a trailing slash. */
+  consoleUrl(): string
+}
+
 interface ClaimedMail {
   tenantId: string
   mailId: string
@@ -93,17 +106,4 @@ async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMa
   const from = config.mailFrom!
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
   return mailServer.send({ from, to: mail.recipient, ...content, messageId: `<${mail.mailId}@${domain}>` })
-}
-
-/** What the mail loop needs. */
-export interface MailDeps {
-  config: Pick<Config, 'operatorEmails' | 'mailFrom'>
-  db: Db
-  ids: Ids
-  cipher: Cipher
-  databaseClock: DatabaseClock
-  log: Log
-  mailServer: MailServer
-  /** Without a trailing slash. */
-  consoleUrl(): string
 }

@@ -1,3 +1,4 @@
+import type { LinkKind } from '../people/link.ts'
 import { composeMail, type MailText } from './template.ts'
 
 /* All texts of e-mails. An alert's own message says what happened, as in the console. */
@@ -24,7 +25,7 @@ export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
   LEDGER_FAULT: 'The ledger does not add up',
 }
 
-/** @param about `path`: of the console page with what the alert is about (alerts/place.ts) */
+/** @param about.path of the console page with what the alert is about (alerts/place.ts) */
 export function alertMail(
   alert: { kind: string; message: string },
   about: { client: string; consoleUrl: string; path: string },
@@ -37,8 +38,6 @@ export function alertMail(
       'You receive this e-mail because your address is registered for such alerts. People with an account choose on its page which ones. It was sent automatically; replies are not read.',
   })
 }
-
-type LinkKind = 'INVITATION' | 'PASSWORD_RESET' | 'FORGOTTEN_PASSWORD'
 
 const LINK_TEXTS: Record<LinkKind, { subject: string; text: string; label: string; valid: string }> = {
   INVITATION: {

@@ -41,13 +41,13 @@ export function addDocsRoutes(app: FastifyInstance, deps: { links: { publicUrl: 
   const files = findDocsFiles()
   const cache = new Map<string, Resource>()
   const answer = async (address: string, request: FastifyRequest, reply: FastifyReply) => {
-    let item = cache.get(address)
-    if (item === undefined) {
+    let found = cache.get(address)
+    if (found === undefined) {
       const built = build(address, files, deps.links.publicUrl)
-      item = built ?? notFound(address, files)
+      found = built ?? notFound(address, files)
       if (built !== undefined) cache.set(address, built)
     }
-    return send(item, request, reply)
+    return send(found, request, reply)
   }
   // The root redirects to the documentation.
   app.get('/', (_request, reply) => reply.code(302).header('location', 'docs/').send())
@@ -58,24 +58,24 @@ export function addDocsRoutes(app: FastifyInstance, deps: { links: { publicUrl: 
 
 function build(address: string, files: DocsFiles, publicUrl: string): Resource | undefined {
   const page = files.pages.get(address)
-  if (page !== undefined) return item(HTML, renderPage(address, page, files))
+  if (page !== undefined) return resource(HTML, renderPage(address, page, files))
   const file = files.files.get(address)
-  if (file !== undefined) return item(address.endsWith('.png') ? PNG : TEXT, readFileSync(file.file))
+  if (file !== undefined) return resource(address.endsWith('.png') ? PNG : TEXT, readFileSync(file.file))
   switch (address) {
     case 'docs.css':
-      return item('text/css; charset=utf-8', DOCS_STYLE)
+      return resource('text/css; charset=utf-8', DOCS_STYLE)
     case 'icon.svg':
-      return item('image/svg+xml', DOCS_ICON)
+      return resource('image/svg+xml', DOCS_ICON)
     case 'openapi.json':
     case 'openapi-rt.json':
-      return item('application/json; charset=utf-8', openApiDocument(address, publicUrl))
+      return resource('application/json; charset=utf-8', openApiDocument(address, publicUrl))
     case 'reference':
-      return item(HTML, REFERENCE_PAGE, REFERENCE_POLICY)
+      return resource(HTML, REFERENCE_PAGE, REFERENCE_POLICY)
     case 'reference-start.js':
-      return item('text/javascript; charset=utf-8', REFERENCE_START)
+      return resource('text/javascript; charset=utf-8', REFERENCE_START)
     case 'reference-bundle.js': {
       const bundle = referenceBundle()
-      return bundle && item('text/javascript; charset=utf-8', bundle)
+      return bundle && resource('text/javascript; charset=utf-8', bundle)
     }
     default:
       return undefined
@@ -95,31 +95,31 @@ const SEGMENTS_MAX = 8
  */
 function notFound(address: string, files: DocsFiles): Resource {
   if (address.split('/', SEGMENTS_MAX + 1).length > SEGMENTS_MAX)
-    return { ...item(TEXT, 'Page not found.\n'), status: 404 }
+    return { ...resource(TEXT, 'Page not found.\n'), status: 404 }
   const html = '<h1>Page not found</h1>\n<p>The contents list all pages.</p>'
-  return { ...item(HTML, docsPage(address, { title: 'Not found', html }, files)), status: 404 }
+  return { ...resource(HTML, docsPage(address, { title: 'Not found', html }, files)), status: 404 }
 }
 
-function item(type: string, body: string | Buffer, policy = PAGE_POLICY): Resource {
+function resource(type: string, body: string | Buffer, policy = PAGE_POLICY): Resource {
   const bytes = Buffer.from(body)
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
   return { type, body: bytes, etag, policy, status: 200 }
 }
 
-async function send(item: Resource, request: FastifyRequest, reply: FastifyReply) {
+async function send(resource: Resource, request: FastifyRequest, reply: FastifyReply) {
   reply.headers({
-    'content-type': item.type,
-    'content-security-policy': item.policy,
+    'content-type': resource.type,
+    'content-security-policy': resource.policy,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-cache',
     vary: 'Accept-Encoding',
-    etag: item.etag,
+    etag: resource.etag,
   })
-  if (item.status === 200 && request.headers['if-none-match'] === item.etag) return reply.code(304).send()
-  reply.code(item.status)
+  if (resource.status === 200 && request.headers['if-none-match'] === resource.etag) return reply.code(304).send()
+  reply.code(resource.status)
   const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
-  if (!takesGzip || item.type === PNG) return reply.send(item.body) // pictures are already compressed
-  item.gzipped ??= promisify(gzip)(item.body)
-  return reply.header('content-encoding', 'gzip').send(await item.gzipped)
+  if (!takesGzip || resource.type === PNG) return reply.send(resource.body) // pictures are already compressed
+  resource.gzipped ??= promisify(gzip)(resource.body)
+  return reply.header('content-encoding', 'gzip').send(await resource.gzipped)
 }

@@ -84,20 +84,20 @@ export function maintainPartitions(db: Db): Promise<string[]> {
 }
 
 export const DELETED: readonly DeletedTable[] = [
-  row('audit_log', 1_100, 'audit_id', 'uuid', 'who changed what'),
-  row('alerts', 400, 'alert_id', 'uuid', 'alerts to operators and dealers'),
-  row('mails', 30, 'mail_id', 'uuid', 'sent e-mails, without their text'),
-  row('webhook_replays', 90, 'finished_at', 'time', 'finished replays of events'),
-  row('tenant_secrets', 1, 'valid_until', 'time', 'AppSecrets whose grace period has passed'),
-  row('top_up_receipts', 4_000, 'request_id', 'uuid', 'receipts that dealers sent with top-up requests'),
-  shared('sessions', 1, 'expires_at', 'ended console sessions'),
-  shared('spent_challenges', 1, 'expires_at', 'redeemed challenges of sign-ins'),
-  shared('person_links', 7, 'expires_at', 'expired invitations and password links'),
-  shared('access_tokens', 90, 'expires_at', 'expired console tokens'),
-  shared('sign_in_failures', 1, 'first_failed_at', 'failed sign-ins that no longer count'),
-  shared('supplier_product_costs', 400, 'since', 'earlier costs of suppliers’ products'),
-  shared('supplier_balance_readings', 400, 'read_at', 'earlier balances at suppliers'),
-  shared('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
+  ofTenants('audit_log', 1_100, 'audit_id', 'uuid', 'who changed what'),
+  ofTenants('alerts', 400, 'alert_id', 'uuid', 'alerts to operators and dealers'),
+  ofTenants('mails', 30, 'mail_id', 'uuid', 'sent e-mails, without their text'),
+  ofTenants('webhook_replays', 90, 'finished_at', 'time', 'finished replays of events'),
+  ofTenants('tenant_secrets', 1, 'valid_until', 'time', 'AppSecrets whose grace period has passed'),
+  ofTenants('top_up_receipts', 4_000, 'request_id', 'uuid', 'receipts that dealers sent with top-up requests'),
+  ofNoTenant('sessions', 1, 'expires_at', 'ended console sessions'),
+  ofNoTenant('spent_challenges', 1, 'expires_at', 'redeemed challenges of sign-ins'),
+  ofNoTenant('person_links', 7, 'expires_at', 'expired invitations and password links'),
+  ofNoTenant('access_tokens', 90, 'expires_at', 'expired console tokens'),
+  ofNoTenant('sign_in_failures', 1, 'first_failed_at', 'failed sign-ins that no longer count'),
+  ofNoTenant('supplier_product_costs', 400, 'since', 'earlier costs of suppliers’ products'),
+  ofNoTenant('supplier_balance_readings', 400, 'read_at', 'earlier balances at suppliers'),
+  ofNoTenant('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
 /** Tables that are kept forever, with the reason: money, what was sold, and small tables. */
@@ -182,10 +182,10 @@ export const KEPT: Readonly<Record<string, string>> = {
   schema_migrations: 'one row a migration',
 }
 
-function row(table: string, keepDays: number, column: string, age: 'time' | 'uuid', what: string): DeletedTable {
+function ofTenants(table: string, keepDays: number, column: string, age: 'time' | 'uuid', what: string): DeletedTable {
   return { table, keepDays, column, age, ofTenant: true, what }
 }
 
-function shared(table: string, keepDays: number, column: string, what: string): DeletedTable {
+function ofNoTenant(table: string, keepDays: number, column: string, what: string): DeletedTable {
   return { table, keepDays, column, age: 'time', ofTenant: false, what }
 }

@@ -1,5 +1,6 @@
 import { audit, type By, SYSTEM } from '../audit/audit.ts'
 import type { Deps } from '../deps.ts'
+import type { Tx } from '../lib/postgres/db.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { createTenant } from '../tenants/create.ts'
 import { approveAdjustment, proposeAdjustment } from '../wallet/ledger/adjust.ts'
@@ -159,7 +160,7 @@ const TODAY = [
 ] as const
 
 /** Locks the dealer's row. @returns false if another call has done the step, or the data was removed */
-async function finishStep(tx: Parameters<typeof writeWeek>[0], tenantId: string, step: number): Promise<boolean> {
+async function finishStep(tx: Tx, tenantId: string, step: number): Promise<boolean> {
   const rows = await tx.query({
     text: 'update trial_dealers set steps_done = steps_done + 1 where tenant_id = $1 and steps_done = $2 returning 1',
     values: [tenantId, step],

@@ -1,20 +1,17 @@
+import type { AlertKind } from '@dealer-esim/gateway/alerts/kinds.ts'
 import { Checkbox, SimpleGrid, Text } from '@mantine/core'
 import { useChange } from '../api/use-api.ts'
 import { Card } from '../parts/page.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
-
-type AlertKind = keyof typeof t.alerts.types
-
-/** The kinds that a dealer's administrators get. All others are the operator's. */
-const DEALER_KINDS: readonly AlertKind[] = ['LOW_BALANCE', 'ENDPOINT_FAILING', 'ENDPOINT_DISABLED']
+import { DEALER_ALERT_KINDS } from './alert-kinds.ts'
 
 /** Which alerts are mailed to the person. */
 export function AlertMails() {
   const me = useSession()
   const save = useChange({ success: t.common.saved })
   const all = Object.keys(t.alerts.types) as AlertKind[]
-  const kinds = all.filter((kind) => DEALER_KINDS.includes(kind) !== isOperator(me))
+  const kinds = all.filter((kind) => DEALER_ALERT_KINDS.includes(kind) !== isOperator(me))
   const set = (kind: AlertKind, mailed: boolean) => {
     const muted = me.mutedAlerts.filter((other) => other !== kind)
     const body = { kinds: mailed ? muted : [...muted, kind] }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { ESIM_STATUSES, ORDER_STATUSES, PACKAGE_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
+import { OPERATOR_ALERT_KINDS, TENANT_ALERT_KINDS } from '@dealer-esim/gateway/alerts/kinds.ts'
 import { AUDIT_ACTIONS } from '@dealer-esim/gateway/audit/actions.ts'
 import { ITEM_STATUSES } from '@dealer-esim/gateway/orders/item.ts'
 import ts from 'typescript'
@@ -46,6 +47,10 @@ const SHOWN_ONLY = ['esim.settle', 'prices.change']
 
 it('exactly the actions of the audit log have labels', () => {
   expect(Object.keys(en.audit.actions).sort()).toEqual([...AUDIT_ACTIONS, ...SHOWN_ONLY].sort())
+})
+
+it('exactly the kinds of alerts have labels', () => {
+  expect(Object.keys(en.alerts.types).sort()).toEqual([...TENANT_ALERT_KINDS, ...OPERATOR_ALERT_KINDS].sort())
 })
 
 it('every text with a count has a singular and a plural form', () => {

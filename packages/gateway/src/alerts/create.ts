@@ -1,12 +1,12 @@
 import { NIL_TENANT } from '../audit/audit.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Tx } from '../lib/postgres/db.ts'
+import type { AlertKind } from './kinds.ts'
 
 export interface Alert {
   /** null if it concerns the deployment. */
   tenantId: string | null
-  /** UPPER_SNAKE, such as LOW_BALANCE. */
-  kind: string
+  kind: AlertKind
   audience: 'OPERATOR' | 'TENANT'
   /** What happened and what to do. */
   message: string

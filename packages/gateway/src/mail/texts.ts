@@ -1,10 +1,11 @@
+import type { AlertKind } from '../alerts/kinds.ts'
 import type { LinkKind } from '../people/link.ts'
 import { composeMail, type MailText } from './template.ts'
 
 /* All texts of e-mails. An alert's own message says what happened, as in the console. */
 
-/** Subjects of alerts by kind; `{client}` is the dealer's name. Other kinds have a general subject. */
-export const ALERT_SUBJECTS: Readonly<Record<string, string>> = {
+/** Subjects of alerts by kind; `{client}` is the dealer's name. A kind of a newer gateway has a general subject. */
+export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
   LOW_BALANCE: 'Your balance is low: {client}',
   ENDPOINT_FAILING: 'Your callback URL does not answer: {client}',
   ENDPOINT_DISABLED: 'Your callback URL was disabled: {client}',
@@ -30,7 +31,9 @@ export function alertMail(
   alert: { kind: string; message: string },
   about: { client: string; consoleUrl: string; path: string },
 ): MailText {
-  const subject = (ALERT_SUBJECTS[alert.kind] ?? 'An alert about your eSIM account').replace('{client}', about.client)
+  const subject = (
+    (ALERT_SUBJECTS as Readonly<Record<string, string>>)[alert.kind] ?? 'An alert about your eSIM account'
+  ).replace('{client}', about.client)
   return composeMail({
     subject: oneLine(subject),
     paragraphs: [alert.message, { label: 'Details in the console', url: about.consoleUrl + about.path }],

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createAlert } from '../../src/alerts/create.ts'
+import type { AlertKind } from '../../src/alerts/kinds.ts'
 import { NIL_TENANT } from '../../src/audit/audit.ts'
 import { alertOperatorsOfReviews } from '../../src/fulfilment/review/review-alerts.ts'
 import { systemIds } from '../../src/lib/ids.ts'
@@ -81,7 +82,7 @@ async function buyOne(gateway: GatewayProcess): Promise<bigint> {
 /** Waits until so many mails have arrived at the receiver. Their rows are marked only after that. */
 const arrived = (count: number) => expect.poll(() => smtp.mails.length, { timeout: 20_000 }).toBe(count)
 
-function raiseAlert(message: string, kind = 'LOW_STOCK'): Promise<void> {
+function raiseAlert(message: string, kind: AlertKind = 'LOW_STOCK'): Promise<void> {
   return db.tx(async (tx) => createAlert(tx, systemIds, { tenantId: null, kind, audience: 'OPERATOR', message }))
 }
 

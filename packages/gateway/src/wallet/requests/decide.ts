@@ -129,7 +129,7 @@ function alertDealer(
   tx: Tx,
   { ids }: DecideDeps,
   { tenantId }: LockedWallet,
-  alert: { kind: string; message: string },
+  alert: { kind: 'TOP_UP_PAID' | 'TOP_UP_DECLINED'; message: string },
 ): void {
   createAlert(tx, ids, { tenantId, audience: 'TENANT', ...alert })
 }

@@ -154,15 +154,11 @@ export class DealerEsim {
     request: Omit<OrderRequest, 'transactionId'> & { transactionId?: string },
     options: OrderCallOptions & { generateTransactionId: true },
   ): Promise<Order>
-  async order(
+  order(
     request: Omit<OrderRequest, 'transactionId'> & { transactionId?: string },
-    options: OrderCallOptions = {},
+    options?: OrderCallOptions,
   ): Promise<Order> {
-    const { generateTransactionId, ...rest } = options
-    const transactionId = request.transactionId ?? (generateTransactionId ? newTransactionId() : undefined)
-    const result = await call(this.#caller, 'esim/order', { ...request, transactionId }, rest)
-    const replayed = result.headers.get('idempotent-replayed') === 'true'
-    return { ...(result.data as unknown as OrderAnswer), replayed }
+    return this.#callOnce<OrderAnswer>('esim/order', request, options)
   }
 
   /**
@@ -174,15 +170,11 @@ export class DealerEsim {
     request: Omit<TopupRequest, 'transactionId'> & { transactionId?: string },
     options: OrderCallOptions & { generateTransactionId: true },
   ): Promise<Topup>
-  async topup(
+  topup(
     request: Omit<TopupRequest, 'transactionId'> & { transactionId?: string },
-    options: OrderCallOptions = {},
+    options?: OrderCallOptions,
   ): Promise<Topup> {
-    const { generateTransactionId, ...rest } = options
-    const transactionId = request.transactionId ?? (generateTransactionId ? newTransactionId() : undefined)
-    const result = await call(this.#caller, 'esim/topup', { ...request, transactionId }, rest)
-    const replayed = result.headers.get('idempotent-replayed') === 'true'
-    return { ...(result.data as unknown as TopupAnswer), replayed }
+    return this.#callOnce<TopupAnswer>('esim/topup', request, options)
   }
 
   /** An order with its eSIMs and status history, by orderNo or transactionId. */
@@ -234,16 +226,24 @@ export class DealerEsim {
     return this.#act('esim/revoke', 'REVOKE', request, options)
   }
 
-  async #act(
+  #act(
     operation: OperationName,
     action: EsimAction,
     request: EsimActionRequest,
-    { generateTransactionId, ...options }: OrderCallOptions = {},
+    options?: OrderCallOptions,
   ): Promise<Action> {
+    return this.#callOnce<ActionAnswer>(operation, { ...request, action }, options)
+  }
+
+  /** Calls an operation that is executed once for each transactionId. */
+  async #callOnce<Answer>(
+    operation: OperationName,
+    request: { transactionId?: string; action?: EsimAction },
+    { generateTransactionId, ...options }: OrderCallOptions = {},
+  ): Promise<Answer & { replayed: boolean }> {
     const transactionId = request.transactionId ?? (generateTransactionId ? newTransactionId() : undefined)
-    const result = await call(this.#caller, operation, { ...request, transactionId, action }, options)
-    const replayed = result.headers.get('idempotent-replayed') === 'true'
-    return { ...(result.data as unknown as ActionAnswer), replayed }
+    const result = await call(this.#caller, operation, { ...request, transactionId }, options)
+    return { ...(result.data as Answer), replayed: result.headers.get('idempotent-replayed') === 'true' }
   }
 
   /** A cancel, suspend, unsuspend or revoke, by actionNo or transactionId. */

@@ -39,7 +39,7 @@ export function orUsageError<Result>(work: () => Result): Result {
 
 /** Ends the command; the result has been printed already. */
 export class AlreadyReported extends Error {
-  override readonly name = 'AllSaid'
+  override readonly name = 'AlreadyReported'
   constructor(readonly exitCode: ExitCode) {
     super()
   }

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { AlreadyReported, CommandFailed, EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { money, type Paint, pairs, printable, table, time } from '../output.ts'
-import { codeRows, rows } from './profiles.ts'
+import { codeRows, profileRows } from './profiles.ts'
 
 interface OrderOptions {
   transactionId?: string
@@ -169,7 +169,9 @@ function describe(order: QueryAnswer, paint: Paint, codes = false): string {
   return [
     head,
     table(['PACKAGE', '>ORDERED', '>DELIVERED', '>FAILED', '>PRICE', 'REASON'], lines, paint),
-    order.profileList.length === 0 ? noEsims(order) : (codes ? codeRows : rows)(order.profileList, paint) + hidden,
+    order.profileList.length === 0
+      ? noEsims(order)
+      : (codes ? codeRows : profileRows)(order.profileList, paint) + hidden,
   ].join('\n')
 }
 

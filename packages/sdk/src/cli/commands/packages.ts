@@ -46,10 +46,10 @@ export function packageCommands(program: Command, context: () => Context): void 
           return { rows: page.packageList, nextCursor: page.nextCursor }
         })
         for await (const each of pages) packageList.push(each)
-        return print(rows(packageList, paint), { packageList, nextCursor: null, asOf })
+        return print(packageRows(packageList, paint), { packageList, nextCursor: null, asOf })
       }
       const page = await client().packages(request)
-      print(rows(page.packageList, paint) + more(page.nextCursor, paint), page)
+      print(packageRows(page.packageList, paint) + more(page.nextCursor, paint), page)
     })
 }
 
@@ -59,7 +59,7 @@ Examples:
   $ dealer-esim packages --topup --iccid 8985200012345678904
   $ dealer-esim packages --all --json`
 
-function rows(packages: readonly Package[], paint: Context['paint']): string {
+function packageRows(packages: readonly Package[], paint: Context['paint']): string {
   const cells = packages.map((each) =>
     each.status === 'OFF_SALE'
       ? [each.packageCode, 'off sale', time(each.lastUpdateTime)]

@@ -29,7 +29,7 @@ export function profileCommands(program: Command, context: () => Context): void 
     .addHelpText('after', '\nExamples:\n  $ dealer-esim profiles --transaction-id T-1 --codes')
     .action(async ({ all, codes, ...request }: Options) => {
       const { client, print, paint } = context()
-      const show = codes ? codeRows : rows
+      const show = codes ? codeRows : profileRows
       if (all) {
         const profileList: Profile[] = []
         for await (const each of client().eachProfile({ pageSize: 500, ...request })) profileList.push(each)
@@ -41,7 +41,7 @@ export function profileCommands(program: Command, context: () => Context): void 
 }
 
 /** eSIMs without activation codes and links. */
-export function rows(profiles: readonly Profile[], paint: Paint): string {
+export function profileRows(profiles: readonly Profile[], paint: Paint): string {
   const cells = profiles.map((each) => [
     each.esimTranNo,
     each.iccid,

@@ -2,7 +2,7 @@ import { interpolate, t } from '../strings/strings.ts'
 
 /** A failed call of the console API. Its message can be shown to the user. */
 export class ApiError extends Error {
-  override readonly name = 'ApiFailure'
+  override readonly name = 'ApiError'
   readonly status: number
   readonly code: string
   readonly data: Record<string, unknown>

@@ -17,7 +17,12 @@ export async function postForFile(path: string, body: object, name: string): Pro
     throw new ApiError(0, 'UNREACHABLE', t.errors.unreachable)
   }
   if (!response.ok) throw errorFrom(response.status, text)
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+  saveFile(name, text, 'text/csv')
+}
+
+/** Has the browser save a text as a file. */
+export function saveFile(name: string, text: string, type: 'text/csv' | 'text/plain'): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
   const link = Object.assign(document.createElement('a'), { href: url, download: name })
   link.click()
   URL.revokeObjectURL(url)

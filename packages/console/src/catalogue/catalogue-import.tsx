@@ -3,6 +3,7 @@ import { Accordion, Alert, Anchor, Button, FileInput, Group, SimpleGrid, Text } 
 import { IconFileUpload } from '@tabler/icons-react'
 import { useState } from 'react'
 import { type ApiError, consoleBase } from '../api/call.ts'
+import { saveFile } from '../api/download.ts'
 import { upload } from '../api/upload.ts'
 import { queryClient } from '../api/use-api.ts'
 import { formatCount } from '../parts/format.ts'
@@ -11,7 +12,7 @@ import { notifySuccess } from '../parts/notify.ts'
 import { Card, Page } from '../parts/page.tsx'
 import { interpolate, plural, t } from '../strings/strings.ts'
 import { ChangeDetails } from './import-change.tsx'
-import { download, errorFile, SAMPLE_FILE } from './import-files.ts'
+import { errorFile, SAMPLE_FILE } from './import-files.ts'
 
 export function CatalogueImportPage() {
   return (
@@ -122,7 +123,11 @@ function Help() {
             ]}
           />
           <Group mt="sm">
-            <Button size="xs" variant="default" onClick={() => download('packages-sample.csv', SAMPLE_FILE)}>
+            <Button
+              size="xs"
+              variant="default"
+              onClick={() => saveFile('packages-sample.csv', SAMPLE_FILE, 'text/csv')}
+            >
               {t.catalogue.sampleFile}
             </Button>
             <Anchor size="sm" href={new URL('../docs/catalogue#files', consoleBase).href} target="_blank">
@@ -170,7 +175,7 @@ function Preview({ report }: { report: ImportReport }) {
               <Button
                 size="xs"
                 variant="default"
-                onClick={() => download('import-errors.csv', errorFile(report.errors))}
+                onClick={() => saveFile('import-errors.csv', errorFile(report.errors), 'text/csv')}
               >
                 {t.catalogue.downloadErrors}
               </Button>

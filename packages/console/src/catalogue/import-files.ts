@@ -21,11 +21,3 @@ function cellOf(value: string | number | null): string {
   const safe = /^[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.test(text) ? `'${text}` : text
   return `"${safe.replaceAll('"', '""')}"`
 }
-
-/** Saves a text as a file of this name. */
-export function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  const link = Object.assign(document.createElement('a'), { href: url, download: name })
-  link.click()
-  URL.revokeObjectURL(url)
-}

@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { type MouseEvent, type ReactNode, useState } from 'react'
+import { saveFile } from '../api/download.ts'
 import { t } from '../strings/strings.ts'
 import { Dialog } from './dialog.tsx'
 
@@ -37,7 +38,7 @@ export function ShownOnce({ title, opened = true, onClose, submit, file, childre
               size="xs"
               leftSection={<IconDownload size={16} />}
               onClick={() => {
-                downloadText(file.name, file.text)
+                saveFile(file.name, `${file.text}\n`, 'text/plain')
                 setIsKept(true)
               }}
             >
@@ -58,13 +59,4 @@ export function ShownOnce({ title, opened = true, onClose, submit, file, childre
       )}
     </Dialog>
   )
-}
-
-function downloadText(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([`${text}\n`], { type: 'text/plain' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(url)
 }

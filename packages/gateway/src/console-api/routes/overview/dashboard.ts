@@ -1,5 +1,4 @@
 import Type, { type Static } from 'typebox'
-import { Refusal } from '../../../lib/refusal.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, money, nullable, uuid } from '../../kernel/schemas.ts'
 import {
@@ -100,10 +99,7 @@ interface Query {
 /** @throws Refusal */
 function periodOf(nowMs: number, { days = DAYS_DEFAULT, from, to, timeZone = 'UTC' }: Query) {
   if (from === undefined && to === undefined) return { days: localDays(nowMs, days, timeZone), end: undefined }
-  const { days: between, end } = localDaysBetween(from ?? '', to ?? '', timeZone)
-  if (between.length > DAYS_MAX) {
-    throw new Refusal(422, 'PERIOD_TOO_LONG', `A period has up to ${DAYS_MAX} days. Choose a shorter one.`)
-  }
+  const { days: between, end } = localDaysBetween(from ?? '', to ?? '', timeZone, DAYS_MAX)
   return { days: between, end: end.startsAt }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { localDays } from './local-days.ts'
+import { localDays, localDaysBetween } from './local-days.ts'
 
 describe('the days of a time zone', () => {
   it.each([
@@ -23,6 +23,13 @@ describe('the days of a time zone', () => {
     }
     expect(hours('2026-03-30T12:00:00Z')).toEqual([24, 24, 23])
     expect(hours('2026-10-26T12:00:00Z')).toEqual([24, 24, 25])
+  })
+
+  it('a longer period than allowed is refused before its days are computed', () => {
+    expect(localDaysBetween('2026-01-01', '2026-04-02', 'Europe/Vienna', 92).days).toHaveLength(92)
+    const startedAt = performance.now()
+    expect(() => localDaysBetween('1500-01-01', '2026-04-02', 'Europe/Vienna', 92)).toThrow(/up to 92 days/)
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
   })
 
   it('an unknown time zone is refused', () => {

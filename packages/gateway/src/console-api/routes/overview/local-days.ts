@@ -20,13 +20,26 @@ export function localDays(nowMs: number, length: number, timeZone: string): Loca
   return daysUpTo(todayMs, length, clock)
 }
 
-/** The days from one (`2026-11-20`) to another, and the one after them, which is where they end. @throws Refusal */
-export function localDaysBetween(from: string, to: string, timeZone: string): { days: LocalDay[]; end: LocalDay } {
+/**
+ * The days from one (`2026-11-20`) to another, and the one after them, which is where they end. The length is checked first: ten
+ * thousand years of days would occupy the process for minutes.
+ * @throws Refusal PERIOD_EMPTY, PERIOD_TOO_LONG, TIME_ZONE_UNKNOWN
+ */
+export function localDaysBetween(
+  from: string,
+  to: string,
+  timeZone: string,
+  daysMax: number,
+): { days: LocalDay[]; end: LocalDay } {
   const [firstMs, lastMs] = [Date.parse(`${from}T00:00:00Z`), Date.parse(`${to}T00:00:00Z`)]
   if (!(firstMs <= lastMs)) {
     throw new Refusal(422, 'PERIOD_EMPTY', 'This is no period. Give two days, the first one before the last one.')
   }
-  const days = daysUpTo(lastMs + DAY_MS, (lastMs - firstMs) / DAY_MS + 2, offsetClock(timeZone))
+  const length = (lastMs - firstMs) / DAY_MS + 1
+  if (length > daysMax) {
+    throw new Refusal(422, 'PERIOD_TOO_LONG', `A period has up to ${daysMax} days. Choose a shorter one.`)
+  }
+  const days = daysUpTo(lastMs + DAY_MS, length + 1, offsetClock(timeZone))
   const end = days.pop()!
   return { days, end }
 }

@@ -25,6 +25,7 @@ it('every period ends with the end of its last day, and includes now unless it i
 it('a named period wins over days, and malformed days are ignored', () => {
   expect(periodRange({ period: 'today', from: '2020-01-01' }, NOW)).toEqual(periodRange({ period: 'today' }, NOW))
   expect(periodRange({ period: 'ever', from: 'x', to: '2020-1-1' }, NOW)).toEqual({})
+  expect(periodRange({ from: '2026-13-01', to: '2026-02-31' }, NOW)).toEqual({})
 })
 
 it('a link may name the times instead of days', () => {

@@ -2,7 +2,6 @@
 export const PERIODS = ['today', 'yesterday', 'last7', 'last30', 'month'] as const
 export type Period = (typeof PERIODS)[number]
 
-const DAY = /^\d{4}-\d\d-\d\d$/
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 
 /** The first and the last day of a period, in the browser's time zone. */
@@ -32,8 +31,8 @@ export function periodRange(filters: Record<string, string>, now = new Date()): 
   const period = PERIODS.find((one) => one === filters.period)
   const { from, to } = period ? daysOfPeriod(period, now) : filters
   const range: { from?: string; to?: string } = {}
-  if (from && DAY.test(from)) range.from = new Date(`${from}T00:00`).toISOString()
-  if (to && DAY.test(to)) {
+  if (from && isDay(from)) range.from = new Date(`${from}T00:00`).toISOString()
+  if (to && isDay(to)) {
     const end = new Date(`${to}T00:00`)
     end.setDate(end.getDate() + 1)
     range.to = end.toISOString()
@@ -41,6 +40,12 @@ export function periodRange(filters: Record<string, string>, now = new Date()): 
   if (from && TIME.test(from)) range.from = from
   if (to && TIME.test(to)) range.to = to
   return range
+}
+
+/** True if a text is a day that exists, such as 2026-11-20. JavaScript reads the 31st of February as the 3rd of March. */
+export function isDay(text: string): boolean {
+  const timeMs = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  return !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(text)
 }
 
 function dayOf(date: Date): string {

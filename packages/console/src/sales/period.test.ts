@@ -21,6 +21,7 @@ it('chosen days precede a named period, and malformed ones are ignored', () => {
   expect(chosenPeriod({ ...days, period: 'today' }, NOW, '30')).toEqual(days)
   expect(chosenPeriod({ from: '2026-02-04', to: '2026-02-03', period: 'today' }, NOW, '30').from).toBe('2026-03-01')
   expect(chosenPeriod({ from: 'x', to: '2026-13-99' }, NOW, '7').from).toBe('2026-02-23')
+  expect(chosenPeriod({ from: '2026-02-03', to: '2026-02-31' }, NOW, '7').from).toBe('2026-02-23')
 })
 
 it('the list of a period begins with its first day and ends with its last', () => {

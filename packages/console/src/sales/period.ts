@@ -1,3 +1,5 @@
+import { isDay } from '../lists/period.ts'
+
 /** Whole UTC days, the last one included. */
 export interface Period {
   from: string
@@ -8,7 +10,6 @@ export const PERIODS = ['today', 'yesterday', '7', '14', '30', '90', 'month', 'l
 export type PeriodName = (typeof PERIODS)[number]
 
 const DAY_MS = 86_400_000
-const DAY = /^\d{4}-\d\d-\d\d$/
 
 /** The days of a period that ends today, or before it. */
 export function periodOf(name: PeriodName, nowMs: number): Period {
@@ -35,10 +36,6 @@ export function chosenPeriod(filters: Record<string, string>, nowMs: number, oth
   const { from = '', to = '', period = '' } = filters
   if (isDay(from) && isDay(to) && from <= to) return { from, to }
   return periodOf(PERIODS.find((name) => name === period) ?? otherwise, nowMs)
-}
-
-function isDay(text: string): boolean {
-  return DAY.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
 }
 
 function dayOf(timeMs: number): string {

@@ -129,11 +129,12 @@ export function longestMs(requests: number, { timeoutMs = TIMEOUT_MS, perSecond 
 }
 
 /**
- * Decides from a failure whether the supplier seems to be down. A request that only waited for the rate limit does not show
- * that.
+ * Decides from an answer whether the supplier as a whole seems to be down. A request that only waited for the rate limit does
+ * not show that.
  */
-export function downOf({ phase }: RestFailure): { down?: true } {
-  return phase === undefined ? {} : { down: true }
+export function downOf(answer: RestAnswer): { down?: true } {
+  const isDown = answer.kind === 'failed' ? answer.phase !== undefined : answer.status >= 500
+  return isDown ? { down: true } : {}
 }
 
 /** The message about a test without a reply: the layer at fault and what to do about it. */

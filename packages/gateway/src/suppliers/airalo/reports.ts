@@ -8,8 +8,7 @@ import { bytesOf, timeOf } from './order.ts'
 /** Asks for the usage of one eSIM: its package and those added to it. */
 export async function reportOn(client: AiraloClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
   const answer = await client.getUsage(iccid)
-  if (answer.kind === 'failed') return { kind: 'silent', ...downOf(answer) }
-  if (answer.status >= 500) return { kind: 'silent', down: true }
+  if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
   const { status, body, time } = answer
   if (status !== 200 || !isObject(body?.data) || time === undefined) return { kind: 'silent' }
   return { kind: 'reported', report: reportOf(body.data, time) }
@@ -51,8 +50,7 @@ function statusOf(status: unknown, usage: bigint | undefined): ProfileReport['es
 export async function readBalance(client: AiraloClient): Promise<BalanceOutcome> {
   const answer = await client.get('/balance')
   if (answer.kind === 'failed' || answer.status !== 200) {
-    const down = answer.kind === 'failed' ? downOf(answer).down : answer.status >= 500
-    return { kind: 'silent', message: messageOf(answer), ...(down ? { down: true as const } : {}) }
+    return { kind: 'silent', message: messageOf(answer), ...downOf(answer) }
   }
   return balanceOf(answer.body) ?? { kind: 'silent', message: 'the balance at Airalo is unreadable' }
 }

@@ -40,7 +40,7 @@ export interface AnswerRules {
  *   | any/4.2 execution error                 | retry where the ICCID is ours, else unknown                 |
  *   | any/5.1 inaccessible                    | retry where the ICCID is ours, else unknown                 |
  *   | 8.2.1/3.3 ICCID in use                  | unknown: an earlier order of our own may have taken it      |
- *   | codes that show an earlier call of ours | unknown: purchase.ts and es2plus.ts read them             |
+ *   | codes that show an earlier call of ours | unknown: purchase.ts and es2plus.ts read them               |
  *   | any other failure                       | unknown; with failedIsDefinite refused, and 4.2, 5.1 retry  |
  *   | Expired                                 | unknown                                                     |
  *   | HTTP 4xx                                | retry: not executed, and an operator has to correct it      |

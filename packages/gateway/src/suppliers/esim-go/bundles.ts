@@ -44,8 +44,7 @@ async function readAssignments(client: EsimGoClient, iccid: string) {
 
 export async function reportOn(client: EsimGoClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
   const { answer, assignments } = await readAssignments(client, iccid)
-  if (answer.kind === 'failed') return { kind: 'silent', ...downOf(answer) }
-  if (answer.status >= 500) return { kind: 'silent', down: true }
+  if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
   const report = assignments && answer.time ? reportOf(assignments, answer.time) : undefined
   return report ? { kind: 'reported', report } : { kind: 'silent' }
 }

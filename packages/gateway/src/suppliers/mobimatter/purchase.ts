@@ -181,6 +181,5 @@ async function find({ client }: MobimatterContext, request: SupplierRequest, ref
   const answer = await client.find(reference)
   const found = answer.kind === 'reply' && answer.status === 200 ? resultOf(answer) : undefined
   if (found !== undefined) return outcomeOfOrder(found, reference, request)
-  const isDown = answer.kind === 'failed' ? downOf(answer).down : answer.status >= 500
-  return { kind: 'unknown', message: messageOf(answer), reference, ...(isDown ? { down: true as const } : {}) }
+  return { kind: 'unknown', message: messageOf(answer), reference, ...downOf(answer) }
 }

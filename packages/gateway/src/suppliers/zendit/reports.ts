@@ -8,8 +8,7 @@ import { bytesOf, moneyOf } from './purchase.ts'
 /** Asks for the plans of one eSIM: its package and those added to it. */
 export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
   const answer = await client.get(`/esim/${encodeURIComponent(iccid)}/plans`)
-  if (answer.kind === 'failed') return { kind: 'silent', ...downOf(answer) }
-  if (answer.status >= 500) return { kind: 'silent', down: true }
+  if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
   const { status, body, time } = answer
   if (status !== 200 || body === undefined || time === undefined) return { kind: 'silent' }
   const report = reportOf(body, iccid, time)
@@ -56,9 +55,8 @@ function latest(dates: Date[]): Date {
 
 export async function readBalance(client: ZenditClient): Promise<BalanceOutcome> {
   const answer = await client.get('/balance')
-  const down = answer.kind === 'failed' ? answer.phase !== undefined : answer.status >= 500
   if (answer.kind === 'failed' || answer.status !== 200) {
-    return { kind: 'silent', message: messageOf(answer), ...(down ? { down: true as const } : {}) }
+    return { kind: 'silent', message: messageOf(answer), ...downOf(answer) }
   }
   const { availableBalance, currency, currencyDivisor } = answer.body ?? {}
   const money = moneyOf(availableBalance, currency, currencyDivisor)

@@ -1,6 +1,8 @@
+import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
 import { ADD_PACKAGE, CATALOGUE, PACKAGE_PAGE, PACKAGE_PRICES_PAGE } from './catalogue/paths.ts'
 import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
 import { ADD_RULE, PRODUCTS, RULE_PAGE, RULE_PREVIEW, RULES } from './products/paths.ts'
+import { canOperate, isOperator, isOperatorAdmin, mayAudit } from './session/session.ts'
 import {
   ADD_SUPPLIER,
   STOCK,
@@ -17,14 +19,19 @@ export interface PageRoute {
   load(): Promise<Record<string, unknown>>
   /** The component's name in the loaded module. */
   name: string
+  /** Whether this person may open it, if not everybody may. */
+  mayOpen?: MayOpen | undefined
 }
+
+export type MayOpen = (me: Me) => boolean
 
 function page<Module extends object>(
   path: string,
   load: () => Promise<Module>,
   name: keyof Module & string,
+  mayOpen?: MayOpen,
 ): PageRoute {
-  return { path, load: load as () => Promise<Record<string, unknown>>, name }
+  return { path, load: load as () => Promise<Record<string, unknown>>, name, mayOpen }
 }
 
 /** Works without a session. */
@@ -49,46 +56,46 @@ export const dealerSections = [
 
 export const pages = [
   page('/', () => import('./dashboard/dashboard.tsx'), 'DashboardPage'),
-  page('/tenants', () => import('./dealers/dealers.tsx'), 'DealersPage'),
-  page('/sales', () => import('./sales/sales.tsx'), 'SalesPage'),
+  page('/tenants', () => import('./dealers/dealers.tsx'), 'DealersPage', isOperator),
+  page('/sales', () => import('./sales/sales.tsx'), 'SalesPage', isOperator),
   page('/orders', () => import('./orders/orders.tsx'), 'OrdersPage'),
   page('/tenants/$tenantId/orders/$orderNo', () => import('./orders/order.tsx'), 'OrderPage'),
   page('/profiles', () => import('./esims/esims.tsx'), 'EsimsPage'),
   page('/tenants/$tenantId/profiles/$profileId', () => import('./esims/esim.tsx'), 'EsimPage'),
   page('/webhooks', () => import('./webhooks/webhooks.tsx'), 'WebhooksPage'),
   page('/tenants/$tenantId/events/$notifyId', () => import('./webhooks/event.tsx'), 'EventPage'),
-  page(CATALOGUE, () => import('./catalogue/catalogue.tsx'), 'CataloguePage'),
-  page('/catalogue/import', () => import('./catalogue/catalogue-import.tsx'), 'CatalogueImportPage'),
-  page(ADD_PACKAGE, () => import('./catalogue/package.tsx'), 'AddPackagePage'),
-  page(PACKAGE_PAGE, () => import('./catalogue/package.tsx'), 'PackagePage'),
-  page(PACKAGE_PRICES_PAGE, () => import('./catalogue/package-buyers.tsx'), 'PackageBuyersPage'),
-  page(PLANS, () => import('./prices/prices.tsx'), 'PricesPage'),
-  page(GROUPS, () => import('./prices/prices.tsx'), 'PricesPage'),
-  page(PLAN_PAGE, () => import('./prices/price-plan.tsx'), 'PricePlanPage'),
-  page(GROUP_PAGE, () => import('./prices/price-group.tsx'), 'PriceGroupPage'),
-  page(STOCK, () => import('./stock/stock.tsx'), 'StockPage'),
-  page(STOCK_BATCHES, () => import('./stock/stock-batches.tsx'), 'StockBatchesPage'),
-  page(STOCK_CODES, () => import('./stock/stock-codes.tsx'), 'StockCodesPage'),
-  page(PRODUCTS, () => import('./products/products.tsx'), 'ProductsPage'),
-  page(RULES, () => import('./products/sale-rules.tsx'), 'SaleRulesPage'),
-  page(ADD_RULE, () => import('./products/sale-rule.tsx'), 'AddSaleRulePage'),
-  page(RULE_PREVIEW, () => import('./products/rule-preview.tsx'), 'RulePreviewPage'),
-  page(RULE_PAGE, () => import('./products/sale-rule.tsx'), 'SaleRulePage'),
-  page(SUPPLIERS, () => import('./suppliers/suppliers.tsx'), 'SuppliersPage'),
-  page(ADD_SUPPLIER, () => import('./suppliers/add-supplier.tsx'), 'AddSupplierPage'),
-  page(SUPPLIER_REPORTS, () => import('./suppliers/supplier-reports.tsx'), 'SupplierReportsPage'),
-  page(SUPPLIER_PAGE, () => import('./suppliers/supplier.tsx'), 'SupplierPage'),
+  page(CATALOGUE, () => import('./catalogue/catalogue.tsx'), 'CataloguePage', isOperator),
+  page('/catalogue/import', () => import('./catalogue/catalogue-import.tsx'), 'CatalogueImportPage', canOperate),
+  page(ADD_PACKAGE, () => import('./catalogue/package.tsx'), 'AddPackagePage', canOperate),
+  page(PACKAGE_PAGE, () => import('./catalogue/package.tsx'), 'PackagePage', isOperator),
+  page(PACKAGE_PRICES_PAGE, () => import('./catalogue/package-buyers.tsx'), 'PackageBuyersPage', isOperator),
+  page(PLANS, () => import('./prices/prices.tsx'), 'PricesPage', isOperator),
+  page(GROUPS, () => import('./prices/prices.tsx'), 'PricesPage', isOperator),
+  page(PLAN_PAGE, () => import('./prices/price-plan.tsx'), 'PricePlanPage', isOperator),
+  page(GROUP_PAGE, () => import('./prices/price-group.tsx'), 'PriceGroupPage', isOperator),
+  page(STOCK, () => import('./stock/stock.tsx'), 'StockPage', isOperator),
+  page(STOCK_BATCHES, () => import('./stock/stock-batches.tsx'), 'StockBatchesPage', isOperator),
+  page(STOCK_CODES, () => import('./stock/stock-codes.tsx'), 'StockCodesPage', isOperator),
+  page(PRODUCTS, () => import('./products/products.tsx'), 'ProductsPage', isOperator),
+  page(RULES, () => import('./products/sale-rules.tsx'), 'SaleRulesPage', isOperator),
+  page(ADD_RULE, () => import('./products/sale-rule.tsx'), 'AddSaleRulePage', canOperate),
+  page(RULE_PREVIEW, () => import('./products/rule-preview.tsx'), 'RulePreviewPage', canOperate),
+  page(RULE_PAGE, () => import('./products/sale-rule.tsx'), 'SaleRulePage', isOperator),
+  page(SUPPLIERS, () => import('./suppliers/suppliers.tsx'), 'SuppliersPage', isOperator),
+  page(ADD_SUPPLIER, () => import('./suppliers/add-supplier.tsx'), 'AddSupplierPage', isOperatorAdmin),
+  page(SUPPLIER_REPORTS, () => import('./suppliers/supplier-reports.tsx'), 'SupplierReportsPage', isOperator),
+  page(SUPPLIER_PAGE, () => import('./suppliers/supplier.tsx'), 'SupplierPage', isOperator),
   page('/explorer', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
   page('/debugger', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
   page('/notices', () => import('./administration/alerts.tsx'), 'AlertsPage'),
-  page('/adjustments', () => import('./wallet/adjustments.tsx'), 'AdjustmentsPage'),
+  page('/adjustments', () => import('./wallet/adjustments.tsx'), 'AdjustmentsPage', isOperator),
   page('/top-up-requests', () => import('./wallet/top-up-requests.tsx'), 'TopUpRequestsPage'),
-  page('/payment-settings', () => import('./wallet/payment-settings.tsx'), 'PaymentSettingsPage'),
+  page('/payment-settings', () => import('./wallet/payment-settings.tsx'), 'PaymentSettingsPage', isOperator),
   page('/buy', () => import('./portal/buy.tsx'), 'BuyPage'),
-  page('/people', () => import('./administration/people.tsx'), 'PeoplePage'),
-  page('/settings', () => import('./administration/operator-settings.tsx'), 'OperatorSettingsPage'),
-  page('/cells', () => import('./administration/cells.tsx'), 'CellsPage'),
-  page('/audit', () => import('./administration/audit-log.tsx'), 'AuditPage'),
+  page('/people', () => import('./administration/people.tsx'), 'PeoplePage', isOperator),
+  page('/settings', () => import('./administration/operator-settings.tsx'), 'OperatorSettingsPage', isOperator),
+  page('/cells', () => import('./administration/cells.tsx'), 'CellsPage', isOperator),
+  page('/audit', () => import('./administration/audit-log.tsx'), 'AuditPage', mayAudit),
   page('/account', () => import('./account/account.tsx'), 'AccountPage'),
   // Any other path.
   page('/$', () => import('./parts/page.tsx'), 'NotFound'),

@@ -27,11 +27,11 @@ const consoleRoute = createRoute({
 })
 
 /** Each page is a separate chunk, so the first page loads without the others. */
-function pageRoute({ path, load, name }: PageRoute, parent: AnyRoute, parentPath = '') {
+function pageRoute({ path, load, name, mayOpen }: PageRoute, parent: AnyRoute, parentPath = '') {
   return createRoute({
     getParentRoute: () => parent,
     path,
-    staticData: { docs: PAGE_DOCS[parentPath + path] },
+    staticData: { docs: PAGE_DOCS[parentPath + path], mayOpen },
     // Filters are strings in the URL. Each page reads those that it knows.
     validateSearch: (search: Record<string, unknown>) => stringParams(search),
     beforeLoad({ params }) {

@@ -153,11 +153,32 @@ export function accessFlows(shared: SharedState): void {
     await navigate(testbed, theirPage, `/tenants/${dealer.tenantId}/settings`)
     await button(theirPage, 'Add my address (127.0.0.1)').click()
     expect(await field(theirPage, 'IP allowlist').inputValue()).toContain('127.0.0.1')
-    for (const path of ['/tenants', '/catalogue', '/stock', '/suppliers', '/adjustments']) {
-      await navigate(testbed, theirPage, path)
-      await theirPage.getByText('Your role does not allow this').waitFor()
-    }
     await theirPage.context().close()
+  })
+
+  it('a page that a role may not open says so and whom to ask, and leads back to the dashboard', async () => {
+    const { testbed, dealer } = shared
+    const staff = { email: 'staff@flow.test', role: 'DEALER_STAFF', tenantId: dealer.tenantId }
+    await closed(await inviteAndSignIn(shared, staff), 'Dealer staff', [
+      ...['/tenants', '/catalogue', '/stock', '/suppliers', '/adjustments', '/people', '/audit', '/settings'],
+      ...['/catalogue/import', '/add-package', '/packages/SANDBOX_OK'],
+    ])
+    const reader = { email: 'reader@flow.test', role: 'OPERATOR_READ_ONLY' }
+    await closed(await inviteAndSignIn(shared, reader), 'Operator (read-only)', [
+      ...['/catalogue/import', '/add-package', '/add-sale-rule', '/sale-rules-preview', '/add-supplier'],
+    ])
+
+    async function closed(page: Page, role: string, paths: string[]): Promise<void> {
+      for (const path of paths) {
+        await navigate(testbed, page, path)
+        await heading(page, 'No access to this page').waitFor()
+        await page.getByText(`Your role (${role}) may not open this page. Ask`).waitFor()
+        expect([path, await button(page, 'Try again').count()]).toEqual([path, 0])
+        await page.getByRole('link', { name: 'Go to the dashboard' }).click()
+        await heading(page, 'Dashboard').waitFor()
+      }
+      await page.context().close()
+    }
   })
 }
 

@@ -16,9 +16,10 @@ import {
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
 import { useIsFetching } from '@tanstack/react-query'
-import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useMatches, useRouterState } from '@tanstack/react-router'
 import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { NoAccess } from '../parts/page.tsx'
 import { useSession } from '../session/session.ts'
 import { Logo } from '../session/sign-in-layout.tsx'
 import { interpolate, t } from '../strings/strings.ts'
@@ -81,17 +82,20 @@ function skipToContent(event: MouseEvent): void {
 
 /** Shows assistive technology, and tests, when everything has loaded. */
 function Main() {
-  const { viewOnly } = useSession()
+  const me = useSession()
+  const mayOpen = useMatches({
+    select: (matches) => matches.every(({ staticData }) => staticData.mayOpen?.(me) ?? true),
+  })
   const changing = useRouterState({ select: (state) => state.status === 'pending' })
   const fetching = useIsFetching()
   return (
     <AppShell.Main id="main" tabIndex={-1} aria-busy={changing || fetching > 0}>
-      {viewOnly && (
+      {me.viewOnly && (
         <Suspense>
           <DealerViewBar />
         </Suspense>
       )}
-      <Outlet />
+      {mayOpen ? <Outlet /> : <NoAccess />}
     </AppShell.Main>
   )
 }

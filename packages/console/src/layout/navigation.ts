@@ -29,7 +29,7 @@ import {
 import type { ComponentType } from 'react'
 import { PLANS } from '../prices/paths.ts'
 import { PRODUCTS, RULES } from '../products/paths.ts'
-import { isOperator } from '../session/session.ts'
+import { isOperator, mayAudit } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { OpenRequests } from '../wallet/open-requests.tsx'
 
@@ -54,7 +54,7 @@ export function navigationFor(me: Me): NavigationItem[] {
 
 /** The navigation of a person. A dealer's people see their own tenant's pages. */
 export function navigationGroups(me: Me): NavigationGroup[] {
-  return isOperator(me) ? operatorGroups(me) : dealerGroups(me.tenant?.tenantId ?? '')
+  return isOperator(me) ? operatorGroups(me) : dealerGroups(me, me.tenant?.tenantId ?? '')
 }
 
 const { groups } = t.navigation
@@ -106,7 +106,7 @@ const operatorGroups = (me: Me): NavigationGroup[] => [
   },
 ]
 
-function dealerGroups(tenantId: string): NavigationGroup[] {
+function dealerGroups(me: Me, tenantId: string): NavigationGroup[] {
   const own = `/tenants/${tenantId}`
   return [
     DASHBOARD,
@@ -132,7 +132,11 @@ function dealerGroups(tenantId: string): NavigationGroup[] {
     },
     {
       label: groups.administration,
-      items: [ALERTS, { to: `${own}/people`, label: t.people.title, Icon: IconUsers }, AUDIT],
+      items: [
+        ALERTS,
+        { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
+        ...(mayAudit(me) ? [AUDIT] : []),
+      ],
     },
   ]
 }

@@ -1,8 +1,10 @@
-import { Alert, Button, Center, Group, Loader, Stack, Text } from '@mantine/core'
+import { Alert, Anchor, Button, Center, Group, Loader, Stack, Text } from '@mantine/core'
 import { notifyManager, onlineManager, type QueryFilters, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useCallback, useSyncExternalStore } from 'react'
+import { useCallback, useContext, useSyncExternalStore } from 'react'
 import { ApiError } from '../api/call.ts'
+import { isOperator, SessionContext } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 
 export function Loading() {
@@ -13,8 +15,21 @@ export function Loading() {
   )
 }
 
-/** Shows the gateway's error message, and a button to try again. */
+/** Shows the gateway's error message, and a button to try again where that can help. */
 export function LoadError({ error, retry }: { error: Error; retry?: (() => unknown) | undefined }) {
+  if (error instanceof ApiError && error.code === 'NOT_ALLOWED')
+    return (
+      <Alert color="orange" title={t.errors.noAccess} role="alert" my="md" data-failure>
+        <Stack gap="sm" align="flex-start">
+          <Text size="sm">
+            <NoAccessText />
+          </Text>
+          <Anchor component={Link} to="/" size="sm">
+            {t.errors.goToDashboard}
+          </Anchor>
+        </Stack>
+      </Alert>
+    )
   return (
     <Alert color="red" title={t.errors.title} role="alert" my="md" data-failure>
       <Stack gap="sm" align="flex-start">
@@ -32,6 +47,15 @@ export function LoadError({ error, retry }: { error: Error; retry?: (() => unkno
 /** Trying again would not help. */
 function isNotFound(error: Error): boolean {
   return error instanceof ApiError && error.status === 404
+}
+
+/** Says why this account may not see something, and whom to ask. */
+export function NoAccessText() {
+  const me = useContext(SessionContext)
+  if (!me) return null
+  const { noAccessDealer, noAccessOperator, noAccessView } = t.errors
+  const text = me.viewOnly ? noAccessView : isOperator(me) ? noAccessOperator : noAccessDealer
+  return <>{interpolate(text, { role: t.roles[me.role] })}</>
 }
 
 /** Queries that show data of an earlier read because the latest one failed. */
@@ -72,7 +96,7 @@ export function StaleAlert() {
 }
 
 /** Says why there is nothing here, and what to do. */
-export function EmptyState({ title, text, action }: { title: string; text?: string; action?: ReactNode }) {
+export function EmptyState({ title, text, action }: { title: ReactNode; text?: string; action?: ReactNode }) {
   return (
     <Stack align="center" gap={6} py="xl" px="md" ta="center">
       <Text fw={600}>{title}</Text>

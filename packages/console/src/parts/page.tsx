@@ -3,7 +3,7 @@ import { Link, useLocation, useMatches } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { DocsLink } from '../docs/docs-link.tsx'
 import { t } from '../strings/strings.ts'
-import { EmptyState, StaleAlert } from './load-states.tsx'
+import { EmptyState, NoAccessText, StaleAlert } from './load-states.tsx'
 
 interface PageProps {
   title: string
@@ -99,11 +99,20 @@ export function Tabs(props: { label: string; items: { to: string; label: string 
 
 /** Shown for a URL without a page. The navigation stays. */
 export function NotFound() {
+  return <NoPage title={t.errors.notFound} text={t.errors.notFoundText} />
+}
+
+/** Shown instead of a page that this person may not open. */
+export function NoAccess() {
+  return <NoPage title={t.errors.noAccess} text={<NoAccessText />} />
+}
+
+function NoPage({ title, text }: { title: string; text: ReactNode }) {
   return (
-    <Page title={t.errors.notFound}>
+    <Page title={title}>
       <Paper withBorder>
         <EmptyState
-          title={t.errors.notFoundText}
+          title={text}
           action={
             <Anchor component={Link} to="/">
               {t.errors.goToDashboard}

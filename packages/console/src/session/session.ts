@@ -15,5 +15,7 @@ export const isOperatorAdmin = (me: Me) => me.role === 'OPERATOR_ADMIN'
 export const canOperate = (me: Me) => me.role === 'OPERATOR_ADMIN' || me.role === 'OPERATOR_STAFF'
 /** May change a tenant's credentials, settings and people. */
 export const canAdminister = (me: Me) => canOperate(me) || me.role === 'DEALER_ADMIN'
+/** May read the audit log. */
+export const mayAudit = (me: Me) => me.role !== 'DEALER_STAFF'
 /** Everyone except read-only operators. */
 export const canEdit = (me: Me) => me.role !== 'OPERATOR_READ_ONLY'

@@ -29,6 +29,14 @@ export function catalogueFlows(shared: SharedState): void {
     await page.locator('[data-row]').getByText('Austria renamed').waitFor()
   })
 
+  it('what can never be changed about a package is text, not a field', async () => {
+    const { testbed, page } = shared
+    await navigate(testbed, page, '/packages/AT_10_30')
+    await page.locator('[data-fixed=Code]').getByText('AT_10_30').waitFor()
+    await page.locator('[data-fixed=Type]').getByText('With eSIM').waitFor()
+    expect(await page.getByLabel('Code', { exact: true }).count()).toBe(0)
+  })
+
   async function preview(csv: string): Promise<void> {
     await selectFile('packages.csv', csv)
     await button(shared.page, 'Preview changes').click()

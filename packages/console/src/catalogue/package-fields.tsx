@@ -1,7 +1,19 @@
 import { ACTIVATION_POLICIES, DATA_TYPES, PACKAGE_STATUSES, PACKAGE_TYPES, SMS_STATUSES } from '@dealer-esim/contract'
-import { Checkbox, Group, MultiSelect, NativeSelect, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core'
-import { useMemo } from 'react'
+import {
+  Box,
+  Checkbox,
+  Group,
+  Input,
+  MultiSelect,
+  NativeSelect,
+  SimpleGrid,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
+import { type ReactNode, useMemo } from 'react'
 import { Card } from '../parts/page.tsx'
+import { Copyable } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
 import { locationChoices } from './networks.ts'
 import { errorAt, type TypedPackage, VOLUME_UNITS } from './package-form.ts'
@@ -72,25 +84,31 @@ function inputsOf({ typed, onChange, errors }: FieldsProps) {
 }
 
 function BasicsCard(props: FieldsProps) {
-  const { isNew } = props
+  const { typed, isNew } = props
   const { text } = inputsOf(props)
   return (
     <Card title={t.package.basics}>
       <SimpleGrid cols={COLUMNS} style={{ alignItems: 'start' }}>
-        <TextInput
-          {...text('packageCode', t.catalogue.code)}
-          description={isNew ? t.package.codeHint : t.package.fixed}
-          readOnly={!isNew}
-          required={isNew}
-        />
+        {isNew ? (
+          <TextInput {...text('packageCode', t.catalogue.code)} description={t.package.codeHint} required />
+        ) : (
+          <FixedField label={t.catalogue.code}>
+            <Copyable value={typed.packageCode} label={t.catalogue.code} />
+          </FixedField>
+        )}
         <TextInput {...text('name', members.name)} description={t.package.nameHint} required />
         <TextInput {...text('slug', members.slug)} description={t.package.slugHint} />
-        <NativeSelect
-          {...text('packageType', members.packageType)}
-          description={isNew ? t.package.typeHint : t.package.fixed}
-          disabled={!isNew}
-          data={choices(PACKAGE_TYPES, t.saleRules.choices.packageType)}
-        />
+        {isNew ? (
+          <NativeSelect
+            {...text('packageType', members.packageType)}
+            description={t.package.typeHint}
+            data={choices(PACKAGE_TYPES, types)}
+          />
+        ) : (
+          <FixedField label={members.packageType}>
+            <Text size="sm">{types[typed.packageType as keyof typeof types]}</Text>
+          </FixedField>
+        )}
         <TextInput {...text('productFamily', members.productFamily)} description={t.package.familyHint} />
         <NativeSelect
           {...text('status', members.status)}
@@ -100,6 +118,17 @@ function BasicsCard(props: FieldsProps) {
       </SimpleGrid>
       <Textarea {...text('description', members.description)} autosize minRows={2} maxRows={8} />
     </Card>
+  )
+}
+
+const types = t.saleRules.choices.packageType
+
+/** A value that was chosen once, as text among the inputs. */
+function FixedField({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <Input.Wrapper label={label} labelElement="div" description={t.package.fixed} data-fixed={label}>
+      <Box mt={8}>{children}</Box>
+    </Input.Wrapper>
   )
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ConfigSchema, configOf, fieldsOf, inputName, typedValue } from './config-form.ts'
+import { type ConfigSchema, configOf, defaultOf, fieldsOf, inputName, typedValue } from './config-form.ts'
 
 const SCHEMA: ConfigSchema = {
   type: 'object',
@@ -8,7 +8,7 @@ const SCHEMA: ConfigSchema = {
     url: { type: 'string', title: 'Address' },
     apiKey: { type: 'string', title: 'API key', writeOnly: true },
     key: { type: 'string', contentMediaType: 'application/x-pem-file', writeOnly: true },
-    perSecond: { type: 'integer', advanced: true },
+    perSecond: { type: 'integer', default: 8, advanced: true },
     releases: { type: 'boolean', default: true },
     senders: { type: 'array', items: { type: 'string' } },
     range: {
@@ -44,6 +44,13 @@ describe('fieldsOf', () => {
       isRequired: false,
     })
     expect(fields.filter(({ isRequired }) => isRequired).map(({ name }) => name)).toEqual(['url', 'apiKey'])
+  })
+})
+
+describe('defaultOf', () => {
+  it('is what an empty field means; a check box shows it itself', () => {
+    const defaults = fields.map((field) => [field.name, defaultOf(field)] as const)
+    expect(defaults.filter(([, initial]) => initial !== undefined)).toEqual([['perSecond', '8']])
   })
 })
 

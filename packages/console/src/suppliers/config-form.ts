@@ -52,6 +52,11 @@ function kindOf(schema: ConfigSchema): ConfigField['kind'] {
   return schema.type === 'array' ? 'lines' : 'text'
 }
 
+/** What applies if a field is empty. A check box shows it itself. */
+export function defaultOf({ kind, default: initial }: ConfigField): string | undefined {
+  return initial === undefined || kind === 'boolean' ? undefined : String(initial)
+}
+
 /** The name of a field's input: a configuration may have a member `password`, too. */
 export function inputName({ name }: Pick<ConfigField, 'name'>): string {
   return `config.${name}`

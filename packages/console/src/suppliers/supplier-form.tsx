@@ -1,6 +1,6 @@
 import { Accordion, Checkbox, NumberInput, PasswordInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
-import { t } from '../strings/strings.ts'
-import { type ConfigField, type ConfigSchema, fieldsOf, inputName, typedValue } from './config-form.ts'
+import { interpolate, t } from '../strings/strings.ts'
+import { type ConfigField, type ConfigSchema, defaultOf, fieldsOf, inputName, typedValue } from './config-form.ts'
 
 /** The inputs for a supplier's configuration, made from its schema. `secrets`: members that are set, and never shown. */
 export function SupplierFields(props: {
@@ -50,7 +50,7 @@ function SupplierField(props: { field: ConfigField; value: string; isSet: boolea
   const common = {
     name: inputName(field),
     label: field.label,
-    description: isSet ? t.suppliers.secretSet : field.description,
+    description: isSet ? t.suppliers.secretSet : descriptionOf(field),
     required: field.isRequired && !isSet,
     readOnly,
   }
@@ -76,4 +76,10 @@ function SupplierField(props: { field: ConfigField; value: string; isSet: boolea
     default:
       return <TextInput {...common} defaultValue={value} />
   }
+}
+
+function descriptionOf(field: ConfigField): string | undefined {
+  const initial = defaultOf(field)
+  if (initial === undefined) return field.description
+  return [field.description, interpolate(t.suppliers.emptyField, { value: initial })].filter(Boolean).join(' ')
 }

@@ -4,14 +4,19 @@ import type { Outbound, OutboundFailure, OutboundRequest } from '../lib/outbound
 import type { Db } from '../lib/postgres/db.ts'
 import { accountRate, TURN_WAIT_MAX_MS } from './account-rate.ts'
 import { type JsonObject, parseObject } from './members.ts'
-import { accountRateSettings, addressSetting, callSettings, spendLimitSetting } from './settings.ts'
+import { accountRateSettings, addressSetting, type CallDefaults, callSettings, spendLimitSetting } from './settings.ts'
 
 /** The configuration that all wholesalers with a JSON interface have. `url` includes the path that all requests share. */
-export const REST_MEMBERS = {
-  url: Type.Optional(addressSetting('Only if it is not the public address of the wholesaler.')),
+export const restMembers = ({ url, perSecond, ...calls }: RestDefaults) => ({
+  url: Type.Optional(addressSetting('Only if it is not the public address of the wholesaler.', { default: url })),
   ...spendLimitSetting(),
-  ...callSettings(),
-  ...accountRateSettings(),
+  ...callSettings({ timeoutMs: TIMEOUT_MS, ...calls }),
+  ...accountRateSettings(perSecond),
+})
+
+interface RestDefaults extends Omit<CallDefaults, 'timeoutMs'> {
+  url: string
+  perSecond?: number
 }
 
 export const TIMEOUT_MS = 15_000

@@ -2,14 +2,15 @@ import Type, { type TStringOptions } from 'typebox'
 
 /*
  * Members of suppliers' configurations. The console makes its form from the schemas: `title` and `description` label a
- * field, `writeOnly` marks a secret, which is never shown again, and `advanced` a field that most accounts never change.
+ * field, `default` says what an absent member means, `writeOnly` marks a secret, which is never shown again, and `advanced` a
+ * field that most accounts never change.
  */
 
 const MINUTE_MS = 60_000
 const ADVANCED = { advanced: true } as const
 
-export const addressSetting = (description: string) =>
-  Type.String({ title: 'Address', description, pattern: '^https?://', maxLength: 2048 })
+export const addressSetting = (description: string, options: TStringOptions = {}) =>
+  Type.String({ title: 'Address', description, pattern: '^https?://', maxLength: 2048, ...options })
 
 export const secretSetting = (title: string, options: TStringOptions = {}) =>
   Type.String({ title, minLength: 1, maxLength: 256, writeOnly: true, ...options })
@@ -18,19 +19,20 @@ export const secretSetting = (title: string, options: TStringOptions = {}) =>
 export const pemSetting = (title: string, options: TStringOptions = {}) =>
   Type.String({ title, contentMediaType: 'application/x-pem-file', ...options })
 
-export const currencySetting = () =>
-  Type.String({ title: 'Currency of the account', description: 'USD by default.', pattern: '^[A-Z]{3}$' })
+export const currencySetting = (initial: string) =>
+  Type.String({ title: 'Currency of the account', default: initial, pattern: '^[A-Z]{3}$' })
 
 /** Addresses and blocks, one for each sender. */
 export const addressesSetting = (title: string, description?: string) =>
   Type.Array(Type.String({ maxLength: 64 }), { title, ...(description && { description }), maxItems: 100 })
 
 /** How long to wait for purchases. */
-export const giveUpSetting = () => ({
+export const giveUpSetting = (giveUpAfterMs: number) => ({
   giveUpAfterMs: Type.Optional(
     Type.Integer({
       title: 'Review after (ms)',
       description: 'An eSIM that is undecided for this long goes to review.',
+      default: giveUpAfterMs,
       minimum: 0,
       maximum: 7 * 24 * 60 * MINUTE_MS,
       ...ADVANCED,
@@ -38,23 +40,44 @@ export const giveUpSetting = () => ({
   ),
 })
 
+/** What holds where a configuration says nothing. */
+export interface CallDefaults {
+  timeoutMs: number
+  settlesMs: number
+  giveUpAfterMs: number
+  concurrency: number
+}
+
 /** The limits of calls over a network. */
-export const callSettings = (concurrencyMax = 1_000) => ({
+export const callSettings = (defaults: CallDefaults, concurrencyMax = 1_000) => ({
   timeoutMs: Type.Optional(
-    Type.Integer({ title: 'Time-out of a call (ms)', minimum: 100, maximum: 2 * MINUTE_MS, ...ADVANCED }),
+    Type.Integer({
+      title: 'Time-out of a call (ms)',
+      default: defaults.timeoutMs,
+      minimum: 100,
+      maximum: 2 * MINUTE_MS,
+      ...ADVANCED,
+    }),
   ),
   settlesMs: Type.Optional(
     Type.Integer({
       title: 'Late execution (ms)',
       description: 'How long after the time-out the supplier may still execute a call.',
+      default: defaults.settlesMs,
       minimum: 0,
       maximum: 60 * MINUTE_MS,
       ...ADVANCED,
     }),
   ),
-  ...giveUpSetting(),
+  ...giveUpSetting(defaults.giveUpAfterMs),
   concurrency: Type.Optional(
-    Type.Integer({ title: 'Concurrent calls of a node', minimum: 1, maximum: concurrencyMax, ...ADVANCED }),
+    Type.Integer({
+      title: 'Concurrent calls of a node',
+      default: defaults.concurrency,
+      minimum: 1,
+      maximum: concurrencyMax,
+      ...ADVANCED,
+    }),
   ),
 })
 
@@ -83,15 +106,22 @@ export const nodeRateSetting = () => ({
   ),
 })
 
-/** A limit of the account, over all nodes, see account-rate.ts. */
-export const accountRateSettings = (perSecondMax = 10_000) => ({
+/** A limit of the account, over all nodes, see account-rate.ts. `perSecond`: undefined if there is none by default. */
+export const accountRateSettings = (perSecond: number | undefined, perSecondMax = 10_000) => ({
   perSecond: Type.Optional(
-    Type.Integer({ title: 'Requests a second of the account', minimum: 1, maximum: perSecondMax, ...ADVANCED }),
+    Type.Integer({
+      title: 'Requests a second of the account',
+      ...(perSecond !== undefined && { default: perSecond }),
+      minimum: 1,
+      maximum: perSecondMax,
+      ...ADVANCED,
+    }),
   ),
   share: Type.Optional(
     Type.Number({
       title: 'Share of the requests',
       description: 'The part of them that this gateway may use, up to 1, if several gateways share the account.',
+      default: 1,
       exclusiveMinimum: 0,
       maximum: 1,
       ...ADVANCED,

@@ -4,19 +4,13 @@ import { refuseSeveralDays } from '../days.ts'
 import { isObject, isText, parseObject } from '../members.ts'
 import { longestMs } from '../rest-client.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, Supplier, SupplierRequest } from '../supplier.ts'
-import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient } from './client.ts'
+import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient, DEFAULTS } from './client.ts'
 import { findOrders, ListFailure, listProducts, listSold } from './lists.ts'
 import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
-const MINUTE_MS = 60_000
-/** An order appears in Airalo's list after about a minute. We wait many times that long before we buy again. */
-const GRACE_MS = 15 * MINUTE_MS
-const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
-const CONCURRENCY = 16
 /** The requests of one purchase: a token and the order, and both again if Airalo refuses the token. */
 const REQUESTS_MAX = 4
-const CURRENCY_DEFAULT = 'USD'
 
 /**
  * The wholesaler Airalo, Partner API v2. It accepts no idempotency key, so we send our key as the description of an order,
@@ -29,11 +23,11 @@ export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloD
     type: 'airalo',
     traits: {
       batch: 1,
-      concurrency: config.concurrency ?? CONCURRENCY,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
       perSecond: null, // the limit of the account holds over all nodes: client.ts
       timeoutMs: longestMs(REQUESTS_MAX, config),
-      graceMs: config.settlesMs ?? GRACE_MS,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       findsLate: true,
       cancelsUnseenOnly: true, // by hand, and only for a reason that Airalo accepts
     },
@@ -43,7 +37,7 @@ export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloD
     cancel: () => Promise.resolve(CANCELLED_BY_HAND),
     report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),
     list: (since) => listSold(client, since),
-    catalogue: () => listProducts(client, config.currencyCode ?? CURRENCY_DEFAULT),
+    catalogue: () => listProducts(client, config.currencyCode ?? DEFAULTS.currencyCode),
     balance: () => readBalance(client),
     receive: ({ headers, body }) => Promise.resolve(receive(config.clientSecret, headers['airalo-signature'], body)),
     test: () => testAccount(client),

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { JsonObject } from '../members.ts'
-import { REST_MEMBERS, type RestAnswer, type RestClient, type RestDeps, restClient } from '../rest-client.ts'
+import { type RestAnswer, type RestClient, type RestDeps, restClient, restMembers } from '../rest-client.ts'
 import { currencySetting, secretSetting } from '../settings.ts'
 import { accountTokens, type FetchedToken } from './token.ts'
 
@@ -9,16 +9,27 @@ const MINUTE_MS = 60_000
 /** Airalo lists an order only after about a minute, and we repeat an order that the list does not have. */
 const SETTLES_MIN_MS = 5 * MINUTE_MS
 
+/** What holds where a configuration says nothing. */
+export const DEFAULTS = {
+  url: 'https://partners-api.airalo.com/v2', // the url includes the version
+  currencyCode: 'USD',
+  // An order appears in Airalo's list after about a minute. We wait many times that long before we buy again.
+  settlesMs: 15 * MINUTE_MS,
+  giveUpAfterMs: 60 * MINUTE_MS,
+  concurrency: 16,
+}
+
 export const airaloConfig = Type.Object(
   {
     clientId: Type.String({ title: 'Client ID', minLength: 1, maxLength: 256 }),
     clientSecret: secretSetting('Client secret', { description: 'It also signs events.', maxLength: 512 }),
-    currencyCode: Type.Optional(currencySetting()),
-    ...REST_MEMBERS,
+    currencyCode: Type.Optional(currencySetting(DEFAULTS.currencyCode)),
+    ...restMembers(DEFAULTS),
     settlesMs: Type.Optional(
       Type.Integer({
         title: 'Late listing (ms)',
         description: 'How long after the time-out an order may still appear in Airalo’s list.',
+        default: DEFAULTS.settlesMs,
         minimum: SETTLES_MIN_MS,
         maximum: 24 * 60 * MINUTE_MS,
         advanced: true,
@@ -29,8 +40,6 @@ export const airaloConfig = Type.Object(
 )
 export type AiraloConfig = Static<typeof airaloConfig>
 
-/** The url includes the version. */
-const URL_DEFAULT = 'https://partners-api.airalo.com/v2'
 /** Airalo's rate limit for usage requests. */
 const USAGE_PER_SECOND = 100 / 60
 
@@ -47,7 +56,7 @@ export interface AiraloDeps extends RestDeps {
 
 export function airaloClient(supplier: string, config: AiraloConfig, deps: AiraloDeps): AiraloClient {
   const { clientId, clientSecret, share, timeoutMs } = config
-  const account = { ...config, url: config.url ?? URL_DEFAULT, headers: {} }
+  const account = { ...config, url: config.url ?? DEFAULTS.url, headers: {} }
   const send = restClient(supplier, account, deps)
   // Names of suppliers contain no colon, so this rate limit is not that of another supplier.
   const sendUsage = restClient(`${supplier}:usage`, { ...account, perSecond: USAGE_PER_SECOND }, deps)

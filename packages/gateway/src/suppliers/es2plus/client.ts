@@ -1,7 +1,7 @@
 import { padIccid, stripIccidPadding } from '@dealer-esim/contract'
 import type { Ids } from '../../lib/ids.ts'
 import type { Outbound, OutboundOutcome } from '../../lib/outbound/outbound.ts'
-import type { Es2plusConfig } from './config.ts'
+import { DEFAULTS, type Es2plusConfig } from './config.ts'
 import { type AnswerRules, type Es2plusResult, resultOf } from './outcome.ts'
 
 /** The functions that we call (SGP.22 §5.3.1 to §5.3.4). */
@@ -14,15 +14,13 @@ export interface Es2plusClient {
   probe(): Promise<OutboundOutcome>
 }
 
-export const TIMEOUT_MS = 20_000
-const PROTOCOL_VERSION = 'v2.5.0'
 const ANSWER_SIZE_MAX_BYTES = 64 * 1024
 /** No real ICCID has this value. */
 const IMPOSSIBLE_ICCID = '0000000000000000000'
 
 export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound; ids: Ids }): Es2plusClient {
   const base = `${config.url.replace(/\/+$/, '')}/gsma/rsp2/es2plus`
-  const version = (config.protocolVersion ?? PROTOCOL_VERSION).replace(/^v?/, 'v')
+  const version = (config.protocolVersion ?? DEFAULTS.protocolVersion).replace(/^v?/, 'v')
   const tls = {
     ...(config.ca === undefined ? {} : { ca: config.ca }),
     ...(config.cert === undefined ? {} : { cert: config.cert }),
@@ -40,7 +38,7 @@ export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound;
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-admin-protocol': `gsma/rsp/${version}` },
       body: JSON.stringify({ header, ...members }),
-      timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
+      timeoutMs: config.timeoutMs ?? DEFAULTS.timeoutMs,
       answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
       allowPrivate: true, // configured by an operator, and SM-DP+ servers are often in private networks
       reuse,

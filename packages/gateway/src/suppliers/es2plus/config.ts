@@ -2,6 +2,15 @@ import Type, { type Static } from 'typebox'
 import { isAddressOrBlock } from '../../lib/address-blocks.ts'
 import { addressesSetting, addressSetting, callSettings, nodeRateSetting, pemSetting } from '../settings.ts'
 
+/** What holds where a configuration says nothing. */
+export const DEFAULTS = {
+  protocolVersion: 'v2.5.0',
+  timeoutMs: 20_000,
+  settlesMs: 60_000,
+  giveUpAfterMs: 30 * 60_000,
+  concurrency: 16,
+}
+
 export const es2plusConfig = Type.Object(
   {
     url: addressSetting('Of the SM-DP+, without /gsma/rsp2/es2plus.'),
@@ -63,7 +72,8 @@ export const es2plusConfig = Type.Object(
     protocolVersion: Type.Optional(
       Type.String({
         title: 'Protocol version',
-        description: 'For X-Admin-Protocol. v2.5.0 by default.',
+        description: 'For X-Admin-Protocol.',
+        default: DEFAULTS.protocolVersion,
         pattern: '^v?\\d+\\.\\d+\\.\\d+$',
         advanced: true,
       }),
@@ -95,7 +105,7 @@ export const es2plusConfig = Type.Object(
         advanced: true,
       }),
     ),
-    ...callSettings(),
+    ...callSettings(DEFAULTS),
     ...nodeRateSetting(),
   },
   { additionalProperties: false },

@@ -3,15 +3,12 @@ import type { OutboundFailure } from '../../lib/outbound/outbound.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { parseObject } from '../members.ts'
 import type { CancelOutcome, SuppliedEsim, Supplier } from '../supplier.ts'
-import { type Es2plusClient, es2plusClient, TIMEOUT_MS } from './client.ts'
-import type { Es2plusConfig } from './config.ts'
+import { type Es2plusClient, es2plusClient } from './client.ts'
+import { DEFAULTS, type Es2plusConfig } from './config.ts'
 import { isGone, isNotExecuted, resultOf } from './outcome.ts'
 import { createProgressStore, type Progress } from './progress.ts'
 import { check, type Es2plusContext, type Es2plusDeps, messageOf, order, resume } from './purchase.ts'
 
-const CONCURRENCY = 16
-const GRACE_MS = 60_000
-const GIVE_UP_AFTER_MS = 30 * 60_000
 /** DownloadOrder, ConfirmOrder and ReleaseProfile, or CancelOrder if one of the first two is refused. */
 const CALLS_MAX = 3
 const OVERHEAD_MS = 2_000
@@ -28,11 +25,11 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
     type: 'es2plus',
     traits: {
       batch: 1,
-      concurrency: config.concurrency ?? CONCURRENCY,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
       perSecond: config.perSecond ?? null,
-      timeoutMs: CALLS_MAX * (config.timeoutMs ?? TIMEOUT_MS) + OVERHEAD_MS,
-      graceMs: config.settlesMs ?? GRACE_MS,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      timeoutMs: CALLS_MAX * (config.timeoutMs ?? DEFAULTS.timeoutMs) + OVERHEAD_MS,
+      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       queryBuys: true,
     },
     order: (requests) => Promise.all(requests.map((request) => order(context, request))),

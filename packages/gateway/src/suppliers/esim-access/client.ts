@@ -17,20 +17,35 @@ import {
   spendLimitSetting,
 } from '../settings.ts'
 
+const MINUTE_MS = 60_000
+
+/** What holds where a configuration says nothing. */
+export const DEFAULTS = {
+  url: 'https://api.esimaccess.com',
+  currencyCode: 'USD',
+  perSecond: 8, // the documented rate limit of an account
+  timeoutMs: 15_000,
+  settlesMs: MINUTE_MS,
+  giveUpAfterMs: 60 * MINUTE_MS,
+  concurrency: 8,
+}
+
 export const esimAccessConfig = Type.Object(
   {
     accessCode: secretSetting('AccessCode'),
     secretKey: secretSetting('SecretKey'),
     url: Type.Optional(
-      addressSetting('Without /api/v1/open. Only for another wholesaler with the interface of eSIM Access.'),
+      addressSetting('Without /api/v1/open. Only for another wholesaler with the interface of eSIM Access.', {
+        default: DEFAULTS.url,
+      }),
     ),
-    currencyCode: Type.Optional(currencySetting()),
+    currencyCode: Type.Optional(currencySetting(DEFAULTS.currencyCode)),
     eventAddresses: Type.Optional(
       addressesSetting('Senders of events', 'Addresses and blocks from which it sends events, one a line.'),
     ),
     ...spendLimitSetting(),
-    ...callSettings(100),
-    ...accountRateSettings(1_000),
+    ...callSettings(DEFAULTS, 100),
+    ...accountRateSettings(DEFAULTS.perSecond, 1_000),
   },
   { additionalProperties: false },
 )
@@ -42,11 +57,6 @@ export function findEsimAccessFault({ eventAddresses = [] }: EsimAccessConfig): 
   return invalid === undefined ? undefined : `eventAddresses: ${invalid} is neither an address nor a block`
 }
 
-export const URL_DEFAULT = 'https://api.esimaccess.com'
-export const CURRENCY_DEFAULT = 'USD'
-export const TIMEOUT_MS = 15_000
-/** The documented rate limit of an account. */
-const PER_SECOND = 8
 /** A catalogue of 3 000 packages takes 3 MB. */
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
@@ -67,8 +77,11 @@ export interface EsimAccessDeps {
 }
 
 export function createCall(supplier: string, config: EsimAccessConfig, deps: EsimAccessDeps): Call {
-  const base = (config.url ?? URL_DEFAULT).replace(/\/+$/, '').replace(/\/api\/v1\/open$/, '')
-  const rate = accountRate(deps.db, supplier, { perSecond: config.perSecond ?? PER_SECOND, share: config.share })
+  const base = (config.url ?? DEFAULTS.url).replace(/\/+$/, '').replace(/\/api\/v1\/open$/, '')
+  const rate = accountRate(deps.db, supplier, {
+    perSecond: config.perSecond ?? DEFAULTS.perSecond,
+    share: config.share,
+  })
   return async (operation, members) => {
     const hasTurn = await rate.turn().catch(() => undefined)
     if (!hasTurn) {
@@ -81,7 +94,7 @@ export function createCall(supplier: string, config: EsimAccessConfig, deps: Esi
       method: 'POST',
       headers: { 'content-type': 'application/json', ...sign(config, deps.ids.uuid(), body) },
       body,
-      timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
+      timeoutMs: config.timeoutMs ?? DEFAULTS.timeoutMs,
       answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
       allowPrivate: true, // configured by an operator
     })

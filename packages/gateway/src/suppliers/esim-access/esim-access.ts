@@ -5,23 +5,12 @@ import { isObject, parseObject, textOf, wholeOf } from '../members.ts'
 import type { ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, SupplierRecord } from '../supplier.ts'
 import { act } from './actions.ts'
 import { listProducts, queryBalance } from './catalogue.ts'
-import {
-  type Call,
-  CURRENCY_DEFAULT,
-  createCall,
-  type EsimAccessConfig,
-  type EsimAccessDeps,
-  TIMEOUT_MS,
-} from './client.ts'
+import { type Call, createCall, DEFAULTS, type EsimAccessConfig, type EsimAccessDeps } from './client.ts'
 import { profileReportOf, timeOf } from './esim.ts'
 import { CLOCK_TOLERANCE_MS, findEsim, PENDING, queryRows, scan } from './find.ts'
 import type { Failure } from './outcome.ts'
 import { type Account, CHECK_AFTER_MS, order, query, topUp } from './purchase.ts'
 
-const MINUTE_MS = 60_000
-const GRACE_MS = MINUTE_MS
-const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
-const CONCURRENCY = 8
 /** An order takes four calls, and each may wait for the account's rate limit. */
 const CALLS_MAX = 4
 
@@ -31,20 +20,20 @@ const CALLS_MAX = 4
  */
 export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps: EsimAccessDeps): Supplier {
   const call = createCall(name, config, deps)
-  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
-  const currencyCode = config.currencyCode ?? CURRENCY_DEFAULT
+  const timeoutMs = config.timeoutMs ?? DEFAULTS.timeoutMs
+  const currencyCode = config.currencyCode ?? DEFAULTS.currencyCode
   const account: Account = { call, currencyCode, timeoutMs }
   return {
     name,
     type: 'esim-access',
     traits: {
       batch: 1,
-      concurrency: config.concurrency ?? CONCURRENCY,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
       // The account's limit holds over all nodes: each call waits for its turn.
       perSecond: null,
       timeoutMs: CALLS_MAX * (timeoutMs + TURN_WAIT_MAX_MS) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
-      graceMs: config.settlesMs ?? GRACE_MS,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
     },
     order: (requests) => Promise.all(requests.map((request) => order(account, request))),
     topUp: (requests) => Promise.all(requests.map((request) => topUp(account, request))),

@@ -1,21 +1,28 @@
 import Type, { type Static } from 'typebox'
 import { TURN_WAIT_MAX_MS } from '../account-rate.ts'
-import { REST_MEMBERS, type RestAnswer, type RestDeps, restClient } from '../rest-client.ts'
+import { type RestAnswer, type RestDeps, restClient, restMembers } from '../rest-client.ts'
 import { secretSetting } from '../settings.ts'
+
+const MINUTE_MS = 60_000
+
+/** What holds where a configuration says nothing. */
+export const DEFAULTS = {
+  url: 'https://api.esim-go.com/v2.5', // the url includes the version
+  perSecond: 10, // the documented rate limit of an account
+  settlesMs: MINUTE_MS,
+  giveUpAfterMs: 60 * MINUTE_MS,
+  concurrency: 8,
+}
 
 export const esimGoConfig = Type.Object(
   {
     apiKey: secretSetting('API key', { maxLength: 512, pattern: '^[\\x21-\\x7e]+$' }),
-    ...REST_MEMBERS,
+    ...restMembers(DEFAULTS),
   },
   { additionalProperties: false },
 )
 export type EsimGoConfig = Static<typeof esimGoConfig>
 
-/** The url includes the version. */
-export const URL_DEFAULT = 'https://api.esim-go.com/v2.5'
-/** The documented rate limit of an account. */
-export const PER_SECOND = 10
 /** A purchase is sent within this time after its claim (orders.ts), or not at all. */
 export const SEND_WITHIN_MS = TURN_WAIT_MAX_MS
 
@@ -28,7 +35,7 @@ export interface EsimGoClient {
 }
 
 export function esimGoClient(supplier: string, config: EsimGoConfig, deps: RestDeps): EsimGoClient {
-  const { apiKey, perSecond = PER_SECOND, url = URL_DEFAULT } = config
+  const { apiKey, perSecond = DEFAULTS.perSecond, url = DEFAULTS.url } = config
   const send = restClient(supplier, { ...config, url, perSecond, headers: { 'x-api-key': apiKey } }, deps)
   return {
     order(item, iccid) {

@@ -4,15 +4,11 @@ import { iccidOf, parseObject } from '../members.ts'
 import { longestMs, type RestDeps, TIMEOUT_MS } from '../rest-client.ts'
 import type { ReceivedEvent, Supplier } from '../supplier.ts'
 import { cancel, reportOn } from './bundles.ts'
-import { type EsimGoConfig, esimGoClient, PER_SECOND, SEND_WITHIN_MS } from './client.ts'
+import { DEFAULTS, type EsimGoConfig, esimGoClient, SEND_WITHIN_MS } from './client.ts'
 import { listOrders, listProducts, readBalance, testAccount } from './lists.ts'
 import { createOrderStore, type OrderStore } from './orders.ts'
 import { CHECK_AFTER_MS, CLAIM_WAIT_MAX_MS, CLOCK_TOLERANCE_MS, type EsimGoContext, order, query } from './purchase.ts'
 
-const MINUTE_MS = 60_000
-const GRACE_MS = MINUTE_MS
-const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
-const CONCURRENCY = 8
 /** Sending an order, searching it and querying it. */
 const CALLS_MAX = 4
 
@@ -22,7 +18,12 @@ const CALLS_MAX = 4
  * documentation; not yet verified against a live account.
  */
 export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDeps): Supplier {
-  const { timeoutMs = TIMEOUT_MS, settlesMs: graceMs = GRACE_MS, perSecond = PER_SECOND, share = 1 } = config
+  const {
+    timeoutMs = TIMEOUT_MS,
+    settlesMs: graceMs = DEFAULTS.settlesMs,
+    perSecond = DEFAULTS.perSecond,
+    share = 1,
+  } = config
   const client = esimGoClient(name, config, deps)
   const sendingMs = SEND_WITHIN_MS + timeoutMs + graceMs
   // The next purchase of the bundle begins only after the time span in which this one can be found.
@@ -34,12 +35,12 @@ export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDep
     type: 'esim-go',
     traits: {
       batch: 1,
-      concurrency: config.concurrency ?? CONCURRENCY,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
       perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
       timeoutMs:
         claimWaitMs + longestMs(CALLS_MAX, { timeoutMs, perSecond }) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
       graceMs,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       findsLate: true,
     },
     order: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),

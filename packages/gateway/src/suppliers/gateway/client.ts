@@ -3,19 +3,21 @@ import Type, { type Static } from 'typebox'
 import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
 import { addressSetting, callSettings, nodeRateSetting, secretSetting } from '../settings.ts'
 
+/** What holds where a configuration says nothing. */
+export const DEFAULTS = { timeoutMs: 15_000, settlesMs: 30_000, giveUpAfterMs: 60 * 60_000, concurrency: 32 }
+
 export const gatewayConfig = Type.Object(
   {
     url: addressSetting('Of the upstream gateway, without /open-api/v1.'),
     appKey: Type.String({ title: 'AppKey', pattern: '^[A-Za-z0-9_-]{8,64}$' }),
     appSecret: secretSetting('AppSecret'),
-    ...callSettings(),
+    ...callSettings(DEFAULTS),
     ...nodeRateSetting(),
   },
   { additionalProperties: false },
 )
 export type GatewayConfig = Static<typeof gatewayConfig>
 
-export const TIMEOUT_MS = 15_000
 const ANSWER_SIZE_MAX_BYTES = 8 * 1024 * 1024
 
 /** Makes one call through `lib/outbound`. Returns its value, or its failure and whether the request may have arrived. */
@@ -26,7 +28,7 @@ export type UpstreamAnswer<Value> =
   | { failure: DealerEsimError; sent: boolean; network: OutboundFailure | undefined }
 
 export function upstreamOf(config: GatewayConfig, outbound: Outbound): Upstream {
-  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
+  const timeoutMs = config.timeoutMs ?? DEFAULTS.timeoutMs
   return async (work) => {
     let network: OutboundFailure | undefined
     const client = new DealerEsim({

@@ -16,15 +16,11 @@ import type {
   TopUpRequest,
 } from '../supplier.ts'
 import { act, findProfile } from './actions.ts'
-import { type GatewayConfig, TIMEOUT_MS, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
+import { DEFAULTS, type GatewayConfig, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
 import { reportOf } from './esim.ts'
 import { listProducts, listProfiles } from './lists.ts'
 import { chargeOf, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder, outcomeOfTopUp } from './outcome.ts'
 
-const MINUTE_MS = 60_000
-const GRACE_MS = 30_000
-const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
-const CONCURRENCY = 32
 /** How often a call queries the order that it has just placed: most upstreams deliver immediately. */
 const CHECKS_AFTER_ORDER = 4
 const FIRST_CHECK_MS = 100
@@ -35,18 +31,18 @@ const FIRST_CHECK_MS = 100
  */
 export function gatewaySupplier(name: string, config: GatewayConfig, deps: { outbound: Outbound }): Supplier {
   const upstream = upstreamOf(config, deps.outbound)
-  const timeoutMs = config.timeoutMs ?? TIMEOUT_MS
+  const timeoutMs = config.timeoutMs ?? DEFAULTS.timeoutMs
   return {
     name,
     type: 'gateway',
     traits: {
       batch: 1,
-      concurrency: config.concurrency ?? CONCURRENCY,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
       perSecond: config.perSecond ?? null,
       // The requests of one call: the eSIM of a top-up, an order, a second one at the current price, and the queries.
       timeoutMs: 4 * timeoutMs + FIRST_CHECK_MS * 2 ** CHECKS_AFTER_ORDER,
-      graceMs: config.settlesMs ?? GRACE_MS,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
     },
     order: (requests) => Promise.all(requests.map((request) => order(upstream, request))),
     topUp: (requests) => Promise.all(requests.map((request) => topUp(upstream, request))),

@@ -1,7 +1,17 @@
 import { createPublicKey } from 'node:crypto'
 import Type, { type Static } from 'typebox'
-import { REST_MEMBERS, type RestAnswer, type RestClient, type RestDeps, restClient } from '../rest-client.ts'
+import { type RestAnswer, type RestClient, type RestDeps, restClient, restMembers } from '../rest-client.ts'
 import { pemSetting, secretSetting } from '../settings.ts'
+
+const MINUTE_MS = 60_000
+
+/** What holds where a configuration says nothing. */
+export const DEFAULTS = {
+  url: 'https://api.mobimatter.com/mobimatter', // without /api/v2
+  settlesMs: MINUTE_MS,
+  giveUpAfterMs: 60 * MINUTE_MS,
+  concurrency: 8,
+}
 
 export const mobimatterConfig = Type.Object(
   {
@@ -14,7 +24,7 @@ export const mobimatterConfig = Type.Object(
         maxLength: 4_096,
       }),
     ),
-    ...REST_MEMBERS,
+    ...restMembers(DEFAULTS),
   },
   { additionalProperties: false },
 )
@@ -31,8 +41,6 @@ export function findMobimatterFault({ webhookPublicKey }: MobimatterConfig): str
   }
 }
 
-/** Without /api/v2. */
-export const URL_DEFAULT = 'https://api.mobimatter.com/mobimatter'
 const API = '/api/v2'
 
 export interface MobimatterClient {
@@ -55,7 +63,7 @@ export interface MobimatterClient {
 export function mobimatterClient(supplier: string, config: MobimatterConfig, deps: RestDeps): MobimatterClient {
   const { apiKey, merchantId: merchantid } = config
   const headers = { 'api-key': apiKey, merchantid }
-  const send: RestClient = restClient(supplier, { ...config, url: config.url ?? URL_DEFAULT, headers }, deps)
+  const send: RestClient = restClient(supplier, { ...config, url: config.url ?? DEFAULTS.url, headers }, deps)
   return {
     create: (order) => send('POST', `${API}/order`, { body: order }),
     complete: (orderId) => send('PUT', `${API}/order/complete`, { body: { orderId } }),

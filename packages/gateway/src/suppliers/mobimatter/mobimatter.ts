@@ -4,14 +4,10 @@ import { isObject, isText, parseObject } from '../members.ts'
 import { longestMs, type RestDeps } from '../rest-client.ts'
 import type { CancelOutcome, ReceivedEvent, Supplier } from '../supplier.ts'
 import { listProducts, readBalance, testAccount } from './catalogue.ts'
-import { type MobimatterConfig, mobimatterClient } from './client.ts'
+import { DEFAULTS, type MobimatterConfig, mobimatterClient } from './client.ts'
 import { createProgressStore, type ProgressStore } from './progress.ts'
 import { CHECK_AFTER_MS, type MobimatterContext, order, query } from './purchase.ts'
 
-const MINUTE_MS = 60_000
-const GRACE_MS = MINUTE_MS
-const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
-const CONCURRENCY = 8
 /** The calls of one order: it is created, completed and queried, or cancelled if MobiMatter refuses to complete it. */
 const CALLS_MAX = 4
 
@@ -29,11 +25,11 @@ export function mobimatterSupplier(name: string, config: MobimatterConfig, deps:
     type: 'mobimatter',
     traits: {
       batch: 1,
-      concurrency: config.concurrency ?? CONCURRENCY,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
       perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
       timeoutMs: longestMs(CALLS_MAX, config) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
-      graceMs: config.settlesMs ?? GRACE_MS,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       cancelsUnseenOnly: true,
       findsLate: true, // a completion may take effect after its time-out
     },

@@ -7,28 +7,50 @@ import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } 
 import { act, findIssued, type IssuedRow, iccidOf, SANDBOX_PRODUCTS } from './records.ts'
 import { reportUsage, USAGE_MS } from './usage.ts'
 
+/** What holds where a configuration says nothing. */
+const DEFAULTS = {
+  slowMs: 4_000,
+  giveUpAfterMs: 3_000, // short, so that a developer sees an order go to review while watching
+  timeoutMs: 15_000,
+  concurrency: 4_000,
+  usageMs: USAGE_MS,
+}
+
 export const sandboxConfig = Type.Object(
   {
-    slowMs: Type.Optional(Type.Integer({ title: 'Delay of slow packages (ms)', minimum: 0, maximum: 600_000 })),
-    giveUpAfterMs: Type.Optional(Type.Integer({ title: 'Review after (ms)', minimum: 0, maximum: 86_400_000 })),
-    timeoutMs: Type.Optional(Type.Integer({ title: 'Time-out of a call (ms)', minimum: 1, maximum: 600_000 })),
-    concurrency: Type.Optional(Type.Integer({ title: 'Concurrent calls of a node', minimum: 1, maximum: 100_000 })),
+    slowMs: Type.Optional(
+      Type.Integer({ title: 'Delay of slow packages (ms)', default: DEFAULTS.slowMs, minimum: 0, maximum: 600_000 }),
+    ),
+    giveUpAfterMs: Type.Optional(
+      Type.Integer({ title: 'Review after (ms)', default: DEFAULTS.giveUpAfterMs, minimum: 0, maximum: 86_400_000 }),
+    ),
+    timeoutMs: Type.Optional(
+      Type.Integer({ title: 'Time-out of a call (ms)', default: DEFAULTS.timeoutMs, minimum: 1, maximum: 600_000 }),
+    ),
+    concurrency: Type.Optional(
+      Type.Integer({
+        title: 'Concurrent calls of a node',
+        default: DEFAULTS.concurrency,
+        minimum: 1,
+        maximum: 100_000,
+      }),
+    ),
     usageMs: Type.Optional(
-      Type.Integer({ title: 'Duration of SANDBOX_USAGE packages (ms)', minimum: 1, maximum: 86_400_000 }),
+      Type.Integer({
+        title: 'Duration of SANDBOX_USAGE packages (ms)',
+        default: DEFAULTS.usageMs,
+        minimum: 1,
+        maximum: 86_400_000,
+      }),
     ),
   },
   { additionalProperties: false },
 )
 export type SandboxConfig = Static<typeof sandboxConfig>
 
-const SLOW_MS = 4_000
-/** Short, so that a developer sees an order go to review while watching. */
-const GIVE_UP_AFTER_MS = 3_000
-const TIMEOUT_MS = 15_000
 /** Seconds. Only eSIMs whose usage grows are polled, and a developer should see their events within a minute. */
 const POLL_EVERY_S = 5
 const BATCH = 500
-const CONCURRENCY = 4_000
 const SMDP_ADDRESS = 'smdp.sandbox.invalid'
 /** Hexadecimal digits: 128 bits. */
 const MATCHING_ID_LENGTH = 32
@@ -57,7 +79,7 @@ export function sandboxSupplier(
 
   async function issue(requests: SupplierRequest[]): Promise<Outcome[]> {
     const slow = requests.some((request) => request.productCode === SANDBOX_PRODUCTS.slow)
-    if (slow) await delay(config.slowMs ?? SLOW_MS)
+    if (slow) await delay(config.slowMs ?? DEFAULTS.slowMs)
     const rows = await db.query<IssuedRow>({
       name: 'sandbox-issue',
       text: ISSUE,
@@ -72,11 +94,11 @@ export function sandboxSupplier(
     type: 'sandbox',
     traits: {
       batch: BATCH,
-      concurrency: config.concurrency ?? CONCURRENCY,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
       perSecond: null,
-      timeoutMs: config.timeoutMs ?? TIMEOUT_MS,
+      timeoutMs: config.timeoutMs ?? DEFAULTS.timeoutMs,
       graceMs: 0,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       groupOf: (productCode) => (productCode === SANDBOX_PRODUCTS.slow ? 'slow' : ''),
       reportsProduct: (productCode) => productCode === SANDBOX_PRODUCTS.usage,
       topsUpExpired: true,
@@ -92,7 +114,7 @@ export function sandboxSupplier(
     suspend: (esim, actionKey) => act(db, name, 'SUSPEND', esim, actionKey),
     unsuspend: (esim, actionKey) => act(db, name, 'UNSUSPEND', esim, actionKey),
     revoke: (esim, actionKey) => act(db, name, 'REVOKE', esim, actionKey),
-    report: (esims) => reportUsage(db, name, config.usageMs ?? USAGE_MS, esims),
+    report: (esims) => reportUsage(db, name, config.usageMs ?? DEFAULTS.usageMs, esims),
     test: async () => undefined,
     async *list(since) {
       const rows = await db.query<

@@ -16,17 +16,21 @@ import {
 import { alertExpiring } from './expiry.ts'
 import { type CountedCode, expireCodes, lowerLevels, raiseLevel } from './levels.ts'
 
+/** What holds where a configuration says nothing. */
+const DEFAULTS = { leastValidityHours: 24, giveUpAfterMs: 3_600_000 }
+
 export const stockConfig = Type.Object(
   {
     leastValidityHours: Type.Optional(
       Type.Integer({
         title: 'Least validity (hours)',
-        description: 'A code that expires sooner is not sold: the buyer needs time to install it. 24 by default.',
+        description: 'A code that expires sooner is not sold: the buyer needs time to install it.',
+        default: DEFAULTS.leastValidityHours,
         minimum: 0,
         maximum: 8_760,
       }),
     ),
-    ...giveUpSetting(),
+    ...giveUpSetting(DEFAULTS.giveUpAfterMs),
   },
   { additionalProperties: false },
 )
@@ -56,8 +60,6 @@ const LIST_PAGE = 1_000
 const TIMEOUT_MS = 15_000
 /** The database ends a statement after 30 s, so no reservation takes longer. */
 const GRACE_MS = 30_000
-const GIVE_UP_AFTER_MS = 3_600_000
-const VALIDITY_MIN_HOURS = 24
 
 /**
  * A supplier of imported codes. Its records are in our database, but it is called like any other supplier: a reservation
@@ -81,7 +83,7 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       perSecond: null,
       timeoutMs: TIMEOUT_MS,
       graceMs: GRACE_MS,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       cancelsUnseenOnly: true,
     },
     async order(requests) {
@@ -127,7 +129,7 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
 }
 
 export function leastValidityHoursOf(config: StockConfig): number {
-  return config.leastValidityHours ?? VALIDITY_MIN_HOURS
+  return config.leastValidityHours ?? DEFAULTS.leastValidityHours
 }
 
 const LAST_CODES_LOCKED: Outcome = { kind: 'retry', message: 'other orders are reserving the last codes' }

@@ -1,7 +1,17 @@
 import Type, { type Static } from 'typebox'
 import type { JsonObject } from '../members.ts'
-import { REST_MEMBERS, type RestAnswer, type RestDeps, restClient } from '../rest-client.ts'
+import { type RestAnswer, type RestDeps, restClient, restMembers } from '../rest-client.ts'
 import { secretSetting } from '../settings.ts'
+
+const MINUTE_MS = 60_000
+
+/** What holds where a configuration says nothing. */
+export const DEFAULTS = {
+  url: 'https://api.zendit.io/v1', // a url has the version
+  settlesMs: MINUTE_MS,
+  giveUpAfterMs: 60 * MINUTE_MS,
+  concurrency: 16,
+}
 
 export const zenditConfig = Type.Object(
   {
@@ -10,14 +20,11 @@ export const zenditConfig = Type.Object(
       maxLength: 512,
       pattern: '^[\\x21-\\x7e]+$',
     }),
-    ...REST_MEMBERS,
+    ...restMembers(DEFAULTS),
   },
   { additionalProperties: false },
 )
 export type ZenditConfig = Static<typeof zenditConfig>
-
-/** A url has the version. */
-export const URL_DEFAULT = 'https://api.zendit.io/v1'
 
 export interface ZenditClient {
   get(path: string, query?: Record<string, string>): Promise<RestAnswer>
@@ -26,7 +33,7 @@ export interface ZenditClient {
 
 export function zenditClient(supplier: string, config: ZenditConfig, deps: RestDeps): ZenditClient {
   const headers = { authorization: `Bearer ${config.apiKey}` }
-  const send = restClient(supplier, { ...config, url: config.url ?? URL_DEFAULT, headers }, deps)
+  const send = restClient(supplier, { ...config, url: config.url ?? DEFAULTS.url, headers }, deps)
   return {
     get: (path, query = {}) => send('GET', path, { query }),
     post: (path, body) => send('POST', path, { body }),

@@ -4,7 +4,7 @@ import { refuseSeveralDays } from '../days.ts'
 import { iccidOf, isObject, isText } from '../members.ts'
 import { longestMs, type RestAnswer, type RestDeps } from '../rest-client.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
-import { type ZenditClient, type ZenditConfig, zenditClient } from './client.ts'
+import { DEFAULTS, type ZenditClient, type ZenditConfig, zenditClient } from './client.ts'
 import { listProducts, listPurchases } from './lists.ts'
 import {
   isZenditError,
@@ -16,10 +16,6 @@ import {
 } from './outcome.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
-const MINUTE_MS = 60_000
-const GRACE_MS = MINUTE_MS
-const GIVE_UP_AFTER_MS = 60 * MINUTE_MS
-const CONCURRENCY = 16
 /** Queries after an order in the same call: most purchases are completed at once. */
 const CHECKS = 4
 const FIRST_CHECK_MS = 150
@@ -36,12 +32,12 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDep
     type: 'zendit',
     traits: {
       batch: 1,
-      concurrency: config.concurrency ?? CONCURRENCY,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
       perSecond: null, // the limit of the account holds over all nodes: client.ts
       // The requests of one call: the order, a query that comes late, and the waits between the queries.
       timeoutMs: longestMs(2, config) + FIRST_CHECK_MS * 2 ** CHECKS,
-      graceMs: config.settlesMs ?? GRACE_MS,
-      giveUpAfterMs: config.giveUpAfterMs ?? GIVE_UP_AFTER_MS,
+      graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
     },
     order: (requests) =>
       Promise.all(requests.map((request) => refuseSeveralDays(request) ?? purchase(client, request))),

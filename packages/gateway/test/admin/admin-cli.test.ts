@@ -64,7 +64,7 @@ describe('admin commands with an external database', () => {
 
   test('a tenant is created, listed, shown, set and suspended', async () => {
     acme = await adminJsonWith<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
-    expect(Object.keys(acme)).toEqual(['tenantId', 'appKey', 'appSecret'])
+    expect(Object.keys(acme)).toEqual(['tenantId', 'appKey', 'appSecret', 'currencyCode'])
     const settings = ['--ip-allowlist', '203.0.113.7,2001:db8::/32', '--qps-limit', '50', '--credit-limit', '100.5']
     const billing = ['--legal-name', 'Acme Ltd', '--tax-id', 'T-1', '--billing-email', 'a@acme.example']
     const set = await adminJsonWith(['tenant', 'set', acme.tenantId, ...settings, ...billing], env)
@@ -312,6 +312,11 @@ describe('admin commands with an external database', () => {
   // These run in their own processes, with exit codes and streams, as for an operator.
   test('a usage error exits with 2', async () => {
     expect(await admin(['tenant', 'drop'], env)).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  test('a new tenant is shown with the currency of its wallet', async () => {
+    const { stdout } = await adminWith(['tenant', 'create', '--name', 'In dollars'], env)
+    expect(stdout).toMatch(/^Currency +USD$/m)
   })
 
   test('an invalid configuration is reported before anything is done', async () => {

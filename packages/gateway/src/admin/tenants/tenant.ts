@@ -39,8 +39,15 @@ function create(tenant: Command, context: AdminContext): void {
         const input = { clientName: options.name, currencyCode: options.currency }
         const credentials = await createTenant(deps, input, context.by)
         const { tenantId, appKey, appSecret } = credentials
-        const human = `Tenant     ${tenantId}\nAppKey     ${appKey}\nAppSecret  ${appSecret}\nStore the AppSecret: this command does not show it again.`
-        context.print(human, credentials)
+        const currencyCode = options.currency
+        const human = fields([
+          ['Tenant', tenantId],
+          ['Currency', currencyCode],
+          ['AppKey', appKey],
+          ['AppSecret', appSecret],
+        ])
+        const advice = 'Store the AppSecret: this command does not show it again.'
+        context.print(`${human}\n${advice}`, { ...credentials, currencyCode })
       }),
     )
 }

@@ -277,6 +277,13 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await movement.waitFor()
     await expect.poll(async () => (await movement.boundingBox())?.height).toBeLessThan(80)
     expect(await movement.locator('[data-phone=value]').isVisible()).toBe(true)
+    // A value that does not say what it is stands behind the title of its column.
+    await go('/profiles')
+    const esim = page.locator('.list [data-row]').first()
+    await esim.locator('[data-phone=value]').waitFor()
+    const before = "getComputedStyle(document.querySelector('[data-row] [data-phone=value]'), '::before')"
+    expect(await page.evaluate(`${before}.display + ' ' + ${before}.content`)).toBe('block "Data used"')
+    await expect.poll(async () => (await esim.boundingBox())?.height).toBeLessThan(80)
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 

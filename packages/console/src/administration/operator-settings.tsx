@@ -197,6 +197,7 @@ function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
             accessor: 'days',
             title: t.operatorSettings.days,
             phone: 'value',
+            isNamed: true,
             textAlign: 'right',
             render: (row) => formatCount(row.days),
           },

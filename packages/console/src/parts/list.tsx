@@ -30,7 +30,12 @@ interface Column<Row> {
   cellsClassName?: string
   /** Where it stands in the condensed row on a phone. A list that says this for a column shows only such columns there. */
   phone?: 'main' | 'value' | 'status' | 'note'
+  /** Its title stands before it on a phone, because the value alone does not say what it is. */
+  isNamed?: boolean
 }
+
+/** Shown where there is no value. */
+const NONE = '–'
 
 interface ListProps<Row> {
   /** The table's name for screen readers. */
@@ -239,13 +244,14 @@ function Row<Row>(props: ListProps<Row> & { row: Row }) {
       {columns.map((column, index) => {
         const content = column.render
           ? column.render(row)
-          : String((row as Record<string, unknown>)[column.accessor] ?? '–')
+          : String((row as Record<string, unknown>)[column.accessor] ?? NONE)
         return (
           <Table.Td
             key={column.accessor}
             ta={column.textAlign ?? 'left'}
             data-label={column.title}
             data-phone={column.phone}
+            data-named={column.isNamed || content === NONE || undefined}
             {...(column.cellsClassName && { className: column.cellsClassName })}
           >
             {index === 0 ? <RowLink row={row} to={to} onRow={onRowClick} content={content} /> : content}

@@ -67,7 +67,7 @@ export function DealerPricesPage() {
             title: t.prices.price,
             textAlign: 'right',
             phone: 'value',
-            render: (row) => <Amount value={row.price} currency={currency} />,
+            render: (row) => (row.price === null ? '–' : <Amount value={row.price} currency={currency} />),
           },
           {
             accessor: 'source',

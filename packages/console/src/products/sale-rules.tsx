@@ -59,6 +59,7 @@ export function SaleRulesPage() {
             title: t.saleRules.packages,
             textAlign: 'right',
             phone: 'value',
+            isNamed: true,
             render: (row) => formatCount(row.packages),
           },
           {

@@ -19,7 +19,7 @@ export interface PageRoute {
   load(): Promise<Record<string, unknown>>
   /** The component's name in the loaded module. */
   name: string
-  /** Whether this person may open it, if not everybody may. */
+  /** True if this person may open it. A page without it opens for everybody. */
   mayOpen?: MayOpen | undefined
 }
 

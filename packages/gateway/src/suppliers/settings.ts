@@ -106,7 +106,7 @@ export const nodeRateSetting = () => ({
   ),
 })
 
-/** A limit of the account, over all nodes, see account-rate.ts. `perSecond`: undefined if there is none by default. */
+/** A limit of the account, over all nodes, see account-rate.ts. Without `perSecond`, no limit applies by default. */
 export const accountRateSettings = (perSecond: number | undefined, perSecondMax = 10_000) => ({
   perSecond: Type.Optional(
     Type.Integer({

@@ -34,6 +34,13 @@ export function dealerFlows(shared: SharedState): void {
     await page.context().close()
   })
 
+  it('an operator, who cannot buy for a dealer, is not offered it on the dealer’s page', async () => {
+    const { testbed, page, dealer } = shared
+    await navigate(testbed, page, `/tenants/${dealer.tenantId}`)
+    await page.locator('[data-balance]').waitFor()
+    expect(await page.getByRole('link', { name: 'Buy eSIMs' }).count()).toBe(0)
+  })
+
   it('repeated polls of an order under review are one line of its timeline, and an attempt names its event', async () => {
     const { testbed, page, dealer } = shared
     const path = `/orders?tenantId=${dealer.tenantId}&q=unanswered`

@@ -9,6 +9,7 @@ import { formatPercent } from '../parts/format.ts'
 import { EmptyState } from '../parts/load-states.tsx'
 import { Card } from '../parts/page.tsx'
 import { Amount, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { isOperator, useSession } from '../session/session.ts'
 import { interpolate, plural, t } from '../strings/strings.ts'
 import { endpointState } from '../webhooks/endpoint-state.ts'
 import { type Forecast, forecastDays } from './days-left.ts'
@@ -61,7 +62,9 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
   )
 }
 
+/** Only a dealer's people buy. */
 function BuyButton() {
+  if (isOperator(useSession())) return null
   return (
     <Button component={Link} to="/buy" search={{} as never} size="xs">
       {t.portal.title}
@@ -131,6 +134,7 @@ const ORDERS_MAX = 5
 export function LatestOrders({ tenantId }: { tenantId?: string }) {
   const { data } = useApi<{ orders: OrderRow[] }>('/orders', { tenantId })
   const orders = data?.orders.slice(0, ORDERS_MAX)
+  const noOrders = isOperator(useSession()) ? t.dashboard.noOrdersOfDealer : t.dashboard.noOrdersDealer
   return (
     <Card
       title={t.dashboard.latestOrders}
@@ -140,9 +144,7 @@ export function LatestOrders({ tenantId }: { tenantId?: string }) {
         </Anchor>
       }
     >
-      {orders?.length === 0 && (
-        <EmptyState title={t.dashboard.noOrders} text={t.dashboard.noOrdersDealer} action={<BuyButton />} />
-      )}
+      {orders?.length === 0 && <EmptyState title={t.dashboard.noOrders} text={noOrders} action={<BuyButton />} />}
       {orders?.map((order) => (
         <Group key={order.orderNo} justify="space-between" gap="xs" data-latest-order={order.orderNo}>
           <div>

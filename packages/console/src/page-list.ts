@@ -23,7 +23,7 @@ export interface PageRoute {
   mayOpen?: MayOpen | undefined
 }
 
-export type MayOpen = (me: Me) => boolean
+type MayOpen = (me: Me) => boolean
 
 function page<Module extends object>(
   path: string,

@@ -1,10 +1,10 @@
 import '@tanstack/react-router'
-import type { MayOpen } from '../page-list.ts'
+import type { PageRoute } from '../page-list.ts'
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
     /** The section of the documentation that explains the page. */
     docs?: string | undefined
-    mayOpen?: MayOpen | undefined
+    mayOpen?: PageRoute['mayOpen']
   }
 }

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import { alertPath } from '../alerts/place.ts'
+import { alertPath } from '../alerts/alert-path.ts'
 import { getOperatorSettings } from '../deployment/operator-settings.ts'
 import { runJob } from '../jobs/jobs.ts'
 import { firstUuidAt } from '../lib/ids.ts'

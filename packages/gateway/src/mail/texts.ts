@@ -26,7 +26,7 @@ export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
   LEDGER_FAULT: 'The ledger does not add up',
 }
 
-/** @param about.path of the console page with what the alert is about (alerts/place.ts) */
+/** @param about.path of the console page with what the alert is about (alerts/alert-path.ts) */
 export function alertMail(
   alert: { kind: string; message: string },
   about: { client: string; consoleUrl: string; path: string },

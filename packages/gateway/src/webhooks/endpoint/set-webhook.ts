@@ -18,7 +18,7 @@ import type { Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { type Endpoint, findEndpoint, lockEndpoint } from './endpoint.ts'
-import { withHealthCheck } from './health-check.ts'
+import { withHealthCheck } from './check-callback-url.ts'
 
 type SettingDeps = Pick<
   WebhookDeps,

@@ -1,6 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { expect, it } from 'vitest'
-import { button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
+import { waitUntil } from '../../../packages/gateway/test/harness/shop.ts'
+import { api, button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function catalogueFlows(shared: SharedState): void {
   it('an import is previewed, its invalid rows are named, and an invalid file changes nothing', async () => {
@@ -58,7 +59,11 @@ export function catalogueFlows(shared: SharedState): void {
   it('a stock import shows its progress, and an invalid file is rejected with its line numbers', async () => {
     const { testbed, page } = shared
     await testbed.admin('supplier', 'add', 'warehouse', '--type', 'stock')
-    await navigate(testbed, page, '/stock')
+    // The node creates the supplier shortly after the command has ended.
+    await waitUntil(
+      async () => (await api<{ stockSuppliers: string[] }>(testbed, page, '/stock')).stockSuppliers.length > 0,
+    )
+    await loadPage(testbed, page, '/stock') // the console may have read the stock before
     await button(page, 'Import codes').click()
     const dialog = page.getByRole('dialog')
     await chooseProduct('JP-7')

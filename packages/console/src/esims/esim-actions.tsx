@@ -215,37 +215,3 @@ function ResolveAction({ path, row, onClose }: { path: string; row: EsimActionRo
     </Dialog>
   )
 }
-
-export function RenewShareLink({ path, onRenewed }: { path: string; onRenewed(): void }) {
-  const [dialogOpen, setDialogOpen] = useState(false)
-  const renew = useChange({ quiet: true, success: t.esims.linkRenewed })
-  const close = () => setDialogOpen(false)
-  return (
-    <>
-      <Button variant="default" onClick={() => setDialogOpen(true)}>
-        {t.esims.renewLink}
-      </Button>
-      <Dialog
-        title={t.esims.renewLink}
-        opened={dialogOpen}
-        onClose={close}
-        submit={t.esims.renewLink}
-        busy={renew.isPending}
-        error={renew.error}
-        onSubmit={() =>
-          renew.mutate(
-            { method: 'POST', path: `${path}/renew-share-link` },
-            {
-              onSuccess() {
-                onRenewed()
-                close()
-              },
-            },
-          )
-        }
-      >
-        <Text size="sm">{t.esims.renewLinkText}</Text>
-      </Dialog>
-    </>
-  )
-}

@@ -5,7 +5,6 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Card } from '../parts/page.tsx'
 import { Copyable } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
-import { RenewShareLink } from './esim-actions.tsx'
 
 interface ShareLink {
   shareUrl: string | null
@@ -74,5 +73,39 @@ function SendLink({ path, onClose }: { path: string; onClose(): void }) {
         data-autofocus
       />
     </Dialog>
+  )
+}
+
+function RenewShareLink({ path, onRenewed }: { path: string; onRenewed(): void }) {
+  const [dialogOpen, setDialogOpen] = useState(false)
+  const renew = useChange({ quiet: true, success: t.esims.linkRenewed })
+  const close = () => setDialogOpen(false)
+  return (
+    <>
+      <Button variant="default" onClick={() => setDialogOpen(true)}>
+        {t.esims.renewLink}
+      </Button>
+      <Dialog
+        title={t.esims.renewLink}
+        opened={dialogOpen}
+        onClose={close}
+        submit={t.esims.renewLink}
+        busy={renew.isPending}
+        error={renew.error}
+        onSubmit={() =>
+          renew.mutate(
+            { method: 'POST', path: `${path}/renew-share-link` },
+            {
+              onSuccess() {
+                onRenewed()
+                close()
+              },
+            },
+          )
+        }
+      >
+        <Text size="sm">{t.esims.renewLinkText}</Text>
+      </Dialog>
+    </>
   )
 }

@@ -9,8 +9,7 @@ import {
 } from '@dealer-esim/contract'
 import type { Cipher } from '../lib/crypto.ts'
 import type { PackageLine } from '../orders/item.ts'
-import { SHARE_ALIVE } from './qr/content.ts'
-import { qrUrl, shareUrl } from './qr/link.ts'
+import { qrUrl, SHARE_ALIVE, shareUrl } from './qr/link.ts'
 import { decryptSecrets } from './secrets.ts'
 
 export interface ProfileReadDeps {

@@ -56,3 +56,28 @@ export const RESULTS_GATHER_MS = 40
 export const ANSWER_READ_BYTES = 64 * 1024
 /** The part of a response that the log keeps. */
 export const ANSWER_KEPT_BYTES = 4 * 1024
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** Waits between the attempts of one event. After the last one the delivery is DEAD. */
+export const RETRY_STEPS_MS: readonly number[] = [
+  10 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  24 * HOUR,
+  24 * HOUR,
+]
+/** Retry-After is honoured up to this many times the step. */
+export const RETRY_AFTER_MAX_STEPS = 2
+/**
+ * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD event
+ * can be resent for 30 days. Retention keeps events 6 days longer (retention/table.ts), for the attempts of a late resend.
+ */
+export const SENDABLE_DAYS = 36

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { recordEvents } from '../../src/events/record.ts'
 import { firstUuidAt } from '../../src/lib/ids.ts'
+import { SENDABLE_DAYS } from '../../src/webhooks/limits.ts'
 import { getReplay, type ReplayInput, startReplay } from '../../src/webhooks/replay/replay.ts'
 import { stepReplay } from '../../src/webhooks/replay/replay-step.ts'
 import { resendEvent } from '../../src/webhooks/replay/resend.ts'
-import { SENDABLE_DAYS } from '../../src/webhooks/sending/attempt.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

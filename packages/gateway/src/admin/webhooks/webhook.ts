@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { getTenantId } from '../../tenants/tenant-views.ts'
 import { DELIVERY_STATES } from '../../webhooks/delivery.ts'
 import { listEndpoints } from '../../webhooks/endpoint/endpoint.ts'
+import { SENDABLE_DAYS } from '../../webhooks/limits.ts'
 import { getEvent, listEvents } from '../../webhooks/list-events.ts'
 import {
   cancelReplay,
@@ -13,7 +14,6 @@ import {
   startReplay,
 } from '../../webhooks/replay/replay.ts'
 import { resendEvent } from '../../webhooks/replay/resend.ts'
-import { SENDABLE_DAYS } from '../../webhooks/sending/attempt.ts'
 import type { AdminContext } from '../context.ts'
 import { setWebhookHere } from '../outbound.ts'
 import { parseWholeNumber } from '../parse.ts'

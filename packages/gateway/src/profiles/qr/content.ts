@@ -2,7 +2,7 @@ import { type EsimStatus, parseActivationCode } from '@dealer-esim/contract'
 import type { Cipher } from '../../lib/crypto.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { decryptSecrets } from '../secrets.ts'
-import { type QrSubject, readQrToken, readShareToken } from './link.ts'
+import { type QrSubject, readQrToken, readShareToken, SHARE_ALIVE } from './link.ts'
 
 /** Never log it: it is enough to install the eSIM. */
 export interface QrContent {
@@ -88,15 +88,6 @@ async function find({ db }: LinkDeps, { tenantId, profileId }: QrSubject): Promi
 // Not installed yet. An eSIM in use is installed, unless its SM-DP+ still reports RELEASED or DOWNLOAD.
 const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
   or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`
-
-/**
- * SQL for profiles p: true while its shareUrl leads to its page. An eSIM without a time limit expired when its status last
- * changed.
- */
-export const SHARE_ALIVE = `(p.esim_status not in ('CANCEL', 'REVOKED') and coalesce(
-    case when p.esim_status = 'UNUSED_EXPIRED' then coalesce(p.install_before, p.expired_time) else p.expired_time end,
-    case when p.esim_status in ('UNUSED_EXPIRED', 'USED_EXPIRED') then p.updated_at end,
-    'infinity') > now() - interval '90 days')`
 
 const FIND = `
   select p.secrets, p.smdp_address, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,

@@ -57,3 +57,12 @@ function uuidOf(bytes: Buffer): string {
   const hex = bytes.toString('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
+
+/**
+ * SQL for profiles p: true while its shareUrl leads to its page. An eSIM without a time limit expired when its status last
+ * changed.
+ */
+export const SHARE_ALIVE = `(p.esim_status not in ('CANCEL', 'REVOKED') and coalesce(
+    case when p.esim_status = 'UNUSED_EXPIRED' then coalesce(p.install_before, p.expired_time) else p.expired_time end,
+    case when p.esim_status in ('UNUSED_EXPIRED', 'USED_EXPIRED') then p.updated_at end,
+    'infinity') > now() - interval '90 days')`

@@ -11,8 +11,7 @@ import { shareMail } from '../../mail/texts.ts'
 import { normalEmail } from '../../people/person.ts'
 import { lockTenant } from '../../tenants/change.ts'
 import { isEmailAddress } from '../../tenants/settings.ts'
-import { SHARE_ALIVE } from './content.ts'
-import { shareUrl } from './link.ts'
+import { SHARE_ALIVE, shareUrl } from './link.ts'
 
 interface LinkDeps extends Pick<Deps, 'links' | 'linkKey'> {
   db: Db

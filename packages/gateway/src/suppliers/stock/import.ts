@@ -6,12 +6,14 @@ import type { Cipher } from '../../lib/crypto.ts'
 import type { Ids } from '../../lib/ids.ts'
 import { recordset } from '../../lib/postgres/columns.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { sqlState } from '../../lib/postgres/errors.ts'
+import { advisoryKey } from '../../lib/postgres/schema.ts'
 import { notFound, Refusal } from '../../lib/refusal.ts'
 import { supplierOwner } from '../supplier.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_MAX, parseEsims } from './csv.ts'
 import { raiseLevel } from './levels.ts'
 import { leastValidityHoursOf, type StockConfig, type StockSecrets } from './stock.ts'
-import { findTakenCodes, fingerprint, lockImports, refuseResolvedCodes } from './taken-codes.ts'
+import { findTakenCodes, fingerprint, refuseResolvedCodes } from './taken-codes.ts'
 
 export interface StockImport {
   supplier: string
@@ -215,3 +217,20 @@ function secretsOf(esim: CsvEsim['esim']): StockSecrets {
     ...(puk === undefined ? {} : { puk }),
   }
 }
+
+/**
+ * Allows one import at a time, until the commit: if two files for two suppliers have the same code, the second import
+ * sees the first. Resolving items does not wait for an import, which may take minutes: see refuseResolvedCodes.
+ * @throws Refusal if another import takes longer than the lock time-out
+ */
+async function lockImports(tx: Tx): Promise<void> {
+  try {
+    await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('stock import')})` })
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
+    const message = 'Another file is being imported. Try again when that import has ended.'
+    throw new Refusal(409, 'IMPORT_RUNNING', message)
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03'

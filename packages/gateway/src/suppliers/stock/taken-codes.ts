@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { orderNoOf } from '@dealer-esim/contract'
 import type { Tx } from '../../lib/postgres/db.ts'
-import { sqlState } from '../../lib/postgres/errors.ts'
 import { advisoryKey } from '../../lib/postgres/schema.ts'
 import { Refusal } from '../../lib/refusal.ts'
 
@@ -11,23 +10,6 @@ export interface FingerprintedCode {
   /** A text: `\x` and hexadecimal digits. */
   fingerprint: string
 }
-
-/**
- * Allows one import at a time, until the commit: if two files for two suppliers have the same code, the second import
- * sees the first. Resolving items does not wait for an import, which may take minutes: see refuseResolvedCodes.
- * @throws Refusal if another import takes longer than the lock time-out
- */
-export async function lockImports(tx: Tx): Promise<void> {
-  try {
-    await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('stock import')})` })
-  } catch (error) {
-    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
-    const message = 'Another file is being imported. Try again when that import has ended.'
-    throw new Refusal(409, 'IMPORT_RUNNING', message)
-  }
-}
-
-const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Serialises resolutions with eSIMs and the ends of imports, until the commit. */
 export function lockResolving(tx: Tx): void {

@@ -17,8 +17,8 @@ import type { Cipher } from '../../lib/crypto.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { type Endpoint, findEndpoint, lockEndpoint } from './endpoint.ts'
 import { withHealthCheck } from './check-callback-url.ts'
+import { type Endpoint, findEndpoint, lockEndpoint } from './endpoint.ts'
 
 type SettingDeps = Pick<
   WebhookDeps,

@@ -6,7 +6,8 @@ import type { Db } from '../../lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { SENDABLE_DAYS, sendableSince } from '../sending/attempt.ts'
+import { SENDABLE_DAYS } from '../limits.ts'
+import { sendableSince } from '../sending/attempt.ts'
 import { requireEndpoint } from './resend.ts'
 
 /** Final outcomes of a delivery. Events that are still being sent are not replayed. */

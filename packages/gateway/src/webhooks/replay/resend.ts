@@ -4,7 +4,8 @@ import { timeOfUuid } from '../../lib/ids.ts'
 import type { Tx } from '../../lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { SENDABLE_DAYS, sendableSince } from '../sending/attempt.ts'
+import { SENDABLE_DAYS } from '../limits.ts'
+import { sendableSince } from '../sending/attempt.ts'
 
 /**
  * Sends an event again, with the same notifyId and all retries. An event that is waiting for a retry is sent now. An event

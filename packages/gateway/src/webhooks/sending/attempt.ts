@@ -6,7 +6,7 @@ import type { Tenant } from '../../tenants/tenant.ts'
 import { getPreparedSecret } from '../../tenants/tenant.ts'
 import type { Notification } from '../delivery.ts'
 import type { WebhookDeps } from '../deps.ts'
-import { ANSWER_READ_BYTES } from '../limits.ts'
+import { ANSWER_READ_BYTES, RETRY_AFTER_MAX_STEPS, RETRY_STEPS_MS, SENDABLE_DAYS } from '../limits.ts'
 
 export type Signer = Pick<Tenant, 'appKey' | 'secrets'>
 
@@ -135,31 +135,10 @@ type HeaderName =
   | (typeof EVENT_HEADERS)[keyof typeof EVENT_HEADERS]
 
 const SECOND = 1_000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
+const HOUR = 3_600 * SECOND
 
-/** Waits between the attempts of one event. After the last one the delivery is DEAD. */
-export const RETRY_STEPS_MS: readonly number[] = [
-  10 * SECOND,
-  30 * SECOND,
-  2 * MINUTE,
-  10 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  6 * HOUR,
-  12 * HOUR,
-  24 * HOUR,
-  24 * HOUR,
-]
 /** Each wait is up to a fifth shorter or longer, so that events which failed together are not retried together. */
 const JITTER = 0.2
-/** Retry-After is honoured up to this many times the step. */
-export const RETRY_AFTER_MAX_STEPS = 2
-/**
- * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD event
- * can be resent for 30 days. Retention keeps events 6 days longer (retention/table.ts), for the attempts of a late resend.
- */
-export const SENDABLE_DAYS = 36
 
 /**
  * The next step after an attempt:

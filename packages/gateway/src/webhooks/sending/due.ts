@@ -5,8 +5,7 @@ import { uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { settingsVersion } from '../endpoint/endpoint.ts'
-import { LEASE_MS, STEP_MAX } from '../limits.ts'
-import { RETRY_AFTER_MAX_STEPS, RETRY_STEPS_MS } from './attempt.ts'
+import { LEASE_MS, RETRY_AFTER_MAX_STEPS, RETRY_STEPS_MS, STEP_MAX } from '../limits.ts'
 import { usePlanHints } from './claim.ts'
 
 export interface DueTenant {

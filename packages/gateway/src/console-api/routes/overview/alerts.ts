@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
 import { alertPath } from '../../../alerts/alert-path.ts'
+import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
 import { NIL_TENANT } from '../../../audit/audit.ts'
 import { listRoutes } from '../../kernel/list.ts'
 import { pageByKey } from '../../kernel/paging.ts'

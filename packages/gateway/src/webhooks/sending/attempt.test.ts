@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
 import { PARTITIONED } from '../../retention/table.ts'
-import { nextStep, RETRY_STEPS_MS, SENDABLE_DAYS } from './attempt.ts'
+import { RETRY_STEPS_MS, SENDABLE_DAYS } from '../limits.ts'
+import { nextStep } from './attempt.ts'
 
 const NOW = Date.parse('2026-11-20T13:00:00Z')
 const S = 1_000

@@ -59,13 +59,15 @@ beforeAll(async () => {
     }),
   ]
   await putPackages(node.deps, offers, OPERATOR)
-  loops = [fulfilmentLoop(node.deps), actionLoop(node.deps)]
+  loops = startLoops()
 })
 afterAll(async () => {
   for (const loop of loops ?? []) await loop.stop(5_000)
   await node?.stop()
   await database.drop()
 })
+
+const startLoops = () => [fulfilmentLoop(node.deps), actionLoop(node.deps)]
 
 const codes = fc.constantFrom(...(Object.keys(ESIMS) as (keyof typeof ESIMS)[]))
 const daysAgo = fc.nat({ max: 2 })
@@ -101,6 +103,19 @@ const FIRST: { steps: Step[]; settles: boolean } = {
   steps: [{ do: 'order', packages: ['YES', 'FEE', 'EURO'], daysAgo: 1 }],
   settles: true,
 }
+
+test('an eSIM that is delivered after the day of its order was summed is counted', async () => {
+  const dealer = await addDealer(node.deps)
+  for (const loop of loops) await loop.stop(5_000)
+  await take({ do: 'order', packages: ['YES'], daysAgo: 1 }, dealer)
+  await updateSales(node.deps.db)
+  expect(await openJobs(dealer)).toBe(1)
+  await expectSumsToEqualRows(node.deps.db)
+  loops = startLoops()
+  await waitUntil(async () => (await openJobs(dealer)) === 0, 30_000)
+  await updateSales(node.deps.db)
+  await expectSumsToEqualRows(node.deps.db)
+})
 
 test('the sums equal the rows after random orders, refunds, top-ups and cancels, with updates in between', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)

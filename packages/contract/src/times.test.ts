@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatTime, parseTime } from './times.ts'
+import { formatTime, isDay, parseTime } from './times.ts'
 
 test.each([
   ['2026-11-20T13:28:09.000Z', '2026-11-20T13:28:09.000Z'],
@@ -19,4 +19,18 @@ test('a time is formatted as by Date, with any times formatted before it', () =>
     expect(formatTime(new Date(timeMs))).toBe(new Date(timeMs).toISOString())
   }
   expect(() => formatTime(Number.NaN)).toThrow(RangeError)
+})
+
+test('a day is a date that exists', () => {
+  const texts = [
+    '2026-11-20',
+    '2028-02-29',
+    '2026-02-29',
+    '2026-02-31',
+    '2026-13-01',
+    '2026-1-1',
+    '2026-11-20T00:00:00Z',
+    '',
+  ]
+  expect(texts.filter(isDay)).toEqual(['2026-11-20', '2028-02-29'])
 })

@@ -8,6 +8,14 @@ export function parseTime(text: string): Date {
   return new Date(Date.parse(leap ? `${upper.slice(0, 17)}59${upper.slice(19)}` : upper) + (leap ? 1000 : 0))
 }
 
+/** True if a text is a day that exists, such as 2026-11-20. JavaScript reads the 31st of February as the 3rd of March. */
+export function isDay(text: string): boolean {
+  const midnightMs = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  return !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(text)
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/
+
 /** RFC 3339 UTC with milliseconds, the only form used in answers. A number is milliseconds since 1970. */
 export function formatTime(moment: Date | number): string {
   const timeMs = Math.floor(Number(moment))

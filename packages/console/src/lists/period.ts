@@ -1,3 +1,5 @@
+import { isDay } from '@dealer-esim/contract'
+
 /** Periods by name, so that a saved view or a shared link moves with the days. */
 export const PERIODS = ['today', 'yesterday', 'last7', 'last30', 'month'] as const
 export type Period = (typeof PERIODS)[number]
@@ -40,12 +42,6 @@ export function periodRange(filters: Record<string, string>, now = new Date()): 
   if (from && TIME.test(from)) range.from = from
   if (to && TIME.test(to)) range.to = to
   return range
-}
-
-/** True if a text is a day that exists, such as 2026-11-20. JavaScript reads the 31st of February as the 3rd of March. */
-export function isDay(text: string): boolean {
-  const timeMs = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
-  return !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(text)
 }
 
 function dayOf(date: Date): string {

@@ -1,4 +1,4 @@
-import { isDay } from '../lists/period.ts'
+import { isDay } from '@dealer-esim/contract'
 
 /** Whole UTC days, the last one included. */
 export interface Period {

@@ -1,3 +1,5 @@
+import { isDay } from '@dealer-esim/contract'
+
 /**
  * Parses what people type for a moment: a date, which means its start in UTC, or an RFC 3339 time, with or without seconds.
  * @returns undefined if it has another form or names a day that does not exist
@@ -10,9 +12,3 @@ export function parseDateOrTime(text: string): Date | undefined {
 }
 
 const FORM = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
-
-/** JavaScript reads the 31st of February as the 3rd of March. */
-function isDay(day: string): boolean {
-  const start = new Date(day)
-  return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day)
-}

@@ -1,5 +1,6 @@
 import {
   DERIVED_ID_PREFIX,
+  isDay,
   type OperationName,
   parseRequest,
   parseStrictJson,
@@ -89,12 +90,6 @@ export function timeOf(request: RtRequest, member: string): number | undefined {
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:?\d\d)$/
-
-/** Date.parse takes 31 February for a day in March. */
-function isDay(date: string): boolean {
-  const midnightMs = Date.parse(`${date}T00:00:00Z`)
-  return !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(date)
-}
 
 function withColonInZone(time: string): string {
   return time.replace(/([+-]\d\d)(\d\d)$/, '$1:$2')

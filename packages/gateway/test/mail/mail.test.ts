@@ -123,7 +123,7 @@ describe('alert mails', () => {
     await db.query({ text: `insert into operator_settings (alert_emails) values ('{night@operator.example}')` })
     await raiseAlert('Few codes are left.')
     await arrived(1)
-    expect(smtp.mails[0]!.to).toBe('night@operator.example')
+    expect(smtp.mails[0]).toMatchObject({ to: 'night@operator.example', autoSubmitted: 'auto-generated' })
     await db.query({ text: 'delete from operator_settings' })
   })
 

@@ -6,6 +6,8 @@ interface ReceivedMail {
   from: string
   to: string
   messageId: string
+  /** The header Auto-Submitted; '' if it was not sent. */
+  autoSubmitted: string
   subject: string
   text: string
   html: string
@@ -109,7 +111,11 @@ function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypte
     const part = read.find((one) => one.header('Content-Type').startsWith(type))
     return part ? decoded(part.body, part.header('Content-Transfer-Encoding')) : ''
   }
-  const identity = { messageId: header('Message-ID'), subject: header('Subject') }
+  const identity = {
+    messageId: header('Message-ID'),
+    autoSubmitted: header('Auto-Submitted'),
+    subject: header('Subject'),
+  }
   return { ...identity, text: contentOf('text/plain'), html: contentOf('text/html') }
 }
 

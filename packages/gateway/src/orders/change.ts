@@ -34,7 +34,8 @@ export interface ChangedStatus {
  * through ALLOCATING. If its outcome is written in the same transaction, nobody could see it ALLOCATING: the history then
  * shows both statuses at one time, and one event reports the last.
  *
- * The caller holds the orders' locks (lockOrders, or a claim). Adds no round trip.
+ * The caller holds the orders' locks (lockOrders, or a claim). Adds no round trip. Metrics count the statuses after the commit:
+ * a transaction that is rolled back, and then repeated, entered none.
  * @returns whether there are events to send: the caller then wakes the sender after the commit
  */
 export function changeOrders(
@@ -62,7 +63,12 @@ export function changeOrders(
       events.push(eventOf(deps.ids, tenantId, order, details, now))
     }
     rows.push(rowOf(change, statuses, now))
-    for (const status of statuses) deps.orderMetrics?.entered(status)
+    const { orderMetrics } = deps
+    if (orderMetrics && statuses.length > 0) {
+      tx.afterCommit(() => {
+        for (const status of statuses) orderMetrics.entered(status)
+      })
+    }
   }
   if (rows.length > 0) tx.send({ name: 'orders-change', text: CHANGE, values: [tenantId, now, ...columnsOf(rows)] })
   recordEvents(tx, events)

@@ -51,6 +51,8 @@ export interface Tx {
    * @throws TransactionEnded
    */
   send(statement: Statement): void
+  /** Runs `effect`, such as counting in a metric, once COMMIT is confirmed. It must not throw. */
+  afterCommit(effect: () => void): void
 }
 
 /**
@@ -224,6 +226,7 @@ async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) =
   const client = await takeConnection(source)
   const ask = createPipeline(client, source.watch)
   const unsettled: Promise<unknown>[] = []
+  const effects: (() => void)[] = []
   let hasEnded = false
   const send = (statement: Statement) => {
     const answer = ask(statement)
@@ -248,6 +251,7 @@ async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) =
       return rows
     },
     send: (statement) => void sendInside(statement),
+    afterCommit: (effect) => void effects.push(effect),
   }
   let broken: Error | undefined
   try {
@@ -255,6 +259,7 @@ async function runTransaction<Result>(source: ConnectionSource, work: (tx: Tx) =
     const result = await work(tx)
     hasEnded = true
     await commit(send(COMMIT), unsettled)
+    for (const effect of effects) effect()
     return result
   } catch (error) {
     hasEnded = true

@@ -57,6 +57,7 @@ export function explainQueries(db: Db, seen: ExplainedQuery[]): Db {
           connectedAt: tx.connectedAt,
           query: <Row>(statement: Statement) => next(() => query<Row>(tx, statement)),
           send: (statement) => void next(() => query(tx, statement)),
+          afterCommit: tx.afterCommit,
         })
         await last
         return result

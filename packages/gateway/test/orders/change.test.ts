@@ -1,0 +1,45 @@
+import type { OrderStatus } from '@dealer-esim/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { systemIds } from '../../src/lib/ids.ts'
+import { createDb, type Database } from '../../src/lib/postgres/db.ts'
+import { changeOrders } from '../../src/orders/change.ts'
+import type { LockedItem, LockedOrder } from '../../src/orders/lock.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+
+let database: TestDatabase
+let db: Database
+beforeAll(async () => {
+  database = await createTestDatabase()
+  db = createDb({ url: database.url, poolSize: 1, applicationName: 'test change' })
+})
+afterAll(async () => {
+  await db.close()
+  await database.drop()
+})
+
+/** A paid order whose only eSIM has just been delivered. */
+function deliveredOrder(): LockedOrder {
+  return {
+    ...{ orderId: systemIds.uuid(), transactionId: 'T', orderType: 'NEW', toppedUpProfileId: null },
+    ...{ orderStatus: 'PAID', refundedAmount: 0n, currencyCode: 'USD', eventSequence: 1, packageLines: [] },
+    createdAt: new Date(),
+    items: [{ itemNo: 1, itemStatus: 'DELIVERED', attempts: 1, routeNo: 0 } as LockedItem],
+    profiles: [],
+  }
+}
+
+test('a status counts in the metric once its transaction has committed, and not if that was rolled back', async () => {
+  const counted: OrderStatus[] = []
+  const deps = { ids: systemIds, orderMetrics: { entered: (status: OrderStatus) => void counted.push(status) } }
+  const change = (fail: boolean) =>
+    db.tx(async (tx) => {
+      const changes = [{ order: deliveredOrder(), profilesChanged: true }]
+      changeOrders(tx, deps, systemIds.uuid(), changes, new Date())
+      expect(counted).toEqual([])
+      if (fail) throw new Error('a later statement failed')
+    })
+  await expect(change(true)).rejects.toThrow('a later statement failed')
+  expect(counted).toEqual([])
+  await change(false)
+  expect(counted).toEqual(['ALLOCATING', 'DELIVERED'])
+})

@@ -62,6 +62,23 @@ export function sendAnswer(
   return sizeBytes
 }
 
+/**
+ * Calls `onLost` if the connection breaks before the operating system has taken the whole answer. Call it right after the
+ * answer was written. What is lost on the way to the caller is not noticed.
+ */
+export function whenAnswerIsLost(response: ServerResponse, onLost: () => void): void {
+  let isSent = false
+  response.once('finish', () => {
+    isSent = true
+  })
+  if (response.destroyed) onLost() // closed before
+  else {
+    response.once('close', () => {
+      if (!isSent) onLost()
+    })
+  }
+}
+
 /** Converts any failure into the error to answer. 000002 promises that nothing happened. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error

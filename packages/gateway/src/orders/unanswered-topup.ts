@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { stripIccidPadding, type TopupRequest } from '@dealer-esim/contract'
 import { isUuid } from '../lib/ids.ts'
-import type { Db } from '../lib/postgres/db.ts'
+import type { Db, Statement } from '../lib/postgres/db.ts'
+import { isConnectionLoss } from '../lib/postgres/errors.ts'
 import { isUnfinished } from './item.ts'
 
 /** A program that repeats a call does so within minutes. A call after this time is a new top-up. */
@@ -59,12 +61,42 @@ export async function findUnnamedKey(
   return createHash('sha256').update(parts).digest('base64url')
 }
 
-/** Called last before a top-up's end is answered: the next call without a transactionId is a new top-up. */
+/**
+ * Called last before a top-up's end is answered: the next call without a transactionId is a new top-up. If the database does
+ * not say whether this is recorded, the end is answered nevertheless. Should it not be recorded, the next call is taken for a
+ * repeat and not debited. Refusing the answer would make the program repeat the call, and debit it twice if it is recorded.
+ */
 export async function markAnswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
-  await db.query({
+  await queryRepeatedly(db, {
     name: 'orders-answered',
     text: `update orders set sent = nullif(sent - 'isUnanswered', '{}')
            where tenant_id = $1 and order_id = $2 and sent ->> 'isUnanswered' is not null`,
     values: [tenantId, orderId],
   })
+}
+
+/** Called if that answer was not sent after all: the next call without a transactionId is its repeat. */
+export async function markUnanswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
+  await queryRepeatedly(db, {
+    name: 'orders-unanswered',
+    text: `update orders set sent = coalesce(sent, '{}') || '{"isUnanswered": true}'
+           where tenant_id = $1 and order_id = $2`,
+    values: [tenantId, orderId],
+  })
+}
+
+const TRIES_MAX = 3
+const BETWEEN_TRIES_MS = 200
+
+/** Runs a statement again if its answer is lost, because it may not have been carried out. Gives up silently. */
+async function queryRepeatedly(db: Pick<Db, 'query'>, statement: Statement): Promise<void> {
+  for (let tries = 1; tries <= TRIES_MAX; tries++) {
+    try {
+      await db.query(statement)
+      return
+    } catch (error) {
+      if (!isConnectionLoss(error)) throw error
+      await delay(BETWEEN_TRIES_MS)
+    }
+  }
 }

@@ -4,8 +4,12 @@ import { toApiError } from '../http/answer.ts'
 /** A failure with a code that only the RT family has. */
 export class RtFailure extends Error {
   readonly code: RtCode
-  constructor(code: '000105' | '200002' | '200008' | '200009' | '200010' | '401001' | '900001', message: string) {
-    super(message)
+  constructor(
+    code: '000105' | '200002' | '200008' | '200009' | '200010' | '401001' | '900001',
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
     this.code = code
   }
 }

@@ -2,12 +2,13 @@ import { ORDER_ESIMS_MAX, type OrderRequest, orderIdOf, rtTime } from '@dealer-e
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { SentLine } from '../orders/placing/input.ts'
-import { findUnnamedKey, markAnswered } from '../orders/unanswered-topup.ts'
+import { findUnnamedKey, markAnswered, markUnanswered } from '../orders/unanswered-topup.ts'
 import { pageProfiles } from '../profiles/page.ts'
 import type { RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
 import { packageCodeOf } from './package-code.ts'
 import { checkRequest, guardOf, keyOf } from './request.ts'
+import { begun } from './wait-for-end.ts'
 
 /** Places an order. Without a transactionId each call is a new order, with an id that the gateway creates. */
 export async function order(deps: Deps, call: RtCall): Promise<object> {
@@ -132,9 +133,12 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
   const { orderNo, transactionId, esimTranNo: toppedUp } = verdict.answer
   const awaited = { kind: 'ORDER' as const, tenantId, id: orderIdOf(orderNo)! }
   const ended = await call.waitForEnd(awaited)
-  const answer = ended === 'DELIVERED' ? await toppedUpAnswer(deps, tenantId, toppedUp!) : undefined
-  // Last, because a program that gets no answer repeats the call.
-  if (!isNamed) await markAnswered(deps.db, tenantId, awaited.id)
+  const answer = ended === 'DELIVERED' ? await begun(toppedUpAnswer(deps, tenantId, toppedUp!)) : undefined
+  if (!isNamed) {
+    // Last, because a program that gets no answer repeats the call.
+    await begun(markAnswered(deps.db, tenantId, awaited.id))
+    call.onLostAnswer(() => markUnanswered(deps.db, tenantId, awaited.id))
+  }
   if (answer === undefined) throw new RtFailure('200009', 'The top-up failed and is refunded.')
   return { transactionId: key.sent.transactionId ?? transactionId, ...answer }
 }

@@ -10,7 +10,7 @@ import {
   ServedElsewhere,
 } from '../admission/admission.ts'
 import type { Deps } from '../deps.ts'
-import { sendAnswer, unavailableLog } from '../http/answer.ts'
+import { sendAnswer, unavailableLog, whenAnswerIsLost } from '../http/answer.ts'
 import { readBody } from '../http/body.ts'
 import { callerReader, isSecure } from '../http/caller.ts'
 import { createForward, type Forward } from '../http/forward.ts'
@@ -19,11 +19,12 @@ import type { RequestLimit } from '../http/load-shedding/request-limit.ts'
 import { type OrderTrace, requestSpan } from '../http/request-log.ts'
 import { ApiError } from '../lib/api-error.ts'
 import { createEndWatch, type EndWatch } from '../orders/end-watch.ts'
-import type { Ended, RtCall } from './call.ts'
+import type { RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
 import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
 import { handlers } from './operations.ts'
 import { parseBody } from './request.ts'
+import { waitForEnd } from './wait-for-end.ts'
 
 interface RtApi {
   app: FastifyInstance
@@ -47,6 +48,8 @@ interface Context {
   isUnsigned?: boolean
   /** The order that the request placed, or on whose eSIM it began an action. */
   order?: OrderTrace
+  /** What to do if the answer is not sent completely. */
+  onLostAnswer?: () => Promise<void>
 }
 
 /**
@@ -241,43 +244,19 @@ async function perform(
     traceWith(order) {
       context.order = order
     },
-    waitForEnd: (awaited) => waitForEnd(api, context, slot, awaited),
+    onLostAnswer(undo) {
+      context.onLostAnswer = undo
+    },
+    waitForEnd(awaited) {
+      slot.release(undefined) // a waiting request causes no load
+      return waitForEnd(api.ends, context.response, awaited)
+    },
   }
   return handlers[operation](deps, call)
 }
 
 /** Operations that require a signature, even if the operator's switch allows unsigned requests. */
 const SIGNED_ONLY: ReadonlySet<string> = new Set(['webhook/save'])
-
-/** Programs wait for an answer about this long before they repeat. */
-const WAIT_MS = 10_000
-
-/** Waits for the end without occupying a slot, because a waiting request causes no load. Stops if the caller goes away. */
-async function waitForEnd(
-  { ends }: RtApi,
-  { response }: Context,
-  slot: Slot,
-  awaited: Parameters<EndWatch['wait']>[0],
-): Promise<Ended> {
-  slot.release(undefined)
-  const gone = new AbortController()
-  const onClose = () => gone.abort()
-  response.once('close', onClose)
-  if (response.req.socket.destroyed) gone.abort()
-  const status = await ends.wait(awaited, WAIT_MS, gone.signal)
-  response.off('close', onClose)
-  switch (status) {
-    case undefined:
-    case null:
-    case 'PAID':
-    case 'ALLOCATING':
-    case 'PENDING':
-    case 'UNDER_REVIEW':
-      throw new RtFailure('900001', 'It is still in progress. Repeat the request: it is not carried out twice.')
-    default:
-      return status
-  }
-}
 
 /**
  * Answers with a list part by part. If the caller already has the list (If-None-Match), the answer is `{notModified: true}`
@@ -310,7 +289,7 @@ async function respondWithList(api: RtApi, context: Context, list: ListStream): 
 const LIST_ENVELOPE = ['{"success":true,"errorCode":null,"errorMsg":null,"errorMessage":null,"obj":', '}'] as const
 
 function respond(api: RtApi, context: Context, obj?: object, error?: unknown, headers?: Record<string, string>): void {
-  const { response, tenantId } = context
+  const { response, tenantId, onLostAnswer } = context
   const failure = obj === undefined ? failureOf(error) : undefined
   const envelope = {
     success: failure === undefined,
@@ -328,6 +307,11 @@ function respond(api: RtApi, context: Context, obj?: object, error?: unknown, he
   }
   const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
   api.shedder.unread.watch(response, sizeBytes, tenantId)
+  if (onLostAnswer) {
+    whenAnswerIsLost(response, () => {
+      onLostAnswer().catch((err) => api.deps.log.error({ err, tenantId }, 'a lost answer still counts as an answer'))
+    })
+  }
   report(api, context, code, error)
 }
 
@@ -351,10 +335,11 @@ function report({ deps, logUnavailable }: RtApi, context: Context, code: string,
     if (span) deps.traces.add(span)
   }
   const line = { requestId, address, tenantId, ...(isUnsigned && { isUnsigned }), operation, code, durationMs }
-  const isExpected = error === undefined || error instanceof ApiError || error instanceof RtFailure
-  if (!isExpected && code !== '900001') deps.log.error({ ...line, err: error }, 'request')
+  const fault = error instanceof RtFailure ? error.cause : error
+  const isExpected = fault === undefined || fault instanceof ApiError
+  if (!isExpected && code !== '900001') deps.log.error({ ...line, err: fault }, 'request')
   else {
-    if (!isExpected) logUnavailable(error)
+    if (!isExpected) logUnavailable(fault)
     deps.logRequest(line)
   }
 }

@@ -1,0 +1,47 @@
+import type { ServerResponse } from 'node:http'
+import { toApiError } from '../http/answer.ts'
+import type { Awaited, EndWatch } from '../orders/end-watch.ts'
+import type { Ended } from './call.ts'
+import { RtFailure } from './failure.ts'
+
+/** Programs wait for an answer about this long before they repeat. */
+const WAIT_MS = 10_000
+
+/**
+ * Waits until an order or action has ended. Stops if the caller goes away.
+ * @throws RtFailure 900001 if it is still open, or the database is unavailable
+ */
+export async function waitForEnd(ends: EndWatch, response: ServerResponse, awaited: Awaited): Promise<Ended> {
+  const gone = new AbortController()
+  const onClose = () => gone.abort()
+  response.once('close', onClose)
+  if (response.req.socket.destroyed) gone.abort()
+  const status = await begun(ends.wait(awaited, WAIT_MS, gone.signal)).finally(() => response.off('close', onClose))
+  switch (status) {
+    case undefined:
+    case null:
+    case 'PAID':
+    case 'ALLOCATING':
+    case 'PENDING':
+    case 'UNDER_REVIEW':
+      throw inProgress()
+    default:
+      return status
+  }
+}
+
+/**
+ * Answers what happens after an order or action has begun: a failure then does not mean that nothing was changed.
+ * @throws RtFailure 900001 instead of 000002
+ */
+export async function begun<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    throw toApiError(error).code === '000002' ? inProgress(error) : error
+  }
+}
+
+function inProgress(cause?: unknown): RtFailure {
+  return new RtFailure('900001', 'It is still in progress. Repeat the request: it is not carried out twice.', { cause })
+}

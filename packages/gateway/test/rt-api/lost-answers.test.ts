@@ -1,0 +1,141 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Db, Statement } from '../../src/lib/postgres/db.ts'
+import { waitUntil } from '../harness/shop.ts'
+import { type Esim, GB, PRICE } from '../topups/testbed.ts'
+import { familyHeaders } from './family-program.ts'
+import { createRtTestbed, type RtTestbed } from './testbed.ts'
+
+/*
+ * A top-up without a transactionId, of which the database or the connection loses an answer. Whatever is lost, its repeat is
+ * not debited again, and the call after an answer that arrived is a new top-up.
+ */
+
+let bed: RtTestbed
+let restore: () => void = () => {}
+beforeAll(async () => {
+  bed = await createRtTestbed()
+})
+afterEach(() => restore())
+afterAll(async () => {
+  expect(await bed.faults()).toEqual([])
+  await bed.close()
+})
+
+const IN_PROGRESS = { errorCode: '900001', errorMsg: expect.stringContaining('It is still in progress.') }
+const body = ({ esimTranNo }: Esim) => ({ esimTranNo, packageCode: 'JP_1_7_TOPUP' })
+const topUp = (esim: Esim) => bed.post('esim/topup', body(esim))
+
+/** Runs statements of this name through `run` until the end of the test. */
+function intercept(name: string, run: (statement: Statement, query: Db['query']) => Promise<unknown>): void {
+  const { db } = bed.node.deps
+  const { query } = db
+  Object.assign(db, {
+    query: (statement: Statement) => (statement.name === name ? run(statement, query) : query(statement)),
+  })
+  restore = () => void Object.assign(db, { query })
+}
+
+function connectionLost(): Error {
+  return new Error('Connection terminated unexpectedly')
+}
+
+/** Sends the top-up and does not read. */
+function send(esim: Esim): Socket {
+  const text = JSON.stringify(body(esim))
+  const { hostname, port } = new URL(bed.node.baseUrl)
+  const headers = { ...familyHeaders(bed.dealer, text), Host: hostname, 'Content-Length': Buffer.byteLength(text) }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(`POST /api/v1/open/esim/topup HTTP/1.1\r\n${lines.join('')}\r\n${text}`)
+  return socket
+}
+
+async function expectOneDebitAndThenAnother(esim: Esim, before: number): Promise<void> {
+  const { errorCode, obj } = await topUp(esim)
+  expect([errorCode, obj.totalVolume]).toEqual([null, 2 * GB])
+  expect(await bed.balance()).toBe(before - PRICE)
+  expect((await topUp(esim)).obj.totalVolume).toBe(3 * GB)
+  expect(await bed.balance()).toBe(before - 2 * PRICE)
+}
+
+describe('a top-up without a transactionId', () => {
+  test('is answered although the database lost its answer about the end of the top-up', async () => {
+    const esim = await bed.delivered()
+    const before = await bed.balance()
+    let lost = 0
+    intercept('orders-answered', async (statement, query) => {
+      await query(statement)
+      if (lost++ === 0) throw connectionLost()
+    })
+    await expectOneDebitAndThenAnother(esim, before)
+    expect(lost).toBe(3)
+  })
+
+  test('is answered although the database cannot be reached at its end, and its repeat is not debited', async () => {
+    const esim = await bed.delivered()
+    const before = await bed.balance()
+    intercept('orders-answered', () => Promise.reject(connectionLost()))
+    expect((await topUp(esim)).errorCode).toBe(null)
+    restore()
+    await expectOneDebitAndThenAnother(esim, before)
+  })
+
+  test('is 900001 if its end must not be recorded, because the dealer is being moved', async () => {
+    const esim = await bed.delivered()
+    const before = await bed.balance()
+    const refuse = { text: `do $$ begin raise exception using errcode = 'lock_not_available'; end $$` }
+    intercept('orders-answered', (_, query) => query(refuse))
+    expect(await topUp(esim)).toMatchObject(IN_PROGRESS)
+    restore()
+    await expectOneDebitAndThenAnother(esim, before)
+  })
+
+  test('is in progress and not unavailable if the database is lost while its end is awaited', async () => {
+    const esim = await bed.delivered()
+    const before = await bed.balance()
+    intercept('orders-awaited', () => Promise.reject(connectionLost()))
+    expect(await topUp(esim)).toMatchObject(IN_PROGRESS)
+    restore()
+    await expectOneDebitAndThenAnother(esim, before)
+  }, 20_000)
+
+  test('whose caller goes away while it is being answered is repeated and not debited again', async () => {
+    const esim = await bed.delivered()
+    const before = await bed.balance()
+    const accepted = nextServerSocket()
+    let caller: Socket
+    const answered = new Promise<void>((resolve) =>
+      intercept('orders-answered', async (statement, query) => {
+        caller.destroy()
+        await once(await accepted, 'close')
+        await query(statement)
+        resolve()
+      }),
+    )
+    caller = send(esim)
+    await answered
+    restore()
+    await waitUntil(async () => (await unansweredTopUps(esim)) === 1)
+    await expectOneDebitAndThenAnother(esim, before)
+  })
+})
+
+/** The gateway's side of the connection on which the next request arrives. */
+function nextServerSocket(): Promise<Socket> {
+  return new Promise((resolve) => {
+    const take = (message: unknown) => {
+      unsubscribe(CHANNEL, take)
+      resolve((message as { socket: Socket }).socket)
+    }
+    subscribe(CHANNEL, take)
+  })
+}
+
+const CHANNEL = 'http.server.request.start'
+
+const unansweredTopUps = ({ esimTranNo }: Esim) =>
+  bed.count(`orders where topped_up_profile_id = $1 and sent ->> 'isUnanswered' is not null`, esimTranNo)

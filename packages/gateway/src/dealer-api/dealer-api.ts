@@ -140,7 +140,7 @@ async function forwardMoved(
   body: Buffer,
   error: unknown,
 ): Promise<Answer> {
-  if (error instanceof ServedElsewhere) return forward({ request: response.req, body, address, nodes: error.nodes })
+  if (error instanceof ServedElsewhere) return forward({ response, body, address, nodes: error.nodes })
   throw error
 }
 

@@ -71,12 +71,11 @@ export function whenAnswerIsLost(response: ServerResponse, onLost: () => void): 
   response.once('finish', () => {
     isSent = true
   })
-  if (response.destroyed) onLost() // closed before
-  else {
-    response.once('close', () => {
-      if (!isSent) onLost()
-    })
+  const onClose = () => {
+    if (!isSent) onLost()
   }
+  if (response.destroyed) onClose()
+  else response.once('close', onClose)
 }
 
 /** Converts any failure into the error to answer. 000002 promises that nothing happened. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { codes } from '@dealer-esim/contract'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
@@ -8,7 +8,7 @@ import { type Answer, FORWARDED } from './answer.ts'
 
 /** A request of a dealer whom another cell serves. */
 interface MovedRequest {
-  request: IncomingMessage
+  response: ServerResponse
   body: Buffer
   /** The caller's address in canonical form. */
   address: string
@@ -46,7 +46,17 @@ export function createForward({
     throw new ApiError(code)
   }
 
-  return async ({ request, body, address, nodes }) => {
+  return async (moved) => {
+    const { response } = moved
+    const gone = new AbortController()
+    const onClose = () => gone.abort()
+    response.once('close', onClose)
+    if (response.req.socket.destroyed) gone.abort()
+    return send(moved, gone.signal).finally(() => response.off('close', onClose))
+  }
+
+  async function send({ response, body, address, nodes }: MovedRequest, signal: AbortSignal): Promise<Answer> {
+    const request = response.req
     const passed = listOf(request.headers.via)
     if (passed.includes(self)) throw new ApiError('000002') // neither cell serves the dealer at this moment
     const headers = {
@@ -57,11 +67,14 @@ export function createForward({
     }
     let reason = 'no node of that cell is known'
     for (const { host, port } of nodes) {
+      if (signal.aborted) break
       const outcome = await outbound.request({
         url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${request.url}`,
         method: 'POST',
         ...{ headers, body, timeoutMs: TIMEOUT_MS, answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES, allowPrivate: true },
+        signal,
       })
+      if (signal.aborted) break
       if (outcome.kind === 'answer') {
         const misunderstanding = findMisunderstanding(outcome)
         return misunderstanding ? fail('000002', misunderstanding) : toAnswer(outcome)
@@ -69,6 +82,8 @@ export function createForward({
       reason = outcome.message
       if (outcome.sent) fail('000001', reason)
     }
+    // Nobody reads it. A failure would count towards the alert of unavailable gateways.
+    if (signal.aborted) return { code: FORWARDED, http: 503, headers: {}, body: '' }
     return fail('000002', reason)
   }
 }

@@ -180,7 +180,7 @@ async function forwardMoved(
   const slot = takeSlot(api.shedder.requests)
   try {
     if (body instanceof ApiError) throw body
-    const answer = await api.forward({ request: response.req, body, address, nodes })
+    const answer = await api.forward({ response, body, address, nodes })
     const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
     api.shedder.unread.watch(response, sizeBytes, undefined)
     report(api, context, answer.code, undefined)

@@ -1,9 +1,11 @@
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { freePort } from '../deployment/proxies.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitUntil } from '../harness/shop.ts'
 
 /* Requests of a dealer that this cell may not serve are forwarded to the other cell. Here that is an HTTP server. */
 
@@ -17,6 +19,10 @@ const got: Got[] = []
 let drops = false
 /** What the other cell answers instead. */
 let answered: string | undefined
+/** Takes the next request instead of an answer. */
+let hold: ((request: IncomingMessage) => void) | undefined
+/** The codes that this cell has reported. */
+const logged: string[] = []
 let other: Server
 let otherPort: number
 let database: TestDatabase
@@ -28,7 +34,8 @@ beforeAll(async () => {
     let body = ''
     for await (const chunk of request) body += chunk
     got.push({ url: request.url!, headers: request.headers, body })
-    if (drops) request.socket.destroy()
+    if (hold) hold(request)
+    else if (drops) request.socket.destroy()
     else if (answered !== undefined) response.writeHead(200).end(answered)
     else
       response.writeHead(409, { 'x-answer': 'kept', 'retry-after': '7' }).end('{"code":"200012","of":"the other cell"}')
@@ -36,13 +43,15 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   otherPort = (other.address() as AddressInfo).port
   database = await createTestDatabase()
-  node = await startNode(database.url, { CELL_NAME: 'main' })
+  node = await startNode(database.url, { CELL_NAME: 'main' }, { logRequest: ({ code }) => void logged.push(code) })
   dealer = await addDealer(node.deps)
 })
 beforeEach(async () => {
   got.length = 0
+  logged.length = 0
   drops = false
   answered = undefined
+  hold = undefined
   await moveTo(otherPort)
 })
 afterAll(async () => {
@@ -121,6 +130,21 @@ it('a request is sent once if its outcome is unknown', async () => {
   expect((await order()).code).toBe('000001')
   expect(got).toHaveLength(1)
 })
+
+it('the other cell sees a caller go away, so that it does not take its answer for received', async () => {
+  const path = '/api/v1/open/esim/topup'
+  const caller = connect(node.port, '127.0.0.1')
+  const held = new Promise<IncomingMessage>((resolve) => {
+    hold = resolve
+  })
+  const head = [`POST ${path} HTTP/1.1`, 'Host: gateway', `RT-AccessCode: ${dealer.appKey}`, 'Content-Length: 2']
+  caller.write(`${head.join('\r\n')}\r\n\r\n{}`)
+  const { socket } = await held
+  caller.destroy()
+  await once(socket, 'close')
+  await waitUntil(async () => logged.length > 0)
+  expect(logged).toEqual(['forwarded'])
+}, 20_000)
 
 it('a request that has passed this cell is not forwarded again', async () => {
   expect((await order({ headers: { Via: '1.1 cell-main, 1.1 cell-eu1' } })).code).toBe('000002')

@@ -19,6 +19,8 @@ export interface OutboundRequest {
   tls?: TlsIdentity
   /** false: use a new connection, because an unknown outcome would cost more than a handshake. */
   reuse?: boolean
+  /** Ends the exchange by closing its connection, so that the receiver notices. */
+  signal?: AbortSignal
 }
 
 /** Opens all outgoing connections of the gateway. Never follows redirects. */
@@ -96,6 +98,7 @@ function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pool
     allowedMs: request.timeoutMs,
     answerSizeMaxBytes: request.answerSizeMaxBytes,
     address,
+    signal: request.signal,
   })
   if (request.reuse === false) void outcome.then(() => pool.destroy()).catch(() => {})
   return outcome
@@ -174,6 +177,7 @@ export interface Exchange {
   allowedMs: number
   answerSizeMaxBytes: number
   address: string
+  signal?: AbortSignal | undefined
 }
 
 /** Sends one request on a pool. Failures are outcomes. The time limit covers waiting for a connection, headers and body. */
@@ -202,11 +206,12 @@ class Listener implements Dispatcher.DispatchHandler {
     this.#request = request
     this.#resolve = resolve
     this.#timer = setTimeout(outOfTime, request.timeoutMs, this)
+    request.signal?.addEventListener('abort', this)
   }
 
   /** From here on the receiver may get the request: undici calls this right before it writes. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#over) controller.abort(new Error('out of time'))
+    if (this.#over || this.#request.signal?.aborted) controller.abort(new Error('ended'))
     else this.#controller = controller
   }
 
@@ -239,6 +244,12 @@ class Listener implements Dispatcher.DispatchHandler {
   outOfTime(): void {
     this.#fail('time-out', this.#describeTimeout())
     this.#controller?.abort(new Error('out of time'))
+  }
+
+  /** Called when the signal aborts. */
+  handleEvent(): void {
+    this.#fail('sent', 'it was ended before an answer')
+    this.#controller?.abort(new Error('ended'))
   }
 
   #describeTimeout(): string {
@@ -275,6 +286,7 @@ class Listener implements Dispatcher.DispatchHandler {
     if (this.#over) return
     this.#over = true
     clearTimeout(this.#timer)
+    this.#request.signal?.removeEventListener('abort', this)
     queueMicrotask(() => setImmediate(this.#resolve, outcome))
   }
 }

@@ -132,6 +132,20 @@ describe('supplier verify', () => {
     expect(sold()).toBe(1)
   })
 
+  it('does not count as refused while an accepted order is not found, and buys no second one', async () => {
+    const { simulator, supplier, product, verify, sold } = await supplierOf('zendit', 'lagging')
+    simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1, delayMs: 60_000 })
+    const unseen = { ...supplier, query: async () => [{ kind: 'retry' as const, message: 'not known' }] }
+    const verified = { supplier: unseen, answers: [], pauseMs: 10 }
+    await expect(verifySupplier(shop, verified, product, BY)).rejects.toThrow(
+      /^The eSIM may have been bought: not known/,
+    )
+    expect(await recordOf('lagging')).toMatchObject({ state: 'OPEN', isVerified: false })
+    simulator.advanceClock(60_000)
+    expect(await adminJson(...verify)).toMatchObject({ verified: true, cancelled: 'cancelled' })
+    expect(sold()).toBe(1)
+  })
+
   it('continues a purchase during which the command was stopped, and buys no second one', async () => {
     const { supplier, product, verify, sold } = await supplierOf('zendit', 'stopped')
     const orderId = shop.ids.uuid()

@@ -74,7 +74,7 @@ export async function verifySupplier(
   const { productCode, orderId } = open
   const request: SupplierRequest = { tenantId: NIL_TENANT, orderId, itemNo: 1, key: keyOf(open), productCode }
   let outcome = isNew ? await firstOutcome(supplier.order([request])) : await lookUp(supplier, request, open.reference)
-  const isAnswered = isNew && outcome.kind !== 'unknown'
+  const isAnswered = isNew && !isOpen(outcome)
   for (let query = 1; isOpen(outcome) && query < QUERIES_MAX; query++) {
     await delay(candidate.pauseMs ?? PAUSE_MS)
     outcome = await lookUp(supplier, request, referenceOf(outcome) ?? open.reference)
@@ -133,8 +133,8 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
 
 /**
  * Ends a verification that has no eSIM. Only a definite answer closes it: a later one must not buy a second eSIM. While the
- * purchase is unanswered and may still be executed, a look-up that does not find it is not definite.
- * @param result.isAnswered the supplier has answered the purchase itself
+ * purchase may still be executed, because it was accepted or not answered, a look-up that does not find it is not definite.
+ * @param result.isAnswered the purchase itself was answered, and neither `ordered` nor `unknown`
  */
 async function endWithoutEsim(
   { db }: VerifyDeps,

@@ -45,11 +45,18 @@ export async function* readPages(
   throw new ListFailure(`the list has more than ${PAGES_MAX} pages`)
 }
 
-/** Orders whose description is exactly our key, oldest first. Airalo's filter also finds descriptions that only contain it. */
+/**
+ * Orders whose description is exactly our key, oldest first. Airalo's filter also finds descriptions that only contain it.
+ * @throws ListFailure, also if an order cannot be compared: it may be ours
+ */
 export async function findOrders(client: Pick<AiraloClient, 'get'>, key: string): Promise<JsonObject[]> {
   const found: JsonObject[] = []
   for await (const order of readPages(client, '/orders', { 'filter[description]': key, include: 'sims' })) {
-    if (order.description === key) found.push(order)
+    const { description } = order
+    if (typeof description !== 'string' && description !== null) {
+      throw new ListFailure('an order in the list has no description')
+    }
+    if (description === key) found.push(order)
   }
   return found.sort((left, right) => Number(left.id) - Number(right.id))
 }
@@ -58,16 +65,19 @@ const DAY_MS = 24 * 3_600_000
 
 /**
  * eSIMs that were sold since a time, by their description. Airalo does not say in which order it lists: the list is read to
- * its end unless it proves to begin with the newest order.
+ * its end unless it proves to begin with the newest order, by times that fall and never rise.
  */
-export async function* listSold(client: AiraloClient, since: Date): AsyncGenerator<SupplierRecord> {
+export async function* listSold(client: Pick<AiraloClient, 'get'>, since: Date): AsyncGenerator<SupplierRecord> {
+  let firstMs: number | undefined
   let previousMs = Number.POSITIVE_INFINITY
-  let isNewestFirst = true
+  let rises = false
   for await (const order of readPages(client, '/orders', { include: 'sims' })) {
     const time = timeOf(order.created_at)
     if (time === undefined) continue
-    isNewestFirst &&= time.getTime() <= previousMs
+    firstMs ??= time.getTime()
+    rises ||= time.getTime() > previousMs
     previousMs = time.getTime()
+    const isNewestFirst = !rises && previousMs < firstMs
     if (isNewestFirst && previousMs < since.getTime() - DAY_MS) return
     if (time < since || !isText(order.description)) continue
     for (const { iccid } of esimsOf(order) ?? []) yield { key: order.description, iccid, cancelled: false, time }

@@ -13,13 +13,15 @@ import { describeFailure, downOf, type RestAnswer } from '../rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, SupplierRecord } from '../supplier.ts'
 import type { EsimGoClient } from './client.ts'
 import type { OrderStore } from './orders.ts'
-import { type EsimGoOrder, messageOf, orderOf } from './outcome.ts'
+import { type EsimGoOrder, hasSeveralBundles, messageOf, orderOf } from './outcome.ts'
 
 const PAGE_SIZE = 100
 const PAGES_MAX = 10_000
 
 interface OrdersPage {
   orders: EsimGoOrder[]
+  /** All orders of the page were read, except those of several bundles. */
+  isComplete: boolean
   /** The time of the answer by eSIM Go's clock. */
   time: Date | undefined
 }
@@ -28,7 +30,9 @@ interface OrdersPage {
 export async function* readOrders(client: EsimGoClient, since: Date): AsyncGenerator<OrdersPage> {
   const filter = { createdAt: `gte:${since.toISOString()}`, includeIccids: 'true', limit: String(PAGE_SIZE) }
   for await (const { rows, time } of readPages(client, '/orders', 'orders', filter)) {
-    yield { orders: rows.flatMap((row) => orderOf(row) ?? []), time }
+    const single = rows.filter((row) => !hasSeveralBundles(row))
+    const orders = single.flatMap((row) => orderOf(row) ?? [])
+    yield { orders, isComplete: orders.length === single.length, time }
   }
 }
 

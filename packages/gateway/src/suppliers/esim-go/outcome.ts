@@ -73,6 +73,11 @@ export function orderOf(members: JsonObject): EsimGoOrder | undefined {
   }
 }
 
+/** Pure: an order of several bundles is not ours, because each of our orders has one. */
+export function hasSeveralBundles({ order }: JsonObject): boolean {
+  return Array.isArray(order) && order.length > 1
+}
+
 const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'eSIM Go answered for another order' }
 
 /** Pure: decides the outcome from the order with our key. */

@@ -1,5 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { createOutbound, type Outbound } from '../../../src/lib/outbound/outbound.ts'
 import type { Db } from '../../../src/lib/postgres/db.ts'
+import { esimGoSupplier } from '../../../src/suppliers/esim-go/esim-go.ts'
 import { createOrderStore } from '../../../src/suppliers/esim-go/orders.ts'
 import type { Outcome } from '../../../src/suppliers/supplier.ts'
 import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
@@ -7,7 +9,7 @@ import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
 /* Purchases of the supplier at its wholesaler's simulator, where they are counted. */
 
 const testbed = await createEsimGoTestbed()
-const { buy, buyByHand, create, loseOrder, order, other, products, query, requestOf } = testbed
+const { buy, buyByHand, config, create, loseOrder, order, other, products, query, requestOf } = testbed
 const { shop, simulator, supplier, topUpOf, untilDecided } = testbed
 afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
@@ -114,6 +116,33 @@ describe('a purchase', () => {
       expect(await query(request)).toMatchObject({ kind: 'delivered' })
     },
   )
+})
+
+it.each([
+  ['unknown', 'has no bundles', undefined],
+  ['retry', 'has several bundles', [{ item: 'A' }, { item: 'B' }]],
+] as const)('a purchase that is not in the list is %s if an order there %s', async (kind, _, bundles) => {
+  const request = requestOf()
+  loseOrder('request-lost')
+  expect(await order(request)).toMatchObject({ kind: 'unknown' })
+  await buyByHand(requestOf().productCode)
+  const outbound = createOutbound()
+  const changed: Outbound = {
+    ...outbound,
+    async request(sent) {
+      const answer = await outbound.request(sent)
+      if (answer.kind !== 'answer') return answer
+      const { orders, ...rest } = JSON.parse(answer.body.toString())
+      const [newest, ...others] = orders
+      return {
+        ...answer,
+        body: Buffer.from(JSON.stringify({ ...rest, orders: [{ ...newest, order: bundles }, ...others] })),
+      }
+    },
+  }
+  const supplier = esimGoSupplier('wholesaler', config, { db: shop.db, outbound: changed })
+  expect(await query(request, 'RESUME', supplier)).toMatchObject({ kind })
+  await outbound.close()
 })
 
 describe('equal purchases at once', () => {

@@ -331,6 +331,29 @@ describe('a reservation', () => {
       expect(await supplier.cancel({ ...esim, shown: false })).toEqual({ kind: 'cancelled' })
       expect(await level('G')).toBe(1)
     }
+    // Meanwhile the code was sold again: it stays with its new item.
+    expect(await order('G', ['G-2'])).toMatchObject([{ kind: 'delivered', esim: { iccid } }])
+    expect(await supplier.cancel({ ...esim, shown: false })).toEqual({ kind: 'cancelled' })
+    expect(await level('G')).toBe(0)
+    expect(await supplier.cancel({ ...esim, key: 'G-2', iccid: '8985000000000000001', shown: false })).toMatchObject({
+      kind: 'refused',
+    })
+  })
+
+  it('is refused for several days of a day pass, of which a code has one', async () => {
+    await load(
+      'H',
+      `iccid,ac
+${rows(2)}`,
+    )
+    const { supplier } = shop.suppliers.get('warehouse')!
+    const pass = { tenantId: '', orderId: '', productCode: 'H' }
+    const outcomes = await supplier.order([
+      { ...pass, itemNo: 1, key: 'H-1', periodNum: 3 },
+      { ...pass, itemNo: 2, key: 'H-2', periodNum: 1 },
+    ])
+    expect(outcomes).toMatchObject([{ kind: 'refused', message: /one day/ }, { kind: 'delivered' }])
+    expect(await level('H')).toBe(1)
   })
 })
 

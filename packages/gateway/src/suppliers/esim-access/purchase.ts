@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import { refuseSeveralDays } from '../days.ts'
 import { isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
 import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest } from '../supplier.ts'
 import type { Call, RtAnswer } from './client.ts'
@@ -37,12 +38,11 @@ export async function order(account: Account, request: SupplierRequest): Promise
   return outcome.kind === 'unknown' ? { ...outcome, charged, reference } : outcome
 }
 
-/** The wholesaler answers a top-up at once, so it needs no query. */
+/** The wholesaler answers a top-up at once, so it needs no query. A top-up adds one day of a day pass. */
 export async function topUp(account: Account, request: TopUpRequest): Promise<Outcome> {
-  const { key: transactionId, productCode: packageCode, periodNum } = request
-  if (periodNum !== undefined && periodNum > 1) {
-    return { kind: 'refused', message: 'the wholesaler adds one day of a day pass at a time' }
-  }
+  const refusal = refuseSeveralDays(request)
+  if (refusal !== undefined) return refusal
+  const { key: transactionId, productCode: packageCode } = request
   const found = await findEsim(account.call, request.topUp)
   if ('failure' in found) return { kind: 'retry', message: found.failure.message, ...downOf(found.failure) }
   const esimTranNo = found.value?.esimTranNo

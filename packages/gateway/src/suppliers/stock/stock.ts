@@ -4,6 +4,7 @@ import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
+import { refuseSeveralDays } from '../days.ts'
 import { giveUpSetting } from '../settings.ts'
 import {
   type CancelOutcome,
@@ -87,14 +88,17 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       cancelsUnseenOnly: true,
     },
     async order(requests) {
-      const rows = await reserve(deps, settings, requests)
+      const offered = requests.filter((request) => refuseSeveralDays(request) === undefined)
+      const rows = await reserve(deps, settings, offered)
       await failpoint('stock.reserved')
-      const short = requests.filter((request) => !rows.some((row) => row.key === request.key))
+      const short = offered.filter((request) => !rows.some((row) => row.key === request.key))
       const held = await findLockedProducts(deps.db, settings, short)
-      const outcomes = outcomesOf(requests, rows, { kind: 'refused', message: 'out of stock' })
-      return outcomes.map((outcome, index) =>
-        outcome.kind === 'refused' && held.has(requests[index]!.productCode) ? LAST_CODES_LOCKED : outcome,
-      )
+      const outcomes = outcomesOf(requests, rows, OUT_OF_STOCK)
+      return outcomes.map((outcome, index) => {
+        if (outcome !== OUT_OF_STOCK) return outcome
+        const request = requests[index]!
+        return refuseSeveralDays(request) ?? (held.has(request.productCode) ? LAST_CODES_LOCKED : OUT_OF_STOCK)
+      })
     },
     async query(requests) {
       const keys = requests.map((request) => request.key)
@@ -132,6 +136,7 @@ export function leastValidityHoursOf(config: StockConfig): number {
   return config.leastValidityHours ?? DEFAULTS.leastValidityHours
 }
 
+const OUT_OF_STOCK: Outcome = { kind: 'refused', message: 'out of stock' }
 const LAST_CODES_LOCKED: Outcome = { kind: 'retry', message: 'other orders are reserving the last codes' }
 
 /** Finds products whose last codes other orders have locked. These orders may release them again, so the refusal is not final. */
@@ -260,12 +265,16 @@ async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<
   })
 }
 
-/** An earlier call may have returned the code and crashed before its result was saved. */
-async function outcomeOfRepeat(tx: Tx, name: string, { iccid }: SuppliedEsim): Promise<CancelOutcome> {
-  const isBack = {
-    text: `select from stock_codes where supplier = $1 and iccid = $2 and state = 'FREE'`,
-    values: [name, iccid],
-  }
-  if ((await tx.query(isBack)).length > 0) return { kind: 'cancelled' }
+/**
+ * Decides whether an earlier call has returned the code and crashed before its result was saved: the code is in this stock, and
+ * its item holds none. It may have been sold to another item since, or have expired.
+ */
+async function outcomeOfRepeat(tx: Tx, name: string, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
+  const returned = await tx.query({
+    text: `select from stock_codes where supplier = $1 and iccid = $2
+             and not exists (select from stock_codes where supplier = $1 and key = $3) limit 1`,
+    values: [name, iccid, key],
+  })
+  if (returned.length > 0) return { kind: 'cancelled' }
   return { kind: 'refused', message: 'the code is not reserved for this item' }
 }

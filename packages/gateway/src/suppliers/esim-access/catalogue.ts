@@ -9,7 +9,10 @@ export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct>
     if (answer.kind !== 'done') throw new Error(answer.message)
     const { packageList } = answer.obj
     if (!Array.isArray(packageList)) throw new Error('the catalogue is unreadable')
-    for (const one of packageList) yield productOf(one, packageType)
+    for (const one of packageList) {
+      const product = productOf(one, packageType)
+      if (product !== undefined) yield product
+    }
   }
 }
 
@@ -17,8 +20,11 @@ export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct>
 const UNLIMITED_DAILY = 4
 const DAYS: Readonly<Record<string, number>> = { DAY: 1, MONTH: 30 }
 
-/** @throws if a member is missing: leaving the product out would take it off sale */
-export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): SupplierProduct {
+/**
+ * Pure. @returns undefined if rules cannot sell it: a daily volume for a fixed number of days
+ * @throws if a member is missing: leaving the product out would take it off sale
+ */
+export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): SupplierProduct | undefined {
   const members: JsonObject = isObject(value) ? value : {}
   const [productCode, name, currencyCode] = [members.packageCode, members.name, members.currencyCode].map(textOf)
   const cost = wholeOf(members.price)
@@ -27,15 +33,18 @@ export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): Suppli
   const missing = [productCode, name, cost, duration, days].includes(undefined)
   if (missing) throw new Error(`package ${productCode ?? '(without a code)'} of the catalogue is unreadable`)
   const isDaily = typeof members.dataType === 'number' && members.dataType > 1
-  const volume = wholeOf(members.volume)
+  const size = wholeOf(members.volume)
+  const volume = members.dataType === UNLIMITED_DAILY || size === undefined || size === 0n ? null : size
   const durationDays = Number(duration) * days!
+  const isDayPass = isDaily && durationDays === 1
+  if (isDaily && !isDayPass && volume !== null) return undefined
   return {
     productCode: productCode!,
     name: name!,
     packageType,
     countries: (textOf(members.location) ?? '').split(',').filter(isCountryCode),
-    volume: members.dataType === UNLIMITED_DAILY || volume === undefined || volume === 0n ? null : volume,
-    isDayPass: isDaily && durationDays === 1,
+    volume,
+    isDayPass,
     durationDays,
     cost: cost!,
     currencyCode: currencyCode ?? 'USD',

@@ -111,7 +111,7 @@ export function secretMembers(type: SupplierType): string[] {
 /** @throws SupplierConfigError */
 export function parseSupplierConfig(type: SupplierType, config: unknown): unknown {
   const kind: SupplierKind = KINDS[type]
-  const faults = findConfigFaults(kind.config, config)
+  const faults = listSchemaFaults(kind.config, config, FORMS)
   const fault = faults.length === 0 ? kind.findFault?.(config) : undefined
   if (fault !== undefined) faults.push(fault)
   if (faults.length === 0) return config
@@ -131,11 +131,7 @@ export function createSupplier(
   return KINDS[type].create(name, parseSupplierConfig(type, config), deps)
 }
 
-/** Lists the faults of a configuration, such as "url is missing". */
-function findConfigFaults(schema: TSchema, config: unknown): string[] {
-  return listSchemaFaults(schema, config, FORMS)
-}
-
+/** How faults describe the patterns of the schemas. */
 const FORMS: Readonly<Record<string, string>> = {
   '^https?://': 'an address that begins with https://',
   '^[A-Za-z0-9_-]{8,64}$': '8 to 64 letters, digits, hyphens and underscores',

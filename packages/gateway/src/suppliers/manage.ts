@@ -215,7 +215,10 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
   }
 }
 
-/** A paused supplier gets no new requests: its orders go to the next supplier of their package, or wait. Answers to requests already sent still count. @throws Refusal */
+/**
+ * Pauses or resumes a supplier. A paused one gets no new requests: its orders go to the next supplier of their package, or wait.
+ * Answers to requests already sent still count. @throws Refusal
+ */
 export async function pauseSupplier(
   deps: ManageDeps,
   { name, paused }: { name: string; paused: boolean },

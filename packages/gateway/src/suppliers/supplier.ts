@@ -282,8 +282,8 @@ export interface SupplierProduct {
 export type BalanceOutcome =
   /** In 1/10 000. */
   | { kind: 'balance'; amount: bigint; currencyCode: string }
-  /** No answer, or no valid one. `down`: the supplier as a whole seems to be down. */
-  | { kind: 'silent'; message: string; down?: true }
+  /** No answer, or no valid one. */
+  | { kind: 'silent'; message: string }
 
 /** The owner to which encrypted secrets of a supplier are bound. */
 export function supplierOwner(name: string): string {

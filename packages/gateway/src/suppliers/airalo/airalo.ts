@@ -24,7 +24,7 @@ export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloD
     traits: {
       batch: 1,
       concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the limit of the account holds over all nodes: client.ts
+      perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
       timeoutMs: longestMs(REQUESTS_MAX, config),
       graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
       giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,

@@ -50,7 +50,7 @@ function statusOf(status: unknown, usage: bigint | undefined): ProfileReport['es
 export async function readBalance(client: AiraloClient): Promise<BalanceOutcome> {
   const answer = await client.get('/balance')
   if (answer.kind === 'failed' || answer.status !== 200) {
-    return { kind: 'silent', message: messageOf(answer), ...downOf(answer) }
+    return { kind: 'silent', message: messageOf(answer) }
   }
   return balanceOf(answer.body) ?? { kind: 'silent', message: 'the balance at Airalo is unreadable' }
 }

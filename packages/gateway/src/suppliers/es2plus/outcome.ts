@@ -1,5 +1,6 @@
 import { isIccid, stripIccidPadding } from '@dealer-esim/contract'
 import type { OutboundOutcome } from '../../lib/outbound/outbound.ts'
+import { parseObject } from '../members.ts'
 
 /** The result of one ES2+ call. */
 export type Es2plusResult =
@@ -55,7 +56,7 @@ export function resultOf(outcome: OutboundOutcome, rules: AnswerRules): Es2plusR
   const { status } = outcome
   if (status === 408 || status >= 500) return { kind: 'unknown', message: `HTTP ${status}`, down: true }
   if (status >= 400) return { kind: 'retry', message: `HTTP ${status}: not accepted`, down: true }
-  const body = parse(outcome.body)
+  const body: Envelope | undefined = parseObject(outcome.body.toString())
   const execution =
     body?.header?.functionExecutionStatus ?? (rules.answersWithoutHeader ? bareStatusOf(body) : undefined)
   const { status: executed } = textsOf(execution, 'status')
@@ -138,15 +139,6 @@ export function isNotExecuted(result: Exclude<Es2plusResult, { kind: 'done' }>):
 interface Envelope {
   functionExecutionStatus?: unknown
   header?: { functionExecutionStatus?: { statusCodeData?: unknown } | null } | null
-}
-
-function parse(body: Buffer): Envelope | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString())
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 type Texts<Name extends string> = { [name in Name]?: string }

@@ -53,10 +53,7 @@ export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): Suppli
 
 export async function queryBalance(call: Call, currencyCode: string): Promise<BalanceOutcome> {
   const answer = await call('balance/query', {})
-  if (answer.kind !== 'done') {
-    const isDown = answer.kind === 'none' && answer.down === true
-    return { kind: 'silent', message: answer.message, ...(isDown ? { down: true as const } : {}) }
-  }
+  if (answer.kind !== 'done') return { kind: 'silent', message: answer.message }
   const { balance } = answer.obj
   if (!Number.isSafeInteger(balance)) return { kind: 'silent', message: 'the balance is unreadable' }
   return { kind: 'balance', amount: BigInt(balance as number), currencyCode }

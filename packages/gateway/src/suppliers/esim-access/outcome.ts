@@ -44,7 +44,7 @@ const REFUSALS: readonly string[] = [
 ]
 const ESIM_REFUSALS: readonly string[] = ['200002', '310403']
 
-export function isAccountFault(code: string): boolean {
+function isAccountFault(code: string): boolean {
   return code === NO_MONEY || code === '401001' || code.startsWith('101') || /^00010[1-4]$/.test(code)
 }
 

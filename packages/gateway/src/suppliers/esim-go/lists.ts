@@ -9,7 +9,7 @@ import {
   type JsonObject,
   textOf,
 } from '../members.ts'
-import { describeFailure, downOf, type RestAnswer } from '../rest-client.ts'
+import { describeFailure, type RestAnswer } from '../rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, SupplierRecord } from '../supplier.ts'
 import type { EsimGoClient } from './client.ts'
 import type { OrderStore } from './orders.ts'
@@ -122,7 +122,7 @@ function countryOf(country: unknown): string | undefined {
 export async function readBalance(client: EsimGoClient): Promise<BalanceOutcome> {
   const answer = await client.get('/organisation')
   if (answer.kind === 'failed' || answer.status !== 200) {
-    return { kind: 'silent', message: messageOf(answer), ...downOf(answer) }
+    return { kind: 'silent', message: messageOf(answer) }
   }
   const account = accountOf(answer)
   return account ? { kind: 'balance', ...account } : { kind: 'silent', message: 'the balance at eSIM Go is unreadable' }

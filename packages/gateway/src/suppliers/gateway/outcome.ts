@@ -1,5 +1,6 @@
 import type { QueryAnswer } from '@dealer-esim/contract'
 import type { DealerEsimError } from '@dealer-esim/sdk'
+import { currencyOf, wholeOf } from '../members.ts'
 import type { Charge, Outcome } from '../supplier.ts'
 import { esimOf, profilesOf } from './esim.ts'
 
@@ -102,8 +103,8 @@ export function outcomeOfTopUp(order: QueryAnswer, key: string): Outcome {
 }
 
 /** Pure: the debit for an order of one eSIM. @returns undefined if the upstream does not state it in a valid form */
-export function chargeOf({ amount, currencyCode }: { amount: unknown; currencyCode: unknown }): Charge | undefined {
-  const isAmount = Number.isSafeInteger(amount) && (amount as number) >= 0
-  const isCurrency = typeof currencyCode === 'string' && /^[A-Z]{3}$/.test(currencyCode)
-  return isAmount && isCurrency ? { amount: BigInt(amount as number), currencyCode } : undefined
+export function chargeOf(order: { amount: unknown; currencyCode: unknown }): Charge | undefined {
+  const amount = wholeOf(order.amount)
+  const currencyCode = currencyOf(order.currencyCode)
+  return amount === undefined || currencyCode === undefined ? undefined : { amount, currencyCode }
 }

@@ -1,5 +1,5 @@
 import { amountOf, currencyOf, isCountryCode, isObject, type JsonObject, textOf } from '../members.ts'
-import { describeFailure, downOf, type RestAnswer } from '../rest-client.ts'
+import { describeFailure, type RestAnswer } from '../rest-client.ts'
 import type { BalanceOutcome, SupplierProduct } from '../supplier.ts'
 import type { MobimatterClient } from './client.ts'
 import { CURRENCY_DEFAULT, detailsOf } from './esim.ts'
@@ -63,7 +63,7 @@ function volumeOf(details: ReadonlyMap<string, string>): bigint | null | undefin
 export async function readBalance(client: MobimatterClient): Promise<BalanceOutcome> {
   const answer = await client.balance()
   if (answer.kind === 'failed' || answer.status !== 200) {
-    return { kind: 'silent', message: messageOf(answer), ...downOf(answer) }
+    return { kind: 'silent', message: messageOf(answer) }
   }
   return balanceOf(answer) ?? { kind: 'silent', message: 'the balance at MobiMatter is unreadable' }
 }

@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000
 
 /** What holds where a configuration says nothing. */
 export const DEFAULTS = {
-  url: 'https://api.zendit.io/v1', // a url has the version
+  url: 'https://api.zendit.io/v1', // the url includes the version
   settlesMs: MINUTE_MS,
   giveUpAfterMs: 60 * MINUTE_MS,
   concurrency: 16,

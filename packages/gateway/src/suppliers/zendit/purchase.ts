@@ -1,5 +1,5 @@
 import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
-import { iccidOf, isCount, isObject, isText, type JsonObject } from '../members.ts'
+import { currencyOf, iccidOf, isCount, isObject, isText, type JsonObject } from '../members.ts'
 import type { Charge, DeliveredEsim } from '../supplier.ts'
 
 /*
@@ -32,9 +32,9 @@ export function chargeOf({ cost, costCurrency, costCurrencyDivisor }: JsonObject
  * Converts minor units of a currency, exactly: 1250 with the divisor 100 is 12.50.
  * @returns undefined if they are not valid, or if 1/10 000 of the currency cannot express them
  */
-export function moneyOf(minor: unknown, currencyCode: unknown, divisor: unknown): Charge | undefined {
-  if (!isCount(minor) || !isCount(divisor) || divisor === 0) return undefined
-  if (typeof currencyCode !== 'string' || !/^[A-Z]{3}$/.test(currencyCode)) return undefined
+export function moneyOf(minor: unknown, currency: unknown, divisor: unknown): Charge | undefined {
+  const currencyCode = currencyOf(currency)
+  if (!isCount(minor) || !isCount(divisor) || divisor === 0 || currencyCode === undefined) return undefined
   const scaled = BigInt(minor) * 10_000n
   return scaled % BigInt(divisor) === 0n ? { amount: scaled / BigInt(divisor), currencyCode } : undefined
 }

@@ -56,7 +56,7 @@ function latest(dates: Date[]): Date {
 export async function readBalance(client: ZenditClient): Promise<BalanceOutcome> {
   const answer = await client.get('/balance')
   if (answer.kind === 'failed' || answer.status !== 200) {
-    return { kind: 'silent', message: messageOf(answer), ...downOf(answer) }
+    return { kind: 'silent', message: messageOf(answer) }
   }
   const { availableBalance, currency, currencyDivisor } = answer.body ?? {}
   const money = moneyOf(availableBalance, currency, currencyDivisor)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../../lib/process/failpoint.ts'
 import { refuseSeveralDays } from '../days.ts'
-import { iccidOf, isObject, isText } from '../members.ts'
+import { iccidOf, isObject, isText, parseObject } from '../members.ts'
 import { longestMs, type RestAnswer, type RestDeps } from '../rest-client.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, SuppliedEsim, Supplier, SupplierRequest } from '../supplier.ts'
 import { DEFAULTS, type ZenditClient, type ZenditConfig, zenditClient } from './client.ts'
@@ -33,7 +33,7 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDep
     traits: {
       batch: 1,
       concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the limit of the account holds over all nodes: client.ts
+      perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
       // The requests of one call: the order, a query that comes late, and the waits between the queries.
       timeoutMs: longestMs(2, config) + FIRST_CHECK_MS * 2 ** CHECKS,
       graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
@@ -144,13 +144,7 @@ const KEY_LENGTH_MAX = 64
  * and a query changes nothing.
  */
 function receive(body: Buffer): ReceivedEvent {
-  let event: unknown
-  try {
-    event = JSON.parse(body.toString())
-  } catch {
-    event = undefined
-  }
-  const key = isObject(event) ? event.transactionId : undefined
+  const key = parseObject(body.toString())?.transactionId
   return isText(key) && key.length <= KEY_LENGTH_MAX
     ? { kind: 'changed', keys: [key] }
     : { kind: 'refused', message: 'the event of Zendit names no transactionId' }

@@ -140,4 +140,6 @@ const PATTERNS = [
   ['puk', /^\d{8}$/, 'have 8 digits'],
   ['imsi', /^\d{6,15}$/, 'have 6 to 15 digits'],
   ['msisdn', /^\+?\d{3,15}$/, 'have 3 to 15 digits'],
+  ['confirmationCode', /^\P{Cc}*$/u, 'have no control characters'],
+  ['apn', /^\P{Cc}*$/u, 'have no control characters'],
 ] as const

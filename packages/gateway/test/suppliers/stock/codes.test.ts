@@ -77,3 +77,9 @@ it('a fault of a file names column and value, but no secret', async () => {
   ])
   expect(JSON.stringify(faults)).not.toMatch(/nonsense-code|"12"/)
 })
+
+it.each(['apn', 'confirmationCode'])('a control character in %s is a fault of its line', async (column) => {
+  const text = `iccid,ac,${column}\n${makeIccid('8986', 7)},LPA:1$a.example$X,web\0\n`
+  const refused = testbed.load(0, { file: Readable.from([text]) })
+  await expect(refused).rejects.toThrow(`line 2: ${column} must have no control characters`)
+})

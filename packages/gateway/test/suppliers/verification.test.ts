@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addSupplier, setSupplier } from '../../src/suppliers/manage.ts'
 import type { SupplierProduct } from '../../src/suppliers/supplier.ts'
 import { redact } from '../../src/suppliers/verification/redact.ts'
@@ -144,6 +144,16 @@ describe('supplier verify', () => {
     simulator.advanceClock(60_000)
     expect(await adminJson(...verify)).toMatchObject({ verified: true, cancelled: 'cancelled' })
     expect(sold()).toBe(1)
+  })
+
+  it('does not count as refused too early on a node whose clock is ahead', async () => {
+    const { simulator, supplier, product } = await supplierOf('zendit', 'ahead')
+    simulator.addFault({ kind: 'request-lost', operation: 'order', times: 1 })
+    const now = Date.now() + 3_600_000
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(now)
+    const verifying = verifySupplier(shop, { supplier, answers: [], pauseMs: 10 }, product, BY)
+    await expect(verifying.finally(() => clock.mockRestore())).rejects.toThrow(/^The eSIM may have been bought: /)
+    expect(await recordOf('ahead')).toMatchObject({ state: 'OPEN', isVerified: false })
   })
 
   it('continues a purchase during which the command was stopped, and buys no second one', async () => {

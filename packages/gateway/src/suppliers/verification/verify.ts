@@ -31,7 +31,6 @@ export interface Verification {
   cost: bigint
   currencyCode: string
   reference: string | null
-  startedAt: Date
 }
 
 /** How often an undelivered purchase is queried, which takes two minutes. */
@@ -50,7 +49,7 @@ export async function findProduct(supplier: Supplier, productCode: string): Prom
 /** Finds a purchase whose result is not known yet. It is continued instead of buying again. */
 export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: string): Promise<Verification | undefined> {
   const [open] = await db.query<Verification>({
-    text: `select verification_id, order_id, product_code, cost, currency_code, reference, started_at
+    text: `select verification_id, order_id, product_code, cost, currency_code, reference
            from supplier_verifications where supplier = $1 and state = 'OPEN'`,
     values: [supplier],
   })
@@ -127,7 +126,7 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
     if (inserted.length === 0) throw refusal('Another verification of this supplier has begun. Run the command again.')
     const after = { productCode, key: keyOf(ids), cost: formatMoney(cost), currencyCode }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.buy_to_verify', subject: supplier, after })
-    return { ...ids, productCode, cost, currencyCode, reference: null, startedAt: now }
+    return { ...ids, productCode, cost, currencyCode, reference: null }
   })
 }
 
@@ -143,9 +142,8 @@ async function endWithoutEsim(
   result: { outcome: Exclude<Outcome, { kind: 'delivered' }>; reference: string | undefined; isAnswered: boolean },
 ): Promise<never> {
   const { outcome, reference, isAnswered } = result
-  const { timeoutMs, graceMs } = candidate.supplier.traits
-  const isDecided = isAnswered || Date.now() - open.startedAt.getTime() > timeoutMs + graceMs
   const isRefused = outcome.kind === 'refused' || outcome.kind === 'retry'
+  const isDecided = isAnswered || !(await mayBeExecuted(db, candidate.supplier, open))
   const state = isRefused && isDecided ? 'REFUSED' : 'OPEN'
   await save(db, candidate, open, { state, reference })
   const message = messageOf(outcome)
@@ -154,6 +152,20 @@ async function endWithoutEsim(
       ? `Nothing was bought: ${message}.`
       : `The eSIM may have been bought: ${message}. Run the command again later: it continues with ${keyOf(open)}.`,
   )
+}
+
+/** Checks whether the purchase may still be executed, by the database's clock, which wrote its start: this node's may be ahead. */
+async function mayBeExecuted(
+  db: Pick<Db, 'query'>,
+  { name, traits }: Supplier,
+  { verificationId }: Verification,
+): Promise<boolean> {
+  const running = await db.query({
+    text: `select from supplier_verifications where supplier = $1 and verification_id = $2
+             and started_at >= clock_timestamp() - $3 * interval '1 millisecond'`,
+    values: [name, verificationId, traits.timeoutMs + traits.graceMs],
+  })
+  return running.length > 0
 }
 
 async function save(

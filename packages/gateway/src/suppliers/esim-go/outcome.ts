@@ -19,12 +19,12 @@ const RATE_WAIT_MS = 1_000
  *   | any other 4xx of eSIM Go                       | refused                                             |
  *   | any other 4xx                                  | retry: the url is wrong                             |
  */
-export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; order: JsonObject } {
+export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; reference: string; order: JsonObject } {
   const message = messageOf(answer)
   if (answer.kind === 'failed') return { kind: answer.sent ? 'unknown' : 'retry', message, ...downOf(answer) }
   const { status, body } = answer
   if (status >= 200 && status < 300 && body !== undefined && isText(body.orderReference)) {
-    return { kind: 'placed', order: body }
+    return { kind: 'placed', reference: body.orderReference, order: body }
   }
   // The order may have been accepted. A message like "Processing" does not mean that eSIM Go as a whole is down.
   if (status === 503 && isText(body?.message)) return { kind: 'unknown', message }

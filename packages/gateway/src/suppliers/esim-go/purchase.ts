@@ -46,7 +46,10 @@ export async function order(context: EsimGoContext, request: SupplierRequest): P
   await failpoint('esim-go.ordered')
   if (placed.kind === 'placed') {
     const found = orderOf(placed.order)
-    return found ? untilDelivered(context, request, found) : { kind: 'unknown', message: 'the order is unreadable' }
+    if (found !== undefined) return untilDelivered(context, request, found)
+    // The order is made: its reference identifies it, even if the rest of the answer is unreadable.
+    await store.save(key, { reference: placed.reference, iccid: undefined, productCode })
+    return find(context, request, placed.reference)
   }
   if (placed.kind === 'unknown') return searchAtOnce(context, request, placed)
   await store.release(key)

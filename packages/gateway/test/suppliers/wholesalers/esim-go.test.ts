@@ -126,24 +126,37 @@ it.each([
   loseOrder('request-lost')
   expect(await order(request)).toMatchObject({ kind: 'unknown' })
   await buyByHand(requestOf().productCode)
-  const outbound = createOutbound()
-  const changed: Outbound = {
-    ...outbound,
-    async request(sent) {
-      const answer = await outbound.request(sent)
-      if (answer.kind !== 'answer') return answer
-      const { orders, ...rest } = JSON.parse(answer.body.toString())
-      const [newest, ...others] = orders
-      return {
-        ...answer,
-        body: Buffer.from(JSON.stringify({ ...rest, orders: [{ ...newest, order: bundles }, ...others] })),
-      }
-    },
-  }
-  const supplier = esimGoSupplier('wholesaler', config, { db: shop.db, outbound: changed })
-  expect(await query(request, 'RESUME', supplier)).toMatchObject({ kind })
-  await outbound.close()
+  const changed = changing(({ orders: [newest, ...others], ...rest }) => ({
+    ...rest,
+    orders: [{ ...newest, order: bundles }, ...others],
+  }))
+  expect(await query(request, 'RESUME', changed.supplier)).toMatchObject({ kind })
+  await changed.close()
 })
+
+it('a purchase whose answer names only its reference is queried by that, whatever others buy', async () => {
+  const request = requestOf()
+  const changed = changing(({ orderReference }) => ({ orderReference }))
+  expect(await order(request, changed.supplier)).toMatchObject({ kind: 'unknown', reference: expect.any(String) })
+  await changed.close()
+  const { iccid } = simulator.esims().at(-1)!
+  await buyByHand(request.productCode)
+  expect(await query(request)).toMatchObject({ kind: 'delivered', esim: { iccid } })
+  expect(takenOf(request)).toBe(2)
+})
+
+/** A node that receives changed answers. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
+function changing(change: (body: any) => object) {
+  const outbound = createOutbound()
+  const request: Outbound['request'] = async (sent) => {
+    const answer = await outbound.request(sent)
+    if (answer.kind !== 'answer') return answer
+    return { ...answer, body: Buffer.from(JSON.stringify(change(JSON.parse(answer.body.toString())))) }
+  }
+  const supplier = esimGoSupplier('wholesaler', config, { db: shop.db, outbound: { ...outbound, request } })
+  return { supplier, close: () => outbound.close() }
+}
 
 describe('equal purchases at once', () => {
   it('wait for each other over all nodes, and each gets its own eSIM although answers are lost', async () => {

@@ -145,6 +145,18 @@ describe('a daily spend limit', () => {
     expect(taken()).toBe(2)
   })
 
+  it('counts an eSIM once that is bought again because its first purchase was certainly not made', async () => {
+    const config = { ...configOf('4'), timeoutMs: 1_000, settlesMs: 0 }
+    await setSupplier(deps(), { name: 'limited', config }, BY)
+    await Promise.all(nodes.map((node) => node.suppliers.refresh()))
+    simulator.addFault({ kind: 'request-lost', operation: 'order', times: 1 })
+    const tenants = await pay(2, [limited()])
+    await withNodes(async () => {
+      await waitUntil(async () => (await count(tenants, 'DELIVERED')) === 2, 60_000)
+    })
+    expect([taken(), await spentToday()]).toEqual([2, 2n * COST])
+  })
+
   it('counts what is in doubt, and not what was refused', async () => {
     await setLimit('4')
     simulator.addFault({ kind: 'out-of-stock', operation: 'order' })

@@ -53,6 +53,15 @@ export async function readSpent(
   return new Map(rows.map(({ supplier, spent }) => [supplier, spent]))
 }
 
+/**
+ * SQL: the attempt `a` for the item `i` was in doubt, and has been decided since. The item is bought again, or waits for that, only
+ * once the supplier has definitely not sold it.
+ */
+const NOT_SOLD = `(i.item_status = 'WAITING' and i.supplier = a.supplier or exists (
+  select from supplier_attempts later
+  where later.tenant_id = a.tenant_id and later.order_id = a.order_id and later.item_no = a.item_no
+    and later.supplier = a.supplier and later.operation in ('ORDER', 'TOPUP') and later.attempt_id > a.attempt_id))`
+
 /** Attempts that were made while there was no limit have no `spend`, and are in none of the indexes used here. */
 const SPENT = `
   select s.supplier, (coalesce((
@@ -61,7 +70,8 @@ const SPENT = `
       from supplier_attempts a
       join order_items i on i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no
       where a.supplier = s.supplier and a.spend is not null and a.started_at >= $2
-        and (a.outcome is null or a.outcome not in ('refused', 'retry'))
+        and case when a.outcome in ('refused', 'retry') then false
+                 when a.outcome in ('unknown', 'ordered') then not ${NOT_SOLD} else true end
     ), 0) + coalesce((
       select sum(v.cost) from supplier_verifications v
       where v.supplier = s.supplier and v.started_at >= $2 and v.state <> 'REFUSED'

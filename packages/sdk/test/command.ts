@@ -10,7 +10,7 @@ export interface Outcome {
   err: string
 }
 
-export interface Surroundings {
+export interface CommandInput {
   env?: Record<string, string | undefined>
   stdin?: string | Buffer
   /** If absent, an empty directory that is removed afterwards. */
@@ -25,29 +25,29 @@ export interface Surroundings {
 }
 
 /** Runs one command in this process, without its environment. */
-export async function command(argv: string[], around: Surroundings = {}): Promise<Outcome> {
-  const cwd = around.cwd ?? mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
+export async function command(argv: string[], input: CommandInput = {}): Promise<Outcome> {
+  const cwd = input.cwd ?? mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
   const outcome = { out: '', err: '' }
   const io: Io = {
     out: (text) => {
       outcome.out += text
-      around.onOut?.(text)
+      input.onOut?.(text)
     },
     err: (text) => {
       outcome.err += text
-      around.onErr?.(text)
+      input.onErr?.(text)
     },
-    stdin: async () => Buffer.from(around.stdin ?? ''),
-    env: around.env ?? {},
+    stdin: async () => Buffer.from(input.stdin ?? ''),
+    env: input.env ?? {},
     cwd,
-    colour: around.colour ?? false,
-    interrupted: around.interrupted ?? new AbortController().signal,
+    colour: input.colour ?? false,
+    interrupted: input.interrupted ?? new AbortController().signal,
   }
   try {
     const code = await run(argv, io)
     return { code, ...outcome }
   } finally {
-    if (around.cwd === undefined) rmSync(cwd, { recursive: true })
+    if (input.cwd === undefined) rmSync(cwd, { recursive: true })
   }
 }
 

@@ -72,19 +72,19 @@ describe('credentials', () => {
 
 describe('output', () => {
   test('--json prints the answer as one document, before or after the command', async () => {
-    const around = await start(() => ok(BALANCE))
+    const input = await start(() => ok(BALANCE))
     for (const argv of [
       ['--json', 'balance'],
       ['balance', '--json'],
     ]) {
-      expect(JSON.parse((await command(argv, around)).out)).toEqual(BALANCE)
+      expect(JSON.parse((await command(argv, input)).out)).toEqual(BALANCE)
     }
   })
 
   test('a refusal prints on standard error what to do, and exits 1', async () => {
     const more = { currentBalance: 10_000, requiredAmount: 45_000, shortfall: 35_000, currencyCode: 'USD' }
-    const around = await start(() => refusal(402, '200007', more))
-    const { code, out, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1'], around)
+    const input = await start(() => refusal(402, '200007', more))
+    const { code, out, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1'], input)
     expect([code, out]).toEqual([1, ''])
     expect(err).toMatch(/^200007 {2}refused with 200007$/m)
     expect(err).toMatch(/^ {2}shortfall +3\.50 USD$/m)
@@ -92,38 +92,38 @@ describe('output', () => {
   })
 
   test('a refusal with --json is one document on standard output', async () => {
-    const around = await start(() => refusal(404, '200013'))
-    const { code, out, err } = await command(['query', 'O9', '--json'], around)
+    const input = await start(() => refusal(404, '200013'))
+    const { code, out, err } = await command(['query', 'O9', '--json'], input)
     expect([code, err]).toEqual([1, ''])
     expect(out.trim()).not.toContain('\n')
     expect(JSON.parse(out)).toMatchObject({ code: '200013', httpStatus: 404, outcomeUnknown: false })
   })
 
   test('a missing answer exits 3 and reports that repeating the order is safe', async () => {
-    const around = await start(() => 'break')
-    const { code, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', '0'], around)
+    const input = await start(() => 'break')
+    const { code, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', '0'], input)
     expect(code).toBe(3)
     expect(err).toMatch(/NETWORK_FAULT/)
     expect(err).toMatch(/an order with the same transactionId/)
   })
 
   test('text from a gateway cannot move the cursor of the terminal', async () => {
-    const around = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'evil\x1b[2J\nname' }))
-    expect((await command(['health'], around)).out).toContain('evil [2J name')
+    const input = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'evil\x1b[2J\nname' }))
+    expect((await command(['health'], input)).out).toContain('evil [2J name')
   })
 
   test('colours are not printed as text on a terminal', async () => {
-    const around = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'c' }))
-    expect((await command(['health'], { ...around, colour: true })).out).toMatch(/^Status +UP$/m)
+    const input = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'c' }))
+    expect((await command(['health'], { ...input, colour: true })).out).toMatch(/^Status +UP$/m)
   })
 })
 
 describe('commands', () => {
   test('order sends lines, guards and a transactionId, which it shows before sending', async () => {
-    const around = await start((_operation, body) => ok({ ...ORDER, transactionId: body.transactionId }))
+    const input = await start((_operation, body) => ok({ ...ORDER, transactionId: body.transactionId }))
     const { code, out, err } = await command(
       ['order', 'JP_1_7:2', 'EU_5_30', '--amount', '21.5', '--remark', 'x'],
-      around,
+      input,
     )
     expect(code).toBe(0)
     const sent = gateway?.seen[0]?.body
@@ -144,7 +144,7 @@ describe('commands', () => {
     const lastUpdateTime = '2026-11-20T13:28:09.000Z'
     const notices = { usageThresholds: [80], expiryNoticeHours: [] }
     const setting = { callbackUrl: null, eventTypes: [], enabled: false, ...notices, lastUpdateTime }
-    const around = await start(() => ok(setting))
+    const input = await start(() => ok(setting))
     for (const argv of [
       [],
       ['set', 'https://d.example/e'],
@@ -153,7 +153,7 @@ describe('commands', () => {
       ['disable'],
       ['remove'],
     ]) {
-      expect((await command(['webhook', ...argv], around)).code).toBe(0)
+      expect((await command(['webhook', ...argv], input)).code).toBe(0)
     }
     expect(gateway?.seen.map((each) => each.body)).toEqual([
       {},
@@ -166,14 +166,14 @@ describe('commands', () => {
   })
 
   test('--all follows the pages', async () => {
-    const around = await start((_operation, body) =>
+    const input = await start((_operation, body) =>
       ok({
         packageList: [{ packageCode: body.cursor ? 'B' : 'A', status: 'OFF_SALE', lastUpdateTime: '' }],
         nextCursor: body.cursor ? null : 'c',
         asOf: body.cursor ? 'later' : 'first',
       }),
     )
-    const { out } = await command(['packages', '--all', '--location', 'JP', '--json'], around)
+    const { out } = await command(['packages', '--all', '--location', 'JP', '--json'], input)
     expect(gateway?.seen.map((each) => each.body.locationCode)).toEqual(['JP', 'JP'])
     expect(JSON.parse(out).packageList.map((each: { packageCode: string }) => each.packageCode)).toEqual(['A', 'B'])
     expect(JSON.parse(out).asOf).toBe('first')
@@ -190,7 +190,7 @@ describe('commands', () => {
       esimStatus: 'GOT_RESOURCE',
     }
     const more = { refundedAmount: 0, remark: null, packageInfoList: [], statusHistory: [] }
-    const around = await start(() =>
+    const input = await start(() =>
       ok({
         ...order,
         ...more,
@@ -202,10 +202,10 @@ describe('commands', () => {
       ['query', 'O1'],
       ['order', 'JP_1_7', '--wait'],
     ]) {
-      const hidden = await command(argv, around)
+      const hidden = await command(argv, input)
       expect(hidden.out).toContain('Add --codes')
       expect(hidden.out).not.toContain('SECRET')
-      expect((await command([...argv, '--codes'], around)).out).toContain('SECRET')
+      expect((await command([...argv, '--codes'], input)).out).toContain('SECRET')
     }
   })
 
@@ -228,8 +228,8 @@ describe('commands', () => {
   })
 
   test('the longest time-out is the longest delay of a timer', async () => {
-    const around = await start(() => ok(BALANCE))
-    expect((await command(['balance', '--timeout', '2147483.647'], around)).code).toBe(0)
+    const input = await start(() => ok(BALANCE))
+    expect((await command(['balance', '--timeout', '2147483.647'], input)).code).toBe(0)
   })
 
   test('every command has --help, which exits 0', async () => {
@@ -253,9 +253,9 @@ describe('commands', () => {
   })
 
   test("sign's curl command is accepted by the gateway, including quotes", async () => {
-    const around = await start(() => ok({ orderNo: 'O1' }))
+    const input = await start(() => ok({ orderNo: 'O1' }))
     const body = `{"transactionId":"T-1","remark":"it's für Zoë"}`
-    const { out } = await command(['sign', 'esim/order', body, '--json'], around)
+    const { out } = await command(['sign', 'esim/order', body, '--json'], input)
     const signed = JSON.parse(out)
     expect(signed.stringToSign).toBe(
       `${signed.headers['RT-Timestamp']}${signed.headers['RT-RequestID']}fake_app_key${body}`,

@@ -16,17 +16,17 @@ test.each([
 ] as const)(
   '%s leaves the outcome of an order unknown and exits 3, not as a refusal',
   async (_what, retries, answer) => {
-    const around = await start((_operation, _body, arrival) => answer(arrival))
+    const input = await start((_operation, _body, arrival) => answer(arrival))
     const argv = ['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', retries]
-    const { code, err } = await command(argv, around)
+    const { code, err } = await command(argv, input)
     expect(code).toBe(3)
     expect(err).toMatch(/repeat the call, and an order with the same transactionId/)
   },
 )
 
 test('a request that had no effect exits as a refusal', async () => {
-  const around = await start(() => refusal(503, '000002'))
-  expect((await command(['order', 'JP_1_7', '--retries', '0'], around)).code).toBe(1)
+  const input = await start(() => refusal(503, '000002'))
+  expect((await command(['order', 'JP_1_7', '--retries', '0'], input)).code).toBe(1)
 })
 
 test('--help documents after which exit code an order must keep its transactionId', async () => {
@@ -44,15 +44,15 @@ describe('--wait', () => {
     ['a broken connection', 'break', 'NETWORK_FAULT'],
     ['an answer that cannot be shown', ok({ orderStatus: 'DELIVERED' }), 'COMMAND_FAILED'],
   ] as const)('shows the placed order when %s hides its status', async (_what, then, reason) => {
-    const around = await start(PAID_THEN(then))
-    const { code, out, err } = await command(BUY, around)
+    const input = await start(PAID_THEN(then))
+    const { code, out, err } = await command(BUY, input)
     expect(code).toBe(3)
     expect(out).toMatch(/^Order +O1$/m)
     expect(out).toMatch(/^Amount +4\.50 USD$/m)
     expect(out).toContain('The order is placed: `dealer-esim query O1` shows its status.')
     expect(err).toContain(reason)
 
-    const asJson = await command([...BUY, '--json'], around)
+    const asJson = await command([...BUY, '--json'], input)
     expect([asJson.code, asJson.err]).toEqual([3, ''])
     const waitFailed = { code: reason, message: expect.any(String) }
     expect(JSON.parse(asJson.out)).toEqual({ ...ORDER, replayed: false, waitFailed })
@@ -60,11 +60,11 @@ describe('--wait', () => {
 
   test('shows the order when Ctrl-C ends the wait', async () => {
     const interrupt = new AbortController()
-    const around = await start((operation) => {
+    const input = await start((operation) => {
       if (operation === 'esim/query') interrupt.abort()
       return PAID_THEN('hang')(operation)
     })
-    const { code, out } = await command(BUY, { ...around, interrupted: interrupt.signal })
+    const { code, out } = await command(BUY, { ...input, interrupted: interrupt.signal })
     expect([code, out]).toEqual([3, expect.stringContaining('The order is placed')])
   })
 })

@@ -183,14 +183,14 @@ describe('a mismatch is explained', () => {
 })
 
 describe('an event', () => {
-  const around = { env: { DEALER_ESIM_APP_SECRET: APP_SECRET } }
+  const input = { env: { DEALER_ESIM_APP_SECRET: APP_SECRET } }
   const text = ({ headers, body }: ReturnType<typeof signedEvent>) =>
     `${Object.entries(headers)
       .map(([name, value]) => `${name}: ${value}`)
       .join('\n')}\n\n${body}`
 
   test('that is genuine is reported as genuine', async () => {
-    const { code, out } = await command(['verify'], { ...around, stdin: text(signedEvent()) })
+    const { code, out } = await command(['verify'], { ...input, stdin: text(signedEvent()) })
     expect([code, out]).toEqual([0, expect.stringContaining(`ORDER_PAID ${EVENT.notifyId} is genuine`)])
   })
 
@@ -203,13 +203,13 @@ describe('an event', () => {
   test('whose body was serialised again is explained', async () => {
     const event = signedEvent()
     const changed = { ...event, body: JSON.stringify(JSON.parse(event.body), null, 2) }
-    const { code, out } = await command(['verify'], { ...around, stdin: text(changed) })
+    const { code, out } = await command(['verify'], { ...input, stdin: text(changed) })
     expect([code, out]).toEqual([1, expect.stringMatching(/before any JSON parser/)])
   })
 
   test('signed with another secret fails both signatures', async () => {
     const { code, out } = await command(['verify'], {
-      ...around,
+      ...input,
       stdin: text(signedEvent({ standard: ['another'], request: 'another' })),
     })
     expect(code).toBe(1)

@@ -65,8 +65,10 @@ describe('credentials', () => {
 
   test('with an invalid address are rejected before anything is sent', async () => {
     const env = environment({ baseUrl: 'https://e.example/open-api/v1', appKey: 'fake_app_key', appSecret: 's' })
-    const { code, err } = await command(['health'], { env })
-    expect([code, err]).toEqual([2, 'baseUrl must not end with /open-api/v1: remove it.\n'])
+    for (const argv of [['health'], ['sign', 'health']]) {
+      const { code, out, err } = await command(argv, { env })
+      expect([code, out, err]).toEqual([2, '', 'baseUrl must not end with /open-api/v1: remove it.\n'])
+    }
   })
 })
 

@@ -1,8 +1,9 @@
 import { isOperationName, operationNames, REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signRequest } from '@dealer-esim/contract/node'
 import type { Command } from 'commander'
+import { checkBaseUrl } from '../../options.ts'
 import type { Context } from '../context.ts'
-import { CommandFailed, EXIT } from '../exit-codes.ts'
+import { CommandFailed, EXIT, orUsageError } from '../exit-codes.ts'
 import { pairs } from '../output.ts'
 
 interface Options {
@@ -30,7 +31,7 @@ export function signCommand(program: Command, context: () => Context): void {
       const timestamp = options.timestamp ?? String(Date.now())
       const requestId = options.requestId ?? crypto.randomUUID()
       const parts = { timestamp, requestId, appKey }
-      const url = `${baseUrl.replace(/\/+$/, '')}/open-api/v1/${operation}`
+      const url = `${orUsageError(() => checkBaseUrl(baseUrl))}/open-api/v1/${operation}`
       const headers = {
         'Content-Type': 'application/json',
         [REQUEST_HEADERS.appKey]: appKey,

@@ -24,6 +24,11 @@ test.each([
   ],
   [['packages'], ok({ packageList: [], nextCursor: HOSTILE, asOf: '' })],
   [['profiles'], ok({ profileList: [], nextCursor: HOSTILE })],
+  [['usage', 'E1'], ok({ esimUsageList: [], notFound: [HOSTILE] })],
+  [
+    ['cancel', 'E1', '--transaction-id', 'C-1'],
+    ok({ actionNo: HOSTILE, actionStatus: 'PENDING', refundAmount: 0, feeAmount: 0, lastUpdateTime: '' }),
+  ],
 ] as const)('what a gateway says to %j cannot move the cursor or write lines of its own', async (argv, answer) => {
   const text = await shown([...argv], answer)
   expect(text).toContain(HARMLESS)

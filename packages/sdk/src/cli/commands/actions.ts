@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type Action, newTransactionId } from '../../client.ts'
 import type { Context } from '../context.ts'
 import { CommandFailed, EXIT } from '../exit-codes.ts'
-import { money, pairs, time } from '../output.ts'
+import { money, pairs, printable, time } from '../output.ts'
 
 interface ActOptions {
   transactionId?: string
@@ -61,8 +61,10 @@ export function actionCommands(program: Command, context: () => Context): void {
 }
 
 function started(action: Action): string {
-  const replayed = action.replayed ? 'This transactionId began the action before: nothing was begun again.\n' : ''
-  const next = action.actionStatus === 'PENDING' ? `Next: dealer-esim action ${action.actionNo}\n` : ''
+  const replayed = action.replayed
+    ? 'This transactionId had started the action before: nothing was started again.\n'
+    : ''
+  const next = action.actionStatus === 'PENDING' ? `Next: dealer-esim action ${printable(action.actionNo)}\n` : ''
   return describe(action) + replayed + next
 }
 
@@ -84,7 +86,7 @@ function describe(action: ActionAnswer): string {
 
 /** Ends the help of a command that acts on an eSIM. */
 const helpOf = (name: keyof typeof DESCRIPTIONS) => `
-Repeating an action with the same transactionId begins nothing again: after a failure, repeat the same command with the
+Repeating an action with the same transactionId starts nothing again: after a failure, repeat the same command with the
 transactionId that it showed.
 
 Examples:

@@ -9,7 +9,7 @@ import type {
 import type { Command } from 'commander'
 import { integer } from '../arguments.ts'
 import type { Context } from '../context.ts'
-import { money, more, type Paint, table, time, volume } from '../output.ts'
+import { money, more, type Paint, printable, table, time, volume } from '../output.ts'
 
 type Paged<T> = T & { all?: boolean }
 
@@ -63,7 +63,7 @@ export function listCommands(program: Command, context: () => Context): void {
     .action(async (esimTranNoList: string[]) => {
       const { client, print, paint } = context()
       const answer = await client().usage({ esimTranNoList })
-      const missing = answer.notFound.map((each) => `There is no eSIM ${each}.\n`).join('')
+      const missing = answer.notFound.map((each) => `There is no eSIM ${printable(each)}.\n`).join('')
       print(usageRows(answer.esimUsageList, paint) + missing, answer)
     })
 

@@ -153,21 +153,36 @@ function fault(
     ...shared,
     code: 'NETWORK_FAULT',
     message: `Cannot reach ${origin}: ${reason.message}. Check the base URL and that the gateway is running.`,
-    outcomeUnknown: !NEVER_SENT.has(reason.code),
+    outcomeUnknown: !isConnectFailure(reason),
   })
 }
 
-/** System errors that happen before anything of the request is sent. */
-const NEVER_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+/** True if the connection was never opened, so that nothing of the request was sent. */
+function isConnectFailure({ code, syscall }: SystemError): boolean {
+  return CONNECT_FAILURES.has(code) && syscall !== 'read' && syscall !== 'write'
+}
+
+/** System errors of connecting. An open connection whose route is lost can fail with the last two as well. */
+const CONNECT_FAILURES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+
+interface SystemError {
+  /** Empty if no error has one. */
+  code: string
+  /** The system call that failed, where the runtime names it. */
+  syscall: string
+  message: string
+}
 
 /** Finds the system error, which `fetch` puts into `cause`; after several addresses it is an AggregateError. */
-export function describeCause(error: unknown): { code: string; message: string } {
+export function describeCause(error: unknown): SystemError {
   const chain: Error[] = []
   for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each)
-  const deepest = chain.at(-1)
-  const code = chain.map((each) => (each as { code?: unknown }).code).find((each) => typeof each === 'string')
-  const message = deepest?.message || (typeof code === 'string' ? code : 'the connection failed')
-  return { code: typeof code === 'string' ? code : '', message }
+  const find = (member: 'code' | 'syscall'): string => {
+    const values = chain.map((each) => (each as { code?: unknown; syscall?: unknown })[member])
+    return values.find((value) => typeof value === 'string') ?? ''
+  }
+  const code = find('code')
+  return { code, syscall: find('syscall'), message: chain.at(-1)?.message || code || 'the connection failed' }
 }
 
 function parseEnvelope(text: string): Answer['envelope'] {

@@ -278,6 +278,18 @@ describe('failures', () => {
   })
 })
 
+test.each([
+  ['connect', false],
+  ['read', true],
+  ['write', true],
+])('a lost route leaves the outcome of an order known or unknown: %s, %s', async (syscall, outcomeUnknown) => {
+  const cause = Object.assign(new Error(`${syscall} EHOSTUNREACH`), { code: 'EHOSTUNREACH', syscall })
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }))
+  const esim = await client(() => ok(ORDER), { fetch, retries: 0 })
+  const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
+  expect(error).toMatchObject({ code: 'NETWORK_FAULT', outcomeUnknown })
+})
+
 describe('retries', () => {
   const twice = (first: ReturnType<Script>): Script => {
     return (_operation, _body, arrival) => (arrival === 1 ? first : ok(ORDER))

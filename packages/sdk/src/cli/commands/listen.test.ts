@@ -114,6 +114,13 @@ test('--delay answers later', async () => {
   })
 })
 
+test('a test event is answered at once and with success, so that the callback URL can be set with --fail and --delay', async () => {
+  const { code, out } = await listening(['--fail', '100%', '--delay', '1m'], async (post) =>
+    expect(await post({ event: { notifyId: 'N1', notifyType: 'CHECK_HEALTH', content: {} } })).toBe(204),
+  )
+  expect([code, out]).toEqual([0, expect.stringContaining('204  ✓ CHECK_HEALTH\n')])
+})
+
 test('--json prints one document per line', async () => {
   const { out } = await listening(['--json'], async (post) => void (await post()))
   expect(JSON.parse(out)).toMatchObject({ status: 204, verified: true, event: EVENT })

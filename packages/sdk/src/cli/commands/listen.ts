@@ -32,11 +32,11 @@ export function listenCommand(program: Command, context: () => Context): void {
     .option('--path <path>', 'path that receives events', '/')
     .option(
       '--fail <percent>',
-      'answer this share of genuine events with 500, to see them sent again; they are still forwarded',
+      'answer this share of genuine events with 500, to see them sent again; they are still forwarded (test events succeed)',
       percentage,
       0,
     )
-    .option('--delay <time>', 'wait this long before answering', durationMs, 0)
+    .option('--delay <time>', 'wait this long before answering an event, except a test event', durationMs, 0)
     .option(
       '--forward <url>',
       'forward genuine events unchanged, and answer with the status that this URL returns',
@@ -82,11 +82,12 @@ async function handleEvent(
   const receivedAt = new Date()
   const body = await readEventBody(request)
   const outcome = body === undefined ? 'larger than any event' : await verified(appSecret, request, body)
-  await sleep(options.delay, io.interrupted)
+  const faults = isTestEvent(outcome) ? NO_FAULTS : options
+  await sleep(faults.delay, io.interrupted)
   const { status, note } =
     typeof outcome === 'string' || body === undefined
       ? { status: 401, note: '' }
-      : await statusFor(options, request, body, io.interrupted)
+      : await statusFor({ ...options, ...faults }, request, body, io.interrupted)
   response.writeHead(status).end()
   if (json) {
     const seen = typeof outcome === 'string' ? { verified: false, reason: outcome } : { verified: true, event: outcome }
@@ -103,6 +104,13 @@ async function handleEvent(
     `${paint.dim(receivedAt.toISOString().slice(11, 19))}  ${status}  ${summary}${note === '' ? '' : `  ${note}`}\n`,
   )
 }
+
+/** The gateway accepts a callback URL only if its test event is answered with 2xx, within five seconds. */
+function isTestEvent(outcome: Notification | string): boolean {
+  return typeof outcome !== 'string' && outcome.notifyType === 'CHECK_HEALTH'
+}
+
+const NO_FAULTS = { fail: 0, delay: 0 }
 
 async function verified(
   appSecret: string,

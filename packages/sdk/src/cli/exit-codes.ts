@@ -28,6 +28,11 @@ export class CommandFailed extends Error {
   }
 }
 
+/** Ends the command after Ctrl-C. @param activity what it was doing, such as `waiting for an event` */
+export function failIfInterrupted(signal: AbortSignal, activity: string): void {
+  if (signal.aborted) throw new CommandFailed(`Interrupted while ${activity}.`, EXIT.OUTCOME_UNKNOWN)
+}
+
 /** Turns the library's TypeError for an invalid option into a usage error. */
 export function orUsageError<Result>(work: () => Result): Result {
   try {

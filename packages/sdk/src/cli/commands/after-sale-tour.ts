@@ -1,7 +1,7 @@
 import type { PackageOnSale } from '@dealer-esim/contract'
 import { type Action, type DealerEsim, newTransactionId } from '../../client.ts'
 import { sleep } from '../../retry.ts'
-import { CommandFailed, EXIT } from '../exit-codes.ts'
+import { CommandFailed, EXIT, failIfInterrupted } from '../exit-codes.ts'
 import { money } from '../output.ts'
 import type { TourLog } from './tour-log.ts'
 
@@ -47,8 +47,9 @@ export async function afterTheSale(tour: Tour): Promise<void> {
 }
 
 /** @returns the eSIM */
-async function buy({ esim, log, signal }: Tour, packageCode: string, words: string): Promise<string> {
-  log.step('esim/order', words)
+async function buy({ esim, log, signal }: Tour, packageCode: string, message: string): Promise<string> {
+  failIfInterrupted(signal, 'buying eSIMs')
+  log.step('esim/order', message)
   const transactionId = newTransactionId()
   const { orderNo } = await esim.order({ transactionId, packageInfoList: [{ packageCode, count: 1 }] })
   const { orderStatus, profileList } = await log.quietly(() => esim.waitForOrder({ orderNo }, { signal }))
@@ -59,6 +60,7 @@ async function buy({ esim, log, signal }: Tour, packageCode: string, words: stri
 }
 
 async function topUp({ esim, log, signal }: Tour, esimTranNo: string): Promise<void> {
+  failIfInterrupted(signal, 'topping up an eSIM')
   log.step('package/list', 'List the packages that fit the eSIM.')
   const { packageList } = await esim.packages({ type: 'TOPUP', esimTranNo })
   const onSale = packageList.filter((each) => each.status === 'ON_SALE')
@@ -92,7 +94,7 @@ async function waitForAction({ esim, log, signal }: Tour, { actionNo }: Action):
 async function poll(signal: AbortSignal, subject: string, isDone: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + WAIT_MS
   while (!(await isDone())) {
-    if (signal.aborted) throw new CommandFailed(`Interrupted while waiting for ${subject}.`, EXIT.OUTCOME_UNKNOWN)
+    failIfInterrupted(signal, `waiting for ${subject}`)
     if (performance.now() > end) {
       throw new CommandFailed(`Waited ${WAIT_MS / 1000} s in vain for ${subject}.`, EXIT.OUTCOME_UNKNOWN)
     }

@@ -90,6 +90,7 @@ export async function restoreWebhook(esim: DealerEsim, before: WebhookSetAnswer,
   } catch (error) {
     if (!(error instanceof DealerEsimError)) throw error
     const remedy = callbackUrl === null ? 'dealer-esim webhook remove' : `dealer-esim webhook set ${callbackUrl}`
-    return `The webhook setting could not be restored (${error.message}) Events are still sent to ${ours}, which is closed now. Run: ${remedy}`
+    const state = `Events are still sent to ${ours}, which is closed now. Run: ${remedy}`
+    return `The webhook setting could not be restored: ${error.message} ${state}`
   }
 }

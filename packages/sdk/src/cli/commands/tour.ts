@@ -5,7 +5,7 @@ import { sleep } from '../../retry.ts'
 import { nodeWebhook } from '../../webhooks/handlers.ts'
 import { integer } from '../arguments.ts'
 import type { Context } from '../context.ts'
-import { CommandFailed, EXIT } from '../exit-codes.ts'
+import { CommandFailed, EXIT, failIfInterrupted } from '../exit-codes.ts'
 import { money } from '../output.ts'
 import { AFTER_SALE_EVENTS, afterTheSale } from './after-sale-tour.ts'
 import { describeEvent } from './listen.ts'
@@ -98,19 +98,17 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
     if (options.full) await afterTheSale({ esim, log, signal: current.io.interrupted, toCancel: bought })
     return
   }
+  // Read before the receiver starts: a receiver that stayed open would keep the process from ending.
+  const before = await log.quietly(() => esim.setWebhook())
   const inbox = eventInbox()
   const receiver = await receive(current, log, inbox, options.port)
   const callbackUrl = options.callbackUrl ?? receiver.url
-  const before = await log.quietly(() => esim.setWebhook())
   const transactionId = newTransactionId()
   try {
     log.step('webhook/set', 'Have events sent to a receiver that was started here. It must answer a test event first.')
     const eventTypes = ['ORDER_PAID', 'DELIVERY_UPDATED', ...(options.full ? AFTER_SALE_EVENTS : [])] as const
-    await esim.setWebhook({
-      callbackUrl,
-      enabled: true,
-      eventTypes: [...eventTypes],
-    })
+    await esim.setWebhook({ callbackUrl, enabled: true, eventTypes: [...eventTypes] })
+    failIfInterrupted(current.io.interrupted, 'setting the webhook')
     log.step('esim/order', 'Order once more, now with events.')
     await esim.order({ transactionId, packageInfoList: [{ packageCode: bought.packageCode, count: 1 }] })
     await inbox.complete(transactionId, current.io.interrupted)
@@ -141,9 +139,9 @@ function receive({ credentials, io }: Context, log: TourLog, inbox: EventInbox, 
 
 interface EventInbox {
   add(event: Notification): void
-  /** Resolves when the order's first and last events have arrived. */
+  /** Resolves when the order's first and last events have arrived. @throws CommandFailed after Ctrl-C, or a minute */
   complete(transactionId: string, signal: AbortSignal): Promise<void>
-  /** Resolves when a usage event of the eSIM has arrived. */
+  /** Resolves when a usage event of the eSIM has arrived. @throws CommandFailed after Ctrl-C, or a minute */
   usage(esimTranNo: string, signal: AbortSignal): Promise<void>
 }
 
@@ -163,24 +161,25 @@ function eventInbox(): EventInbox {
     },
     complete(transactionId, signal) {
       const wanted = [isLast, isPaid].map((matches) => (event: Notification) => matches(event, transactionId))
-      return wait(wanted, `The events of order ${transactionId}`, signal)
+      return wait(wanted, `the events of order ${transactionId}`, signal)
     },
     usage(esimTranNo, signal) {
       const isUsage = (event: Notification) =>
         event.notifyType === 'ESIM_USAGE' && event.content.esimTranNo === esimTranNo
-      return wait([isUsage], `A usage event of eSIM ${esimTranNo}`, signal)
+      return wait([isUsage], `a usage event of eSIM ${esimTranNo}`, signal)
     },
   }
 
   async function wait(wanted: ((event: Notification) => boolean)[], subject: string, signal: AbortSignal) {
     const end = performance.now() + EVENTS_WAIT_MS
     for (;;) {
-      const done = wanted.every((matches) => seen.some(matches))
+      if (wanted.every((matches) => seen.some(matches))) return
+      failIfInterrupted(signal, `waiting for ${subject}`)
       const leftMs = end - performance.now()
-      if (done || signal.aborted) return
       if (leftMs <= 0) {
-        const message = `${subject} did not arrive within ${EVENTS_WAIT_MS / 1000} s. Check that a node of the gateway runs the worker role.`
-        throw new CommandFailed(message, EXIT.OUTCOME_UNKNOWN)
+        const message = `Waited ${EVENTS_WAIT_MS / 1000} s in vain for ${subject}.`
+        const advice = 'Check that a node of the gateway runs the worker role.'
+        throw new CommandFailed(`${message} ${advice}`, EXIT.OUTCOME_UNKNOWN)
       }
       arrived = new AbortController()
       await sleep(leftMs, AbortSignal.any([arrived.signal, signal]))

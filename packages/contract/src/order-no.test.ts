@@ -13,4 +13,16 @@ describe('an orderNo', () => {
     expect(orderNoOf(orderId)).toBe(orderNo)
     expect(orderIdOf(orderNo)).toBe(orderId)
   })
+
+  it.each([
+    ['empty', ''],
+    ['too short', '01ARZ3NDEKTSV4RRFFQ69G5FA'],
+    ['too long', '01ARZ3NDEKTSV4RRFFQ69G5FAVV'],
+    ['in lower case', '01ARZ3NDEKTSV4RRFFQ69G5FAV'.toLowerCase()],
+    ['with a letter that Crockford leaves out', '01ARZ3NDEKTSV4RRFFQ69G5FAI'],
+    ['more than 128 bits', '80000000000000000000000000'],
+    ['followed by a line break', '01ARZ3NDEKTSV4RRFFQ69G5FAV\n'],
+  ])('is not a text that is %s', (_, text) => {
+    expect(orderIdOf(text)).toBeUndefined()
+  })
 })

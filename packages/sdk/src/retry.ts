@@ -3,8 +3,8 @@ import type { DealerEsimError } from './error.ts'
 
 /**
  * True for failures after which another attempt may succeed. Every operation can be repeated safely: most only read or set
- * a state, and orders and actions are idempotent by their transactionId. Each attempt uses a new RequestID, because a RequestID is
- * accepted once; the body, including the transactionId, stays the same.
+ * a state, and orders and actions are idempotent by their transactionId. Each attempt uses a new RequestID, because a
+ * RequestID is accepted once; the body, including the transactionId, stays the same.
  *
  *     no answer, or a 2xx that cannot be read      retry
  *     5xx, including a proxy's                     retry

@@ -15,6 +15,6 @@ test.each(WELL_FORMED)('%s is a language tag', (tag) => {
   expect(isLanguageTag(tag)).toBe(true)
 })
 
-test.each(MALFORMED)('“%s” is no language tag', (tag) => {
+test.each(MALFORMED)('“%s” is not a language tag', (tag) => {
   expect(isLanguageTag(tag)).toBe(false)
 })

@@ -2,7 +2,7 @@
 export const rtCodes = {
   '000001': 'An internal error; the outcome may be unknown. Repeat with the same transactionId.',
   '000101': 'A header is missing.',
-  '000102': 'A header is malformed, the body is too large or no JSON, or there is no such operation.',
+  '000102': 'A header is malformed, the body is too large or not JSON, or there is no such operation.',
   '000103': 'The method is not POST.',
   '000104': 'The body is not a JSON object.',
   '000105': 'A parameter is missing.',

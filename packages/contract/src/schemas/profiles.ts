@@ -103,6 +103,6 @@ export type EsimUsage = Static<typeof esimUsage>
 
 export const usageQueryAnswer = Type.Object({
   esimUsageList: Type.Array(esimUsage, { description: 'In the order of the request.' }),
-  notFound: Type.Array(Type.String(), { description: 'Those of the request that are no eSIMs of this tenant.' }),
+  notFound: Type.Array(Type.String(), { description: 'Those of the request that are not eSIMs of this tenant.' }),
 })
 export type UsageQueryAnswer = Static<typeof usageQueryAnswer>

@@ -49,8 +49,8 @@ export function signRequest(secret: Secret, parts: SignedParts, body: Body): str
 }
 
 /**
- * Returns the secret that the request is signed with, or undefined if neither an old nor a current secret matches. Compares in constant time.
- * The caller must check the form of the headers first, and the clock too.
+ * Returns the secret that the request is signed with, or undefined if no secret matches. Compares in constant time. The
+ * caller must check the form of the headers first, and the clock too.
  */
 export function verifyRequest<S extends Secret>(
   secrets: readonly S[],

@@ -24,9 +24,8 @@ export async function signRequest(secret: string, parts: SignedParts, body: Body
 }
 
 /**
- * Returns the secret that the request is signed with, or undefined if neither an old nor a current secret matches. During the grace period of a
- * reset two secrets are valid. Compares in constant time. The caller must check the form of the headers first, and the
- * clock too.
+ * Returns the secret that the request is signed with, or undefined if no secret matches. During the grace period of a reset
+ * two secrets are valid. Compares in constant time. The caller must check the form of the headers first, and the clock too.
  */
 export async function verifyRequest(
   secrets: readonly string[],

@@ -20,10 +20,12 @@ function failureOf(error: unknown) {
     const { code, message, data } = error
     return { code, message, ...(data ? { data } : {}) }
   }
-  if (error instanceof CommanderError || error instanceof UsageError || error instanceof MalformedMoney) {
-    return { code: 'USAGE', message: errorMessage(error) }
-  }
-  return { code: 'FAILED', message: errorMessage(error) }
+  return { code: isUsageError(error) ? 'USAGE' : 'FAILED', message: errorMessage(error) }
+}
+
+/** The command line has to be corrected. */
+export function isUsageError(error: unknown): boolean {
+  return error instanceof CommanderError || error instanceof UsageError || error instanceof MalformedMoney
 }
 
 function errorText(error: unknown): string {

@@ -1,8 +1,7 @@
-import { MalformedMoney } from '@dealer-esim/contract'
 import { Command, CommanderError } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type AdminContext, adminContext } from './context.ts'
-import { failureText, UsageError } from './failure.ts'
+import { failureText, isUsageError, UsageError } from './failure.ts'
 
 /** Adds the commands of one noun. */
 type Commands = (noun: Command, context: AdminContext) => void
@@ -128,10 +127,27 @@ export async function runAdmin(args: readonly string[]): Promise<number> {
     return context.exitCode
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
-    const isUsage = error instanceof CommanderError || error instanceof UsageError || error instanceof MalformedMoney
-    process.stderr.write(`${failureText(error, args.includes('--json'))}\n`)
-    return isUsage ? USAGE_ERROR : 1
+    const failure = isIncomplete(error) ? incomplete(program, args) : error
+    process.stderr.write(`${failureText(failure, args.includes('--json'))}\n`)
+    return isUsageError(failure) ? USAGE_ERROR : 1
   }
+}
+
+/** Commander prints the help in this case, on standard error, without a message. */
+function isIncomplete(error: unknown): boolean {
+  return error instanceof CommanderError && error.code === 'commander.help'
+}
+
+/** The error of a noun without a command, such as `price plan`. */
+function incomplete(program: Command, args: readonly string[]): UsageError {
+  const path: Command[] = []
+  for (const word of args) {
+    const named = (path.at(-1) ?? program).commands.find((command) => command.name() === word)
+    if (named) path.push(named)
+  }
+  const commands = path.at(-1)?.commands.map((command) => command.name()) ?? []
+  const noun = path.map((command) => command.name()).join(' ')
+  return new UsageError(`“${noun}” needs a command: ${commands.join(', ')}.`)
 }
 
 function capital(text: string): string {

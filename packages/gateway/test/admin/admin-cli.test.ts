@@ -263,6 +263,8 @@ describe('admin commands with an external database', () => {
   test.each<[string, string[], number, string]>([
     ['an unknown noun', ['tenants'], 2, 'Unknown command “tenants”. Available: tenant, people,'],
     ['an unknown command', ['tenant', 'drop'], 2, 'unknown command'],
+    ['a noun without a command', ['tenant'], 2, '“tenant” needs a command: create, list, show,'],
+    ['an incomplete command', ['price', 'plan'], 2, '“price plan” needs a command: create, set,'],
     ['a missing option', ['tenant', 'create'], 2, '--name'],
     ['an unknown option', ['tenant', 'list', '--al'], 2, '--al'],
     ['an amount with a comma', ['wallet', 'top-up', NOBODY, '1,250.00', '--reference', 'R'], 2, '1,250.00'],

@@ -1,4 +1,3 @@
-import { accessSync, constants, statSync } from 'node:fs'
 import { parseDateOrTime } from '../lib/date-or-time.ts'
 import { UsageError } from './failure.ts'
 
@@ -38,20 +37,4 @@ export function parseDuration(text: string): number {
   const match = /^(\d{1,6})([smhd])$/.exec(text)
   if (!match) throw new UsageError(`“${text}” is not a duration. Write it like 90s, 30m, 1h or 0.`)
   return Number(match[1]) * UNITS_MS[match[2] as keyof typeof UNITS_MS]
-}
-
-/** @returns the size of a readable file in bytes. @throws Error if it cannot be read */
-export function getFileSize(path: string): number {
-  try {
-    const found = statSync(path)
-    if (found.isDirectory()) throw new Error(`${path} is a folder. Give a file.`)
-    accessSync(path, constants.R_OK)
-    return found.size
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === undefined) throw error
-    if (code === 'ENOENT' || code === 'ENOTDIR') throw new Error(`There is no file ${path}.`)
-    if (code === 'EACCES') throw new Error(`${path} cannot be read: the current user has no permission.`)
-    throw new Error(`${path} cannot be read: ${message}.`)
-  }
 }

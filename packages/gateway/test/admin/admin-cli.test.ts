@@ -299,6 +299,14 @@ describe('admin commands with an external database', () => {
     ['the people of an unknown tenant', ['people', 'list', '--tenant', NOBODY], 1, 'There is no such tenant.'],
     ['the people of a malformed tenant id', ['people', 'list', '--tenant', 'abc'], 1, 'There is no such tenant.'],
     ['an unknown currency', ['tenant', 'create', '--name', 'X', '--currency', 'EURO'], 1, 'EURO'],
+    ['a missing publication', ['cells', 'import', '/no/such.jsonl'], 1, 'There is no file /no/such.jsonl.'],
+    [
+      'a missing file of cells',
+      ['tenant', 'move', ACME, '--to', 'eu1', '--file', '/no/such.json'],
+      1,
+      'There is no file /no/such.json.',
+    ],
+    ['a file that cannot be written', ['cells', 'publish', '/no/such/folder'], 1, 'no such file or directory'],
   ])('%s is reported in a message, and in one JSON document with --json', async (_, given, code, words) => {
     const args = given.map((arg) => (arg === ACME ? acme.tenantId : arg))
     const human = await adminWith(args, env)

@@ -90,6 +90,12 @@ test('every command for prices accepts a tenant’s id in capitals', async () =>
   expect(await adminFailure('price', 'list', '--tenant', NOBODY.toUpperCase())).toBe(`There is no tenant ${NOBODY}.`)
 })
 
+test('a file that cannot be written is named', async () => {
+  expect(await adminFailure('package', 'export', '/no/such/folder.csv')).toBe(
+    "ENOENT: no such file or directory, open '/no/such/folder.csv'",
+  )
+})
+
 test('importing an export changes nothing, and a dry run says so', async () => {
   const file = join(folder, 'part.csv')
   expect(await adminJson('package', 'export', file, '--country', 'JP')).toMatchObject({ packages: 1, format: 'csv' })

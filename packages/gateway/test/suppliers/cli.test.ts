@@ -199,6 +199,13 @@ describe('stock', () => {
     expect(readFileSync(path, 'utf8')).not.toContain('CLI-')
     await adminJson('stock', 'export', 'warehouse', batchId, path, '--with-codes')
     expect(readFileSync(path, 'utf8')).toContain('LPA:1$smdp.example.com$CLI-30002')
+    expect(await adminFailure('stock', 'export', 'warehouse', found.codes[0]!.codeId, path)).toMatch(
+      /^There is no batch /,
+    )
+    expect(readFileSync(path, 'utf8')).toContain('CLI-30002') // a refused export does not empty the file
+    expect(await adminFailure('stock', 'export', 'warehouse', batchId, '/no/such/folder.csv')).toBe(
+      "ENOENT: no such file or directory, open '/no/such/folder.csv'",
+    )
     expect([await shop.audited('stock.view_code'), await shop.audited('stock.export_codes')]).toMatchObject([
       [{ subject: 'warehouse', after: { iccid } }],
       [{ subject: 'warehouse', after: { batchName: 'Spring delivery', codes: 2 } }],

@@ -2,12 +2,11 @@ import { createReadStream } from 'node:fs'
 import { extname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { exportPackages, type FileFormat } from '../../catalogue/files/export.ts'
-import { importPackages } from '../../catalogue/files/import.ts'
+import { type ImportProgress, importPackages } from '../../catalogue/files/import.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import { writeOutput } from '../output-file.ts'
-import { getFileSize } from '../parse.ts'
+import { getFileSize, writeOutput } from '../files.ts'
 import { progressBar } from '../progress-bar.ts'
 import { count } from '../table.ts'
 import { type FilterOptions, packageFilter, withFilterOptions } from './package-filter.ts'
@@ -48,7 +47,6 @@ async function importFile(
   const dryRun = options.dryRun === true
   const size = file === '-' ? Number.POSITIVE_INFINITY : getFileSize(file)
   const stream = file === '-' ? process.stdin : createReadStream(file)
-  const bar = progressBar(context)
   let bytes = 0
   const source = (async function* () {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -56,21 +54,15 @@ async function importFile(
       yield chunk
     }
   })()
+  const bar = progressBar(context)
   let checked = 0
-  const report = await importPackages(
-    deps,
-    {
-      ...{ format, source, dryRun },
-      onProgress({ step, rows }) {
-        // Checking and writing are each half of the work. The length of a pipe is unknown.
-        if (step === 'CHECKING') checked = rows
-        const share = step === 'CHECKING' ? bytes / size / (dryRun ? 1 : 2) : 0.5 + rows / checked / 2
-        bar.show(share, `${count(rows, 'package')} ${step === 'CHECKING' ? 'checked' : 'written'}`)
-      },
-    },
-    context.by,
-  )
-  bar.end()
+  const onProgress = ({ step, rows }: ImportProgress) => {
+    // Checking and writing are each half of the work. The length of a pipe is unknown.
+    if (step === 'CHECKING') checked = rows
+    const share = step === 'CHECKING' ? bytes / size / (dryRun ? 1 : 2) : 0.5 + rows / checked / 2
+    bar.show(share, `${count(rows, 'package')} ${step === 'CHECKING' ? 'checked' : 'written'}`)
+  }
+  const report = await importPackages(deps, { format, source, dryRun, onProgress }, context.by).finally(() => bar.end())
   context.exitCode = report.errorRows > 0 ? 1 : 0
   const { changes, ...rest } = report
   context.print(importText(report, dryRun), { dryRun, ...rest, ...(dryRun ? { changes } : {}) })

@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { csvText } from '../../lib/csv.ts'
 import { applyRules } from '../../products/rules/apply.ts'
@@ -6,8 +5,10 @@ import { deleteRule, getRule, listRules, releasePackages, setRule } from '../../
 import { previewCells, previewRules } from '../../products/rules/preview.ts'
 import type { SaleRuleInput } from '../../products/rules/sale-rule.ts'
 import type { AdminContext } from '../context.ts'
+import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
-import { getFileSize, parseWholeNumber } from '../parse.ts'
+import { readJsonFile, writeOutput } from '../files.ts'
+import { parseWholeNumber } from '../parse.ts'
 import { count } from '../table.ts'
 import { type RuleOptions, ruleOf, withRuleOptions } from './rule-options.ts'
 import { previewText, ruleTable, ruleText } from './rule-text.ts'
@@ -52,9 +53,7 @@ export function ruleCommands(noun: Command, context: AdminContext): void {
   previewAndApply(noun, context)
 }
 
-type Deps = Parameters<Parameters<AdminContext['withDeps']>[0]>[0]
-
-async function show(deps: Deps, context: AdminContext, ruleName: string): Promise<void> {
+async function show(deps: AdminDeps, context: AdminContext, ruleName: string): Promise<void> {
   const rule = await getRule(deps.db, ruleName)
   context.print(ruleText(rule), rule)
 }
@@ -69,7 +68,7 @@ function set(noun: Command, context: AdminContext): void {
     .action((ruleName: string, options: RuleOptions & { file?: string }) =>
       context.withDeps(async (deps) => {
         const { file, ...typed } = options
-        const input = file === undefined ? ruleOf(typed) : readRuleFile(file)
+        const input = file === undefined ? ruleOf(typed) : (readJsonFile(file) as SaleRuleInput)
         if (file !== undefined && Object.keys(typed).length > 0)
           throw new UsageError('Give --file or options, not both.')
         await setRule(deps, ruleName, input, context.by)
@@ -82,15 +81,6 @@ const SET_EXAMPLE = `
 Example:
   npm run -s admin -- rule set asia --countries JP,KR,TW --data 1GB-10GB --days 1-30 --currency USD \\
     --percent 25 --min-margin 0.30 --round .49/.99 --order cheapest`
-
-function readRuleFile(file: string): SaleRuleInput {
-  getFileSize(file)
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as SaleRuleInput
-  } catch (error) {
-    throw new Error(`${file} is not valid JSON: ${(error as Error).message}.`)
-  }
-}
 
 const SHOWN_DEFAULT = 50
 
@@ -106,9 +96,7 @@ function previewAndApply(noun: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const preview = await previewRules(deps.db)
         if (options.csv === undefined) return context.print(previewText(preview, options.limit), preview)
-        const text = csvText(previewCells(preview))
-        if (options.csv === '-') process.stdout.write(text)
-        else writeFileSync(options.csv, text)
+        await writeOutput(options.csv, (write) => write(csvText(previewCells(preview))))
       }),
     )
   noun

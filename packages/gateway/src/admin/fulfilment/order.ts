@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import { formatMoney, ORDER_ESIMS_MAX, type QueryAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { createCatalogue } from '../../catalogue/catalogue.ts'
@@ -12,8 +11,9 @@ import { listUnfinished, type UnfinishedOrder } from '../../orders/reading/list-
 import { CsvRefused, parseEsims } from '../../suppliers/stock/csv.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
+import { openFile } from '../files.ts'
 import { withSuppliers } from '../outbound.ts'
-import { getFileSize, parseDuration, parseNames, parseWholeNumber } from '../parse.ts'
+import { parseDuration, parseNames, parseWholeNumber } from '../parse.ts'
 import { fields, table, timeText } from '../table.ts'
 
 export function orderCommands(order: Command, context: AdminContext): void {
@@ -161,9 +161,8 @@ function resolveCommand(order: Command, context: AdminContext): void {
 async function resolutionOf(options: ResolveOptions) {
   if (options.toppedUp) return { kind: 'toppedUp' as const }
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
-  getFileSize(options.delivered)
   const esims = []
-  for await (const row of parseEsims(createReadStream(options.delivered), true)) {
+  for await (const row of parseEsims(openFile(options.delivered), true)) {
     if ('reason' in row) throw new CsvRefused([row])
     esims.push(row)
   }

@@ -1,12 +1,11 @@
-import { createWriteStream } from 'node:fs'
-import { finished } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { listBatches, type StockBatch } from '../../suppliers/stock/batches.ts'
 import { exportBatch, findCodes, revealStockCode, type StockCode } from '../../suppliers/stock/codes.ts'
 import { setBatchExpiry, setExpiryAlert } from '../../suppliers/stock/expiry.ts'
 import type { AdminContext } from '../context.ts'
+import { writeOutput } from '../files.ts'
 import { parseTime, parseWholeNumber } from '../parse.ts'
-import { fields, table } from '../table.ts'
+import { count, fields, table } from '../table.ts'
 
 const LISTED_MAX = 100
 const DAYS_MAX = 365
@@ -49,7 +48,7 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
       const expiresAt = typed === 'none' ? null : parseTime(typed, 'The expiry')
       await context.withDeps(async (deps) => {
         const codes = await setBatchExpiry(deps, { supplier, batchId, expiresAt }, context.by)
-        context.print(`Changed for ${codes} codes.`, { supplier, batchId, expiresAt, codes })
+        context.print(`Changed for ${count(codes, 'code')}.`, { supplier, batchId, expiresAt, codes })
       })
     })
   stock
@@ -81,14 +80,8 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
     .option('--with-codes', 'with the activation codes of those that are not sold; audited')
     .action((supplier: string, batchId: string, path: string, options: { withCodes?: boolean }) =>
       context.withDeps(async (deps) => {
-        const file = createWriteStream(path, { mode: 0o600 })
-        const secrets = options.withCodes ? deps.cipher : undefined
-        try {
-          await exportBatch(deps, { supplier, batchId, secrets }, context.by, async (text) => void file.write(text))
-        } finally {
-          file.end()
-          await finished(file)
-        }
+        const batch = { supplier, batchId, secrets: options.withCodes ? deps.cipher : undefined }
+        await writeOutput(path, (write) => exportBatch(deps, batch, context.by, write), { mode: 0o600 })
         context.print(`Written to ${path}.`, { supplier, batchId, path })
       }),
     )

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import {
@@ -13,6 +12,7 @@ import { csvText } from '../../lib/csv.ts'
 import { PRICE_DIFFERENCE_COLUMNS, type PriceDifference, streamPriceDifferences } from '../../suppliers/prices.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
+import { writeOutput } from '../files.ts'
 import { table, timeText } from '../table.ts'
 
 interface ReportOptions {
@@ -82,11 +82,14 @@ async function allOf<Row>(parts: AsyncIterable<readonly Row[]>): Promise<Row[]> 
   return rows
 }
 
-function writeCsv<Row>(file: string, rows: readonly Row[], columns: Record<string, (row: Row) => unknown>): void {
+async function writeCsv<Row>(
+  file: string,
+  rows: readonly Row[],
+  columns: Record<string, (row: Row) => unknown>,
+): Promise<void> {
   const cells = Object.values(columns)
   const text = csvText([Object.keys(columns), ...rows.map((row) => cells.map((cellOf) => cellOf(row)))])
-  if (file === '-') process.stdout.write(text)
-  else writeFileSync(file, text)
+  await writeOutput(file, (write) => write(text))
 }
 
 function monthTable(rows: readonly SupplierMonth[]): string {

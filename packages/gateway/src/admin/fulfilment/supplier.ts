@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
@@ -6,8 +5,8 @@ import { notFound, Refusal } from '../../lib/refusal.ts'
 import { SUPPLIER_TYPES } from '../../suppliers/create.ts'
 import { addSupplier, type DailySpend, listSuppliers, pauseSupplier, setSupplier } from '../../suppliers/manage.ts'
 import type { AdminContext } from '../context.ts'
+import { readJsonFile, readTextFile } from '../files.ts'
 import { withSuppliers } from '../outbound.ts'
-import { getFileSize } from '../parse.ts'
 import { table, timeText } from '../table.ts'
 import { supplierBalanceCommand } from './supplier-balance.ts'
 import { supplierExamplesText } from './supplier-examples.ts'
@@ -112,23 +111,14 @@ const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 /** Replaces file names in ca, cert and key by the PEM text of those files. */
 function readConfigFile(file: string | undefined): Record<string, unknown> {
   if (file === undefined) return {}
-  getFileSize(file)
-  let config: unknown
-  try {
-    config = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw new Error(`${file} is not valid JSON: ${(error as Error).message}.`)
-  }
+  const config = readJsonFile(file)
   if (typeof config !== 'object' || config === null || Array.isArray(config))
     throw new Error(`${file} is not a JSON object.`)
   const members = config as Record<string, unknown>
   for (const member of PEM_MEMBERS) {
     const value = members[member]
-    if (typeof value === 'string' && !value.includes('-----BEGIN')) {
-      const path = resolve(dirname(file), value)
-      getFileSize(path)
-      members[member] = readFileSync(path, 'utf8')
-    }
+    if (typeof value === 'string' && !value.includes('-----BEGIN'))
+      members[member] = readTextFile(resolve(dirname(file), value))
   }
   return members
 }

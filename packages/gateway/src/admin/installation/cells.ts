@@ -1,4 +1,3 @@
-import { createReadStream, readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { addressOf, type Cells, parseCells } from '../../cells/cells-file.ts'
 import { type CheckedNode, checkCells } from '../../cells/check.ts'
@@ -10,9 +9,8 @@ import { systemClock } from '../../lib/clock.ts'
 import { shortList } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
+import { getFileSize, openFile, readTextFile, writeOutput } from '../files.ts'
 import { withOutbound } from '../outbound.ts'
-import { writeOutput } from '../output-file.ts'
-import { getFileSize } from '../parse.ts'
 import { count, table } from '../table.ts'
 
 const FILE = 'cells.json'
@@ -98,9 +96,9 @@ function proxy(cells: Command, context: AdminContext): void {
     .option('--key <file>', 'key of the certificate', '/etc/ssl/esim.key')
     .addHelpText('after', '\nExample:\n  npm run -s admin -- cells proxy haproxy > haproxy.cfg')
     .action((program: string, { file, listen, certificate, key }: ProxyCommandOptions) => {
-      const write = PROXY_CONFIGS[program as keyof typeof PROXY_CONFIGS]
       if (!Object.hasOwn(PROXY_CONFIGS, program))
         throw new UsageError(`Unknown load balancer “${program}”. Available: ${programs}.`)
+      const write = PROXY_CONFIGS[program as keyof typeof PROXY_CONFIGS]
       for (const path of [certificate, key])
         if (!/^[\w./@+-]+$/.test(path)) throw new UsageError(`“${path}” is not a path of letters, digits and ./@+_-.`)
       const text = write(readCells(file), { listen: parseListen(listen), certificate, key })
@@ -141,7 +139,7 @@ function importFile(cells: Command, context: AdminContext): void {
     .action((file: string, { dryRun = false, takeOthersOffSale = false, allowOlder = false }: ImportCommandOptions) =>
       context.withDeps(async (deps) => {
         const options = { cell: deps.config.cellName, dryRun, takeOthersOffSale, allowOlder }
-        const report = await importPublication(deps, readEntries(createReadStream(file)), options, context.by)
+        const report = await importPublication(deps, readEntries(openFile(file)), options, context.by)
         context.print(reportText(report, dryRun), { dryRun, ...report })
       }),
     )
@@ -170,9 +168,10 @@ function reportText(report: PublicationReport, dryRun: boolean): string {
 
 const NAMES_SHOWN = 10
 
-function readCells(file: string): Cells {
+/** Reads the file that lists the cells. @throws Error if it cannot be read or is not valid */
+export function readCells(file: string): Cells {
   if (getFileSize(file) > FILE_SIZE_MAX_BYTES) throw new Error(`${file} is larger than 16 MiB.`)
-  return parseCells(readFileSync(file, 'utf8'))
+  return parseCells(readTextFile(file))
 }
 
 function parseListen(text: string): { host: string | undefined; port: number } {

@@ -3,7 +3,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
-import { type Cells, parseCells, withMovedAppKey } from '../../cells/cells-file.ts'
+import { type Cells, withMovedAppKey } from '../../cells/cells-file.ts'
 import type { Move, MovingCell } from '../../cells/move/cell-session.ts'
 import { abortMove, removeMoved } from '../../cells/move/leftovers.ts'
 import { type MoveDeps, moveTenant } from '../../cells/move/move-tenant.ts'
@@ -17,6 +17,8 @@ import { getTenantId } from '../../tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
+import { readTextFile } from '../files.ts'
+import { readCells } from '../installation/cells.ts'
 import { table } from '../table.ts'
 
 interface MoveOptions {
@@ -78,11 +80,11 @@ function stateText({ state, isFenced }: MoveRow): string {
 }
 
 async function clean(context: AdminContext, deps: AdminDeps, tenantId: string): Promise<void> {
-  const { source, close } = openSource(deps)
+  const source = openCell(checkSource(deps))
   try {
     await removeMoved(deps.ids, context.by, source, tenantId)
   } finally {
-    await close()
+    await source.db.close()
   }
   context.print('Removed. This cell no longer has any data of the dealer.', { tenantId })
 }
@@ -90,13 +92,21 @@ async function clean(context: AdminContext, deps: AdminDeps, tenantId: string): 
 async function move(context: AdminContext, deps: AdminDeps, tenantId: string, options: MoveOptions): Promise<void> {
   const { to, file } = options
   if (to === undefined) throw new UsageError('Name the cell with --to, as the file of cells does.')
-  const { source, close: closeSource } = openSource(deps)
-  const { target, close: closeTarget } = openTarget(deps, file, to)
-  const nodes = nodesOf(file, source.name)
-  const lock = await lockMove(deps, tenantId)
+  const { cells } = readCells(file)
+  const sourceConfig = checkSource(deps)
+  const sourceNodes = findListed(cells, file, sourceConfig.cellName).nodes
+  const listedTarget = findListed(cells, file, to)
+  const targetConfig = readTargetConfig(sourceConfig, file, listedTarget)
+  const lock = await lockMove(sourceConfig, tenantId)
+  const [source, target] = [openCell(sourceConfig), openCell(targetConfig)]
   try {
     const going = await findGoing(source, target, tenantId)
-    const moving: Move = { moveId: going ?? deps.ids.uuid(), tenantId, source: { ...source, nodes }, target }
+    const moving: Move = {
+      moveId: going ?? deps.ids.uuid(),
+      tenantId,
+      source: { ...source, nodes: sourceNodes },
+      target: { ...target, nodes: listedTarget.nodes },
+    }
     const { by } = context
     if (options.abort) {
       if (going === undefined) throw new UsageError(`There is no move of this dealer to cell ${to}.`)
@@ -114,7 +124,7 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
     const fenced = report.fencedMs === undefined ? '' : ` Its requests were refused for ${report.fencedMs} ms.`
     context.print(`Moved. Cell ${to} serves the dealer.${fenced}`, { tenantId, cell: to, ...report })
   } finally {
-    await Promise.all([closeSource(), closeTarget(), lock.close()])
+    await Promise.all([source.db.close(), target.db.close(), lock.close()])
   }
 }
 
@@ -138,63 +148,59 @@ async function findGoing(source: MovingCell, target: MovingCell, tenantId: strin
 const STATEMENT_MS = 30 * 60_000
 const CONNECTIONS = 4
 
-function openCell(config: Config, url: string): { cell: MovingCell; close(): Promise<void> } {
-  const schema = config.databaseSchema
-  const cipher = createCipher(config.masterKeys!)
+/** The configuration of a cell that dealers can leave or arrive in. */
+type CellConfig = Config & { databaseUrl: string; masterKeys: NonNullable<Config['masterKeys']> }
+
+function isCellConfig(config: Config): config is CellConfig {
+  return config.databaseUrl !== undefined && config.masterKeys !== undefined
+}
+
+function openCell({ cellName, databaseUrl, databaseSchema, masterKeys }: CellConfig): { name: string; db: Database } {
   const db = createDb({
-    ...{ url, schema, poolSize: CONNECTIONS, applicationName: nameWithKeys('admin', cipher, schema) },
+    ...{ url: databaseUrl, schema: databaseSchema, poolSize: CONNECTIONS },
+    applicationName: nameWithKeys('admin', createCipher(masterKeys), databaseSchema),
     ...{ statementTimeoutMs: STATEMENT_MS, idleInTransactionMs: STATEMENT_MS },
   })
-  return { cell: { name: config.cellName, db }, close: () => db.close() }
+  return { name: cellName, db }
 }
 
-function openSource({ config }: AdminDeps): { source: MovingCell; close(): Promise<void> } {
-  if (config.databaseUrl === undefined || config.masterKeys === undefined)
-    throw new UsageError('Only a gateway with DATABASE_URL and MASTER_KEY is a cell that dealers can leave.')
-  const { cell, close } = openCell(config, config.databaseUrl)
-  return { source: cell, close }
+/** @throws UsageError if this command has not the variables of a cell */
+function checkSource({ config }: AdminDeps): CellConfig {
+  if (isCellConfig(config)) return config
+  throw new UsageError('Only a gateway with DATABASE_URL and MASTER_KEY is a cell that dealers can leave.')
 }
 
-function openTarget(
-  { config }: AdminDeps,
-  file: string,
-  name: string,
-): { target: Move['target']; close(): Promise<void> } {
-  const listed = readCells(file).cells.find((cell) => cell.name === name)
-  if (listed === undefined) throw new UsageError(`${file} lists no cell ${name}.`)
-  if (listed.environmentFile === undefined)
+/** @throws UsageError */
+function findListed(cells: Cells['cells'], file: string, name: string): ListedCell {
+  const listed = cells.find((cell) => cell.name === name)
+  if (listed === undefined) throw new UsageError(`${file} lists no cell ${name}. Add it, or correct --to or CELL_NAME.`)
+  return listed
+}
+
+type ListedCell = Cells['cells'][number]
+
+/** Reads the variables of the target's nodes. @throws UsageError */
+function readTargetConfig(source: CellConfig, file: string, { name, environmentFile }: ListedCell): CellConfig {
+  if (environmentFile === undefined)
     throw new UsageError(
       `${file} has no environmentFile for cell ${name}. Name the file with the variables of its nodes (DATABASE_URL, MASTER_KEY, CELL_NAME, …).`,
     )
-  const path = resolve(dirname(file), listed.environmentFile)
-  const target = readConfig(parseEnv(readFileSync(path, 'utf8')) as NodeJS.ProcessEnv, [])
+  const path = resolve(dirname(file), environmentFile)
+  const target = readConfig(parseEnv(readTextFile(path)) as NodeJS.ProcessEnv, [])
   if (target.cellName !== name)
     throw new UsageError(`CELL_NAME in ${path} is ${target.cellName}, and ${file} calls the cell ${name}. Correct one.`)
-  if (target.cellName === config.cellName) throw new UsageError(`The dealer is in cell ${name} already.`)
-  if (target.databaseUrl === undefined || target.masterKeys === undefined)
-    throw new UsageError(`${path} has no DATABASE_URL or no MASTER_KEY.`)
-  const { cell, close } = openCell(target, target.databaseUrl)
-  return { target: { ...cell, nodes: listed.nodes }, close }
-}
-
-/** The nodes through which the target reaches the source. @throws UsageError */
-function nodesOf(file: string, name: string): Move['source']['nodes'] {
-  const listed = readCells(file).cells.find((cell) => cell.name === name)
-  if (listed) return listed.nodes
-  throw new UsageError(`${file} lists no cell ${name}, which is CELL_NAME of this command. Add it.`)
-}
-
-function readCells(file: string): Cells {
-  return parseCells(readFileSync(file, 'utf8'))
+  if (target.cellName === source.cellName) throw new UsageError(`The dealer is in cell ${name} already.`)
+  if (!isCellConfig(target)) throw new UsageError(`${path} has no DATABASE_URL or no MASTER_KEY.`)
+  return target
 }
 
 /**
- * Lets only one command at a time move a dealer. The lock belongs to the session, so it ends with the process. @throws
- * UsageError
+ * Lets only one command at a time move a dealer. The lock belongs to the session, so it ends with the process.
+ * @throws UsageError
  */
-async function lockMove({ config }: AdminDeps, tenantId: string): Promise<Database> {
+async function lockMove({ databaseUrl, databaseSchema }: CellConfig, tenantId: string): Promise<Database> {
   const db = createDb({
-    ...{ url: config.databaseUrl!, schema: config.databaseSchema, poolSize: 1, keepConnections: true },
+    ...{ url: databaseUrl, schema: databaseSchema, poolSize: 1, keepConnections: true },
     applicationName: 'dealer-esim move',
   })
   const [row] = await db.query<{ locked: boolean }>({

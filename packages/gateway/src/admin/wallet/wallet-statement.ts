@@ -8,6 +8,7 @@ import { getMonthStatement, type MonthStatement } from '../../wallet/statement/m
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
+import { writeOutput } from '../files.ts'
 import { parseWholeNumber } from '../parse.ts'
 import { fields, table, timeText } from '../table.ts'
 
@@ -75,20 +76,14 @@ async function month(
   const statement = await getMonthStatement(deps.db, tenantId, month)
   const pages = streamEntries(deps.db, statement.tenantId, statement.versions, kind)
   if (csv) {
-    for await (const text of entriesCsv(pages, statement.currencyCode)) await written(text)
-    return
+    return writeOutput('-', async (write) => {
+      for await (const text of entriesCsv(pages, statement.currencyCode)) await write(text)
+    })
   }
   if (!withEntries) return context.print(monthText(statement), statement)
   const entries: StatementEntry[] = []
   for await (const page of pages) entries.push(...page)
   context.print(`${monthText(statement)}\n\n${entryTable(entries)}`, { ...statement, entries })
-}
-
-/** Waits until the reader of our output has taken the text. */
-function written(text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
-  })
 }
 
 function monthText(statement: MonthStatement): string {
@@ -137,7 +132,7 @@ function subject(entry: StatementEntry): string {
 }
 
 function kindOf(text: string | undefined): TransferKind | undefined {
-  const kind = TRANSFER_KINDS.find((known) => known === text?.toUpperCase().replace('-', '_'))
+  const kind = TRANSFER_KINDS.find((known) => known === text?.toUpperCase().replaceAll('-', '_'))
   if (text !== undefined && !kind)
     throw new UsageError(`--kind must be one of ${TRANSFER_KINDS.join(', ')}, not “${text}”.`)
   return kind

@@ -7,8 +7,10 @@ import { runAdmin } from '../../../src/admin/program.ts'
 export async function admin(...args: string[]) {
   const output = { stdout: '', stderr: '' }
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+    vi.spyOn(process[stream], 'write').mockImplementation((text, ...rest) => {
       output[stream] += String(text)
+      const done = rest.at(-1)
+      if (typeof done === 'function') done()
       return true
     }),
   )

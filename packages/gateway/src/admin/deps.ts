@@ -31,11 +31,18 @@ export interface AdminDeps {
   wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
 }
 
+interface BorrowedDatabase {
+  config: Config
+  url: string
+  /** Stops the database if it was started for this command. */
+  stop(): Promise<void>
+}
+
 /**
  * The gateway's configuration and its database. An embedded database that is not running is started for this command.
  * @throws StartRefused if there is no local gateway, so a new one would have to be created
  */
-export async function borrowDatabase(): Promise<{ config: Config; url: string; stop(): Promise<void> }> {
+export async function borrowDatabase(): Promise<BorrowedDatabase> {
   const config = readConfig(process.env, [])
   if (config.databaseUrl) return { config, url: config.databaseUrl, stop: async () => {} }
   const running = readRunningPostgres(config.dataDir)
@@ -60,12 +67,27 @@ function hasDatabase(dataDir: string): boolean {
   return existsSync(join(dataDir, 'postgres'))
 }
 
+interface OpenDeps {
+  deps: AdminDeps
+  close(): Promise<void>
+}
+
 /**
  * Migrates an embedded database that no gateway is using. Only `admin migrate` migrates other databases.
  * @throws StartRefused if the database belongs to another release, deployment or master key
  */
-export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Promise<void> }> {
+export async function createAdminDeps(): Promise<OpenDeps> {
   const database = await borrowDatabase()
+  try {
+    const { deps, close } = await openDatabase(database)
+    return { deps, close: () => close().finally(() => database.stop()) }
+  } catch (error) {
+    await database.stop() // a server that stayed would keep this process from ending
+    throw error
+  }
+}
+
+async function openDatabase(database: BorrowedDatabase): Promise<OpenDeps> {
   const { config, url } = database
   const { databaseSchema: schema } = config
   const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
@@ -79,7 +101,6 @@ export async function createAdminDeps(): Promise<{ deps: AdminDeps; close(): Pro
   const close = async () => {
     await wakeups.send().catch(() => {}) // nodes also poll
     await db.close()
-    await database.stop()
   }
   try {
     const isOurs = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { signRequest } from '@dealer-esim/contract/node'
@@ -383,6 +383,17 @@ describe('admin commands with the embedded database', () => {
       ['One', 'Two'].map((name) => adminJson<Credentials>(['tenant', 'create', '--name', name], local)),
     )
     dealer = both[0]!
+    expect(await adminJson(['tenant', 'list'], env)).toHaveLength(2)
+  })
+
+  test('a command that cannot use the master key stops the database that it started', async () => {
+    const file = join(dataDir, 'master.key')
+    const key = readFileSync(file)
+    writeFileSync(file, 'not a key')
+    const run = await admin(['tenant', 'list'], env)
+    writeFileSync(file, key)
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(run.stderr).toContain('master.key does not contain a 32-byte key')
     expect(await adminJson(['tenant', 'list'], env)).toHaveLength(2)
   })
 

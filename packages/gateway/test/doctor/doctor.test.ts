@@ -270,6 +270,16 @@ describe('doctor', () => {
   })
 })
 
+test('doctor reports a master.key that is not a key together with what else it finds', async () => {
+  const dataDir = mkdtempSync(join(folder, 'odd-key-'))
+  writeFileSync(join(dataDir, 'master.key'), 'not a key')
+  const { MASTER_KEY: _, ...env } = healthy
+  const run = await admin(['doctor'], { ...env, DATA_DIR: dataDir })
+  expect(run).toMatchObject({ code: 1, stderr: '' })
+  expect(run.stdout).toMatch(/^FAULT {4}master key +\S+master\.key does not contain a 32-byte key in base64/m)
+  expect(run.stdout).toMatch(/^ok +schema /m)
+})
+
 test('doctor on a machine without a gateway creates nothing and reports no faults', async () => {
   const dataDir = join(folder, 'none')
   const run = await admin(['doctor'], { DATA_DIR: dataDir, METRICS_PORT: '1' })

@@ -6,8 +6,10 @@ import { type Config, inspectConfig } from '../../config/config.ts'
 import { examine } from '../../doctor/examine.ts'
 import type { Finding } from '../../doctor/finding.ts'
 import { ensureLocalMasterKey } from '../../lib/master-key.ts'
+import { StartRefused } from '../../lib/process/lifecycle.ts'
 import { silentLog } from '../../lib/telemetry/log.ts'
 import type { AdminContext } from '../context.ts'
+import { count } from '../table.ts'
 
 const MARKS = { OK: 'ok', WARNING: 'warning', FAULT: 'FAULT' } as const
 
@@ -21,13 +23,9 @@ export function doctorCommand(doctor: Command, context: AdminContext): void {
       const { config, faults } = inspectConfig(process.env, [])
       const database = await findDatabase(config)
       try {
-        const subject = {
-          config,
-          configFaults: faults,
-          databaseUrl: database.url,
-          masterKeys: await findMasterKeys(config),
-        }
-        report(context, [...(await examine(subject)), ...database.findings])
+        const { masterKeys, findings } = findMasterKeys(config)
+        const subject = { config, configFaults: faults, databaseUrl: database.url, masterKeys }
+        report(context, [...(await examine(subject)), ...findings, ...database.findings])
       } finally {
         await database.stop()
       }
@@ -62,11 +60,21 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   }
 }
 
+interface FoundKeys {
+  masterKeys: Config['masterKeys']
+  findings: Finding[]
+}
+
 /** Never creates a key. */
-async function findMasterKeys({ masterKeys, deployment, dataDir }: Partial<Config>): Promise<Config['masterKeys']> {
-  if (masterKeys !== undefined) return masterKeys
-  if (deployment !== 'local' || dataDir === undefined || !existsSync(join(dataDir, 'master.key'))) return undefined
-  return [ensureLocalMasterKey(dataDir)]
+function findMasterKeys({ masterKeys, deployment, dataDir }: Partial<Config>): FoundKeys {
+  const isConfigured = masterKeys !== undefined || deployment !== 'local' || dataDir === undefined
+  if (isConfigured || !existsSync(join(dataDir, 'master.key'))) return { masterKeys, findings: [] }
+  try {
+    return { masterKeys: [ensureLocalMasterKey(dataDir)], findings: [] }
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error
+    return { masterKeys, findings: [{ check: 'master key', state: 'FAULT', message: error.message }] }
+  }
 }
 
 function report(context: AdminContext, findings: readonly Finding[]): void {
@@ -76,7 +84,6 @@ function report(context: AdminContext, findings: readonly Finding[]): void {
   const lines = findings.map(
     ({ check, state, message }) => `${MARKS[state].padEnd(7)}  ${check.padEnd(widest)}  ${message}`,
   )
-  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
   const verdict =
     faults + warnings === 0 ? 'No faults were found.' : `${count(faults, 'fault')}, ${count(warnings, 'warning')}.`
   if (faults > 0) context.exitCode = 1

@@ -9,7 +9,7 @@ import { type Clock, createDatabaseClock, type DatabaseClock, sampleDatabaseCloc
 import { type Cipher, createCipher } from '../lib/crypto.ts'
 import { createIds, type Ids } from '../lib/ids.ts'
 import { ensureLocalMasterKey } from '../lib/master-key.ts'
-import { createDb, type Db } from '../lib/postgres/db.ts'
+import { createDb, type Db, joinTransaction } from '../lib/postgres/db.ts'
 import { migrate, requireMigrated } from '../lib/postgres/migrate.ts'
 import { type Wakeups, wakeupStatement } from '../lib/postgres/wakeups.ts'
 import { StartRefused } from '../lib/process/lifecycle.ts'
@@ -29,6 +29,11 @@ export interface AdminDeps {
   linkKey: Buffer
   /** Collects wakeups and sends them to the running nodes when the command ends. */
   wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
+}
+
+/** Makes several changes in one transaction: all or none. */
+export function inTransaction<Result>(deps: AdminDeps, work: (deps: AdminDeps) => Promise<Result>): Promise<Result> {
+  return deps.db.tx((tx) => work({ ...deps, db: joinTransaction(deps.db, tx) }))
 }
 
 interface BorrowedDatabase {

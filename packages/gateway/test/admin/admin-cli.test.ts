@@ -307,6 +307,12 @@ describe('admin commands with an external database', () => {
       'There is no file /no/such.json.',
     ],
     ['a file that cannot be written', ['cells', 'publish', '/no/such/folder'], 1, 'no such file or directory'],
+    [
+      'a retail price of one tenant',
+      ['price', 'set', 'P', '1', '--tenant', ACME, '--retail', '2'],
+      2,
+      '--retail belongs to a list price',
+    ],
   ])('%s is reported in a message, and in one JSON document with --json', async (_, given, code, words) => {
     const args = given.map((arg) => (arg === ACME ? acme.tenantId : arg))
     const human = await adminWith(args, env)

@@ -90,6 +90,19 @@ test('every command for prices accepts a tenant’s id in capitals', async () =>
   expect(await adminFailure('price', 'list', '--tenant', NOBODY.toUpperCase())).toBe(`There is no tenant ${NOBODY}.`)
 })
 
+test('a plan, a group and its members are set completely or not at all', async () => {
+  const { tenantId } = await adminJson('tenant', 'create', '--name', 'Whole')
+  expect(await adminFailure('price', 'plan', 'create', 'HALF', '--percent', '5', '--round', '.x')).toMatch(
+    /is not a rounding/,
+  )
+  expect(await adminFailure('price', 'plan', 'show', 'HALF')).toBe('There is no price plan HALF.')
+  expect(await adminFailure('price', 'group', 'create', 'EAST', '--plan', 'HALF')).toBe('There is no price plan HALF.')
+  expect(await adminFailure('price', 'group', 'show', 'EAST')).toBe('There is no price group EAST.')
+  await adminJson('price', 'group', 'create', 'EAST')
+  expect(await adminFailure('price', 'group', 'add', 'EAST', tenantId, NOBODY)).toMatch(/no tenant/)
+  expect(await adminJson('price', 'group', 'show', 'EAST')).toMatchObject({ tenantIds: [] })
+})
+
 test('a file that cannot be written is named', async () => {
   expect(await adminFailure('package', 'export', '/no/such/folder.csv')).toBe(
     "ENOENT: no such file or directory, open '/no/such/folder.csv'",
@@ -130,6 +143,7 @@ test.each([
   ['price set JP_1_7 4,50 --currency USD', 2, /not an amount/],
   ['price set JP_1_7 4.50', 2, /--currency/],
   ['price plan set GOLD --percent ten', 2, /not a percentage/],
+  ['price plan create WHERE --location JP', 2, /Give --percent, or --price with --currency/],
   ['price plan assign NO_SUCH --group NORTH', 1, /no price plan NO_SUCH/],
   ['price plan create GOLD', 1, /already/],
   ['price plan delete GOLD', 1, /The group NORTH has it\. Give them another plan first/],

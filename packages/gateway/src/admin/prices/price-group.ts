@@ -10,6 +10,7 @@ import {
 import { deleteGroup, renameGroup } from '../../catalogue/pricing/rename-delete.ts'
 import { requireUuid } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
+import { type AdminDeps, inTransaction } from '../deps.ts'
 import { fields, table } from '../table.ts'
 
 /** Price groups: tenants that share a price plan. */
@@ -23,10 +24,11 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
     .option('--plan <name>', 'the plan of its tenants')
     .action((groupName: string, options: { plan?: string }) =>
       context.withDeps(async (deps) => {
-        await createGroup(deps, groupName, context.by)
-        if (options.plan !== undefined) await setGroupPlan(deps, groupName, options.plan, context.by)
-        const [shown] = await listGroups(deps.db, groupName)
-        context.print(groupText(shown!), shown)
+        await inTransaction(deps, async (joined) => {
+          await createGroup(joined, groupName, context.by)
+          if (options.plan !== undefined) await setGroupPlan(joined, groupName, options.plan, context.by)
+        })
+        await show(deps, context, groupName)
       }),
     )
   members(group, context)
@@ -43,12 +45,12 @@ export function priceGroupCommands(noun: Command, context: AdminContext): void {
   group
     .command('show <group>')
     .description('Show a group with its plan and its tenants.')
-    .action((groupName: string) =>
-      context.withDeps(async (deps) => {
-        const [shown] = await listGroups(deps.db, groupName)
-        context.print(groupText(shown!), shown)
-      }),
-    )
+    .action((groupName: string) => context.withDeps((deps) => show(deps, context, groupName)))
+}
+
+async function show(deps: AdminDeps, context: AdminContext, groupName: string): Promise<void> {
+  const [shown] = await listGroups(deps.db, groupName)
+  context.print(groupText(shown!), shown)
 }
 
 function members(group: Command, context: AdminContext): void {
@@ -57,9 +59,10 @@ function members(group: Command, context: AdminContext): void {
     .description('Move tenants into a group.')
     .action((groupName: string, tenantIds: string[]) =>
       context.withDeps(async (deps) => {
-        for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, groupName, context.by)
-        const [shown] = await listGroups(deps.db, groupName)
-        context.print(groupText(shown!), shown)
+        await inTransaction(deps, async (joined) => {
+          for (const tenantId of tenantIds) await setTenantGroup(joined, tenantId, groupName, context.by)
+        })
+        await show(deps, context, groupName)
       }),
     )
   group
@@ -70,9 +73,10 @@ function members(group: Command, context: AdminContext): void {
         const [before] = await listGroups(deps.db, groupName)
         const stranger = tenantIds.find((typedId) => !before!.tenantIds.includes(requireUuid(typedId, 'tenant')))
         if (stranger !== undefined) throw invalidField('tenantId', `${stranger} is not in the group ${groupName}.`)
-        for (const tenantId of tenantIds) await setTenantGroup(deps, tenantId, null, context.by)
-        const [shown] = await listGroups(deps.db, groupName)
-        context.print(groupText(shown!), shown)
+        await inTransaction(deps, async (joined) => {
+          for (const tenantId of tenantIds) await setTenantGroup(joined, tenantId, null, context.by)
+        })
+        await show(deps, context, groupName)
       }),
     )
 }
@@ -84,8 +88,7 @@ function renameAndDelete(group: Command, context: AdminContext): void {
     .action((groupName: string, newName: string) =>
       context.withDeps(async (deps) => {
         await renameGroup(deps, groupName, newName, context.by)
-        const [shown] = await listGroups(deps.db, newName)
-        context.print(groupText(shown!), shown)
+        await show(deps, context, newName)
       }),
     )
   group

@@ -16,7 +16,7 @@ import {
 import { deletePlan, renamePlan } from '../../catalogue/pricing/rename-delete.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
-import type { AdminDeps } from '../deps.ts'
+import { type AdminDeps, inTransaction } from '../deps.ts'
 import { UsageError } from '../failure.ts'
 import { parseTime } from '../parse.ts'
 import { fields, table } from '../table.ts'
@@ -72,9 +72,13 @@ function rules(plan: Command, context: AdminContext): void {
     .option('--display-name <text>', 'what the console shows beside the name; may have spaces')
     .action((planName: string, options: RuleOptions & { displayName?: string }) =>
       context.withDeps(async (deps) => {
-        const value = ruleOf(options)
-        await createPlan(deps, planName, context.by, options.displayName)
-        if (value) await setPlanRule(deps, keyOf(planName, options), value, context.by)
+        const { displayName, ...ruleOptions } = options
+        const value = ruleOf(ruleOptions)
+        if (!value && Object.keys(ruleOptions).length > 0) throw new UsageError(RULE_NEEDED)
+        await inTransaction(deps, async (joined) => {
+          await createPlan(joined, planName, context.by, displayName)
+          if (value) await setPlanRule(joined, keyOf(planName, ruleOptions), value, context.by)
+        })
         await show(deps, context, planName)
       }),
     )
@@ -94,7 +98,7 @@ Examples:
     .action((planName: string, options: RuleOptions) =>
       context.withDeps(async (deps) => {
         const value = ruleOf(options)
-        if (!value) throw new UsageError('Give --percent, or --price with --currency.')
+        if (!value) throw new UsageError(RULE_NEEDED)
         await setPlanRule(deps, keyOf(planName, options), value, context.by)
         await show(deps, context, planName)
       }),
@@ -118,6 +122,8 @@ Examples:
       }),
     )
 }
+
+const RULE_NEEDED = 'Give --percent, or --price with --currency.'
 
 function withRuleOptions(command: Command): Command {
   return withScopeOptions(command)

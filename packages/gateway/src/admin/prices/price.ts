@@ -92,8 +92,9 @@ function set(noun: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  npm run -s admin -- price set JP_1_7 4.50 --currency USD')
     .action((packageCode: string, value: string, options: PriceOptions) =>
       context.withDeps(async (deps) => {
-        await change(deps, context, packageCode, amount(value), options)
-        context.print('Set. It applies from the next order on.', { packageCode, price: amount(value), ...options })
+        const price = amount(value)
+        await change(deps, context, packageCode, price, options)
+        context.print('Set. It applies from the next order on.', { packageCode, price, ...options })
       }),
     )
 }
@@ -122,6 +123,9 @@ async function change(
   const { tenant, currency: currencyCode, retail } = options
   if ((tenant === undefined) === (currencyCode === undefined)) {
     throw new UsageError('Give --currency for a list price, or --tenant for an own price.')
+  }
+  if (tenant !== undefined && retail !== undefined) {
+    throw new UsageError('--retail belongs to a list price, which all tenants see: give it with --currency.')
   }
   if (tenant !== undefined) await setOwnPrice(deps, { tenantId: tenant, packageCode, price }, by)
   else if (currencyCode !== undefined) {

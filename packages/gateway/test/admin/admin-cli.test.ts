@@ -307,12 +307,15 @@ describe('admin commands with an external database', () => {
       'There is no file /no/such.json.',
     ],
     ['a file that cannot be written', ['cells', 'publish', '/no/such/folder'], 1, 'no such file or directory'],
+    ['a filter of events without a tenant', ['webhook', 'list', '--outcome', 'DEAD'], 2, 'name their tenant'],
+    ['a filter of endpoints with a tenant', ['webhook', 'list', ACME, '--unwell'], 2, 'leave out the tenant'],
     [
       'a retail price of one tenant',
       ['price', 'set', 'P', '1', '--tenant', ACME, '--retail', '2'],
       2,
       '--retail belongs to a list price',
     ],
+    ['a report that ends before it begins', ['supplier', 'report', '--to', '2020-02'], 2, 'is after --to'],
   ])('%s is reported in a message, and in one JSON document with --json', async (_, given, code, words) => {
     const args = given.map((arg) => (arg === ACME ? acme.tenantId : arg))
     const human = await adminWith(args, env)

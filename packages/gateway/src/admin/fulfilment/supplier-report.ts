@@ -66,9 +66,10 @@ function monthOf(text: string | undefined): Date | undefined {
   return new Date(Date.UTC(Number(year), Number(month) - 1))
 }
 
-/** Whole UTC months, including the last one. */
+/** Whole UTC months, including the last one. @throws UsageError if --from is after --to */
 function periodOf(months: Record<'from' | 'to', Date | undefined>, now: Date): { from: Date; to: Date } {
   const { from = monthsAfter(now, -1), to: last = monthsAfter(now, 0) } = months
+  if (from > last) throw new UsageError('--from (default: last month) is after --to. Give both.')
   return { from, to: monthsAfter(last, 1) }
 }
 

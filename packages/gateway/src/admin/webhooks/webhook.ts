@@ -15,6 +15,7 @@ import {
 } from '../../webhooks/replay/replay.ts'
 import { resendEvent } from '../../webhooks/replay/resend.ts'
 import type { AdminContext } from '../context.ts'
+import { UsageError } from '../failure.ts'
 import { setWebhookHere } from '../outbound.ts'
 import { parseWholeNumber } from '../parse.ts'
 import { eventFilter, type FilterOptions, filterOptions, type ReplayOptions, replayInput } from './webhook-options.ts'
@@ -40,6 +41,7 @@ function list(webhook: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  npm run -s admin -- webhook list ID --outcome DEAD,UNSENT --from 2026-11-20')
     .action(async (tenantId: string | undefined, options: FilterOptions & ListOptions) => {
       const limit = parseWholeNumber(options.limit, '--limit')
+      checkListOptions(tenantId, options)
       const filter = eventFilter(options)
       await context.withDeps(async ({ db, cipher }) => {
         if (tenantId === undefined) {
@@ -57,6 +59,15 @@ interface ListOptions {
   unwell?: boolean
   limit: string
   before?: string
+}
+
+/** @throws UsageError for an option that the list would ignore */
+function checkListOptions(tenantId: string | undefined, options: FilterOptions & ListOptions): void {
+  const { from, to, type, outcome, before, unwell } = options
+  if (tenantId === undefined && [from, to, type, outcome, before].some((option) => option !== undefined))
+    throw new UsageError('--from, --to, --type, --outcome and --before select events: name their tenant.')
+  if (tenantId !== undefined && unwell)
+    throw new UsageError('--unwell selects endpoints: leave out the tenant, or --unwell.')
 }
 
 function show(webhook: Command, context: AdminContext): void {

@@ -66,9 +66,14 @@ export function eventText(event: EventView & { content: unknown; attemptList: At
       { title: 'OUTCOME', value: (attempt) => attempt.outcome },
       { title: 'ANSWER', value: (attempt) => firstLine(attempt.answer ?? '') },
     ],
-    event.deliveryState === 'DELIVERED' ? 'Its attempts are no longer in the log.' : 'Delivery was not attempted.',
+    wasAttempted(event) ? 'Its attempts are no longer in the log.' : 'Delivery was not attempted.',
   )
   return `${head}\n\n${attempts}`
+}
+
+/** Attempts are deleted before the event and its delivery. */
+function wasAttempted({ deliveryState, attempts }: EventView): boolean {
+  return deliveryState === 'DELIVERED' || (attempts ?? 0) > 0
 }
 
 const LINE_SHOWN = 80

@@ -20,6 +20,7 @@ import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'
 import { parseWholeNumber } from '../parse.ts'
+import { table } from '../table.ts'
 
 interface CreateOptions {
   email: string
@@ -95,8 +96,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
     .action((options: { tenant?: string }) =>
       context.withDeps(async (deps) => {
         const found = (await listPeople(deps.db, await tenantIdOf(deps, options))).map(shown)
-        const lines = found.map((one) => `${one.email}\t${one.name}\t${one.role}\t${one.status}`)
-        context.print(lines.join('\n') || 'There are no people yet.', found)
+        context.print(peopleTable(found), found)
       }),
     )
 }
@@ -121,14 +121,8 @@ function accessCommands(people: Command, context: AdminContext): void {
           await deps.db.tx(async (tx) => requireSecondFactor(tx, deps.ids, role, options.required === true, by))
         }
         const required = await listRequiredRoles(deps.db)
-        context.print(
-          required.length > 0
-            ? `A second factor is required of: ${required.join(', ')}`
-            : 'A second factor is optional.',
-          {
-            required,
-          },
-        )
+        const roles = required.length > 0 ? `required of: ${required.join(', ')}` : 'optional.'
+        context.print(`A second factor is ${roles}`, { required })
       }),
     )
   people
@@ -200,4 +194,17 @@ function localConsole(config: Config): string {
 function shown(person: Person) {
   const { personId, email, name, role, status, tenantId, lastSignInAt } = person
   return { personId, email, name, role, status, tenantId, secondFactor: hasSecondFactor(person), lastSignInAt }
+}
+
+function peopleTable(people: readonly ReturnType<typeof shown>[]): string {
+  return table(
+    people,
+    [
+      { title: 'E-MAIL', value: (person) => person.email },
+      { title: 'NAME', value: (person) => person.name },
+      { title: 'ROLE', value: (person) => person.role },
+      { title: 'STATUS', value: (person) => person.status },
+    ],
+    'There are no people yet.',
+  )
 }

@@ -10,6 +10,7 @@ import {
   listUnknownSuppliers,
   type PackageFilter,
 } from '../../catalogue/packages/read.ts'
+import type { Db } from '../../lib/postgres/db.ts'
 import { notFound } from '../../lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
@@ -100,8 +101,8 @@ function set(noun: Command, context: AdminContext): void {
     .option('--status <status>', 'ON_SALE or OFF_SALE')
     .option('--data-type <type>', 'TOTAL, DAILY or UNLIMITED')
     .option('--volume <size>', 'in bytes, or such as 500MB or 3GB (powers of 1024); per day if DAILY', volume)
-    .option('--days <n>', 'how long it lasts from activation', count('--days'))
-    .option('--unused-valid-time <days>', 'days until which it must be used first', count('--unused-valid-time'))
+    .option('--days <n>', 'how long it lasts from activation', wholeNumber('--days'))
+    .option('--unused-valid-time <days>', 'days until which it must be used first', wholeNumber('--unused-valid-time'))
     .option('--activation-policy <policy>', 'ON_INSTALL, ON_FIRST_NETWORK or ON_PURCHASE')
     .option('--locations <codes>', 'countries such as JP,KR; add !RG for a region, !GL for the world', codes)
     .option('--speed <text>')
@@ -112,8 +113,8 @@ function set(noun: Command, context: AdminContext): void {
     .option('--cancellable', 'the dealer may cancel an unused eSIM')
     .option('--no-cancellable')
     .option('--cancel-within <days>', 'in which it may be cancelled, or none', cancelWithin)
-    .option('--cancel-fee <percent>', 'of the price, not refunded', count('--cancel-fee'))
-    .option('--sms <status>', '0: none, 1: by phone and API, 2: by API', count('--sms'))
+    .option('--cancel-fee <percent>', 'of the price, not refunded', wholeNumber('--cancel-fee'))
+    .option('--sms <status>', '0: none, 1: by phone and API, 2: by API', wholeNumber('--sms'))
     .option('--ekyc', 'the traveller must verify their identity')
     .option('--no-ekyc')
     .option('--allow-loss', 'buy from a supplier even if it costs more than the price')
@@ -191,17 +192,14 @@ function checkFilter(filter: PackageFilter, all: boolean): void {
   throw new UsageError('Give package codes, filters, or --all.')
 }
 
-async function checkPackagesExist(
-  db: Parameters<typeof findDocuments>[0],
-  packageCodes: readonly string[],
-): Promise<void> {
+async function checkPackagesExist(db: Db, packageCodes: readonly string[]): Promise<void> {
   const known = await findDocuments(db, packageCodes)
   const unknown = packageCodes.filter((code) => !known.has(code))
   if (unknown.length > 0) throw notFound('package', unknown[0]!)
 }
 
 /** The catalogue checks the range. */
-function count(option: string): (value: string) => number {
+function wholeNumber(option: string): (value: string) => number {
   return (value) => parseWholeNumber(value, option, { min: 0 })
 }
 
@@ -236,5 +234,5 @@ function period(value: string): { min: number | null; max: number | null } {
 }
 
 function cancelWithin(value: string): number | null {
-  return value === 'none' ? null : count('--cancel-within')(value)
+  return value === 'none' ? null : wholeNumber('--cancel-within')(value)
 }

@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { signRequest } from '@dealer-esim/contract/node'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DEFAULT_SCHEMA } from '../../src/lib/postgres/schema.ts'
 import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
-import { admin, adminJson } from '../harness/processes/admin-process.ts'
-import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
+import { admin } from '../harness/processes/admin-process.ts'
 
 interface Credentials {
   tenantId: string
@@ -21,23 +18,6 @@ const MASTER_KEY = '00'.repeat(32)
 /** Replaced by the id of the existing tenant. */
 const ACME = 'ACME'
 const NOBODY = '01a1fd66-89b3-76be-9561-3150f6a29e7a'
-
-/** Sends a signed `health` request. @returns the code of the answer */
-async function health(baseUrl: string, { appKey, appSecret }: Credentials): Promise<string> {
-  const signed = { timestamp: String(Date.now()), requestId: randomUUID(), appKey }
-  const response = await fetch(`${baseUrl}/open-api/v1/health`, {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      'RT-AccessCode': appKey,
-      'RT-RequestID': signed.requestId,
-      'RT-Timestamp': signed.timestamp,
-      'X-Signature': signRequest(appSecret, signed, '{}'),
-    },
-    body: '{}',
-  })
-  return ((await response.json()) as { code: string }).code
-}
 
 describe('admin commands with an external database', () => {
   let database: TestDatabase
@@ -363,64 +343,5 @@ describe('admin commands with an external database', () => {
     }
     const { stdout } = await admin(['wallet', 'top-up', '--help'], {})
     expect(stdout).toContain('npm run -s admin -- wallet top-up ID 1250.00 --reference INV-2026-0042')
-  })
-})
-
-describe('admin commands with the embedded database', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-admin-'))
-  const env = { DATA_DIR: dataDir }
-  let gateway: GatewayProcess
-  let dealer: Credentials
-  afterAll(async () => {
-    await stopGateways()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
-
-  test('no command creates a local gateway', async () => {
-    for (const command of [['tenant', 'create', '--name', 'One'], ['migrate']]) {
-      const { code, stdout, stderr } = await adminWith(command, env)
-      expect([code, stdout]).toEqual([1, ''])
-      expect(stderr).toContain(`DEPLOYMENT is not set and there is no local gateway in ${dataDir}.`)
-      expect(stderr).toMatch(/ops\/dealer-esim-admin[\s\S]*npm start/)
-    }
-    expect(readdirSync(dataDir)).toEqual([])
-  })
-
-  test('with DEPLOYMENT set, a command works before any gateway ran, and concurrent commands wait for each other', async () => {
-    const local = { ...env, DEPLOYMENT: 'local' }
-    const both = await Promise.all(
-      ['One', 'Two'].map((name) => adminJson<Credentials>(['tenant', 'create', '--name', name], local)),
-    )
-    dealer = both[0]!
-    expect(await adminJson(['tenant', 'list'], env)).toHaveLength(2)
-  })
-
-  test('a command that cannot use the master key stops the database that it started', async () => {
-    const file = join(dataDir, 'master.key')
-    const key = readFileSync(file)
-    writeFileSync(file, 'not a key')
-    const run = await admin(['tenant', 'list'], env)
-    writeFileSync(file, key)
-    expect(run).toMatchObject({ code: 1, stdout: '' })
-    expect(run.stderr).toContain('master.key does not contain a 32-byte key')
-    expect(await adminJson(['tenant', 'list'], env)).toHaveLength(2)
-  })
-
-  test('a change made while a gateway runs applies to the next request', async () => {
-    gateway = await startGateway({ dataDir })
-    expect(await health(gateway.baseUrl, dealer)).toBe('000000')
-    await adminJson(['tenant', 'suspend', dealer.tenantId], env)
-    expect(await health(gateway.baseUrl, dealer)).toBe('101005')
-    await adminJson(['tenant', 'resume', dealer.tenantId], env)
-    const reset = ['tenant', 'reset-secret', dealer.tenantId]
-    const second = await adminJson<Credentials>([...reset, '--grace', '24h'], env)
-    expect(await health(gateway.baseUrl, dealer)).toBe('000000')
-    const { appSecret } = await adminJson<Credentials>(reset, env) // no grace by default
-    for (const old of [dealer.appSecret, second.appSecret]) {
-      expect(await health(gateway.baseUrl, { ...dealer, appSecret: old })).toBe('101003')
-    }
-    expect(await health(gateway.baseUrl, { ...dealer, appSecret })).toBe('000000')
-    await adminJson(['tenant', 'set', dealer.tenantId, '--ip-allowlist', '203.0.113.0/24'], env)
-    expect(await health(gateway.baseUrl, { ...dealer, appSecret })).toBe('101002')
   })
 })

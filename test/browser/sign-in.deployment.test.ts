@@ -126,6 +126,17 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await dialog.locator('[data-value="Access token"]').waitFor()
     await button(page, 'I have copied it').click()
 
+    const { tenants } = await api<{ tenants: { tenantId: string }[] }>(testbed, operator, '/tenants')
+    await page.goto(`${consoleUrl}/tenants/${tenants[0]!.tenantId}/credentials`)
+    await button(page, 'Reset').click()
+    await dialog.getByRole('button', { name: 'Use passkey instead' }).click()
+    await dialog.getByText('Your identity is confirmed').waitFor()
+    await dialog.getByRole('button', { name: 'Reset' }).click()
+    await dialog.locator('[data-value="AppSecret"]').waitFor()
+    await button(page, 'I have copied it').click()
+    await page.goto(`${consoleUrl}/account`)
+    await heading(page, 'Account').waitFor()
+
     await signOut(page)
     await signIn(page, 'keys@people.test', PASSWORD)
     await page.getByRole('alert').getByText('Use your passkey').waitFor()

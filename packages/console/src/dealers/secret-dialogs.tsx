@@ -91,9 +91,9 @@ export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(
       danger={grace === NO_GRACE}
       busy={reset.isPending}
       error={reset.error}
-      onSubmit={({ password, code }) =>
+      onSubmit={(credentials) =>
         reset.mutate(
-          { method: 'POST', path, body: { password, ...(code && { code }), grace_s: Number(grace) } },
+          { method: 'POST', path, body: { ...credentials, grace_s: Number(grace) } },
           { onSuccess: props.onReset },
         )
       }

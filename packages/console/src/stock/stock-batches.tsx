@@ -223,13 +223,13 @@ function ExpiryDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): voi
   )
 }
 
-/** Downloads a batch with its activation codes, after the password. */
+/** Downloads a batch with its activation codes, after people have confirmed who they are. */
 function ExportDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void }) {
   const [state, setState] = useState<{ busy: boolean; error?: Error }>({ busy: false })
-  async function download(body: Record<string, string>) {
+  async function download(credentials: Record<string, string>) {
     setState({ busy: true })
     try {
-      await postForFile(`${batchPath(batch)}/codes.csv`, body, `${batch.batchName}.csv`)
+      await postForFile(`${batchPath(batch)}/codes.csv`, credentials, `${batch.batchName}.csv`)
       onClose()
     } catch (error) {
       setState({ busy: false, error: error as Error })
@@ -243,7 +243,7 @@ function ExportDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): voi
       submit={t.stock.exportCodes}
       busy={state.busy}
       error={state.error ?? null}
-      onSubmit={({ password = '', code }) => void download({ password, ...(code && { code }) })}
+      onSubmit={(credentials) => void download(credentials)}
     >
       <Text size="sm">{t.stock.exportCodesText}</Text>
       <ReauthenticationFields />

@@ -55,10 +55,11 @@ function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget
-    const { supplier = '', password, code, ...typed } = formFields(form)
+    const { supplier = '', password, code, confirmation, ...typed } = formFields(form)
     const config = configOf(fieldsOf(schema), typed)
+    const body = { supplier, type: chosen.type, config, password, code, confirmation }
     add.mutate(
-      { method: 'POST', path: '/suppliers', body: { supplier, type: chosen.type, config, password, code } },
+      { method: 'POST', path: '/suppliers', body },
       {
         onSuccess: () => {
           markSaved(form)

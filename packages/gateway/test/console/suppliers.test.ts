@@ -5,6 +5,8 @@ import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstUuidAt } from '../../src/lib/ids.ts'
 import { type ItemStatus, orderStatusOf } from '../../src/orders/item.ts'
+import { createConfirmation } from '../../src/people/confirmation.ts'
+import { findPerson } from '../../src/people/person.ts'
 import { updateSales } from '../../src/sales/update-sales.ts'
 import { ensureBalance } from '../../src/suppliers/balance/balance-state.ts'
 import { listPriceDifferences, type PriceDifference, streamPriceDifferences } from '../../src/suppliers/prices.ts'
@@ -253,6 +255,10 @@ describe('verifying a supplier', () => {
         by.call('POST', '/suppliers/zen/verify', { ...REAUTHENTICATION, buy, ...more })
       expect((await verify({}, await signedInAs(testbed, 'OPERATOR_STAFF'))).status).toBe(403)
       expect((await verify({ password: 'a guess' })).body.message).toContain('password is wrong')
+      // A passkey, or the provider, in place of the password.
+      const person = await findPerson(testbed.db, admin.personId)
+      const confirmation = createConfirmation(testbed.deps, person!)
+      expect((await verify({ password: undefined, confirmation })).body).toMatchObject({ code: 'NOT_CONFIRMED' })
       const stated = await verify({})
       expect(stated.body).toMatchObject({ code: 'NOT_CONFIRMED' })
       const [, price] = /costs (\d+\.\d+) USD at zen\. This is a real purchase/.exec(stated.body.message)!

@@ -44,8 +44,8 @@ export const supplierVerificationRoutes: Route[] = [
     answer: verified,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle({ deps, person, by, address }, { params: { supplier: name }, body }) {
-      const { password, code, buy, confirm } = body
-      await reauthenticate(deps, person, { password, code, address })
+      const { buy, confirm, ...credentials } = body
+      await reauthenticate(deps, person, { ...credentials, address })
       const answers: KeptAnswer[] = []
       const [row] = await deps.db.query<{ type: SupplierType; config: Buffer }>({
         text: 'select type, config from suppliers where supplier = $1',

@@ -68,8 +68,8 @@ export const paymentRoutes: Route[] = [
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     answer: currencySettings,
     async handle({ deps, person, by, address }, { params, body }) {
-      const { bankDetails, paymentUrl, secondPersonAbove, ...proof } = body
-      await reauthenticate(deps, person, { ...proof, address })
+      const { bankDetails, paymentUrl, secondPersonAbove, ...credentials } = body
+      await reauthenticate(deps, person, { ...credentials, address })
       const limit = secondPersonAbove === null ? null : BigInt(secondPersonAbove)
       return setPaymentSettings(deps, { ...params, bankDetails, paymentUrl, secondPersonAbove: limit }, by)
     },

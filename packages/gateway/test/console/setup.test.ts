@@ -48,6 +48,14 @@ it('the steps of setting up are computed from the data, and each is done when it
     text: 'insert into webhook_endpoints (tenant_id, callback_url) values ($1, $2)',
     values: [tenantId, 'x'],
   })
+  await db.query({
+    text: `insert into passkeys (passkey_id, person_id, name, credential_id, public_key, sign_count, transports)
+           values (gen_random_uuid(), $1, 'Laptop', 'id', 'key', 0, '{}')`,
+    values: [operator.personId],
+  })
+  expect(await done()).toContain('secondFactor')
+  await db.query({ text: 'delete from passkeys' })
+  expect(await done()).not.toContain('secondFactor')
   await db.query({ text: `update people set totp_secret = 'x', totp_confirmed = true`, values: [] })
   expect(await done()).toEqual(
     ['secondFactor', 'supplier', 'catalogue', 'dealer', 'testOrder', 'webhook'].sort(byPlace(await steps())),

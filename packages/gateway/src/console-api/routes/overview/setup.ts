@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox'
 import { audit, NIL_TENANT } from '../../../audit/audit.ts'
 import { examineRunning } from '../../../doctor/examine.ts'
 import { firstUuidAt } from '../../../lib/ids.ts'
+import { hasSecondFactor } from '../../../people/person.ts'
 import { type Context, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { nullable } from '../../kernel/schemas.ts'
 
@@ -109,7 +110,7 @@ async function getSetup({ deps, person }: Context): Promise<Setup> {
   return {
     steps: {
       ...steps,
-      secondFactor: person.totpConfirmed,
+      secondFactor: hasSecondFactor(person),
       dealer: dealer?.hasPeople === true && dealer.hasMoney,
     },
     dealer: dealer ?? null,

@@ -32,6 +32,25 @@ export function keyboardFlows(shared: SharedState): void {
     expect(await navigation.locator('a[data-active]').allInnerTexts()).toEqual(['Prices'])
   })
 
+  it('the whole navigation fits a window of 860 pixels, and a lower one shows the current entry', async () => {
+    const { testbed, page } = shared
+    const { width, height } = page.viewportSize()!
+    const cutOff = () =>
+      page.evaluate(`(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(${NAVIGATION})`)
+    await page.setViewportSize({ width, height: 860 })
+    await navigate(testbed, page, '/')
+    await heading(page, 'Dashboard').waitFor()
+    expect(await cutOff()).toBe(0)
+    await page.setViewportSize({ width, height: 480 })
+    expect(await cutOff()).toBeGreaterThan(0)
+    for (const key of ['g', 'a']) await page.keyboard.press(key)
+    await heading(page, 'Audit log').waitFor()
+    const bottom = (selector: string) =>
+      page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().bottom`) as Promise<number>
+    await expect.poll(() => bottom('.navigation [data-active]')).toBeLessThanOrEqual(480)
+    await page.setViewportSize({ width, height })
+  })
+
   it('the skip link leads to the content, and the focus is visible', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
@@ -111,4 +130,5 @@ async function focused(page: Page): Promise<string> {
   )) as string
 }
 
+const NAVIGATION = `document.querySelector('.navigation')`
 const OUTLINE = `getComputedStyle(document.activeElement).outlineStyle`

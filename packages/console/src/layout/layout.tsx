@@ -7,7 +7,6 @@ import {
   Group,
   Kbd,
   NavLink,
-  ScrollArea,
   Text,
   UnstyledButton,
   useComputedColorScheme,
@@ -17,7 +16,7 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
 import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useMatches, useRouterState } from '@tanstack/react-router'
-import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
+import { lazy, type MouseEvent, Suspense, useEffect, useRef } from 'react'
 import { useApi } from '../api/use-api.ts'
 import { NoAccess } from '../parts/page.tsx'
 import { useSession } from '../session/session.ts'
@@ -117,7 +116,7 @@ function Header({ open, toggle, find }: { open: boolean; toggle(): void; find():
         )}
       </Group>
       <Group gap="xs" wrap="nowrap">
-        <UnstyledButton onClick={find} aria-label={t.finder.label} className="finder-button">
+        <UnstyledButton onClick={find} aria-label={t.finder.label}>
           <Group gap="xs" wrap="nowrap">
             <IconSearch size={18} />
             <Text size="sm" c="dimmed" visibleFrom="md">
@@ -154,10 +153,16 @@ function SchemeToggle() {
 function Navigation({ path }: { path: string }) {
   const me = useSession()
   const active = activeItem(path, navigationFor(me))
+  const list = useRef<HTMLDivElement>(null)
+  // In a low window the current entry may be scrolled out of view.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page has another entry
+  useEffect(() => {
+    list.current?.querySelector('[data-active]')?.scrollIntoView({ block: 'nearest' })
+  }, [active])
   return (
-    <ScrollArea type="never">
+    <div ref={list} className="navigation">
       {navigationGroups(me).map(({ label: group = '', items }) => (
-        <Box key={group} role={group ? 'group' : undefined} aria-label={group || undefined} mb="xs">
+        <Box key={group} role={group ? 'group' : undefined} aria-label={group || undefined} mb={6}>
           {group && (
             <Text size="xs" fw={600} c="dimmed" px="sm" pb={2} aria-hidden="true">
               {group}
@@ -175,12 +180,11 @@ function Navigation({ path }: { path: string }) {
               active={active === to}
               rightSection={to === ALERTS_PATH ? <UnreadAlerts /> : Waiting && <Waiting />}
               aria-current={path === to ? 'page' : undefined}
-              py={6}
             />
           ))}
         </Box>
       ))}
-    </ScrollArea>
+    </div>
   )
 }
 

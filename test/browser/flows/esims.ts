@@ -1,7 +1,7 @@
 import type { Profile } from '@dealer-esim/sdk'
 import type { Locator, Page } from 'playwright-core'
 import { expect, it, vi } from 'vitest'
-import { button, copyable, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
+import { api, button, copyable, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
 const USED = 'used-in-browser'
 const CANCELLED = 'cancelled-in-browser'
@@ -38,6 +38,20 @@ export function esimFlows(shared: SharedState): void {
     const text = await dialog.getByRole('alert').innerText()
     throw new Error(`refused: ${text}`)
   }
+
+  it('an ICCID that is not whole is asked for, and a whole one finds its eSIM', async () => {
+    const { testbed, page } = shared
+    const { profiles } = await api<{ profiles: { iccid: string; profileId: string }[] }>(testbed, page, '/profiles')
+    const { iccid, profileId } = profiles[0]!
+    await navigate(testbed, page, '/profiles')
+    const search = page.getByRole('searchbox', { name: 'ICCID' })
+    await search.fill(iccid.slice(0, 6))
+    await page.getByText('Enter the whole ICCID: 18 to 20 digits.').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await search.fill(`${iccid.slice(0, 4)} ${iccid.slice(4)}`)
+    await page.locator(`[data-row="${profileId}"]`).waitFor()
+    await expect.poll(() => page.locator('[data-row]').count()).toBe(1)
+  })
 
   it('an eSIM in use shows its usage as a bar that grows, to the dealer and to the operator', async () => {
     const { dealer, page } = shared

@@ -1,5 +1,6 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
+import { Text } from '@mantine/core'
 import { periodRange } from '../lists/period.ts'
 import { isFiltered, useList } from '../lists/use-list.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
@@ -12,11 +13,15 @@ import { Status, Timestamp } from '../parts/values.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
+/** eSIMs are found by their whole ICCID, of which some suppliers write the filler F. */
+const ICCID = /^\d{18,20}F?$/i
+
 export function EsimsPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const { esimStatus, smdpStatus, tenantId, orderNo } = filters
-  const iccid = filters.iccid?.replaceAll(/\D/g, '')
+  const digits = filters.iccid?.replaceAll(/[\s-]/g, '')
+  const iccid = digits !== undefined && ICCID.test(digits) ? digits : undefined
   const query = { iccid, esimStatus, smdpStatus, tenantId, orderNo, ...periodRange(filters) }
   const list = useList<ProfileRow>('/profiles', 'profiles', query)
   return (
@@ -35,47 +40,53 @@ export function EsimsPage() {
         <DealerFilter />
         <PeriodFilter />
       </FilterBar>
-      <List<ProfileRow>
-        label={t.esims.title}
-        list={list}
-        name="esims"
-        idOf={(row) => row.profileId}
-        to={(row) => `/tenants/${row.tenantId}/profiles/${row.profileId}`}
-        empty={
-          isFiltered(filters)
-            ? { title: t.esims.noMatch, text: t.esims.noMatchText }
-            : { title: t.esims.noEsims, text: t.esims.noEsimsText }
-        }
-        columns={[
-          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono', phone: 'main' },
-          { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
-          { accessor: 'packageCode', title: t.esims.package, phone: 'note' },
-          {
-            accessor: 'esimStatus',
-            title: t.esims.esimStatus,
-            phone: 'status',
-            render: (row) => <Status status={row.esimStatus} />,
-          },
-          { accessor: 'smdpStatus', title: t.esims.smdpStatus, render: (row) => <Status status={row.smdpStatus} /> },
-          {
-            accessor: 'usage',
-            title: t.esims.usage,
-            textAlign: 'right',
-            phone: 'value',
-            isNamed: true,
-            render: formatUsage,
-          },
-          { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
-          { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },
-          { accessor: 'supplier', title: t.orders.supplier, optional: true, hidden: !isOperator(me) },
-          {
-            accessor: 'expiredTime',
-            title: t.esims.expires,
-            optional: true,
-            render: (row) => <Timestamp time={row.expiredTime} />,
-          },
-        ]}
-      />
+      {digits !== undefined && iccid === undefined ? (
+        <Text size="sm" c="dimmed">
+          {t.esims.searchHint}
+        </Text>
+      ) : (
+        <List<ProfileRow>
+          label={t.esims.title}
+          list={list}
+          name="esims"
+          idOf={(row) => row.profileId}
+          to={(row) => `/tenants/${row.tenantId}/profiles/${row.profileId}`}
+          empty={
+            isFiltered(filters)
+              ? { title: t.esims.noMatch, text: t.esims.noMatchText }
+              : { title: t.esims.noEsims, text: t.esims.noEsimsText }
+          }
+          columns={[
+            { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono', phone: 'main' },
+            { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
+            { accessor: 'packageCode', title: t.esims.package, phone: 'note' },
+            {
+              accessor: 'esimStatus',
+              title: t.esims.esimStatus,
+              phone: 'status',
+              render: (row) => <Status status={row.esimStatus} />,
+            },
+            { accessor: 'smdpStatus', title: t.esims.smdpStatus, render: (row) => <Status status={row.smdpStatus} /> },
+            {
+              accessor: 'usage',
+              title: t.esims.usage,
+              textAlign: 'right',
+              phone: 'value',
+              isNamed: true,
+              render: formatUsage,
+            },
+            { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
+            { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },
+            { accessor: 'supplier', title: t.orders.supplier, optional: true, hidden: !isOperator(me) },
+            {
+              accessor: 'expiredTime',
+              title: t.esims.expires,
+              optional: true,
+              render: (row) => <Timestamp time={row.expiredTime} />,
+            },
+          ]}
+        />
+      )}
     </Page>
   )
 }

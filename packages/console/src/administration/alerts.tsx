@@ -8,7 +8,7 @@ import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
 import { Timestamp } from '../parts/values.tsx'
-import { canEdit, useSession } from '../session/session.ts'
+import { canEdit, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
 /** Alerts for the operator, or for the dealer of the signed-in person. */
@@ -43,11 +43,13 @@ export function DealerAlerts() {
 export function AlertList({ tenantId, unread }: { tenantId: string | null; unread?: boolean }) {
   const me = useSession()
   const list = useList<Alert>('/notices', 'notices', { tenantId, unread })
-  const read = useChange({ quiet: true })
+  const read = useChange()
+  // An operator reads the alerts of a dealer, which only the dealer marks as read.
+  const isOwn = tenantId === null || !isOperator(me)
   const unreadIds = (list.rows ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
   return (
     <>
-      {canEdit(me) && unreadIds.length > 0 && (
+      {isOwn && canEdit(me) && unreadIds.length > 0 && (
         <Group justify="flex-end">
           <Button
             size="xs"

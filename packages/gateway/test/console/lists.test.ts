@@ -1,5 +1,6 @@
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAlert } from '../../src/alerts/create.ts'
 import { timeOfUuid } from '../../src/lib/ids.ts'
 import { vacuum } from '../harness/databases/tables.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
@@ -330,6 +331,19 @@ describe('the other lists', () => {
     const nobody = { orderNo: orderNoOf(testbed.deps.ids.uuid()) }
     expect((await get(operator, '/events', nobody)).body.events).toEqual([])
   })
+})
+
+it('the alerts of the longest page are marked as read together', async () => {
+  const before = (await operator.call('GET', '/notices/unread')).body.count
+  await testbed.db.tx(async (tx) => {
+    for (let number = 0; number < 200; number++)
+      createAlert(tx, testbed.deps.ids, { tenantId: null, kind: 'LOW_STOCK', audience: 'OPERATOR', message: 'Low.' })
+  })
+  const { notices } = (await operator.call('GET', '/notices?unread=true&limit=200')).body
+  const noticeIds = notices.map(({ noticeId }: { noticeId: string }) => noticeId)
+  expect(noticeIds).toHaveLength(200)
+  expect((await operator.call('POST', '/notices/read', { noticeIds })).status).toBe(200)
+  expect((await operator.call('GET', '/notices/unread')).body.count).toBe(before)
 })
 
 it('the lists of a young gateway end at their first row', async () => {

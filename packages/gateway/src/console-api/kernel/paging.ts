@@ -3,7 +3,7 @@ import type { Position } from '../../tenants/tenant-rows.ts'
 import { nullable } from './schemas.ts'
 
 export const PAGE_SIZE = 50
-const PAGE_SIZE_MAX = 200
+export const PAGE_SIZE_MAX = 200
 /** The query parameter for the number of rows on a page. If absent, it is PAGE_SIZE. */
 export const limit = () => Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX }))
 export const nextCursor = () => nullable(Type.String())

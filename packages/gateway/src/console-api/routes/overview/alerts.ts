@@ -3,7 +3,7 @@ import { alertPath } from '../../../alerts/alert-path.ts'
 import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '../../../alerts/alerts.ts'
 import { NIL_TENANT } from '../../../audit/audit.ts'
 import { listRoutes } from '../../kernel/list.ts'
-import { pageByKey } from '../../kernel/paging.ts'
+import { PAGE_SIZE_MAX, pageByKey } from '../../kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
 import { CLOSED, done, nullable, time, uuid } from '../../kernel/schemas.ts'
 
@@ -64,7 +64,7 @@ export const alertRoutes: Route[] = [
     path: '/notices/read',
     access: TENANT_STAFF,
     summary: 'Mark alerts as read for everybody in the organisation',
-    body: Type.Object({ noticeIds: Type.Array(uuid(), { minItems: 1, maxItems: 100 }) }, CLOSED),
+    body: Type.Object({ noticeIds: Type.Array(uuid(), { minItems: 1, maxItems: PAGE_SIZE_MAX }) }, CLOSED),
     answer: done,
     async handle({ deps, onlyTenant }, { body }) {
       const audience = onlyTenant === null ? 'OPERATOR' : 'TENANT'

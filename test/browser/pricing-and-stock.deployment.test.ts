@@ -99,6 +99,10 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
       .getByText(/would make prices negative/)
       .waitFor()
     await field(page, 'Percentage').fill('-50')
+    await field(page, 'Currency of the preview').fill('US')
+    await button(page, 'Preview the effect').click()
+    await dialog().getByText('Enter a currency code such as USD.').waitFor()
+    await field(page, 'Currency of the preview').fill('usd')
     await button(page, 'Preview the effect').click()
     await dialog()
       .getByText(/would be sold below (its|their) cost/)
@@ -144,6 +148,22 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await page.getByRole('option').first().click()
     await page.getByLabel('At', { exact: true }).fill(nextYear)
     await page.locator('[data-explanation]').getByText('USD 4.05').first().waitFor()
+  })
+
+  it('a fixed price is previewed in its own currency', async () => {
+    await navigate(testbed, page, '/catalogue/prices/plans/GOLD')
+    await button(page, 'Set rule').click()
+    await dialog().getByRole('combobox', { name: 'Packages' }).selectOption('One package')
+    await dialog().getByRole('combobox', { name: 'Package', exact: true }).fill('JP_TEST')
+    await page.getByRole('option', { name: /^JP_TEST: / }).click()
+    await dialog().getByRole('combobox', { name: 'Rule type' }).selectOption('Fixed price')
+    await dialog().getByRole('textbox', { name: 'Price', exact: true }).fill('4')
+    expect(await field(page, 'Currency of the preview').count()).toBe(0)
+    await dialog().getByRole('textbox', { name: 'Currency' }).fill('eur')
+    const sent = page.waitForRequest('**/price-plans/*/preview')
+    await button(page, 'Preview the effect').click()
+    expect((await sent).postDataJSON()).toMatchObject({ rule: { price: 40_000 }, currencyCode: 'EUR' })
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
   })
 
   it('codes are imported for a product that is chosen, and each fault has its column and value', async () => {

@@ -1,7 +1,7 @@
 import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
 import { Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
-import { parseMoneyInput } from '../parts/form-values.ts'
+import { isCurrencyCode, parseMoneyInput } from '../parts/form-values.ts'
 import { formatMoney, formatPercent } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
 import { interpolate, t } from '../strings/strings.ts'
@@ -84,7 +84,7 @@ function marginText({ currencyCode, price }: TypedPrice, suppliers: readonly Typ
     const cost = parseMoneyInput(costPrice)
     return costCurrency.trim().toUpperCase() === currency && 'amount' in cost ? [cost.amount] : []
   })
-  if (!/^[A-Z]{3}$/.test(currency) || 'error' in typed) return ''
+  if (!isCurrencyCode(currency) || 'error' in typed) return ''
   if (costs.length === 0) return t.package.marginUnknown
   return interpolate(t.package.margin, { amount: formatMargin(typed.amount, Math.min(...costs), currency) })
 }

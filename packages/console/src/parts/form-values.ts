@@ -10,6 +10,11 @@ export function parseMoneyInput(typed: string): { amount: number } | { error: st
   }
 }
 
+/** True for three capital letters, such as USD. */
+export function isCurrencyCode(text: string): boolean {
+  return /^[A-Z]{3}$/.test(text)
+}
+
 /** Formats 1/10 000 of the currency as it is typed. Empty if there is no amount. */
 export function formatMoneyInput(amount: number | null | undefined): string {
   return amount === null || amount === undefined ? '' : formatMoney(amount)

@@ -11,7 +11,7 @@ import { PackageSelect } from './rule-dialog.tsx'
 interface OwnPriceDialogProps {
   tenantId: string
   currency: string
-  /** The package and its current price. Undefined: the person enters a package code. */
+  /** The package and its current price. Undefined: the person selects a package. */
   row: PriceRow | undefined
   onClose(): void
 }

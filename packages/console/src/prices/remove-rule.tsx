@@ -4,6 +4,7 @@ import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { isCurrencyCode } from '../parts/form-values.ts'
 import { interpolate, t } from '../strings/strings.ts'
 import { apiPath } from './plan-or-group.tsx'
 import { ShownPreview } from './rule-preview.tsx'
@@ -31,13 +32,14 @@ function RemoveDialog(props: { planName: string; rule: PlanRule; title: string; 
   const remove = useChange({ success: t.prices.removed, quiet: true })
   const preview = useChange<RulePreview>({ quiet: true })
   const [currency, setCurrency] = useState(rule.currencyCode ?? 'USD')
+  const [currencyError, setCurrencyError] = useState<string>()
   const key = Object.fromEntries(KEY_MEMBERS.flatMap((name) => (rule[name] === null ? [] : [[name, rule[name]]])))
-  const showPreview = () =>
-    preview.mutate({
-      method: 'POST',
-      path: `${path}/removal-preview`,
-      body: { rule: key, currencyCode: currency.trim().toUpperCase() },
-    })
+  function showPreview() {
+    const currencyCode = currency.trim().toUpperCase()
+    setCurrencyError(isCurrencyCode(currencyCode) ? undefined : t.prices.currencyInvalid)
+    if (isCurrencyCode(currencyCode))
+      preview.mutate({ method: 'POST', path: `${path}/removal-preview`, body: { rule: key, currencyCode } })
+  }
   return (
     <Dialog
       title={title}
@@ -58,6 +60,7 @@ function RemoveDialog(props: { planName: string; rule: PlanRule; title: string; 
           label={t.prices.previewCurrency}
           value={currency}
           maxLength={3}
+          error={currencyError}
           w={220}
           // A price is in one currency.
           disabled={rule.currencyCode !== null}

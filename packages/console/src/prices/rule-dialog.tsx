@@ -8,7 +8,7 @@ import { useMemo, useRef, useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { locationChoices } from '../catalogue/networks.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { fieldErrors, formFields, parseMoneyInput } from '../parts/form-values.ts'
+import { fieldErrors, formFields, isCurrencyCode, parseMoneyInput } from '../parts/form-values.ts'
 import { t } from '../strings/strings.ts'
 import { apiPath } from './plan-or-group.tsx'
 import { ShownPreview } from './rule-preview.tsx'
@@ -37,11 +37,15 @@ export function RuleDialog({ planName, onClose }: { planName: string; onClose():
     const form = text.current?.closest('form')
     if (!form) return
     const fields = formFields(form)
-    const currencyCode = (fields.previewCurrency ?? '').toUpperCase()
     set.reset()
-    withRule(fields, (rule) =>
-      preview.mutate({ method: 'POST', path: `${path}/preview`, body: { rule, currencyCode } }),
-    )
+    withRule(fields, (rule) => {
+      // A price is in one currency, which is then the only one with an effect.
+      const currencyCode = rule.currencyCode ?? (fields.previewCurrency ?? '').toUpperCase()
+      if (isCurrencyCode(currencyCode))
+        return preview.mutate({ method: 'POST', path: `${path}/preview`, body: { rule, currencyCode } })
+      const input = rule.currencyCode === undefined ? 'previewCurrency' : 'currencyCode'
+      setTypedErrors({ [input]: t.prices.currencyInvalid })
+    })
   }
 
   return (
@@ -64,7 +68,16 @@ export function RuleDialog({ planName, onClose }: { planName: string; onClose():
       {isPercent(chosen) ? <PercentFields errors={errors} /> : <PriceFields errors={errors} />}
       <ValidityFields errors={errors} />
       <Group align="flex-end">
-        <TextInput name="previewCurrency" label={t.prices.previewCurrency} defaultValue="USD" maxLength={3} w={220} />
+        {isPercent(chosen) && (
+          <TextInput
+            name="previewCurrency"
+            label={t.prices.previewCurrency}
+            defaultValue="USD"
+            maxLength={3}
+            error={errors.previewCurrency}
+            w={220}
+          />
+        )}
         <Button variant="default" loading={preview.isPending} onClick={showPreview}>
           {t.prices.preview}
         </Button>

@@ -159,7 +159,15 @@ export function accessFlows(shared: SharedState): void {
   it('a page that a role may not open says so and whom to ask, and leads back to the dashboard', async () => {
     const { testbed, dealer } = shared
     const staff = { email: 'staff@flow.test', role: 'DEALER_STAFF', tenantId: dealer.tenantId }
-    await closed(await inviteAndSignIn(shared, staff), 'Dealer staff', [
+    const staffPage = await inviteAndSignIn(shared, staff)
+    await navigate(testbed, staffPage, `/tenants/${dealer.tenantId}/settings`)
+    await heading(staffPage, 'Settings').waitFor()
+    await staffPage.getByRole('heading', { name: 'Endpoint' }).waitFor()
+    // What this role cannot save, it cannot type either.
+    expect(
+      await staffPage.locator('main :is(input, textarea, select):not([readonly], :disabled, [type=hidden])').count(),
+    ).toBe(0)
+    await closed(staffPage, 'Dealer staff', [
       ...['/tenants', '/catalogue', '/stock', '/suppliers', '/adjustments', '/people', '/audit', '/settings'],
       ...['/catalogue/import', '/add-package', '/packages/SANDBOX_OK'],
     ])

@@ -232,6 +232,7 @@ const BILLING_TEXTS = ['legalName', 'taxId', 'billingEmail', 'billingAddress'] a
 
 function Billing({ tenant }: { tenant: TenantDetail }) {
   const me = useSession()
+  const readOnly = !canAdminister(me)
   return (
     <SettingsCard
       title={t.settings.billingTitle}
@@ -251,6 +252,7 @@ function Billing({ tenant }: { tenant: TenantDetail }) {
               label={t.settings.name}
               defaultValue={tenant.clientName}
               error={errors.clientName}
+              readOnly={readOnly}
               required
             />
           )}
@@ -259,20 +261,29 @@ function Billing({ tenant }: { tenant: TenantDetail }) {
             label={t.dealers.legalName}
             defaultValue={tenant.legalName ?? ''}
             error={errors.legalName}
+            readOnly={readOnly}
           />
-          <TextInput name="taxId" label={t.dealers.taxId} defaultValue={tenant.taxId ?? ''} error={errors.taxId} />
+          <TextInput
+            name="taxId"
+            label={t.dealers.taxId}
+            defaultValue={tenant.taxId ?? ''}
+            error={errors.taxId}
+            readOnly={readOnly}
+          />
           <TextInput
             name="billingEmail"
             type="email"
             label={t.dealers.billingEmail}
             defaultValue={tenant.billingEmail ?? ''}
             error={errors.billingEmail}
+            readOnly={readOnly}
           />
           <Textarea
             name="billingAddress"
             label={t.dealers.billingAddress}
             defaultValue={tenant.billingAddress ?? ''}
             error={errors.billingAddress}
+            readOnly={readOnly}
             autosize
           />
         </SimpleGrid>

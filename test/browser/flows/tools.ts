@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { signRequest } from '@dealer-esim/contract/node'
 import { expect, it } from 'vitest'
-import { button, field, navigate, type SharedState } from '../console-testbed.ts'
+import { button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function toolFlows(shared: SharedState): void {
   it('the explorer sends a request that is signed in the browser', async () => {
@@ -17,6 +17,33 @@ export function toolFlows(shared: SharedState): void {
     await page.getByText('"availableBalance"').waitFor()
     expect(sent.some((request) => request.includes('open-api/v1/account/balance'))).toBe(true)
     expect(sent.filter((request) => request.includes(dealer.appSecret))).toEqual([])
+  })
+
+  it('on a production gateway, the explorer asks before it sends what debits a balance or ends an eSIM', async () => {
+    const { testbed, page, dealer } = shared
+    await page.route('**/console/api/session', async (route) => {
+      const me = (await (await route.fetch()).json()) as object
+      await route.fulfill({ json: { ...me, deployment: 'production' } })
+    })
+    await loadPage(testbed, page, `/explorer?tenantId=${dealer.tenantId}`)
+    await field(page, 'AppSecret').fill(dealer.appSecret)
+    await button(page, 'Save').click()
+    const dialog = page.getByRole('dialog')
+    for (const [operation, text] of [
+      ['esim/topup', 'debits the balance'],
+      ['esim/revoke', 'ends an eSIM for good'],
+    ] as const) {
+      await page.getByRole('combobox', { name: 'Operation' }).selectOption(operation)
+      await button(page, 'Sign and send').click()
+      await dialog.getByText(text).waitFor()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await dialog.waitFor({ state: 'hidden' })
+      expect(await page.locator('[data-answer]').count()).toBe(0)
+    }
+    await page.unroute('**/console/api/session')
+    await loadPage(testbed, page, `/explorer?tenantId=${dealer.tenantId}`)
+    await field(page, 'AppSecret').fill(dealer.appSecret)
+    await button(page, 'Save').click()
   })
 
   it('the debugger explains what is wrong with a request', async () => {

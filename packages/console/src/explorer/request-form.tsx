@@ -36,6 +36,15 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'esim/usage/query': () => ({ esimTranNoList: ['E-1'] }),
 }
 
+/** What an operation does to money and eSIMs: on a production gateway it is sent only after a question. */
+const CONSEQUENCES: Partial<Record<OperationName, string>> = {
+  'esim/order': t.explorer.consequences.debits,
+  'esim/topup': t.explorer.consequences.debits,
+  'esim/cancel': t.explorer.consequences.ends,
+  'esim/revoke': t.explorer.consequences.ends,
+  'esim/suspend': t.explorer.consequences.stops,
+}
+
 const newTransactionId = () => `T-${Date.now().toString(36)}`
 const toJson = (value: object) => JSON.stringify(value, null, 2)
 
@@ -106,7 +115,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
               loading={busy}
               disabled={needed !== false}
               onClick={() =>
-                operation === 'esim/order' && me.deployment === 'production' ? setDialogOpen(true) : void send()
+                CONSEQUENCES[operation] && me.deployment === 'production' ? setDialogOpen(true) : void send()
               }
             >
               {t.explorer.send}
@@ -146,14 +155,14 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
         />
       </Grid.Col>
       <Dialog
-        title={t.explorer.sendOrderTitle}
+        title={interpolate(t.explorer.confirmTitle, { operation })}
         opened={dialogOpen}
         onClose={() => setDialogOpen(false)}
-        submit={t.explorer.sendOrder}
+        submit={t.explorer.send}
         danger
         onSubmit={() => void send()}
       >
-        {t.explorer.sendOrderText}
+        {CONSEQUENCES[operation]}
       </Dialog>
     </Grid>
   )

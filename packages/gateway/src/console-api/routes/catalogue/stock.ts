@@ -6,7 +6,7 @@ import { importStock } from '../../../suppliers/stock/import.ts'
 import { listStock, setLowStock } from '../../../suppliers/stock/levels.ts'
 import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
 import { failureOf } from '../../kernel/failures.ts'
-import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, done, line, nullable, time, toDate } from '../../kernel/schemas.ts'
 
 const level = Type.Object({
@@ -93,7 +93,7 @@ export const stockRoutes: Route[] = [
       // Not awaited, because the answer starts with the first line, long before the import ends.
       importStock(deps, { ...query, ...terms, file, progress: (rows) => writeLine({ rows }) }, by)
         .then(({ codes }) => writeLine({ codes }))
-        .catch((error: unknown) => writeLine(refusalOf(error)))
+        .catch((error: unknown) => writeLine(refusalOf(error, deps)))
         .finally(() => lines.end())
       reply.type('application/x-ndjson')
       return lines as unknown as string
@@ -101,10 +101,13 @@ export const stockRoutes: Route[] = [
   }),
 ]
 
-function refusalOf(error: unknown): object {
+function refusalOf(error: unknown, { log }: Pick<ConsoleDeps, 'log'>): object {
   if (error instanceof CsvRefused)
     return { code: 'CSV_REFUSED', message: 'Nothing was imported. Correct the file.', faults: error.faults }
-  return failureOf(error)
+  const { status, ...failure } = failureOf(error)
+  // The answer has begun, so the server's own handler does not see the failure.
+  if (status >= 500) log.error({ err: error }, 'stock import failed')
+  return failure
 }
 
 const CHUNK_LENGTH = 64 * 1024

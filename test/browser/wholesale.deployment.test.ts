@@ -84,6 +84,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await dialog.getByRole('button', { name: 'Start' }).click()
     await dialog.locator(`[data-bulk-row="${packageCode}"]`).getByText('Done').waitFor()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Separate from sale rule')
     expect(await ofRule()).toBe(before - 1)
   })
 

@@ -28,8 +28,8 @@ export function jumpsOf(me: Me): { key: string; to: string; label: string }[] {
 /** A second key counts within this time after `g`. */
 const SEQUENCE_MS = 1_500
 
-/** Single keys outside of fields and dialogs: jumps to pages, and j and k between the rows of a list. */
-export function useKeys(me: Me, showHelp: () => void): void {
+/** Single keys outside of fields and dialogs: the search, jumps to pages, and j and k between the rows of a list. */
+export function useKeys(me: Me, { find, showHelp }: { find(): void; showHelp(): void }): void {
   const navigate = useNavigate()
   useEffect(() => {
     let jumpUntilMs = 0
@@ -42,16 +42,25 @@ export function useKeys(me: Me, showHelp: () => void): void {
         if (jump) void navigate({ to: jump.to })
       } else if (key === 'g') jumpUntilMs = timeStamp + SEQUENCE_MS
       else if (key === '?') showHelp()
-      else if (key === 'j' || key === 'k') moveInList(key === 'j' ? 1 : -1)
+      else if (key === '/') {
+        // Otherwise the key is typed into the field that opens.
+        event.preventDefault()
+        find()
+      } else if (key === 'j' || key === 'k') moveInList(key === 'j' ? 1 : -1)
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
-  }, [me, navigate, showHelp])
+  }, [me, navigate, find, showHelp])
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  if (document.querySelector('[role=dialog]')) return true
+  if (isDialogOpen()) return true
   return target instanceof Element && target.closest('input, textarea, select, [contenteditable], [role=menu]') !== null
+}
+
+/** True also for the sign-in over a page whose session has ended, which is a <dialog> without the role. */
+export function isDialogOpen(): boolean {
+  return document.querySelector('[role=dialog], dialog[open]') !== null
 }
 
 /** Focuses the link of the next or previous row. Enter then opens it. */

@@ -22,7 +22,7 @@ import { NoAccess } from '../parts/page.tsx'
 import { useSession } from '../session/session.ts'
 import { Logo } from '../session/sign-in-layout.tsx'
 import { interpolate, t } from '../strings/strings.ts'
-import { useKeys } from './keys.ts'
+import { isDialogOpen, useKeys } from './keys.ts'
 import { type NavigationItem, navigationFor, navigationGroups } from './navigation.ts'
 
 const DealerViewBar = lazy(() => import('./dealer-view.tsx'))
@@ -43,11 +43,8 @@ export function Layout() {
     finder.close()
     help.close()
   }, [path])
-  useHotkeys([
-    ['mod+K', finder.open],
-    ['/', finder.open],
-  ])
-  useKeys(me, help.open)
+  useHotkeys([['mod+K', () => isDialogOpen() || finder.open()]])
+  useKeys(me, { find: finder.open, showHelp: help.open })
   return (
     <AppShell
       header={{ height: 56 }}

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { call } from '../api/call.ts'
 import type { Change } from '../api/use-api.ts'
+import { useReturnFocus } from '../parts/dialog.tsx'
 import { formFields } from '../parts/form-values.ts'
 import { interpolate, plural, t } from '../strings/strings.ts'
 
@@ -35,6 +36,7 @@ type Result = { failure: string | undefined }
  * route that changes a single one: what is allowed, checked and audited there holds here too. A failure concerns its row only.
  */
 export function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }: BulkDialogProps<Row>) {
+  useReturnFocus(true)
   const client = useQueryClient()
   // Rows as they were selected: the list behind is read again meanwhile.
   const [all] = useState(rows)

@@ -1,6 +1,7 @@
 import type { SupplierProductRow } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-products.ts'
 import { Modal } from '@mantine/core'
 import { useApi } from '../api/use-api.ts'
+import { useReturnFocus } from '../parts/dialog.tsx'
 import { formatMoney } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Timestamp } from '../parts/values.tsx'
@@ -14,6 +15,7 @@ interface Cost {
 
 /** The costs of a product over time, the latest first. */
 export function CostHistory({ product, onClose }: { product: SupplierProductRow; onClose(): void }) {
+  useReturnFocus(true)
   const { supplier, productCode, name } = product
   const list = useApi<{ costs: Cost[] }>('/supplier-products/costs', { supplier, productCode })
   return (

@@ -34,6 +34,20 @@ export function dealerFlows(shared: SharedState): void {
     await page.context().close()
   })
 
+  it('a new dealer’s empty lists lead to what its people can do', async () => {
+    const { testbed, page: operator } = shared
+    const created = { clientName: 'Nothing yet', currencyCode: 'USD' }
+    const { tenantId } = await api<{ tenantId: string }>(testbed, operator, '/tenants', created)
+    const page = await inviteAndSignIn(shared, { email: 'new@dealer.test', role: 'DEALER_STAFF', tenantId })
+    await navigate(testbed, page, '/orders')
+    await heading(page, 'Orders').waitFor()
+    await page.getByRole('main').getByText('Buy your first eSIMs here').waitFor()
+    await page.getByRole('main').getByRole('link', { name: 'Buy eSIMs' }).waitFor()
+    await navigate(testbed, page, `/tenants/${tenantId}/wallet`)
+    await page.getByText('Your payments, orders and refunds appear here.').waitFor()
+    await page.context().close()
+  })
+
   it('an operator, who cannot buy for a dealer, is not offered it on the dealer’s page', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}`)

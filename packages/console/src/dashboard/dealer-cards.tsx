@@ -9,6 +9,7 @@ import { formatPercent } from '../parts/format.ts'
 import { EmptyState } from '../parts/load-states.tsx'
 import { Card } from '../parts/page.tsx'
 import { Amount, Facts, Status, Timestamp } from '../parts/values.tsx'
+import { BuyButton } from '../portal/buy-button.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { interpolate, plural, t } from '../strings/strings.ts'
 import { endpointState } from '../webhooks/endpoint-state.ts'
@@ -59,16 +60,6 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
         ]}
       />
     </Card>
-  )
-}
-
-/** Only a dealer's people buy. */
-function BuyButton() {
-  if (isOperator(useSession())) return null
-  return (
-    <Button component={Link} to="/buy" search={{} as never} size="xs">
-      {t.portal.title}
-    </Button>
   )
 }
 

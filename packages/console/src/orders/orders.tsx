@@ -7,6 +7,7 @@ import { List } from '../parts/list.tsx'
 import { Page } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Status, Timestamp } from '../parts/values.tsx'
+import { BuyButton } from '../portal/buy-button.tsx'
 import { canOperate, isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 import { OrderBulk } from './order-bulk.tsx'
@@ -25,6 +26,9 @@ export function OrdersPage() {
   })
   const [selected, setSelected] = useState<string[]>([])
   const chosen = (list.rows ?? []).filter((row) => selected.includes(row.orderNo))
+  const noOrders = isOperator(me)
+    ? { title: t.orders.noOrders, text: t.orders.noOrdersText, action: <ExplorerButton /> }
+    : { title: t.orders.noOrders, text: t.dashboard.noOrdersDealer, action: <BuyButton /> }
   return (
     <Page title={t.orders.title}>
       <OrderFilters />
@@ -36,11 +40,7 @@ export function OrdersPage() {
         {...(chosen.length > 0 && { bulk: <OrderBulk orders={chosen} onClear={() => setSelected([])} /> })}
         idOf={(row) => row.orderNo}
         to={(row) => `/tenants/${row.tenantId}/orders/${row.orderNo}`}
-        empty={
-          isFiltered(filters)
-            ? { title: t.orders.noMatch, text: t.orders.noMatchText }
-            : { title: t.orders.noOrders, text: t.orders.noOrdersText, action: <ExplorerButton /> }
-        }
+        empty={isFiltered(filters) ? { title: t.orders.noMatch, text: t.orders.noMatchText } : noOrders}
         columns={[
           { accessor: 'orderNo', title: t.orders.number, cellsClassName: 'mono', phone: 'main' },
           {

@@ -7,11 +7,13 @@ import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
 import { useFilters } from '../parts/use-filters.ts'
 import { Amount, Timestamp } from '../parts/values.tsx'
+import { isOperator, useSession } from '../session/session.ts'
 import { interpolate, t } from '../strings/strings.ts'
 
 /** The entries of a dealer's wallet, newest first. A month has totals and a statement to print. */
 export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {
   const { tenantId, currency, createdAt } = props
+  const me = useSession()
   const [{ month, kind }, setFilters] = useFilters()
   const path = `/tenants/${tenantId}/wallet/entries`
   const list = useList<WalletEntry>(path, 'entries', { month, kind }, { isFileOrderFixed: true })
@@ -59,7 +61,7 @@ export function WalletStatement(props: { tenantId: string; currency: string; cre
         name="wallet"
         list={list}
         idOf={(row) => String(row.walletVersion)}
-        empty={emptyText(month, kind)}
+        empty={emptyText(month, kind, { isForOperator: isOperator(me) })}
         columns={[
           {
             accessor: 'createdAt',
@@ -104,9 +106,14 @@ function monthsSince(createdAt: string): string[] {
   ).filter((month, back) => back === 0 || month >= createdAt.slice(0, 7))
 }
 
-function emptyText(month: string | undefined, kind: string | undefined) {
+function emptyText(
+  month: string | undefined,
+  kind: string | undefined,
+  { isForOperator }: { isForOperator: boolean },
+): { title: string; text?: string } {
   if (kind) return { title: t.wallet.noneOfType, text: t.wallet.noneOfTypeText }
-  return month ? { title: t.wallet.noEntriesInMonth } : { title: t.wallet.noEntries, text: t.wallet.noEntriesText }
+  if (month) return { title: t.wallet.noEntriesInMonth }
+  return { title: t.wallet.noEntries, text: isForOperator ? t.wallet.noEntriesText : t.wallet.noEntriesDealer }
 }
 
 function EntryReference({ entry, tenantId }: { entry: WalletEntry; tenantId: string }) {

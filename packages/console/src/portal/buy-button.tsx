@@ -1,0 +1,14 @@
+import { Button } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { isOperator, useSession } from '../session/session.ts'
+import { t } from '../strings/strings.ts'
+
+/** A button that opens the order form. Only a dealer's people buy. */
+export function BuyButton() {
+  if (isOperator(useSession())) return null
+  return (
+    <Button component={Link} to="/buy" search={{} as never} size="xs">
+      {t.portal.title}
+    </Button>
+  )
+}

@@ -32,6 +32,15 @@ describe('the days of a time zone', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_000)
   })
 
+  it('a day that does not exist, and a period that ends before it begins, are refused', () => {
+    for (const [from, to] of [
+      ['2026-02-30', '2026-03-05'],
+      ['2026-02-01', '2026-02-31'],
+      ['2026-02-02', '2026-02-01'],
+    ] as const)
+      expect(() => localDaysBetween(from, to, 'UTC', 92)).toThrow(/two days that exist/)
+  })
+
   it('an unknown time zone is refused', () => {
     expect(() => localDays(0, 1, 'Mars/Olympus')).toThrow(/time zone/)
   })

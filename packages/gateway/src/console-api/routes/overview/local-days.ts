@@ -1,3 +1,4 @@
+import { isDay } from '@dealer-esim/contract'
 import { Refusal } from '../../../lib/refusal.ts'
 
 /** A calendar day in one time zone. */
@@ -32,8 +33,12 @@ export function localDaysBetween(
   daysMax: number,
 ): { days: LocalDay[]; end: LocalDay } {
   const [firstMs, lastMs] = [Date.parse(`${from}T00:00:00Z`), Date.parse(`${to}T00:00:00Z`)]
-  if (!(firstMs <= lastMs)) {
-    throw new Refusal(422, 'PERIOD_EMPTY', 'This is no period. Give two days, the first one before the last one.')
+  if (!isDay(from) || !isDay(to) || firstMs > lastMs) {
+    throw new Refusal(
+      422,
+      'PERIOD_EMPTY',
+      'This is not a period. Send two days that exist, the first one not after the last.',
+    )
   }
   const length = (lastMs - firstMs) / DAY_MS + 1
   if (length > daysMax) {

@@ -13,7 +13,7 @@ export function AttentionCard({ attention }: { attention: Dashboard['attention']
   const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
     underReview: { to: '/orders', search: { status: 'UNDER_REVIEW' } },
     deadEvents: { to: '/webhooks', search: { state: 'DEAD' } },
-    lowBalances: { to: '/tenants' },
+    lowBalances: { to: '/sales', search: { by: 'balances' } },
     failingEndpoints: { to: '/notices' },
     lowStock: { to: '/stock' },
     orphans: { to: '/notices' },

@@ -3,6 +3,7 @@ import { Anchor, Badge, Group, Progress, SimpleGrid, Stack, Text } from '@mantin
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { packagePath } from '../catalogue/paths.ts'
 import { formatBytes } from '../parts/format.ts'
 import { LoadError, Loading } from '../parts/load-states.tsx'
 import { Card, Page } from '../parts/page.tsx'
@@ -134,12 +135,14 @@ function factsOf(profile: ProfileRow): [string, ReactNode][] {
   return facts.filter(([, value]) => value !== null)
 }
 
-/** Operators see the package in the catalogue; a dealer's people see what they pay for it. */
+/** Operators see the page of the package; a dealer's people see what they pay for it. */
 function PackageLink({ packageCode }: { packageCode: string }) {
   const me = useSession()
-  const to = isOperator(me) ? '/catalogue' : `/tenants/${me.tenant?.tenantId}/prices`
+  const [to, search] = isOperator(me)
+    ? [packagePath(packageCode), {}]
+    : [`/tenants/${me.tenant?.tenantId}/prices`, { keyword: packageCode }]
   return (
-    <Anchor component={Link} to={to} search={{ keyword: packageCode } as never} size="sm">
+    <Anchor component={Link} to={to} search={search as never} size="sm">
       {packageCode}
     </Anchor>
   )

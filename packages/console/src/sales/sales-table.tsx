@@ -2,10 +2,12 @@ import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overvi
 import { Anchor } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { packagePath } from '../catalogue/paths.ts'
 import { formatCount, formatDay } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Amount } from '../parts/values.tsx'
 import { t } from '../strings/strings.ts'
+import { supplierPage } from '../suppliers/paths.ts'
 import { countryLabel } from './country.ts'
 import { Change, Margin } from './margin.tsx'
 import { type Period, timesOf } from './period.ts'
@@ -102,17 +104,11 @@ function nameOf(by: Breakdown, row: Row): ReactNode {
   if (by === 'day') return formatDay(row.key)
   if (by === 'country') return countryLabel(row.key, row.name)
   if (by === 'supplier' && row.key === '') return t.sales.notDelivered
-  if (by === 'dealer')
-    return (
-      <Anchor component={Link} to={`/tenants/${row.key}`} search={{} as never} size="sm">
-        {row.name}
-      </Anchor>
-    )
-  if (by === 'supplier')
-    return (
-      <Anchor component={Link} to={`/suppliers/${row.key}`} search={{} as never} size="sm">
-        {row.name}
-      </Anchor>
-    )
-  return row.name
+  if (by === 'package' && row.key === '') return row.name
+  const to = by === 'dealer' ? `/tenants/${row.key}` : by === 'supplier' ? supplierPage(row.key) : packagePath(row.key)
+  return (
+    <Anchor component={Link} to={to} search={{} as never} size="sm">
+      {row.name}
+    </Anchor>
+  )
 }

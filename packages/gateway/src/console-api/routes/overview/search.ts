@@ -99,7 +99,7 @@ async function searchPackages({ deps, onlyTenant }: Context, text: string): Prom
     where starts_with(lower(package_code), lower(${text})) or strpos(lower(name), lower(${text})) > 0
     order by lower(package_code) <> lower(${text}), package_code limit ${RESULTS_PER_KIND_MAX}`)
   return rows.map(({ packageCode, name }) => {
-    const to = `/catalogue?keyword=${encodeURIComponent(packageCode)}`
+    const to = `/packages/${encodeURIComponent(packageCode)}`
     return { kind: 'PACKAGE' as const, label: packageCode, detail: name, to }
   })
 }

@@ -57,6 +57,7 @@ export function AccessTokens() {
               <Button
                 size="compact-xs"
                 variant="default"
+                aria-label={`${t.account.deleteToken}: ${row.name}`}
                 onClick={() => remove.mutate({ method: 'DELETE', path: `/account/tokens/${row.tokenId}` })}
               >
                 {t.account.deleteToken}

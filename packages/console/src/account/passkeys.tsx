@@ -64,10 +64,20 @@ export function Passkeys() {
             textAlign: 'right',
             render: (row) => (
               <Group gap="xs" justify="flex-end">
-                <Button size="compact-xs" variant="default" onClick={() => setOpen({ kind: 'rename', row })}>
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  aria-label={`${t.passkeys.rename}: ${row.name}`}
+                  onClick={() => setOpen({ kind: 'rename', row })}
+                >
                   {t.passkeys.rename}
                 </Button>
-                <Button size="compact-xs" variant="default" onClick={() => setOpen({ kind: 'remove', row })}>
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  aria-label={`${t.passkeys.remove}: ${row.name}`}
+                  onClick={() => setOpen({ kind: 'remove', row })}
+                >
                   {t.passkeys.remove}
                 </Button>
               </Group>

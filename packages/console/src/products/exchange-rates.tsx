@@ -3,9 +3,9 @@ import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { formatDay } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import { Card } from '../parts/page.tsx'
-import { Timestamp } from '../parts/values.tsx'
 import { canOperate, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
@@ -35,13 +35,17 @@ export function ExchangeRates() {
           csv={{ path: '/exchange-rates' }}
           rows={list.data.rates}
           loading={list.isFetching}
-          idOf={(row) => `${row.costCurrency} ${row.saleCurrency}`}
+          idOf={pairOf}
           empty={{ title: t.exchangeRates.title }}
           columns={[
             { accessor: 'costCurrency', title: t.exchangeRates.costCurrency },
             { accessor: 'saleCurrency', title: t.exchangeRates.saleCurrency },
             { accessor: 'rate', title: t.exchangeRates.rate, textAlign: 'right' },
-            { accessor: 'ratedAt', title: t.exchangeRates.ratedAt, render: (row) => <Timestamp time={row.ratedAt} /> },
+            {
+              accessor: 'ratedAt',
+              title: t.exchangeRates.ratedAt,
+              render: (row) => formatDay(row.ratedAt.slice(0, 10)),
+            },
             {
               accessor: 'actions',
               title: t.common.actions,
@@ -49,12 +53,18 @@ export function ExchangeRates() {
               hidden: !canOperate(me),
               render: (row) => (
                 <Group gap={4} justify="flex-end">
-                  <Button size="compact-xs" variant="default" onClick={() => setEditing(row)}>
+                  <Button
+                    size="compact-xs"
+                    variant="default"
+                    aria-label={`${t.exchangeRates.edit}: ${pairOf(row)}`}
+                    onClick={() => setEditing(row)}
+                  >
                     {t.exchangeRates.edit}
                   </Button>
                   <Button
                     size="compact-xs"
                     variant="default"
+                    aria-label={`${t.exchangeRates.remove}: ${pairOf(row)}`}
                     onClick={() =>
                       remove.mutate({
                         method: 'DELETE',
@@ -75,6 +85,11 @@ export function ExchangeRates() {
   )
 }
 
+function pairOf({ costCurrency, saleCurrency }: ExchangeRateRow): string {
+  return `${costCurrency} ${saleCurrency}`
+}
+
+/** Enters a new rate, or a newer one of a pair, whose currencies stay. */
 function EditRate({ row, onClose }: { row: Partial<ExchangeRateRow>; onClose(): void }) {
   const save = useChange({ success: t.common.saved, quiet: true })
   return (
@@ -105,6 +120,7 @@ function EditRate({ row, onClose }: { row: Partial<ExchangeRateRow>; onClose(): 
         name="costCurrency"
         label={t.exchangeRates.costCurrency}
         defaultValue={row.costCurrency ?? ''}
+        readOnly={row.costCurrency !== undefined}
         maxLength={3}
         required
         data-autofocus
@@ -113,6 +129,7 @@ function EditRate({ row, onClose }: { row: Partial<ExchangeRateRow>; onClose(): 
         name="saleCurrency"
         label={t.exchangeRates.saleCurrency}
         defaultValue={row.saleCurrency ?? ''}
+        readOnly={row.saleCurrency !== undefined}
         maxLength={3}
         required
       />

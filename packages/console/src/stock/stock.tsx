@@ -65,7 +65,12 @@ export function StockPage() {
             textAlign: 'right',
             hidden: !canOperate(me),
             render: (row) => (
-              <Button size="compact-xs" variant="default" onClick={() => setLow(row)}>
+              <Button
+                size="compact-xs"
+                variant="default"
+                aria-label={`${t.stock.setAlert}: ${row.productCode}`}
+                onClick={() => setLow(row)}
+              >
                 {t.stock.setAlert}
               </Button>
             ),

@@ -4,6 +4,7 @@ import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administ
 import { Anchor, Modal, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '../api/use-api.ts'
+import { CodeBlock } from '../code/code-block.tsx'
 import { periodRange } from '../lists/period.ts'
 import { useList } from '../lists/use-list.ts'
 import { DealerFilter } from '../parts/dealer-filter.tsx'
@@ -158,21 +159,14 @@ function EntryDetails({ entry, onPerson }: { entry: AuditEntry; onPerson(personI
         <Text size="sm">{t.audit.unchanged}</Text>
       ) : (
         <>
-          <JsonBlock name={t.audit.before} value={entry.before} />
-          <JsonBlock name={t.audit.after} value={entry.after} />
+          <CodeBlock label={t.audit.before} text={jsonText(entry.before)} language="json" />
+          <CodeBlock label={t.audit.after} text={jsonText(entry.after)} language="json" />
         </>
       )}
     </Stack>
   )
 }
 
-function JsonBlock({ name, value }: { name: string; value: unknown }) {
-  return (
-    <div>
-      <Text size="sm" fw={600} mb={4}>
-        {name}
-      </Text>
-      <pre className="code">{value === null ? t.audit.noValue : JSON.stringify(value, null, 2)}</pre>
-    </div>
-  )
+function jsonText(value: unknown): string {
+  return value === null ? t.audit.noValue : JSON.stringify(value, null, 2)
 }

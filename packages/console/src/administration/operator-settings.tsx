@@ -31,7 +31,9 @@ export function OperatorSettingsPage() {
   const isLoaded = settings.data && configuration.data
   return (
     <Page title={t.operatorSettings.title} description={t.operatorSettings.text}>
-      {error && !isLoaded && <LoadError error={error} retry={settings.refetch} />}
+      {error && !isLoaded && (
+        <LoadError error={error} retry={() => Promise.all([settings.refetch(), configuration.refetch()])} />
+      )}
       {!error && !isLoaded && <Loading />}
       {isLoaded && (
         <UnsavedWarning>
@@ -190,7 +192,6 @@ function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
             accessor: 'what',
             title: t.operatorSettings.what,
             phone: 'main',
-            cellsClassName: 'wrap',
             render: (row) => <span data-from-gateway>{row.what}</span>,
           },
           {
@@ -229,7 +230,6 @@ function Variables({ rows }: { rows: Variable[] }) {
             accessor: 'value',
             title: t.operatorSettings.value,
             phone: 'note',
-            cellsClassName: 'wrap',
             render: (row) => <span data-from-gateway>{row.value ?? '–'}</span>,
           },
           {
@@ -241,7 +241,6 @@ function Variables({ rows }: { rows: Variable[] }) {
           {
             accessor: 'description',
             title: t.operatorSettings.meaning,
-            cellsClassName: 'wrap',
             render: (row) => (
               <Text span size="xs" c="dimmed" data-from-gateway>
                 <Prose text={row.description} />

@@ -63,13 +63,13 @@ export function SecondFactorRoles() {
 
 function ChangeRequired({ row, onClose }: { row: RoleRow; onClose(): void }) {
   const change = useChange({ success: t.common.saved, quiet: true })
-  const title = row.required ? t.people.makeOptional : t.people.require
+  const submit = row.required ? t.people.makeOptional : t.people.require
   return (
     <Dialog
-      title={title}
+      title={`${submit}: ${t.roles[row.role]}`}
       opened
       onClose={onClose}
-      submit={title}
+      submit={submit}
       busy={change.isPending}
       error={change.error}
       onSubmit={(fields) => {

@@ -21,7 +21,9 @@ export function PaymentSettingsPage() {
   const error = list.error ?? details.error
   return (
     <Page title={t.payments.title} description={t.payments.text}>
-      {error && !(list.data && details.data) && <LoadError error={error} retry={list.refetch} />}
+      {error && !(list.data && details.data) && (
+        <LoadError error={error} retry={() => Promise.all([list.refetch(), details.refetch()])} />
+      )}
       {!error && !(list.data && details.data) && <Loading />}
       <UnsavedWarning>
         <Stack gap="md">

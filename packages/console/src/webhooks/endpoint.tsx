@@ -1,6 +1,6 @@
 import { EVENT_FORMATS, EVENT_TYPES, RT_EVENT_TYPES } from '@dealer-esim/contract'
 import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
-import { Alert, Button, Checkbox, Group, NativeSelect, Stack, Switch, TextInput } from '@mantine/core'
+import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { useApi, useChange } from '../api/use-api.ts'
 import { markSaved } from '../parts/form-values.ts'
@@ -116,7 +116,7 @@ function EventFields({ endpoint, mayEdit }: { endpoint: EndpointView; mayEdit: b
             ))}
           </Group>
         </Checkbox.Group>
-        <Group grow align="start">
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <TextInput
             name="usageThresholds"
             label={t.endpoint.usageThresholds}
@@ -131,7 +131,7 @@ function EventFields({ endpoint, mayEdit }: { endpoint: EndpointView; mayEdit: b
             defaultValue={endpoint.expiryNoticeHours.join(', ')}
             readOnly={!mayEdit}
           />
-        </Group>
+        </SimpleGrid>
         <Switch name="enabled" label={t.endpoint.enabled} defaultChecked={endpoint.enabled} disabled={!mayEdit} />
       </Stack>
     </>

@@ -7,6 +7,7 @@ import { actionAnswerOf, isAnswerMissing } from '../../../orders/action.ts'
 import { searchProfiles } from '../../../profiles/search.ts'
 import { BUYERS, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, money, nullable, profileParams, time } from '../../kernel/schemas.ts'
+import { transactionId } from './buyer.ts'
 
 const esimAction = Type.Object({
   actionNo: Type.String(),
@@ -59,7 +60,7 @@ export const esimActionRoutes: Route[] = [
     body: Type.Object(
       {
         action: Type.Enum(ESIM_ACTIONS),
-        transactionId: Type.String({ pattern: '^(?!rt-sha256:)[A-Za-z0-9_.:-]{1,64}$' }),
+        transactionId: transactionId(),
         reason: Type.Optional(line(200)),
       },
       CLOSED,

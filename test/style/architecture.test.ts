@@ -4,10 +4,10 @@ import { listFiles, readLines } from './repository.ts'
 
 const files = new Set(listFiles(/./))
 
-/** The folders in which ARCHITECTURE.md's paths begin, besides the root. */
+/** The folders that paths in ARCHITECTURE.md are relative to, besides the root. */
 const BASES = ['packages/gateway/src', 'packages']
 
-/** Every line of a table with the files that it names. A bare file name is in the folder of the name before it. */
+/** Every row of a table with the files that it names. A bare file name is in the folder of the file named before it. */
 const rows = readLines('ARCHITECTURE.md')
   .filter((line) => line.startsWith('| '))
   .map((line) => {
@@ -34,7 +34,7 @@ describe('ARCHITECTURE.md', () => {
     expect(missing).toEqual([])
   })
 
-  it.each(Object.keys(codes))('names for code %s a file that contains it', (code) => {
+  it.each(Object.keys(codes))('names a file that contains code %s', (code) => {
     const about = rows.filter(({ line }) => line.split('|')[1]?.includes(code))
     const deciding = about
       .flatMap(({ named }) => named.flatMap(({ file }) => file ?? []))

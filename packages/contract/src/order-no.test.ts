@@ -15,14 +15,14 @@ describe('an orderNo', () => {
   })
 
   it.each([
-    ['empty', ''],
-    ['too short', '01ARZ3NDEKTSV4RRFFQ69G5FA'],
-    ['too long', '01ARZ3NDEKTSV4RRFFQ69G5FAVV'],
-    ['in lower case', '01ARZ3NDEKTSV4RRFFQ69G5FAV'.toLowerCase()],
-    ['with a letter that Crockford leaves out', '01ARZ3NDEKTSV4RRFFQ69G5FAI'],
-    ['more than 128 bits', '80000000000000000000000000'],
-    ['followed by a line break', '01ARZ3NDEKTSV4RRFFQ69G5FAV\n'],
-  ])('is not a text that is %s', (_, text) => {
+    ['an empty text', ''],
+    ['a text that is too short', '01ARZ3NDEKTSV4RRFFQ69G5FA'],
+    ['a text that is too long', '01ARZ3NDEKTSV4RRFFQ69G5FAVV'],
+    ['a text in lower case', '01ARZ3NDEKTSV4RRFFQ69G5FAV'.toLowerCase()],
+    ['a text with a letter that Crockford leaves out', '01ARZ3NDEKTSV4RRFFQ69G5FAI'],
+    ['a number of more than 128 bits', '80000000000000000000000000'],
+    ['a text that ends with a line break', '01ARZ3NDEKTSV4RRFFQ69G5FAV\n'],
+  ])('is not %s', (_, text) => {
     expect(orderIdOf(text)).toBeUndefined()
   })
 })

@@ -162,11 +162,11 @@ function isConnectFailure({ code, syscall }: SystemError): boolean {
   return CONNECT_FAILURES.has(code) && syscall !== 'read' && syscall !== 'write'
 }
 
-/** System errors of connecting. An open connection whose route is lost can fail with the last two as well. */
+/** System errors while connecting. An open connection that loses its route can also fail with the last two. */
 const CONNECT_FAILURES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 interface SystemError {
-  /** Empty if no error has one. */
+  /** Empty if none of the errors has a code. */
   code: string
   /** The system call that failed, where the runtime names it. */
   syscall: string

@@ -282,7 +282,7 @@ test.each([
   ['connect', false],
   ['read', true],
   ['write', true],
-])('a lost route leaves the outcome of an order known or unknown: %s, %s', async (syscall, outcomeUnknown) => {
+])('an order that loses its route in %s has outcomeUnknown: %s', async (syscall, outcomeUnknown) => {
   const cause = Object.assign(new Error(`${syscall} EHOSTUNREACH`), { code: 'EHOSTUNREACH', syscall })
   const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }))
   const esim = await client(() => ok(ORDER), { fetch, retries: 0 })

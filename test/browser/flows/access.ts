@@ -163,7 +163,7 @@ export function accessFlows(shared: SharedState): void {
     await navigate(testbed, staffPage, `/tenants/${dealer.tenantId}/settings`)
     await heading(staffPage, 'Settings').waitFor()
     await staffPage.getByRole('heading', { name: 'Endpoint' }).waitFor()
-    // What this role cannot save, it cannot type either.
+    // What this role cannot save, it cannot edit either.
     expect(
       await staffPage.locator('main :is(input, textarea, select):not([readonly], :disabled, [type=hidden])').count(),
     ).toBe(0)

@@ -34,7 +34,7 @@ export function dealerFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('a new dealer’s empty lists lead to what its people can do', async () => {
+  it('a new dealer’s empty lists show its people what they can do', async () => {
     const { testbed, page: operator } = shared
     const created = { clientName: 'Nothing yet', currencyCode: 'USD' }
     const { tenantId } = await api<{ tenantId: string }>(testbed, operator, '/tenants', created)

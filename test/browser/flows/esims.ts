@@ -39,14 +39,14 @@ export function esimFlows(shared: SharedState): void {
     throw new Error(`refused: ${text}`)
   }
 
-  it('an ICCID that is not whole is asked for, and a whole one finds its eSIM', async () => {
+  it('a partial ICCID is not searched but asked for in full, and a full one finds its eSIM', async () => {
     const { testbed, page } = shared
     const { profiles } = await api<{ profiles: { iccid: string; profileId: string }[] }>(testbed, page, '/profiles')
     const { iccid, profileId } = profiles[0]!
     await navigate(testbed, page, '/profiles')
     const search = page.getByRole('searchbox', { name: 'ICCID' })
     await search.fill(iccid.slice(0, 6))
-    await page.getByText('Enter the whole ICCID: 18 to 20 digits.').waitFor()
+    await page.getByText('Enter the full ICCID: 18 to 20 digits.').waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)
     await search.fill(`${iccid.slice(0, 4)} ${iccid.slice(4)}`)
     await page.locator(`[data-row="${profileId}"]`).waitFor()

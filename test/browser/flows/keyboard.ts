@@ -32,7 +32,7 @@ export function keyboardFlows(shared: SharedState): void {
     expect(await navigation.locator('a[data-active]').allInnerTexts()).toEqual(['Prices'])
   })
 
-  it('the whole navigation fits a window of 860 pixels, and a lower one shows the current entry', async () => {
+  it('the whole navigation fits a window 860 pixels high, and a shorter one shows the current entry', async () => {
     const { testbed, page } = shared
     const { width, height } = page.viewportSize()!
     const cutOff = () =>

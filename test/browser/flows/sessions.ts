@@ -79,7 +79,7 @@ export function sessionFlows(shared: SharedState): void {
     await heading(page, 'Sign in').waitFor()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
-    // Keys that lead to other pages do not reach the page below.
+    // Shortcuts to other pages do not reach the page below.
     await button(page, 'Forgot password?').focus()
     for (const key of ['g', 'o']) await page.keyboard.press(key)
     expect(page.url()).toContain('/account')

@@ -31,7 +31,7 @@ export function toolFlows(shared: SharedState): void {
     const dialog = page.getByRole('dialog')
     for (const [operation, text] of [
       ['esim/topup', 'debits the balance'],
-      ['esim/revoke', 'ends an eSIM for good'],
+      ['esim/revoke', 'ends the service of an eSIM for good'],
     ] as const) {
       await page.getByRole('combobox', { name: 'Operation' }).selectOption(operation)
       await button(page, 'Sign and send').click()

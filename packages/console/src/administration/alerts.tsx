@@ -44,7 +44,7 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
   const me = useSession()
   const list = useList<Alert>('/notices', 'notices', { tenantId, unread })
   const read = useChange()
-  // An operator reads the alerts of a dealer, which only the dealer marks as read.
+  // Operators can see a dealer's alerts, but only the dealer can mark them as read.
   const isOwn = tenantId === null || !isOperator(me)
   const unreadIds = (list.rows ?? []).filter((row) => row.readAt === null).map((row) => row.noticeId)
   return (

@@ -135,7 +135,7 @@ function factsOf(profile: ProfileRow): [string, ReactNode][] {
   return facts.filter(([, value]) => value !== null)
 }
 
-/** Operators see the page of the package; a dealer's people see what they pay for it. */
+/** Links to the package's page for operators, and to the price for a dealer's people. */
 function PackageLink({ packageCode }: { packageCode: string }) {
   const me = useSession()
   const [to, search] = isOperator(me)

@@ -13,15 +13,15 @@ import { Status, Timestamp } from '../parts/values.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
-/** eSIMs are found by their whole ICCID, of which some suppliers write the filler F. */
+/** A full ICCID: eSIMs are not found by a part of it. Some suppliers append the filler F. */
 const ICCID = /^\d{18,20}F?$/i
 
 export function EsimsPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const { esimStatus, smdpStatus, tenantId, orderNo } = filters
-  const digits = filters.iccid?.replaceAll(/[\s-]/g, '')
-  const iccid = digits !== undefined && ICCID.test(digits) ? digits : undefined
+  const typed = filters.iccid?.replaceAll(/[\s-]/g, '')
+  const iccid = typed !== undefined && ICCID.test(typed) ? typed : undefined
   const query = { iccid, esimStatus, smdpStatus, tenantId, orderNo, ...periodRange(filters) }
   const list = useList<ProfileRow>('/profiles', 'profiles', query)
   return (
@@ -40,7 +40,7 @@ export function EsimsPage() {
         <DealerFilter />
         <PeriodFilter />
       </FilterBar>
-      {digits !== undefined && iccid === undefined ? (
+      {typed !== undefined && iccid === undefined ? (
         <Text size="sm" c="dimmed">
           {t.esims.searchHint}
         </Text>

@@ -36,7 +36,7 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'esim/usage/query': () => ({ esimTranNoList: ['E-1'] }),
 }
 
-/** What an operation does to money and eSIMs: on a production gateway it is sent only after a question. */
+/** The consequence of an operation for money and eSIMs, which is confirmed before it is sent on a production gateway. */
 const CONSEQUENCES: Partial<Record<OperationName, string>> = {
   'esim/order': t.explorer.consequences.debits,
   'esim/topup': t.explorer.consequences.debits,

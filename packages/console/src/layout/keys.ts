@@ -28,7 +28,7 @@ export function jumpsOf(me: Me): { key: string; to: string; label: string }[] {
 /** A second key counts within this time after `g`. */
 const SEQUENCE_MS = 1_500
 
-/** Single keys outside of fields and dialogs: the search, jumps to pages, and j and k between the rows of a list. */
+/** Handles single keys outside fields and dialogs: the search, jumps to pages, and j and k between the rows of a list. */
 export function useKeys(me: Me, { find, showHelp }: { find(): void; showHelp(): void }): void {
   const navigate = useNavigate()
   useEffect(() => {
@@ -43,7 +43,7 @@ export function useKeys(me: Me, { find, showHelp }: { find(): void; showHelp(): 
       } else if (key === 'g') jumpUntilMs = timeStamp + SEQUENCE_MS
       else if (key === '?') showHelp()
       else if (key === '/') {
-        // Otherwise the key is typed into the field that opens.
+        // Otherwise the slash would be typed into the field that opens.
         event.preventDefault()
         find()
       } else if (key === 'j' || key === 'k') moveInList(key === 'j' ? 1 : -1)
@@ -58,7 +58,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('input, textarea, select, [contenteditable], [role=menu]') !== null
 }
 
-/** True also for the sign-in over a page whose session has ended, which is a <dialog> without the role. */
+/** Also true for the sign-in over a page whose session has ended, which is a <dialog> without the role. */
 export function isDialogOpen(): boolean {
   return document.querySelector('[role=dialog], dialog[open]') !== null
 }

@@ -151,7 +151,7 @@ function Navigation({ path }: { path: string }) {
   const me = useSession()
   const active = activeItem(path, navigationFor(me))
   const list = useRef<HTMLDivElement>(null)
-  // In a low window the current entry may be scrolled out of view.
+  // In a short window the current entry may be scrolled out of view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page has another entry
   useEffect(() => {
     list.current?.querySelector('[data-active]')?.scrollIntoView({ block: 'nearest' })

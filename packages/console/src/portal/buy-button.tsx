@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
 
-/** A button that opens the order form. Only a dealer's people buy. */
+/** A button that opens the order form, for a dealer's people only: operators do not buy. */
 export function BuyButton() {
   if (isOperator(useSession())) return null
   return (

@@ -39,7 +39,7 @@ export function RuleDialog({ planName, onClose }: { planName: string; onClose():
     const fields = formFields(form)
     set.reset()
     withRule(fields, (rule) => {
-      // A price is in one currency, which is then the only one with an effect.
+      // A fixed price has an effect only in its own currency.
       const currencyCode = rule.currencyCode ?? (fields.previewCurrency ?? '').toUpperCase()
       if (isCurrencyCode(currencyCode))
         return preview.mutate({ method: 'POST', path: `${path}/preview`, body: { rule, currencyCode } })

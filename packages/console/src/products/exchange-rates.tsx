@@ -89,7 +89,7 @@ function pairOf({ costCurrency, saleCurrency }: ExchangeRateRow): string {
   return `${costCurrency} ${saleCurrency}`
 }
 
-/** Enters a new rate, or a newer one of a pair, whose currencies stay. */
+/** Enters the rate of a new pair, or a new rate of an existing one, whose currencies cannot be changed. */
 function EditRate({ row, onClose }: { row: Partial<ExchangeRateRow>; onClose(): void }) {
   const save = useChange({ success: t.common.saved, quiet: true })
   return (

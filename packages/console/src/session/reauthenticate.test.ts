@@ -8,7 +8,7 @@ const forms = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
   .filter(({ text }) => text.includes('<ReauthenticationFields'))
 
-it('a form that takes the password by its name also takes the confirmation that replaces it', () => {
+it('a form that names the password also passes on the confirmation that can replace it', () => {
   expect(forms.length).toBeGreaterThan(8)
   const incomplete = forms.flatMap(({ name, text }) =>
     (text.match(/\{[^{}]*(?<!['/])\bpassword\b(?!')[^{}]*\}/g) ?? [])

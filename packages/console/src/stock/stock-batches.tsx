@@ -223,7 +223,7 @@ function ExpiryDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): voi
   )
 }
 
-/** Downloads a batch with its activation codes, after people have confirmed who they are. */
+/** Downloads a batch with its activation codes, after a reauthentication. */
 function ExportDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void }) {
   const [state, setState] = useState<{ busy: boolean; error?: Error }>({ busy: false })
   async function download(credentials: Record<string, string>) {

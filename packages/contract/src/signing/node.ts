@@ -50,7 +50,7 @@ export function signRequest(secret: Secret, parts: SignedParts, body: Body): str
 
 /**
  * Returns the secret that the request is signed with, or undefined if no secret matches. Compares in constant time. The
- * caller must check the form of the headers first, and the clock too.
+ * caller must first check the form of the headers and the clock.
  */
 export function verifyRequest<S extends Secret>(
   secrets: readonly S[],

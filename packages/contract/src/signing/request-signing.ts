@@ -25,7 +25,7 @@ export async function signRequest(secret: string, parts: SignedParts, body: Body
 
 /**
  * Returns the secret that the request is signed with, or undefined if no secret matches. During the grace period of a reset
- * two secrets are valid. Compares in constant time. The caller must check the form of the headers first, and the clock too.
+ * two secrets are valid. Compares in constant time. The caller must first check the form of the headers and the clock.
  */
 export async function verifyRequest(
   secrets: readonly string[],

@@ -87,7 +87,7 @@ export async function createAdminDeps(): Promise<OpenDeps> {
     const { deps, close } = await openDatabase(database)
     return { deps, close: () => close().finally(() => database.stop()) }
   } catch (error) {
-    await database.stop() // a server that stayed would keep this process from ending
+    await database.stop() // a server left running would keep this process alive
     throw error
   }
 }

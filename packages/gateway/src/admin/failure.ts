@@ -23,7 +23,7 @@ function failureOf(error: unknown) {
   return { code: isUsageError(error) ? 'USAGE' : 'FAILED', message: errorMessage(error) }
 }
 
-/** The command line has to be corrected. */
+/** True if the command line has to be corrected. */
 export function isUsageError(error: unknown): boolean {
   return error instanceof CommanderError || error instanceof UsageError || error instanceof MalformedMoney
 }

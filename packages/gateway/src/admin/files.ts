@@ -1,7 +1,7 @@
 import { accessSync, constants, createReadStream, type ReadStream, readFileSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 
-/* Files that a command reads or writes. An error says which file, and why. */
+/* Files that a command reads or writes. An error names the file and the reason. */
 
 /** @returns the size of a readable file in bytes. @throws Error if it cannot be read */
 export function getFileSize(path: string): number {
@@ -19,7 +19,7 @@ export function getFileSize(path: string): number {
   }
 }
 
-/** Opens a file to be read in parts. @throws Error if it cannot be read */
+/** Opens a file for reading in parts. @throws Error if it cannot be read */
 export function openFile(path: string): ReadStream {
   getFileSize(path)
   return createReadStream(path)
@@ -42,8 +42,8 @@ export function readJsonFile(path: string): unknown {
 }
 
 /**
- * Lets `work` write to a file, or to standard output if the file is absent or “-”. Each write waits until it is done. The file
- * is opened by the first write, so that a command that is refused before does not empty an existing file.
+ * Lets `work` write to a file, or to standard output if no file or “-” is given. Each write resolves when it is done. The
+ * first write opens the file, so that a command that is refused before that does not empty an existing file.
  * @param mode the permissions of a new file
  */
 export async function writeOutput<Result>(

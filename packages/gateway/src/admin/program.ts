@@ -127,19 +127,19 @@ export async function runAdmin(args: readonly string[]): Promise<number> {
     return context.exitCode
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0 // --help
-    const failure = isIncomplete(error) ? incomplete(program, args) : error
+    const failure = isIncomplete(error) ? incompleteError(program, args) : error
     process.stderr.write(`${failureText(failure, args.includes('--json'))}\n`)
     return isUsageError(failure) ? USAGE_ERROR : 1
   }
 }
 
-/** Commander prints the help in this case, on standard error, without a message. */
+/** True if a command is missing after a noun. Commander then prints the help on standard error, without a message. */
 function isIncomplete(error: unknown): boolean {
   return error instanceof CommanderError && error.code === 'commander.help'
 }
 
-/** The error of a noun without a command, such as `price plan`. */
-function incomplete(program: Command, args: readonly string[]): UsageError {
+/** The error for a noun without a command, such as `price plan`. */
+function incompleteError(program: Command, args: readonly string[]): UsageError {
   const path: Command[] = []
   for (const word of args) {
     const named = (path.at(-1) ?? program).commands.find((command) => command.name() === word)

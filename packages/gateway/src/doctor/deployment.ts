@@ -24,7 +24,7 @@ export async function checkDeployment(
     return [
       ...found,
       findings.fault(
-        'The database is encrypted, and DATA_DIR contains no master.key that can be read. Restore that file, or set MASTER_KEY.',
+        'The database is encrypted, and DATA_DIR contains no valid master.key. Restore that file, or set MASTER_KEY.',
       ),
     ]
   }

@@ -63,8 +63,8 @@ export function sendAnswer(
 }
 
 /**
- * Calls `onLost` if the connection breaks before the operating system has taken the whole answer. Call it right after the
- * answer was written. What is lost on the way to the caller is not noticed.
+ * Calls `onLost` if the connection breaks before the operating system has taken the whole answer. Must be called right after
+ * the answer is written. Does not notice what is lost on the way to the caller.
  */
 export function whenAnswerIsLost(response: ServerResponse, onLost: () => void): void {
   let isSent = false

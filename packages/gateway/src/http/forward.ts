@@ -82,7 +82,7 @@ export function createForward({
       reason = outcome.message
       if (outcome.sent) fail('000001', reason)
     }
-    // Nobody reads it. A failure would count towards the alert of unavailable gateways.
+    // Nobody reads this answer. A failure would count towards the Prometheus alert RequestsFail.
     if (signal.aborted) return { code: FORWARDED, http: 503, headers: {}, body: '' }
     return fail('000002', reason)
   }

@@ -34,8 +34,8 @@ export interface ChangedStatus {
  * through ALLOCATING. If its outcome is written in the same transaction, nobody could see it ALLOCATING: the history then
  * shows both statuses at one time, and one event reports the last.
  *
- * The caller holds the orders' locks (lockOrders, or a claim). Adds no round trip. Metrics count the statuses after the commit:
- * a transaction that is rolled back, and then repeated, entered none.
+ * The caller holds the orders' locks (lockOrders, or a claim). Adds no round trip. Metrics count the statuses only after the
+ * commit: otherwise a transaction that is rolled back and repeated would count twice.
  * @returns whether there are events to send: the caller then wakes the sender after the commit
  */
 export function changeOrders(

@@ -62,9 +62,10 @@ export async function findUnnamedKey(
 }
 
 /**
- * Called last before a top-up's end is answered: the next call without a transactionId is a new top-up. If the database does
- * not say whether this is recorded, the end is answered nevertheless. Should it not be recorded, the next call is taken for a
- * repeat and not debited. Refusing the answer would make the program repeat the call, and debit it twice if it is recorded.
+ * Records that a top-up's end is being reported: the next call without a transactionId is a new top-up. Must be the last step
+ * before the answer, which is sent even if the database does not confirm the record. If there is no record, the next call is
+ * taken for a repeat and not debited. Withholding the answer would make the program repeat the call, and a repeat is debited
+ * again if there is a record.
  */
 export async function markAnswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
   await queryRepeatedly(db, {
@@ -75,7 +76,7 @@ export async function markAnswered(db: Pick<Db, 'query'>, tenantId: string, orde
   })
 }
 
-/** Called if that answer was not sent after all: the next call without a transactionId is its repeat. */
+/** Undoes markAnswered if the answer was not sent after all: the next call without a transactionId is a repeat. */
 export async function markUnanswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
   await queryRepeatedly(db, {
     name: 'orders-unanswered',
@@ -88,7 +89,7 @@ export async function markUnanswered(db: Pick<Db, 'query'>, tenantId: string, or
 const TRIES_MAX = 3
 const BETWEEN_TRIES_MS = 200
 
-/** Runs a statement again if its answer is lost, because it may not have been carried out. Gives up silently. */
+/** Repeats a statement whose answer was lost, because it may not have been executed. Gives up silently. */
 async function queryRepeatedly(db: Pick<Db, 'query'>, statement: Statement): Promise<void> {
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
     try {

@@ -8,7 +8,7 @@ import type { RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
 import { packageCodeOf } from './package-code.ts'
 import { checkRequest, guardOf, keyOf } from './request.ts'
-import { begun } from './wait-for-end.ts'
+import { inProgressIfUnavailable } from './wait-for-end.ts'
 
 /** Places an order. Without a transactionId each call is a new order, with an id that the gateway creates. */
 export async function order(deps: Deps, call: RtCall): Promise<object> {
@@ -133,10 +133,11 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
   const { orderNo, transactionId, esimTranNo: toppedUp } = verdict.answer
   const awaited = { kind: 'ORDER' as const, tenantId, id: orderIdOf(orderNo)! }
   const ended = await call.waitForEnd(awaited)
-  const answer = ended === 'DELIVERED' ? await begun(toppedUpAnswer(deps, tenantId, toppedUp!)) : undefined
+  const answer =
+    ended === 'DELIVERED' ? await inProgressIfUnavailable(toppedUpAnswer(deps, tenantId, toppedUp!)) : undefined
   if (!isNamed) {
     // Last, because a program that gets no answer repeats the call.
-    await begun(markAnswered(deps.db, tenantId, awaited.id))
+    await inProgressIfUnavailable(markAnswered(deps.db, tenantId, awaited.id))
     call.onLostAnswer(() => markUnanswered(deps.db, tenantId, awaited.id))
   }
   if (answer === undefined) throw new RtFailure('200009', 'The top-up failed and is refunded.')

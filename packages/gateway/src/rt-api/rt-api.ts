@@ -48,7 +48,7 @@ interface Context {
   isUnsigned?: boolean
   /** The order that the request placed, or on whose eSIM it began an action. */
   order?: OrderTrace
-  /** What to do if the answer is not sent completely. */
+  /** Called if the answer is not sent completely. */
   onLostAnswer?: () => Promise<void>
 }
 
@@ -309,7 +309,7 @@ function respond(api: RtApi, context: Context, obj?: object, error?: unknown, he
   api.shedder.unread.watch(response, sizeBytes, tenantId)
   if (onLostAnswer) {
     whenAnswerIsLost(response, () => {
-      onLostAnswer().catch((err) => api.deps.log.error({ err, tenantId }, 'a lost answer still counts as an answer'))
+      onLostAnswer().catch((err) => api.deps.log.error({ err, tenantId }, 'could not record that an answer was lost'))
     })
   }
   report(api, context, code, error)

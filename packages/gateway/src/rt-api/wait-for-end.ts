@@ -16,7 +16,8 @@ export async function waitForEnd(ends: EndWatch, response: ServerResponse, await
   const onClose = () => gone.abort()
   response.once('close', onClose)
   if (response.req.socket.destroyed) gone.abort()
-  const status = await begun(ends.wait(awaited, WAIT_MS, gone.signal)).finally(() => response.off('close', onClose))
+  const waiting = inProgressIfUnavailable(ends.wait(awaited, WAIT_MS, gone.signal))
+  const status = await waiting.finally(() => response.off('close', onClose))
   switch (status) {
     case undefined:
     case null:
@@ -31,10 +32,10 @@ export async function waitForEnd(ends: EndWatch, response: ServerResponse, await
 }
 
 /**
- * Answers what happens after an order or action has begun: a failure then does not mean that nothing was changed.
+ * Awaits work that follows after an order or action has begun: its failure must not be answered as if nothing had been changed.
  * @throws RtFailure 900001 instead of 000002
  */
-export async function begun<Result>(work: Promise<Result>): Promise<Result> {
+export async function inProgressIfUnavailable<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work
   } catch (error) {

@@ -290,7 +290,7 @@ describe('admin commands with an external database', () => {
     ['a filter of events without a tenant', ['webhook', 'list', '--outcome', 'DEAD'], 2, 'name their tenant'],
     ['a filter of endpoints with a tenant', ['webhook', 'list', ACME, '--unwell'], 2, 'leave out the tenant'],
     [
-      'a retail price of one tenant',
+      'a retail price for one tenant',
       ['price', 'set', 'P', '1', '--tenant', ACME, '--retail', '2'],
       2,
       '--retail belongs to a list price',

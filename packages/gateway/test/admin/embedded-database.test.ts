@@ -8,7 +8,7 @@ import { adminWith } from '../harness/processes/admin-in-process.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* Admin commands on the database of a local gateway, which runs or does not. */
+/* Admin commands on the database of a local gateway, whether it is running or not. */
 
 interface Credentials {
   tenantId: string
@@ -35,7 +35,7 @@ test('no command creates a local gateway', async () => {
   expect(readdirSync(dataDir)).toEqual([])
 })
 
-test('with DEPLOYMENT set, a command works before any gateway ran, and concurrent commands wait for each other', async () => {
+test('with DEPLOYMENT set, a command works before any gateway has run, and concurrent commands wait for each other', async () => {
   const local = { ...env, DEPLOYMENT: 'local' }
   const both = await Promise.all(
     ['One', 'Two'].map((name) => adminJson<Credentials>(['tenant', 'create', '--name', name], local)),
@@ -55,7 +55,7 @@ test('a command that cannot use the master key stops the database that it starte
   expect(await adminJson(['tenant', 'list'], env)).toHaveLength(2)
 })
 
-test('a change made while a gateway runs applies to the next request', async () => {
+test('a change made while a gateway is running applies to the next request', async () => {
   gateway = await startGateway({ dataDir })
   expect(await health(gateway.baseUrl, dealer)).toBe('000000')
   await adminJson(['tenant', 'suspend', dealer.tenantId], env)

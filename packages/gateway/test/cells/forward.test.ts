@@ -19,9 +19,9 @@ const got: Got[] = []
 let drops = false
 /** What the other cell answers instead. */
 let answered: string | undefined
-/** Takes the next request instead of an answer. */
+/** Takes the next request, which then gets no answer. */
 let hold: ((request: IncomingMessage) => void) | undefined
-/** The codes that this cell has reported. */
+/** The codes that this cell has logged. */
 const logged: string[] = []
 let other: Server
 let otherPort: number
@@ -131,7 +131,7 @@ it('a request is sent once if its outcome is unknown', async () => {
   expect(got).toHaveLength(1)
 })
 
-it('the other cell sees a caller go away, so that it does not take its answer for received', async () => {
+it('the other cell notices that a caller has gone away, so that it does not count its answer as received', async () => {
   const path = '/api/v1/open/esim/topup'
   const caller = connect(node.port, '127.0.0.1')
   const held = new Promise<IncomingMessage>((resolve) => {

@@ -333,7 +333,7 @@ describe('the other lists', () => {
   })
 })
 
-it('the alerts of the longest page are marked as read together', async () => {
+it('all alerts of the longest page can be marked as read together', async () => {
   const before = (await operator.call('GET', '/notices/unread')).body.count
   await testbed.db.tx(async (tx) => {
     for (let number = 0; number < 200; number++)

@@ -255,7 +255,7 @@ describe('verifying a supplier', () => {
         by.call('POST', '/suppliers/zen/verify', { ...REAUTHENTICATION, buy, ...more })
       expect((await verify({}, await signedInAs(testbed, 'OPERATOR_STAFF'))).status).toBe(403)
       expect((await verify({ password: 'a guess' })).body.message).toContain('password is wrong')
-      // A passkey, or the provider, in place of the password.
+      // A confirmation by passkey or provider replaces the password.
       const person = await findPerson(testbed.db, admin.personId)
       const confirmation = createConfirmation(testbed.deps, person!)
       expect((await verify({ password: undefined, confirmation })).body).toMatchObject({ code: 'NOT_CONFIRMED' })
@@ -278,7 +278,7 @@ describe('verifying a supplier', () => {
 })
 
 describe('importing codes', () => {
-  it('a failure of the gateway while codes are imported is in the log, as its message says', async () => {
+  it('a failure of the gateway during an import is logged, as its message says', async () => {
     expect((await add('cards', { type: 'stock', config: {} })).status).toBe(200)
     const { log, cipher } = testbed.deps
     const logged: unknown[] = []

@@ -270,7 +270,7 @@ describe('doctor', () => {
   })
 })
 
-test('doctor reports a master.key that is not a key together with what else it finds', async () => {
+test('doctor reports an invalid master.key together with its other findings', async () => {
   const dataDir = mkdtempSync(join(folder, 'odd-key-'))
   writeFileSync(join(dataDir, 'master.key'), 'not a key')
   const { MASTER_KEY: _, ...env } = healthy

@@ -145,7 +145,7 @@ describe('a daily spend limit', () => {
     expect(taken()).toBe(2)
   })
 
-  it('counts an eSIM once that is bought again because its first purchase was certainly not made', async () => {
+  it('counts an eSIM once if it is bought again because its first purchase was definitely not made', async () => {
     const config = { ...configOf('4'), timeoutMs: 1_000, settlesMs: 0 }
     await setSupplier(deps(), { name: 'limited', config }, BY)
     await Promise.all(nodes.map((node) => node.suppliers.refresh()))

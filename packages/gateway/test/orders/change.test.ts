@@ -28,7 +28,7 @@ function deliveredOrder(): LockedOrder {
   }
 }
 
-test('a status counts in the metric once its transaction has committed, and not if that was rolled back', async () => {
+test('a status counts in the metric once its transaction has committed, and not if it is rolled back', async () => {
   const counted: OrderStatus[] = []
   const deps = { ids: systemIds, orderMetrics: { entered: (status: OrderStatus) => void counted.push(status) } }
   const change = (fail: boolean) =>

@@ -9,8 +9,8 @@ import { familyHeaders } from './family-program.ts'
 import { createRtTestbed, type RtTestbed } from './testbed.ts'
 
 /*
- * A top-up without a transactionId, of which the database or the connection loses an answer. Whatever is lost, its repeat is
- * not debited again, and the call after an answer that arrived is a new top-up.
+ * Top-ups without a transactionId during which the database or the connection loses an answer. In every case the repeat is not
+ * debited again, and the call after an answer that arrived is a new top-up.
  */
 
 let bed: RtTestbed
@@ -42,7 +42,7 @@ function connectionLost(): Error {
   return new Error('Connection terminated unexpectedly')
 }
 
-/** Sends the top-up and does not read. */
+/** Sends the top-up and does not read the answer. */
 function send(esim: Esim): Socket {
   const text = JSON.stringify(body(esim))
   const { hostname, port } = new URL(bed.node.baseUrl)
@@ -63,7 +63,7 @@ async function expectOneDebitAndThenAnother(esim: Esim, before: number): Promise
 }
 
 describe('a top-up without a transactionId', () => {
-  test('is answered although the database lost its answer about the end of the top-up', async () => {
+  test('is answered although the confirmation that its end was recorded is lost', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     let lost = 0
@@ -84,7 +84,7 @@ describe('a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   })
 
-  test('is 900001 if its end must not be recorded, because the dealer is being moved', async () => {
+  test('is answered with 900001 if its end must not be recorded, because the dealer is being moved', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     const refuse = { text: `do $$ begin raise exception using errcode = 'lock_not_available'; end $$` }
@@ -94,7 +94,7 @@ describe('a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   })
 
-  test('is in progress and not unavailable if the database is lost while its end is awaited', async () => {
+  test('is reported as in progress, not as unavailable, if the database is lost while its end is awaited', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     intercept('orders-awaited', () => Promise.reject(connectionLost()))
@@ -103,7 +103,7 @@ describe('a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   }, 20_000)
 
-  test('whose caller goes away while it is being answered is repeated and not debited again', async () => {
+  test('whose caller goes away while it is being answered is not debited again by its repeat', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     const accepted = nextServerSocket()

@@ -340,7 +340,7 @@ describe('a reservation', () => {
     })
   })
 
-  it('is refused for several days of a day pass, of which a code has one', async () => {
+  it('is refused for several days of a day pass, because a code covers one', async () => {
     await load(
       'H',
       `iccid,ac

@@ -132,7 +132,7 @@ describe('supplier verify', () => {
     expect(sold()).toBe(1)
   })
 
-  it('does not count as refused while an accepted order is not found, and buys no second one', async () => {
+  it('does not treat an accepted order that is not found as refused, and buys no second eSIM', async () => {
     const { simulator, supplier, product, verify, sold } = await supplierOf('zendit', 'lagging')
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1, delayMs: 60_000 })
     const unseen = { ...supplier, query: async () => [{ kind: 'retry' as const, message: 'not known' }] }
@@ -146,7 +146,7 @@ describe('supplier verify', () => {
     expect(sold()).toBe(1)
   })
 
-  it('does not count as refused too early on a node whose clock is ahead', async () => {
+  it('does not treat an unanswered order as refused too early on a node whose clock is ahead', async () => {
     const { simulator, supplier, product } = await supplierOf('zendit', 'ahead')
     simulator.addFault({ kind: 'request-lost', operation: 'order', times: 1 })
     const now = Date.now() + 3_600_000

@@ -69,7 +69,7 @@ function monthOf(text: string | undefined): Date | undefined {
 /** Whole UTC months, including the last one. @throws UsageError if --from is after --to */
 function periodOf(months: Record<'from' | 'to', Date | undefined>, now: Date): { from: Date; to: Date } {
   const { from = monthsAfter(now, -1), to: last = monthsAfter(now, 0) } = months
-  if (from > last) throw new UsageError('--from (default: last month) is after --to. Give both.')
+  if (from > last) throw new UsageError('--from (default: last month) is after --to. Give an earlier --from.')
   return { from, to: monthsAfter(last, 1) }
 }
 

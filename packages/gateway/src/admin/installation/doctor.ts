@@ -67,8 +67,8 @@ interface FoundKeys {
 
 /** Never creates a key. */
 function findMasterKeys({ masterKeys, deployment, dataDir }: Partial<Config>): FoundKeys {
-  const isConfigured = masterKeys !== undefined || deployment !== 'local' || dataDir === undefined
-  if (isConfigured || !existsSync(join(dataDir, 'master.key'))) return { masterKeys, findings: [] }
+  const isFileUnused = masterKeys !== undefined || deployment !== 'local' || dataDir === undefined
+  if (isFileUnused || !existsSync(join(dataDir, 'master.key'))) return { masterKeys, findings: [] }
   try {
     return { masterKeys: [ensureLocalMasterKey(dataDir)], findings: [] }
   } catch (error) {

@@ -125,7 +125,7 @@ async function change(
     throw new UsageError('Give --currency for a list price, or --tenant for an own price.')
   }
   if (tenant !== undefined && retail !== undefined) {
-    throw new UsageError('--retail belongs to a list price, which all tenants see: give it with --currency.')
+    throw new UsageError('--retail belongs to a list price: give it with --currency, not with --tenant.')
   }
   if (tenant !== undefined) await setOwnPrice(deps, { tenantId: tenant, packageCode, price }, by)
   else if (currencyCode !== undefined) {

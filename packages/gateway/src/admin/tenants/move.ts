@@ -148,7 +148,7 @@ async function findGoing(source: MovingCell, target: MovingCell, tenantId: strin
 const STATEMENT_MS = 30 * 60_000
 const CONNECTIONS = 4
 
-/** The configuration of a cell that dealers can leave or arrive in. */
+/** The configuration of a cell that dealers can leave or move to. */
 type CellConfig = Config & { databaseUrl: string; masterKeys: NonNullable<Config['masterKeys']> }
 
 function isCellConfig(config: Config): config is CellConfig {
@@ -164,13 +164,13 @@ function openCell({ cellName, databaseUrl, databaseSchema, masterKeys }: CellCon
   return { name: cellName, db }
 }
 
-/** @throws UsageError if this command has not the variables of a cell */
+/** The configuration of the cell that the dealer leaves. @throws UsageError if it lacks a variable of a cell */
 function checkSource({ config }: AdminDeps): CellConfig {
   if (isCellConfig(config)) return config
   throw new UsageError('Only a gateway with DATABASE_URL and MASTER_KEY is a cell that dealers can leave.')
 }
 
-/** @throws UsageError */
+/** Finds a cell in the file of cells. @throws UsageError if it is not listed */
 function findListed(cells: Cells['cells'], file: string, name: string): ListedCell {
   const listed = cells.find((cell) => cell.name === name)
   if (listed === undefined) throw new UsageError(`${file} lists no cell ${name}. Add it, or correct --to or CELL_NAME.`)

@@ -121,8 +121,8 @@ function accessCommands(people: Command, context: AdminContext): void {
           await deps.db.tx(async (tx) => requireSecondFactor(tx, deps.ids, role, options.required === true, by))
         }
         const required = await listRequiredRoles(deps.db)
-        const roles = required.length > 0 ? `required of: ${required.join(', ')}` : 'optional.'
-        context.print(`A second factor is ${roles}`, { required })
+        const rule = required.length > 0 ? `required of: ${required.join(', ')}` : 'optional.'
+        context.print(`A second factor is ${rule}`, { required })
       }),
     )
   people

@@ -248,7 +248,7 @@ class Listener implements Dispatcher.DispatchHandler {
 
   /** Called when the signal aborts. */
   handleEvent(): void {
-    this.#fail('sent', 'it was ended before an answer')
+    this.#fail('sent', 'the exchange was ended before an answer arrived')
     this.#controller?.abort(new Error('ended'))
   }
 

@@ -41,13 +41,13 @@ describe('the list of sold eSIMs', () => {
     return keys
   }
 
-  it('has the new eSIMs in whichever order Airalo lists', async () => {
+  it('has the new eSIMs in whichever order Airalo lists them', async () => {
     expect(await keysOf(order(NEW, 1), order(OLD, 2))).toEqual(['KEY-1'])
     expect(await keysOf(order(OLD, 1), order(NEW, 2))).toEqual(['KEY-2'])
     expect(await keysOf(order(OLD, 1), order(OLD, 2), order(NEW, 3))).toEqual(['KEY-3'])
   })
 
-  it('ends at an old eSIM once it has proved to begin with the newest', async () => {
+  it('is not read beyond an old eSIM once it has proved to begin with the newest', async () => {
     expect(await keysOf(order(OLD, 1), order(OLDER, 2), order(NEW, 3))).toEqual([])
   })
 })

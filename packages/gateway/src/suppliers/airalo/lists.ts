@@ -54,7 +54,7 @@ export async function findOrders(client: Pick<AiraloClient, 'get'>, key: string)
   for await (const order of readPages(client, '/orders', { 'filter[description]': key, include: 'sims' })) {
     const { description } = order
     if (typeof description !== 'string' && description !== null) {
-      throw new ListFailure('an order in the list has no description')
+      throw new ListFailure('an order in the list has no readable description')
     }
     if (description === key) found.push(order)
   }
@@ -65,7 +65,7 @@ const DAY_MS = 24 * 3_600_000
 
 /**
  * eSIMs that were sold since a time, by their description. Airalo does not say in which order it lists: the list is read to
- * its end unless it proves to begin with the newest order, by times that fall and never rise.
+ * its end unless it proves to begin with the newest order: its times fall and never rise.
  */
 export async function* listSold(client: Pick<AiraloClient, 'get'>, since: Date): AsyncGenerator<SupplierRecord> {
   let firstMs: number | undefined

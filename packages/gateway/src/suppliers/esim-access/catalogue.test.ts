@@ -8,7 +8,7 @@ const PACKAGE = {
 }
 
 it.each([
-  ['of a total volume lasts its days', {}, { volume: BigInt(GB), isDayPass: false, durationDays: 7 }],
+  ['with a total volume keeps its duration', {}, { volume: BigInt(GB), isDayPass: false, durationDays: 7 }],
   ['of a month lasts 30 days', { duration: 1, durationUnit: 'MONTH' }, { durationDays: 30 }],
   ['of one day with a daily volume is a day pass', { dataType: 2, duration: 1 }, { isDayPass: true, durationDays: 1 }],
   ['with an unlimited daily volume is unlimited', { dataType: 4 }, { volume: null, isDayPass: false }],

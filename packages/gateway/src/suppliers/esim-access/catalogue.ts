@@ -21,7 +21,7 @@ const UNLIMITED_DAILY = 4
 const DAYS: Readonly<Record<string, number>> = { DAY: 1, MONTH: 30 }
 
 /**
- * Pure. @returns undefined if rules cannot sell it: a daily volume for a fixed number of days
+ * Pure. @returns undefined for what sale rules cannot sell: a daily volume for several days
  * @throws if a member is missing: leaving the product out would take it off sale
  */
 export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): SupplierProduct | undefined {

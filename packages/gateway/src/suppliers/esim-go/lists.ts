@@ -20,7 +20,7 @@ const PAGES_MAX = 10_000
 
 interface OrdersPage {
   orders: EsimGoOrder[]
-  /** All orders of the page were read, except those of several bundles. */
+  /** All orders of the page could be read. Those with several bundles are not ours and do not count. */
   isComplete: boolean
   /** The time of the answer by eSIM Go's clock. */
   time: Date | undefined

@@ -73,7 +73,7 @@ export function orderOf(members: JsonObject): EsimGoOrder | undefined {
   }
 }
 
-/** Pure: an order of several bundles is not ours, because each of our orders has one. */
+/** Pure: an order with several bundles is not ours, because each of our orders has one. */
 export function hasSeveralBundles({ order }: JsonObject): boolean {
   return Array.isArray(order) && order.length > 1
 }

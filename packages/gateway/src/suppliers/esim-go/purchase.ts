@@ -47,7 +47,7 @@ export async function order(context: EsimGoContext, request: SupplierRequest): P
   if (placed.kind === 'placed') {
     const found = orderOf(placed.order)
     if (found !== undefined) return untilDelivered(context, request, found)
-    // The order is made: its reference identifies it, even if the rest of the answer is unreadable.
+    // The order was made: its reference identifies it, even if the rest of the answer is unreadable.
     await store.save(key, { reference: placed.reference, iccid: undefined, productCode })
     return find(context, request, placed.reference)
   }
@@ -128,7 +128,7 @@ async function search(context: EsimGoContext, request: SupplierRequest, placed: 
       if (time !== undefined && differ(time, placed.now)) {
         return { kind: 'unknown', message: 'the clocks of eSIM Go and of the database differ: correct the database’s' }
       }
-      if (!isComplete) return { kind: 'unknown', message: 'eSIM Go’s list has an order that is unreadable' }
+      if (!isComplete) return { kind: 'unknown', message: 'eSIM Go’s list has an unreadable order' }
       const matching = orders.filter((found) => found.bundle === placed.productCode && isFor(found, request))
       const known = await context.store.findKeys(matching.map(({ reference }) => reference))
       unclaimed.push(...matching.filter(({ reference }) => !known.has(reference)))

@@ -88,10 +88,10 @@ export function stockSupplier(name: string, config: StockConfig, deps: StockDeps
       cancelsUnseenOnly: true,
     },
     async order(requests) {
-      const offered = requests.filter((request) => refuseSeveralDays(request) === undefined)
-      const rows = await reserve(deps, settings, offered)
+      const accepted = requests.filter((request) => refuseSeveralDays(request) === undefined)
+      const rows = await reserve(deps, settings, accepted)
       await failpoint('stock.reserved')
-      const short = offered.filter((request) => !rows.some((row) => row.key === request.key))
+      const short = accepted.filter((request) => !rows.some((row) => row.key === request.key))
       const held = await findLockedProducts(deps.db, settings, short)
       const outcomes = outcomesOf(requests, rows, OUT_OF_STOCK)
       return outcomes.map((outcome, index) => {
@@ -266,8 +266,8 @@ async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<
 }
 
 /**
- * Decides whether an earlier call has returned the code and crashed before its result was saved: the code is in this stock, and
- * its item holds none. It may have been sold to another item since, or have expired.
+ * Decides whether an earlier call returned the code and crashed before its result was saved: the code is in this stock, and its
+ * item holds none. The code may have been sold to another item since, or have expired.
  */
 async function outcomeOfRepeat(tx: Tx, name: string, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const returned = await tx.query({

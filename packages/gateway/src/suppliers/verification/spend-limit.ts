@@ -54,8 +54,8 @@ export async function readSpent(
 }
 
 /**
- * SQL: the attempt `a` for the item `i` was in doubt, and has been decided since. The item is bought again, or waits for that, only
- * once the supplier has definitely not sold it.
+ * SQL: the attempt `a` was in doubt, and it is now certain that the supplier did not sell the item `i`: only then is the item
+ * bought again, or does it wait for that.
  */
 const NOT_SOLD = `(i.item_status = 'WAITING' and i.supplier = a.supplier or exists (
   select from supplier_attempts later

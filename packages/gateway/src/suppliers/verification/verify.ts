@@ -133,7 +133,7 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
 /**
  * Ends a verification that has no eSIM. Only a definite answer closes it: a later one must not buy a second eSIM. While the
  * purchase may still be executed, because it was accepted or not answered, a look-up that does not find it is not definite.
- * @param result.isAnswered the purchase itself was answered, and neither `ordered` nor `unknown`
+ * @param result.isAnswered the purchase itself had an outcome other than `ordered` and `unknown`
  */
 async function endWithoutEsim(
   { db }: VerifyDeps,
@@ -154,7 +154,10 @@ async function endWithoutEsim(
   )
 }
 
-/** Checks whether the purchase may still be executed, by the database's clock, which wrote its start: this node's may be ahead. */
+/**
+ * Checks whether the purchase may still be executed. The database's clock decides, because it also timed the start: this
+ * node's clock may be ahead.
+ */
 async function mayBeExecuted(
   db: Pick<Db, 'query'>,
   { name, traits }: Supplier,

@@ -134,7 +134,7 @@ it.each([
   await changed.close()
 })
 
-it('a purchase whose answer names only its reference is queried by that, whatever others buy', async () => {
+it('a purchase whose answer has only its reference is queried by it, no matter what others buy', async () => {
   const request = requestOf()
   const changed = changing(({ orderReference }) => ({ orderReference }))
   expect(await order(request, changed.supplier)).toMatchObject({ kind: 'unknown', reference: expect.any(String) })
@@ -145,7 +145,7 @@ it('a purchase whose answer names only its reference is queried by that, whateve
   expect(takenOf(request)).toBe(2)
 })
 
-/** A node that receives changed answers. */
+/** A supplier that receives changed answers. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
 function changing(change: (body: any) => object) {
   const outbound = createOutbound()

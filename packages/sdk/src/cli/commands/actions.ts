@@ -62,7 +62,7 @@ export function actionCommands(program: Command, context: () => Context): void {
 
 function started(action: Action): string {
   const replayed = action.replayed
-    ? 'This transactionId had started the action before: nothing was started again.\n'
+    ? 'This transactionId has already started the action: nothing was started again.\n'
     : ''
   const next = action.actionStatus === 'PENDING' ? `Next: dealer-esim action ${printable(action.actionNo)}\n` : ''
   return describe(action) + replayed + next
@@ -86,7 +86,7 @@ function describe(action: ActionAnswer): string {
 
 /** Ends the help of a command that acts on an eSIM. */
 const helpOf = (name: keyof typeof DESCRIPTIONS) => `
-Repeating an action with the same transactionId starts nothing again: after a failure, repeat the same command with the
+Repeating an action with the same transactionId does not start it again: after a failure, repeat the same command with the
 transactionId that it showed.
 
 Examples:

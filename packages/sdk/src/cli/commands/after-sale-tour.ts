@@ -96,7 +96,7 @@ async function poll(signal: AbortSignal, subject: string, isDone: () => Promise<
   while (!(await isDone())) {
     failIfInterrupted(signal, `waiting for ${subject}`)
     if (performance.now() > end) {
-      throw new CommandFailed(`Waited ${WAIT_MS / 1000} s in vain for ${subject}.`, EXIT.OUTCOME_UNKNOWN)
+      throw new CommandFailed(`Timed out after ${WAIT_MS / 1000} s while waiting for ${subject}.`, EXIT.OUTCOME_UNKNOWN)
     }
     await sleep(INTERVAL_MS, signal)
   }

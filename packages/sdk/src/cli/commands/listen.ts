@@ -32,7 +32,7 @@ export function listenCommand(program: Command, context: () => Context): void {
     .option('--path <path>', 'path that receives events', '/')
     .option(
       '--fail <percent>',
-      'answer this share of genuine events with 500, to see them sent again; they are still forwarded (test events succeed)',
+      'answer this share of genuine events, except test events, with 500, to see them sent again; all are still forwarded',
       percentage,
       0,
     )
@@ -105,7 +105,7 @@ async function handleEvent(
   )
 }
 
-/** The gateway accepts a callback URL only if its test event is answered with 2xx, within five seconds. */
+/** True for a test event: the gateway accepts a callback URL only if it answers this with 2xx within five seconds. */
 function isTestEvent(outcome: Notification | string): boolean {
   return typeof outcome !== 'string' && outcome.notifyType === 'CHECK_HEALTH'
 }

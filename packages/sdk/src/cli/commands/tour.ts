@@ -98,7 +98,7 @@ async function events(esim: DealerEsim, log: TourLog, current: Context, options:
     if (options.full) await afterTheSale({ esim, log, signal: current.io.interrupted, toCancel: bought })
     return
   }
-  // Read before the receiver starts: a receiver that stayed open would keep the process from ending.
+  // Read before the receiver starts: if this fails, a receiver left open would keep the process alive.
   const before = await log.quietly(() => esim.setWebhook())
   const inbox = eventInbox()
   const receiver = await receive(current, log, inbox, options.port)
@@ -139,9 +139,9 @@ function receive({ credentials, io }: Context, log: TourLog, inbox: EventInbox, 
 
 interface EventInbox {
   add(event: Notification): void
-  /** Resolves when the order's first and last events have arrived. @throws CommandFailed after Ctrl-C, or a minute */
+  /** Resolves when the order's first and last events have arrived. @throws CommandFailed after Ctrl-C, or after a minute */
   complete(transactionId: string, signal: AbortSignal): Promise<void>
-  /** Resolves when a usage event of the eSIM has arrived. @throws CommandFailed after Ctrl-C, or a minute */
+  /** Resolves when a usage event of the eSIM has arrived. @throws CommandFailed after Ctrl-C, or after a minute */
   usage(esimTranNo: string, signal: AbortSignal): Promise<void>
 }
 
@@ -177,7 +177,7 @@ function eventInbox(): EventInbox {
       failIfInterrupted(signal, `waiting for ${subject}`)
       const leftMs = end - performance.now()
       if (leftMs <= 0) {
-        const message = `Waited ${EVENTS_WAIT_MS / 1000} s in vain for ${subject}.`
+        const message = `Timed out after ${EVENTS_WAIT_MS / 1000} s while waiting for ${subject}.`
         const advice = 'Check that a node of the gateway runs the worker role.'
         throw new CommandFailed(`${message} ${advice}`, EXIT.OUTCOME_UNKNOWN)
       }

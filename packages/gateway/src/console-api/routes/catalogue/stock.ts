@@ -105,7 +105,7 @@ function refusalOf(error: unknown, { log }: Pick<ConsoleDeps, 'log'>): object {
   if (error instanceof CsvRefused)
     return { code: 'CSV_REFUSED', message: 'Nothing was imported. Correct the file.', faults: error.faults }
   const { status, ...failure } = failureOf(error)
-  // The answer has begun, so the server's own handler does not see the failure.
+  // The answer has begun, so the server's error handler does not see the failure.
   if (status >= 500) log.error({ err: error }, 'stock import failed')
   return failure
 }

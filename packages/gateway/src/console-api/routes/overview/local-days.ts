@@ -37,7 +37,7 @@ export function localDaysBetween(
     throw new Refusal(
       422,
       'PERIOD_EMPTY',
-      'This is not a period. Send two days that exist, the first one not after the last.',
+      'This is not a period. Give two days that exist, the first no later than the last.',
     )
   }
   const length = (lastMs - firstMs) / DAY_MS + 1

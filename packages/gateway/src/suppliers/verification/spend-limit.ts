@@ -8,8 +8,9 @@ export interface SpendBudget {
 
 /**
  * Reads the remaining daily limits of these suppliers. Suppliers without a limit are not in the map. An attempt counts with its
- * cost in the catalogue, or with the charge if that is higher, unless the supplier has definitely not sold; an attempt in doubt
- * counts. So does the purchase of a verification.
+ * cost in the catalogue, or with the charge if that is higher, unless the supplier refused it. An attempt in doubt counts for
+ * its day, even if the supplier does not find it later: the limit exists because its look-ups are not verified. The purchase of
+ * a verification counts too.
  *
  * Locks the suppliers' rows until the commit, in the order of their names, after the orders. The second of two workers
  * therefore sees the attempts of the first.
@@ -53,15 +54,6 @@ export async function readSpent(
   return new Map(rows.map(({ supplier, spent }) => [supplier, spent]))
 }
 
-/**
- * SQL: the attempt `a` was in doubt, and it is now certain that the supplier did not sell the item `i`: only then is the item
- * bought again, or does it wait for that.
- */
-const NOT_SOLD = `(i.item_status = 'WAITING' and i.supplier = a.supplier or exists (
-  select from supplier_attempts later
-  where later.tenant_id = a.tenant_id and later.order_id = a.order_id and later.item_no = a.item_no
-    and later.supplier = a.supplier and later.operation in ('ORDER', 'TOPUP') and later.attempt_id > a.attempt_id))`
-
 /** Attempts that were made while there was no limit have no `spend`, and are in none of the indexes used here. */
 const SPENT = `
   select s.supplier, (coalesce((
@@ -70,8 +62,7 @@ const SPENT = `
       from supplier_attempts a
       join order_items i on i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no
       where a.supplier = s.supplier and a.spend is not null and a.started_at >= $2
-        and case when a.outcome in ('refused', 'retry') then false
-                 when a.outcome in ('unknown', 'ordered') then not ${NOT_SOLD} else true end
+        and (a.outcome is null or a.outcome not in ('refused', 'retry'))
     ), 0) + coalesce((
       select sum(v.cost) from supplier_verifications v
       where v.supplier = s.supplier and v.started_at >= $2 and v.state <> 'REFUSED'

@@ -63,19 +63,23 @@ export function sendAnswer(
 }
 
 /**
- * Calls `onLost` if the connection breaks before the operating system has taken the whole answer. Must be called right after
- * the answer is written. Does not notice what is lost on the way to the caller.
+ * Calls `onLost` if the connection breaks before the operating system has taken the whole answer. Must be called before the
+ * answer is written. Does not notice what is lost on the way to the caller.
  */
 export function whenAnswerIsLost(response: ServerResponse, onLost: () => void): void {
-  let isSent = false
-  response.once('finish', () => {
-    isSent = true
-  })
-  const onClose = () => {
-    if (!isSent) onLost()
+  const { socket } = response.req
+  // An answer that waits for those of earlier requests has no connection yet, so its own events do not report the end of it.
+  const onClose = () => settle(true)
+  // Also emitted when writing has failed. Listens first, because the server's listener may end the connection.
+  const onFinish = () => settle(socket.errored !== null || socket.destroyed || socket.writableEnded)
+  const settle = (isLost: boolean) => {
+    socket.off('close', onClose)
+    response.off('finish', onFinish)
+    if (isLost) onLost()
   }
-  if (response.destroyed) onClose()
-  else response.once('close', onClose)
+  socket.once('close', onClose)
+  response.prependOnceListener('finish', onFinish)
+  if (socket.destroyed) settle(true)
 }
 
 /** Converts any failure into the error to answer. 000002 promises that nothing happened. */

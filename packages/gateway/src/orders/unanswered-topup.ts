@@ -61,42 +61,69 @@ export async function findUnnamedKey(
   return createHash('sha256').update(parts).digest('base64url')
 }
 
+/** A call that is about to report the end of a top-up. */
+interface ReportingCall {
+  tenantId: string
+  orderId: string
+  /** Distinguishes the call from others that report the same end. */
+  callId: string
+}
+
 /**
- * Records that a top-up's end is being reported: the next call without a transactionId is a new top-up. Must be the last step
+ * Records that a call reports a top-up's end: the next call without a transactionId is a new top-up. Must be the last step
  * before the answer, which is sent even if the database does not confirm the record. If there is no record, the next call is
  * taken for a repeat and not debited. Withholding the answer would make the program repeat the call, and a repeat is debited
  * again if there is a record.
+ * @param onLostAnswer gets what undoes the record, to be called when the answer is not sent after all. The end then counts as
+ * not reported, unless another call has reported it.
  */
-export async function markAnswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
-  await queryRepeatedly(db, {
-    name: 'orders-answered',
-    text: `update orders set sent = nullif(sent - 'isUnanswered', '{}')
-           where tenant_id = $1 and order_id = $2 and sent ->> 'isUnanswered' is not null`,
-    values: [tenantId, orderId],
+export async function recordReport(
+  db: Pick<Db, 'query'>,
+  call: ReportingCall,
+  onLostAnswer: (undo: () => Promise<void>) => void,
+): Promise<void> {
+  let isLost = false
+  const recording = queryRepeatedly(db, recordOf(call), () => !isLost)
+  onLostAnswer(async () => {
+    isLost = true
+    await queryRepeatedly(db, undoOf(call))
+    // A program repeats the call at once, so the first undo does not wait for a record that is still on its way.
+    await recording.catch(() => {})
+    await queryRepeatedly(db, undoOf(call))
+  })
+  await recording.catch((error) => {
+    if (!isConnectionLoss(error)) throw error
   })
 }
 
-/** Undoes markAnswered if the answer was not sent after all: the next call without a transactionId is a repeat. */
-export async function markUnanswered(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<void> {
-  await queryRepeatedly(db, {
-    name: 'orders-unanswered',
-    text: `update orders set sent = coalesce(sent, '{}') || '{"isUnanswered": true}'
-           where tenant_id = $1 and order_id = $2`,
-    values: [tenantId, orderId],
-  })
-}
+const recordOf = ({ tenantId, orderId, callId }: ReportingCall): Statement => ({
+  name: 'orders-report',
+  text: `update orders set sent = (sent - 'isUnanswered')
+           || jsonb_build_object('answeredBy', coalesce(sent -> 'answeredBy', '[]') || to_jsonb($3::text))
+         where tenant_id = $1 and order_id = $2`,
+  values: [tenantId, orderId, callId],
+})
+
+const undoOf = ({ tenantId, orderId, callId }: ReportingCall): Statement => ({
+  name: 'orders-undo-report',
+  text: `update orders
+         set sent = case when (sent -> 'answeredBy') - $3::text = '[]' then (sent - 'answeredBy') || '{"isUnanswered": true}'
+                         else jsonb_set(sent, '{answeredBy}', (sent -> 'answeredBy') - $3::text) end
+         where tenant_id = $1 and order_id = $2 and sent -> 'answeredBy' ? $3::text`,
+  values: [tenantId, orderId, callId],
+})
 
 const TRIES_MAX = 3
 const BETWEEN_TRIES_MS = 200
 
-/** Repeats a statement whose answer was lost, because it may not have been executed. Gives up silently. */
-async function queryRepeatedly(db: Pick<Db, 'query'>, statement: Statement): Promise<void> {
-  for (let tries = 1; tries <= TRIES_MAX; tries++) {
+/** Repeats a statement whose answer was lost, because it may not have been executed. */
+async function queryRepeatedly(db: Pick<Db, 'query'>, statement: Statement, isWanted = () => true): Promise<void> {
+  for (let tries = 1; ; tries++) {
     try {
       await db.query(statement)
       return
     } catch (error) {
-      if (!isConnectionLoss(error)) throw error
+      if (!isConnectionLoss(error) || tries === TRIES_MAX || !isWanted()) throw error
       await delay(BETWEEN_TRIES_MS)
     }
   }

@@ -15,7 +15,7 @@ export interface RtCall extends Admitted {
   unsignedFrom?: string
   /** Puts the span of this request into the trace of the order that it placed, or on whose eSIM it began an action. */
   traceWith(order: OrderTrace): void
-  /** Calls `undo` if the connection breaks before the answer is sent. */
+  /** Calls `undo` if the connection breaks before the answer is sent. A failure is logged. */
   onLostAnswer(undo: () => Promise<void>): void
   /**
    * Waits until the order or action has ended, for at most ten seconds. From then on the request no longer counts as load.

@@ -1,8 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
 import { ORDER_ESIMS_MAX, type OrderRequest, orderIdOf, rtTime } from '@dealer-esim/contract'
 import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { SentLine } from '../orders/placing/input.ts'
-import { findUnnamedKey, markAnswered, markUnanswered } from '../orders/unanswered-topup.ts'
+import { findUnnamedKey, recordReport } from '../orders/unanswered-topup.ts'
 import { pageProfiles } from '../profiles/page.ts'
 import type { RtCall } from './call.ts'
 import { RtFailure } from './failure.ts'
@@ -137,8 +138,9 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
     ended === 'DELIVERED' ? await inProgressIfUnavailable(toppedUpAnswer(deps, tenantId, toppedUp!)) : undefined
   if (!isNamed) {
     // Last, because a program that gets no answer repeats the call.
-    await inProgressIfUnavailable(markAnswered(deps.db, tenantId, awaited.id))
-    call.onLostAnswer(() => markUnanswered(deps.db, tenantId, awaited.id))
+    const report = { tenantId, orderId: awaited.id, callId: orderId }
+    await inProgressIfUnavailable(recordReport(deps.db, report, call.onLostAnswer))
+    await setImmediate() // a connection that has broken meanwhile is noticed before the answer is written
   }
   if (answer === undefined) throw new RtFailure('200009', 'The top-up failed and is refunded.')
   return { transactionId: key.sent.transactionId ?? transactionId, ...answer }

@@ -48,8 +48,6 @@ interface Context {
   isUnsigned?: boolean
   /** The order that the request placed, or on whose eSIM it began an action. */
   order?: OrderTrace
-  /** Called if the answer is not sent completely. */
-  onLostAnswer?: () => Promise<void>
 }
 
 /**
@@ -245,7 +243,11 @@ async function perform(
       context.order = order
     },
     onLostAnswer(undo) {
-      context.onLostAnswer = undo
+      whenAnswerIsLost(context.response, () => {
+        undo().catch((err) =>
+          deps.log.error({ err, tenantId: tenant.tenantId }, 'could not record that an answer was lost'),
+        )
+      })
     },
     waitForEnd(awaited) {
       slot.release(undefined) // a waiting request causes no load
@@ -289,7 +291,7 @@ async function respondWithList(api: RtApi, context: Context, list: ListStream): 
 const LIST_ENVELOPE = ['{"success":true,"errorCode":null,"errorMsg":null,"errorMessage":null,"obj":', '}'] as const
 
 function respond(api: RtApi, context: Context, obj?: object, error?: unknown, headers?: Record<string, string>): void {
-  const { response, tenantId, onLostAnswer } = context
+  const { response, tenantId } = context
   const failure = obj === undefined ? failureOf(error) : undefined
   const envelope = {
     success: failure === undefined,
@@ -307,11 +309,6 @@ function respond(api: RtApi, context: Context, obj?: object, error?: unknown, he
   }
   const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
   api.shedder.unread.watch(response, sizeBytes, tenantId)
-  if (onLostAnswer) {
-    whenAnswerIsLost(response, () => {
-      onLostAnswer().catch((err) => api.deps.log.error({ err, tenantId }, 'could not record that an answer was lost'))
-    })
-  }
   report(api, context, code, error)
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Db, Statement } from '../../src/lib/postgres/db.ts'
+import { recordReport } from '../../src/orders/unanswered-topup.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type Esim, GB, PRICE } from '../topups/testbed.ts'
 import { familyHeaders } from './family-program.ts'
@@ -67,7 +68,7 @@ describe('a top-up without a transactionId', () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     let lost = 0
-    intercept('orders-answered', async (statement, query) => {
+    intercept('orders-report', async (statement, query) => {
       await query(statement)
       if (lost++ === 0) throw connectionLost()
     })
@@ -78,7 +79,7 @@ describe('a top-up without a transactionId', () => {
   test('is answered although the database cannot be reached at its end, and its repeat is not debited', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
-    intercept('orders-answered', () => Promise.reject(connectionLost()))
+    intercept('orders-report', () => Promise.reject(connectionLost()))
     expect((await topUp(esim)).errorCode).toBe(null)
     restore()
     await expectOneDebitAndThenAnother(esim, before)
@@ -88,7 +89,7 @@ describe('a top-up without a transactionId', () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     const refuse = { text: `do $$ begin raise exception using errcode = 'lock_not_available'; end $$` }
-    intercept('orders-answered', (_, query) => query(refuse))
+    intercept('orders-report', (_, query) => query(refuse))
     expect(await topUp(esim)).toMatchObject(IN_PROGRESS)
     restore()
     await expectOneDebitAndThenAnother(esim, before)
@@ -109,7 +110,7 @@ describe('a top-up without a transactionId', () => {
     const accepted = nextServerSocket()
     let caller: Socket
     const answered = new Promise<void>((resolve) =>
-      intercept('orders-answered', async (statement, query) => {
+      intercept('orders-report', async (statement, query) => {
         caller.destroy()
         await once(await accepted, 'close')
         await query(statement)
@@ -123,6 +124,70 @@ describe('a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   })
 })
+
+describe('the report of the end of a top-up without a transactionId', () => {
+  test('is undone if writing the answer fails', async () => {
+    const esim = await bed.delivered()
+    const before = await bed.balance()
+    const accepted = nextServerSocket()
+    intercept('orders-report', async (statement, query) => {
+      failWrites(await accepted)
+      await query(statement)
+    })
+    const caller = send(esim)
+    await once(caller, 'close')
+    restore()
+    await waitUntil(async () => (await unansweredTopUps(esim)) === 1)
+    await expectOneDebitAndThenAnother(esim, before)
+  })
+
+  test('is undone at once if the caller goes away while the database is slow to confirm it', async () => {
+    const esim = await bed.delivered()
+    const before = await bed.balance()
+    let caller: Socket
+    let tries = 0
+    const confirmed = new Promise<void>((resolve) =>
+      intercept('orders-report', async (statement, query) => {
+        tries++
+        await query(statement)
+        caller.destroy()
+        await waitUntil(async () => (await unansweredTopUps(esim)) === 1)
+        resolve()
+        throw connectionLost()
+      }),
+    )
+    caller = send(esim)
+    await confirmed
+    restore()
+    await expectOneDebitAndThenAnother(esim, before)
+    expect(tries).toBe(1)
+  })
+
+  test('stays recorded if one of two calls that made it lost its answer', async () => {
+    const esim = await bed.delivered()
+    expect((await topUp(esim)).errorCode).toBe(null)
+    const { db } = bed.node.deps
+    const [order] = await db.query<{ tenantId: string; orderId: string; answeredBy: string[] }>({
+      text: `select tenant_id, order_id, sent -> 'answeredBy' as answered_by from orders where topped_up_profile_id = $1`,
+      values: [esim.esimTranNo],
+    })
+    const { answeredBy, ...report } = order!
+    const undo: (() => Promise<void>)[] = []
+    await recordReport(db, { ...report, callId: 'other' }, (one) => undo.push(one))
+    await undo[0]!()
+    expect(await unansweredTopUps(esim)).toBe(0)
+    await recordReport(db, { ...report, callId: answeredBy[0]! }, (one) => undo.push(one))
+    await undo[1]!()
+    expect(await unansweredTopUps(esim)).toBe(1)
+  })
+})
+
+/** Makes every write of a connection fail, as after a reset that has not been read yet. */
+function failWrites(socket: Socket): void {
+  const fail = (_writev: boolean, _data: unknown, _encoding: string, done: (error: Error) => void) =>
+    done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
+  Object.assign(socket, { _writeGeneric: fail })
+}
 
 /** The gateway's side of the connection on which the next request arrives. */
 function nextServerSocket(): Promise<Socket> {

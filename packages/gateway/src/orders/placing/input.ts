@@ -34,6 +34,8 @@ export interface SentRequest {
   unsignedFrom?: string
   /** A top-up without a transactionId whose end was not answered yet (orders/unanswered-topup.ts). */
   isUnanswered?: true
+  /** The calls that have reported the end of such a top-up. */
+  answeredBy?: string[]
   /** The lines as they were sent, before lines of one package were added up. */
   lines: readonly SentLine[]
 }

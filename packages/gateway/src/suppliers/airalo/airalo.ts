@@ -72,7 +72,10 @@ async function query(client: AiraloClient, request: SupplierRequest): Promise<Ou
     return isObject(data) ? outcomeOfFound(data, request) : outcomeOfFailedQuery(answer)
   }
   try {
-    const [found] = await findOrders(client, key)
+    const orders = await findOrders(client, key)
+    // A fault of one order does not mean that Airalo is down.
+    if (orders === undefined) return { kind: 'unknown', message: 'Airalo’s list has an unreadable order' }
+    const [found] = orders
     return found
       ? outcomeOfFound(found, request)
       : { kind: 'retry', message: 'Airalo’s list has no order with this key' }

@@ -47,15 +47,14 @@ export async function* readPages(
 
 /**
  * Orders whose description is exactly our key, oldest first. Airalo's filter also finds descriptions that only contain it.
- * @throws ListFailure, also if an order cannot be compared: it may be ours
+ * @returns undefined if an order has no readable description: it may be ours
+ * @throws ListFailure
  */
-export async function findOrders(client: Pick<AiraloClient, 'get'>, key: string): Promise<JsonObject[]> {
+export async function findOrders(client: Pick<AiraloClient, 'get'>, key: string): Promise<JsonObject[] | undefined> {
   const found: JsonObject[] = []
   for await (const order of readPages(client, '/orders', { 'filter[description]': key, include: 'sims' })) {
     const { description } = order
-    if (typeof description !== 'string' && description !== null) {
-      throw new ListFailure('an order in the list has no readable description')
-    }
+    if (typeof description !== 'string' && description !== null) return undefined
     if (description === key) found.push(order)
   }
   return found.sort((left, right) => Number(left.id) - Number(right.id))

@@ -159,24 +159,28 @@ function fault(
 
 /** True if the connection was never opened, so that nothing of the request was sent. */
 function isConnectFailure({ code, syscall }: SystemError): boolean {
-  return CONNECT_FAILURES.has(code) && syscall !== 'read' && syscall !== 'write'
+  return CONNECT_FAILURES.has(code) || (ROUTE_FAILURES.has(code) && syscall === 'connect')
 }
 
-/** System errors while connecting. An open connection that loses its route can also fail with the last two. */
-const CONNECT_FAILURES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+const CONNECT_FAILURES = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
+/** An open connection can also lose its route. Some runtimes do not name the system call, so they cannot rule that out. */
+const ROUTE_FAILURES = new Set(['EHOSTUNREACH', 'ENETUNREACH'])
 
 interface SystemError {
   /** Empty if none of the errors has a code. */
   code: string
-  /** The system call that failed, where the runtime names it. */
+  /** The system call that failed. Empty where the runtime does not name it. */
   syscall: string
   message: string
 }
 
-/** Finds the system error, which `fetch` puts into `cause`; after several addresses it is an AggregateError. */
+/** Finds the system error, which `fetch` puts into `cause`; after several addresses it is the first of an AggregateError. */
 export function describeCause(error: unknown): SystemError {
   const chain: Error[] = []
-  for (let each = error; each instanceof Error && chain.length < 5; each = each.cause) chain.push(each)
+  for (let each = error; each instanceof Error && chain.length < 5; ) {
+    chain.push(each)
+    each = each instanceof AggregateError ? each.errors[0] : each.cause
+  }
   const find = (member: 'code' | 'syscall'): string => {
     const values = chain.map((each) => (each as { code?: unknown; syscall?: unknown })[member])
     return values.find((value) => typeof value === 'string') ?? ''

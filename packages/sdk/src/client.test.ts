@@ -282,12 +282,25 @@ test.each([
   ['connect', false],
   ['read', true],
   ['write', true],
+  [undefined, true], // a runtime that does not name the system call
 ])('an order that loses its route in %s has outcomeUnknown: %s', async (syscall, outcomeUnknown) => {
-  const cause = Object.assign(new Error(`${syscall} EHOSTUNREACH`), { code: 'EHOSTUNREACH', syscall })
+  const cause = Object.assign(new Error('EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall })
   const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }))
   const esim = await client(() => ok(ORDER), { fetch, retries: 0 })
   const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
   expect(error).toMatchObject({ code: 'NETWORK_FAULT', outcomeUnknown })
+})
+
+test('an order that has a route to none of several addresses was not placed', async () => {
+  const unreachable = (address: string) =>
+    Object.assign(new Error(`connect ENETUNREACH ${address}`), { code: 'ENETUNREACH', syscall: 'connect' })
+  const errors = [unreachable('2001:db8::1'), unreachable('192.0.2.1')]
+  const cause = Object.assign(new AggregateError(errors), { code: 'ENETUNREACH' }) // as Node throws it
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }))
+  const esim = await client(() => ok(ORDER), { fetch, retries: 0 })
+  const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
+  expect(error).toMatchObject({ code: 'NETWORK_FAULT', outcomeUnknown: false })
+  expect(error.message).toContain('connect ENETUNREACH 2001:db8::1')
 })
 
 describe('retries', () => {

@@ -188,6 +188,26 @@ test('an unreachable address is followed by the next one of the name', async () 
   expect(await request({ url: `http://two.example:${port}/` })).toMatchObject({ kind: 'answer', address: '127.0.0.2' })
 })
 
+test('a request that was ended dials nothing more', async () => {
+  const server = createServer((_, response) => response.end('two'))
+  let connections = 0
+  server.on('connection', () => connections++)
+  const port = await listen(server, '127.0.0.2')
+  const request = outbound({ resolve: async () => ['127.0.0.9', '127.0.0.2'] })
+  const one = `http://127.0.0.2:${port}/`
+  const two = `http://two.example:${port}/`
+  await request({ url: two, reuse: false }) // its addresses are cached
+  expect(connections).toBe(1)
+
+  const ended = { kind: 'failed', phase: 'connect', sent: false, message: 'the exchange was ended before it was sent' }
+  const ending = new AbortController()
+  const outcome = request({ url: two, reuse: false, signal: ending.signal })
+  ending.abort() // while it dials the first address
+  expect(await outcome).toEqual(ended)
+  expect(await request({ url: one, reuse: false, signal: ending.signal })).toEqual(ended)
+  expect(connections).toBe(1)
+})
+
 test('connections are reused, unless a request asks for a new one', async () => {
   const ports = new Set<number | undefined>()
   const port = await serve((incoming, response) => {

@@ -50,6 +50,7 @@ interface Connections {
 }
 
 function send(request: OutboundRequest, connections: Connections): Promise<OutboundOutcome> {
+  if (request.signal?.aborted) return Promise.resolve(endedBeforeDial())
   const url = parseUrl(request.url)
   if ('kind' in url) return Promise.resolve(url)
   const known = url.addresses ?? connections.resolve.cached(url.host, request.allowPrivate)
@@ -76,6 +77,7 @@ async function sendToAny(
   const addresses = found.slice(0, ADDRESSES_TRIED_MAX)
   let outcome: OutboundOutcome | undefined
   for (const [index, address] of addresses.entries()) {
+    if (request.signal?.aborted) return endedBeforeDial()
     const shareMs = Math.max(1, left() / (addresses.length - index))
     outcome = await attempt(url, address, request, pools, shareMs)
     // Only a request that was certainly not sent may go to the next address.
@@ -159,6 +161,10 @@ function parseUrl(text: string): ParsedUrl | OutboundFailure {
   if (parsedUrls.size >= PARSED_URLS_MAX) parsedUrls.clear()
   parsedUrls.set(text, result)
   return result
+}
+
+function endedBeforeDial(): OutboundFailure {
+  return refused('connect', 'the exchange was ended before it was sent')
 }
 
 /** A failure before any connection was attempted. */

@@ -37,8 +37,17 @@ export interface CatalogueChange {
   checkTime(): void
 }
 
+/** The change of each transaction: functions that join one share its version, and the time limit holds from its first stamp. */
+const begun = new WeakMap<Tx, CatalogueChange>()
+
 /** Blocks other changes until the transaction ends. */
 export async function beginChange(tx: Tx): Promise<CatalogueChange> {
+  const change = begun.get(tx) ?? (await lockCatalogue(tx))
+  begun.set(tx, change)
+  return change
+}
+
+async function lockCatalogue(tx: Tx): Promise<CatalogueChange> {
   const [row] = await tx.query<{ version: bigint }>({ text: 'select version from catalogue_version for update' })
   let stamped: { changedAt: Date; monotonicMs: number } | undefined
   return {

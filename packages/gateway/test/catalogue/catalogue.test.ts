@@ -14,6 +14,8 @@ import { createPlan, listPlans, removePlanRule, setPlanRule } from '../../src/ca
 import { setListPrices, setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
 import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../../src/catalogue/pricing/rename-delete.ts'
 import { listPackages } from '../../src/catalogue/snapshot/list.ts'
+import { beginChange } from '../../src/catalogue/version.ts'
+import { joinTransaction } from '../../src/lib/postgres/db.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed
@@ -208,6 +210,19 @@ describe('plans and groups', () => {
     await deleteGroup(testbed.deps, 'SOUTH', testbed.by)
     expect((await listPlans(testbed.db)).map(({ planName }) => planName)).not.toContain('BRIEF')
   })
+})
+
+test('changes that join one transaction are one change, with one version and one time limit', async () => {
+  const { db, deps, by } = testbed
+  const tenants = [await testbed.addTenant('USD'), await testbed.addTenant('USD')]
+  const { version } = await now()
+  await db.tx(async (tx) => {
+    const joined = { ...deps, db: joinTransaction(db, tx) }
+    await createGroup(joined, 'JOINED', by)
+    for (const { tenantId } of tenants) await setTenantGroup(joined, tenantId, 'JOINED', by)
+    expect(await beginChange(tx)).toBe(await beginChange(tx))
+  })
+  expect((await now()).version).toBe(version + 1n)
 })
 
 describe('the change feed', () => {

@@ -197,6 +197,10 @@ describe('stock', () => {
     await adminJson('stock', 'export', 'warehouse', batchId, path)
     expect(readFileSync(path, 'utf8')).toMatch(/^iccid,state,expiresAt,orderNo,soldAt\n\d+,AVAILABLE,2099-06-30/)
     expect(readFileSync(path, 'utf8')).not.toContain('CLI-')
+    const toOutput = ['stock', 'export', 'warehouse', batchId, '-']
+    expect(await admin(...toOutput)).toMatchObject({ code: 0, stdout: readFileSync(path, 'utf8') })
+    expect(await admin(...toOutput, '--json')).toMatchObject({ code: 0, stdout: readFileSync(path, 'utf8') })
+    expect(await admin(...toOutput, '--with-codes')).toMatchObject({ code: 2, stdout: '' })
     await adminJson('stock', 'export', 'warehouse', batchId, path, '--with-codes')
     expect(readFileSync(path, 'utf8')).toContain('LPA:1$smdp.example.com$CLI-30002')
     expect(await adminFailure('stock', 'export', 'warehouse', found.codes[0]!.codeId, path)).toMatch(

@@ -3,6 +3,7 @@ import { listBatches, type StockBatch } from '../../suppliers/stock/batches.ts'
 import { exportBatch, findCodes, revealStockCode, type StockCode } from '../../suppliers/stock/codes.ts'
 import { setBatchExpiry, setExpiryAlert } from '../../suppliers/stock/expiry.ts'
 import type { AdminContext } from '../context.ts'
+import { UsageError } from '../failure.ts'
 import { writeOutput } from '../files.ts'
 import { parseTime, parseWholeNumber } from '../parse.ts'
 import { count, fields, table } from '../table.ts'
@@ -76,15 +77,18 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
     )
   stock
     .command('export <supplier> <batch> <file>')
-    .description('Write the state of each code of a batch to a CSV file.')
-    .option('--with-codes', 'with the activation codes of those that are not sold; audited')
-    .action((supplier: string, batchId: string, path: string, options: { withCodes?: boolean }) =>
-      context.withDeps(async (deps) => {
+    .description('Write the state of each code of a batch to a CSV file; “-”: to standard output.')
+    .option('--with-codes', 'with the activation codes of those that are not sold, to a file only; audited')
+    .action(async (supplier: string, batchId: string, path: string, options: { withCodes?: boolean }) => {
+      const toOutput = path === '-'
+      // A file is readable by its owner only; standard output may end up in a log.
+      if (toOutput && options.withCodes) throw new UsageError('With --with-codes, name a file instead of “-”.')
+      await context.withDeps(async (deps) => {
         const batch = { supplier, batchId, secrets: options.withCodes ? deps.cipher : undefined }
         await writeOutput(path, (write) => exportBatch(deps, batch, context.by, write), { mode: 0o600 })
-        context.print(`Written to ${path}.`, { supplier, batchId, path })
-      }),
-    )
+        if (!toOutput) context.print(`Written to ${path}.`, { supplier, batchId, path })
+      })
+    })
 }
 
 export function parseAlertDays(text: string): number | null {

@@ -97,9 +97,13 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
   const sourceNodes = findListed(cells, file, sourceConfig.cellName).nodes
   const listedTarget = findListed(cells, file, to)
   const targetConfig = readTargetConfig(sourceConfig, file, listedTarget)
-  const lock = await lockMove(sourceConfig, tenantId)
-  const [source, target] = [openCell(sourceConfig), openCell(targetConfig)]
+  // A connection that stays open would keep the process alive.
+  const databases = [await lockMove(sourceConfig, tenantId)]
   try {
+    const source = openCell(sourceConfig)
+    databases.push(source.db)
+    const target = openCell(targetConfig)
+    databases.push(target.db)
     const going = await findGoing(source, target, tenantId)
     const moving: Move = {
       moveId: going ?? deps.ids.uuid(),
@@ -124,7 +128,7 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
     const fenced = report.fencedMs === undefined ? '' : ` Its requests were refused for ${report.fencedMs} ms.`
     context.print(`Moved. Cell ${to} serves the dealer.${fenced}`, { tenantId, cell: to, ...report })
   } finally {
-    await Promise.all([source.db.close(), target.db.close(), lock.close()])
+    await Promise.all(databases.map((db) => db.close()))
   }
 }
 
@@ -203,11 +207,16 @@ async function lockMove({ databaseUrl, databaseSchema }: CellConfig, tenantId: s
     ...{ url: databaseUrl, schema: databaseSchema, poolSize: 1, keepConnections: true },
     applicationName: 'dealer-esim move',
   })
-  const [row] = await db.query<{ locked: boolean }>({
-    text: `select pg_try_advisory_lock(${advisoryKey(`move ${tenantId}`)}) as locked`,
-  })
-  if (row!.locked) return db
-  await db.close()
+  let isLocked = false
+  try {
+    const [row] = await db.query<{ locked: boolean }>({
+      text: `select pg_try_advisory_lock(${advisoryKey(`move ${tenantId}`)}) as locked`,
+    })
+    isLocked = row!.locked
+  } finally {
+    if (!isLocked) await db.close()
+  }
+  if (isLocked) return db
   throw new UsageError('Another command is moving this dealer. Wait for it, or end it first.')
 }
 

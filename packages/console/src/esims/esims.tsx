@@ -12,18 +12,16 @@ import { useFilters } from '../parts/use-filters.ts'
 import { Status, Timestamp } from '../parts/values.tsx'
 import { isOperator, useSession } from '../session/session.ts'
 import { t } from '../strings/strings.ts'
-
-/** A full ICCID: eSIMs are not found by a part of it. Some suppliers append the filler F. */
-const ICCID = /^\d{18,20}F?$/i
+import { parseTypedIccid } from './typed-iccid.ts'
 
 export function EsimsPage() {
   const me = useSession()
   const [filters, setFilters] = useFilters()
   const { esimStatus, smdpStatus, tenantId, orderNo } = filters
-  const typed = filters.iccid?.replaceAll(/[\s-]/g, '')
-  const iccid = typed !== undefined && ICCID.test(typed) ? typed : undefined
+  const iccid = filters.iccid === undefined ? undefined : parseTypedIccid(filters.iccid)
+  const isIncomplete = filters.iccid !== undefined && iccid === undefined
   const query = { iccid, esimStatus, smdpStatus, tenantId, orderNo, ...periodRange(filters) }
-  const list = useList<ProfileRow>('/profiles', 'profiles', query)
+  const list = useList<ProfileRow>('/profiles', 'profiles', query, { enabled: !isIncomplete })
   return (
     <Page title={t.esims.title}>
       <FilterBar
@@ -40,7 +38,7 @@ export function EsimsPage() {
         <DealerFilter />
         <PeriodFilter />
       </FilterBar>
-      {typed !== undefined && iccid === undefined ? (
+      {isIncomplete ? (
         <Text size="sm" c="dimmed">
           {t.esims.searchHint}
         </Text>

@@ -30,6 +30,7 @@ export interface ServerList<Row> {
 }
 
 /**
+ * @param options.enabled false: nothing is loaded
  * @param options.isFirstPageOnly shows one page only, because the cursor in the URL belongs to another list
  * @param options.isFileOrderFixed its file has an order of its own
  */
@@ -37,13 +38,13 @@ export function useList<Row>(
   path: string,
   name: string,
   filters: Query,
-  options: { refreshMs?: number; isFirstPageOnly?: boolean; isFileOrderFixed?: boolean } = {},
+  options: { enabled?: boolean; refreshMs?: number; isFirstPageOnly?: boolean; isFileOrderFixed?: boolean } = {},
 ): ServerList<Row> {
   const [shown, setFilters] = useFilters()
-  const { refreshMs, isFirstPageOnly = false } = options
+  const { enabled = true, refreshMs, isFirstPageOnly = false } = options
   const { sort, limit, cursor }: Record<string, string> = isFirstPageOnly ? {} : shown
-  const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor }, { refreshMs })
-  const totals = useApi<ListTotals>(`${path}/totals`, filters, { refreshMs })
+  const list = useApi<Record<string, unknown>>(path, { ...filters, sort, limit, cursor }, { enabled, refreshMs })
+  const totals = useApi<ListTotals>(`${path}/totals`, filters, { enabled, refreshMs })
   // More rows match than when this order was chosen: the default order is always possible.
   const isOrderRefused = list.error?.code === 'TOO_MANY_TO_SORT'
   const retry = () => (isOrderRefused ? setFilters({ sort: null }) : list.refetch())

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { parseTypedIccid } from './typed-iccid.ts'
+
+it.each([
+  ['8985200012345678903', '8985200012345678903'],
+  ['8985200012345678903F', '8985200012345678903'],
+  ['898520001234567890FF', '898520001234567890'],
+  ['898520001234567890ff', '898520001234567890'],
+  ['8985 2000-1234 5678 903', '8985200012345678903'],
+  ['ICCID: 89852000123456789033\n', '89852000123456789033'],
+])('%j is the ICCID %s', (typed, iccid) => {
+  expect(parseTypedIccid(typed)).toBe(iccid)
+})
+
+it.each(['', ' ', 'ICCID', '89852000123456789', '898520001234567890333'])('%j is not a full ICCID', (typed) => {
+  expect(parseTypedIccid(typed)).toBeUndefined()
+})

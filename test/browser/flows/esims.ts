@@ -47,10 +47,10 @@ export function esimFlows(shared: SharedState): void {
     const search = page.getByRole('searchbox', { name: 'ICCID' })
     await search.fill(iccid.slice(0, 6))
     await page.getByText('Enter the full ICCID: 18 to 20 digits.').waitFor()
-    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
     await search.fill(`${iccid.slice(0, 4)} ${iccid.slice(4)}`)
     await page.locator(`[data-row="${profileId}"]`).waitFor()
-    await expect.poll(() => page.locator('[data-row]').count()).toBe(1)
+    await expect.poll(() => page.locator('[data-row]').count(), { timeout: 20_000 }).toBe(1)
   })
 
   it('an eSIM in use shows its usage as a bar that grows, to the dealer and to the operator', async () => {

@@ -40,9 +40,9 @@ export function keyboardFlows(shared: SharedState): void {
     await page.setViewportSize({ width, height: 860 })
     await navigate(testbed, page, '/')
     await heading(page, 'Dashboard').waitFor()
-    expect(await cutOff()).toBe(0)
+    await expect.poll(cutOff).toBe(0)
     await page.setViewportSize({ width, height: 480 })
-    expect(await cutOff()).toBeGreaterThan(0)
+    await expect.poll(cutOff).toBeGreaterThan(0)
     for (const key of ['g', 'a']) await page.keyboard.press(key)
     await heading(page, 'Audit log').waitFor()
     const bottom = (selector: string) =>

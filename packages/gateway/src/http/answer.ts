@@ -82,6 +82,18 @@ export function whenAnswerIsLost(response: ServerResponse, onLost: () => void): 
   if (socket.destroyed) settle(true)
 }
 
+/** Runs `work` with a signal that aborts if the caller goes away before it ends. */
+export async function untilCallerLeaves<Result>(
+  response: ServerResponse,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const gone = new AbortController()
+  const onClose = () => gone.abort()
+  response.once('close', onClose)
+  if (response.req.socket.destroyed) gone.abort()
+  return work(gone.signal).finally(() => response.off('close', onClose))
+}
+
 /** Converts any failure into the error to answer. 000002 promises that nothing happened. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error

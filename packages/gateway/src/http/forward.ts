@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { ApiError } from '../lib/api-error.ts'
 import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
 import { rateLimitedLog } from '../lib/telemetry/log.ts'
-import { type Answer, FORWARDED } from './answer.ts'
+import { type Answer, FORWARDED, untilCallerLeaves } from './answer.ts'
 
 /** A request of a dealer whom another cell serves. */
 interface MovedRequest {
@@ -46,14 +46,7 @@ export function createForward({
     throw new ApiError(code)
   }
 
-  return async (moved) => {
-    const { response } = moved
-    const gone = new AbortController()
-    const onClose = () => gone.abort()
-    response.once('close', onClose)
-    if (response.req.socket.destroyed) gone.abort()
-    return send(moved, gone.signal).finally(() => response.off('close', onClose))
-  }
+  return (moved) => untilCallerLeaves(moved.response, (signal) => send(moved, signal))
 
   async function send({ response, body, address, nodes }: MovedRequest, signal: AbortSignal): Promise<Answer> {
     const request = response.req

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { toApiError } from '../http/answer.ts'
+import { toApiError, untilCallerLeaves } from '../http/answer.ts'
 import type { Awaited, EndWatch } from '../orders/end-watch.ts'
 import type { Ended } from './call.ts'
 import { RtFailure } from './failure.ts'
@@ -12,12 +12,8 @@ const WAIT_MS = 10_000
  * @throws RtFailure 900001 if it is still open, or the database is unavailable
  */
 export async function waitForEnd(ends: EndWatch, response: ServerResponse, awaited: Awaited): Promise<Ended> {
-  const gone = new AbortController()
-  const onClose = () => gone.abort()
-  response.once('close', onClose)
-  if (response.req.socket.destroyed) gone.abort()
-  const waiting = inProgressIfUnavailable(ends.wait(awaited, WAIT_MS, gone.signal))
-  const status = await waiting.finally(() => response.off('close', onClose))
+  const waiting = untilCallerLeaves(response, (signal) => ends.wait(awaited, WAIT_MS, signal))
+  const status = await inProgressIfUnavailable(waiting)
   switch (status) {
     case undefined:
     case null:

@@ -38,7 +38,7 @@ export async function untranslatedTexts(page: Page): Promise<string[]> {
 
 // Data of the demo: money, durations, dates as the browser formats them, people, dealers, and messages of the sandbox.
 const DATA =
-  /\b(USD|EUR|ms)\b|\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d+|\b\d+:\d\d\s[AP]M\b|\S+@\S+|Demo dealer|Northern Lights Travel|refused by the sandbox, as the product code requests|sandbox\w*/g
+  /\b(USD|EUR)\b|\d\s(ms|sec|min|hr)\b|\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d+|\b\d+:\d\d\s[AP]M\b|\S+@\S+|Demo dealer|Northern Lights Travel|refused by the sandbox, as the product code requests|sandbox\w*/g
 
 /** Removes the innermost brackets first, because texts can be nested. A highlighted number splits its text in two. */
 function withoutBrackets(text: string): string {

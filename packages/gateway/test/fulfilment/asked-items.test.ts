@@ -6,7 +6,7 @@ import { compareSupplierList } from '../../src/fulfilment/reconciliation/compare
 import { cancelOrder } from '../../src/fulfilment/review/cancel-order.ts'
 import { runClaim } from '../../src/fulfilment/run-claim.ts'
 import { itemKeyOf } from '../../src/orders/item.ts'
-import { getOrderWithProfiles } from '../../src/profiles/get-order.ts'
+import { getOrderWithProfiles } from '../../src/profiles/query-order.ts'
 import type { Outcome, Supplier, SupplierTraits } from '../../src/suppliers/supplier.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-supplier.ts'

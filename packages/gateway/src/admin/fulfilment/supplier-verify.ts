@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { notFound } from '../../lib/refusal.ts'
+import { findConfirmedProduct } from '../../suppliers/verification/confirmed-product.ts'
 import { type KeptAnswer, keepingAnswers } from '../../suppliers/verification/redact.ts'
 import { verifySupplier } from '../../suppliers/verification/verify.ts'
-import { findWanted } from '../../suppliers/verification/wanted.ts'
 import type { AdminContext } from '../context.ts'
 import { withSuppliers } from '../outbound.ts'
 
@@ -27,7 +27,7 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
           async (suppliers) => {
             const configured = suppliers.get(name)
             if (configured === undefined) throw notFound('usable supplier', name)
-            const wanted = await findWanted(deps.db, configured.supplier, options)
+            const wanted = await findConfirmedProduct(deps.db, configured.supplier, options)
             answers.length = 0 // answers about the catalogue are not kept
             const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, wanted, context.by)
             const { cancelled } = done

@@ -4,7 +4,7 @@ import type { Cipher } from '../../lib/crypto.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { ItemStatus } from '../../orders/item.ts'
 import { itemKeyOf } from '../../orders/item.ts'
-import { getOrderWithProfiles } from '../../profiles/get-order.ts'
+import { getOrderWithProfiles } from '../../profiles/query-order.ts'
 
 /** An order as operators see it: with the calls to suppliers, without activation codes. */
 export interface OperatorOrder extends Omit<QueryAnswer, 'profileList'> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { refuseSeveralDays } from '../days.ts'
 import { isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
+import { refuseSeveralDays } from '../several-days.ts'
 import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest } from '../supplier.ts'
 import type { Call, RtAnswer } from './client.ts'
 import { timeOf } from './esim.ts'

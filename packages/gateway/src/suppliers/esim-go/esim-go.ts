@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { refuseSeveralDays } from '../days.ts'
 import { iccidOf, parseObject } from '../members.ts'
 import { longestMs, type RestDeps, TIMEOUT_MS } from '../rest-client.ts'
+import { refuseSeveralDays } from '../several-days.ts'
 import type { ReceivedEvent, Supplier } from '../supplier.ts'
 import { cancel, reportOn } from './bundles.ts'
 import { DEFAULTS, type EsimGoConfig, esimGoClient, SEND_WITHIN_MS } from './client.ts'

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
-import { refuseSeveralDays } from '../days.ts'
 import { isObject, isText, parseObject } from '../members.ts'
 import { longestMs, type RestDeps } from '../rest-client.ts'
+import { refuseSeveralDays } from '../several-days.ts'
 import type { CancelOutcome, ReceivedEvent, Supplier } from '../supplier.ts'
 import { listProducts, readBalance, testAccount } from './catalogue.ts'
 import { DEFAULTS, type MobimatterConfig, mobimatterClient } from './client.ts'

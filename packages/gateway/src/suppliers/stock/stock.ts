@@ -4,8 +4,8 @@ import type { Ids } from '../../lib/ids.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { Wakeups } from '../../lib/postgres/wakeups.ts'
 import { failpoint } from '../../lib/process/failpoint.ts'
-import { refuseSeveralDays } from '../days.ts'
 import { giveUpSetting } from '../settings.ts'
+import { refuseSeveralDays } from '../several-days.ts'
 import {
   type CancelOutcome,
   type Outcome,

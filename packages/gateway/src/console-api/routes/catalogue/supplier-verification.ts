@@ -2,9 +2,9 @@ import Type, { type Static } from 'typebox'
 import { notFound } from '../../../lib/refusal.ts'
 import { reauthenticate } from '../../../people/sign-in.ts'
 import { createSupplier, type SupplierType } from '../../../suppliers/create.ts'
+import { findConfirmedProduct } from '../../../suppliers/verification/confirmed-product.ts'
 import { type KeptAnswer, keepingAnswers } from '../../../suppliers/verification/redact.ts'
 import { verifySupplier } from '../../../suppliers/verification/verify.ts'
-import { findWanted } from '../../../suppliers/verification/wanted.ts'
 import { OPERATOR_ADMINS, type Route, route } from '../../kernel/route.ts'
 import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../../kernel/schemas.ts'
 
@@ -55,7 +55,7 @@ export const supplierVerificationRoutes: Route[] = [
       const outbound = keepingAnswers(deps.outbound, answers)
       const supplier = createSupplier({ ...deps, outbound }, row.type, name, row.config)
       try {
-        const wanted = await findWanted(deps.db, supplier, { buy, confirm })
+        const wanted = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
         answers.length = 0 // answers about the catalogue are not kept
         const { iccid, cancelled } = await verifySupplier(deps, { supplier, answers, pauseMs: PAUSE_MS }, wanted, by)
         const message = 'message' in cancelled ? cancelled.message : null

@@ -11,7 +11,7 @@ import { findOpenVerification, findProduct, type Verification } from './verify.t
  * @param confirm the price as stated before; undefined: state it
  * @throws Refusal that states the price, if none or another one was confirmed
  */
-export async function findWanted(
+export async function findConfirmedProduct(
   db: Pick<Db, 'query'>,
   supplier: Supplier,
   { buy, confirm }: { buy: string; confirm?: string | undefined },

@@ -59,17 +59,18 @@ export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: stri
 /**
  * Buys one eSIM, looks it up and cancels it where the supplier can. The purchase is committed before the call; it counts
  * towards the daily spend limit. If all succeeded, the supplier is verified on this gateway.
+ * @param purchase the product to buy, or the open verification to continue
  * @throws Refusal if it is not verified; what may have been bought stays open, and the next call continues it
  */
 export async function verifySupplier(
   deps: VerifyDeps,
   candidate: SupplierToVerify,
-  wanted: SupplierProduct | Verification,
+  purchase: SupplierProduct | Verification,
   by: By,
 ): Promise<{ iccid: string; reference: string | undefined; cancelled: CancelOutcome }> {
   const { supplier } = candidate
-  const isNew = !('verificationId' in wanted)
-  const open = isNew ? await begin(deps, supplier.name, wanted, by) : wanted
+  const isNew = !('verificationId' in purchase)
+  const open = isNew ? await begin(deps, supplier.name, purchase, by) : purchase
   const { productCode, orderId } = open
   const request: SupplierRequest = { tenantId: NIL_TENANT, orderId, itemNo: 1, key: keyOf(open), productCode }
   let outcome = isNew ? await firstOutcome(supplier.order([request])) : await lookUp(supplier, request, open.reference)

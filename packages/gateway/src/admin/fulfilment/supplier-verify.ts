@@ -27,9 +27,9 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
           async (suppliers) => {
             const configured = suppliers.get(name)
             if (configured === undefined) throw notFound('usable supplier', name)
-            const wanted = await findConfirmedProduct(deps.db, configured.supplier, options)
+            const purchase = await findConfirmedProduct(deps.db, configured.supplier, options)
             answers.length = 0 // answers about the catalogue are not kept
-            const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, wanted, context.by)
+            const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, purchase, context.by)
             const { cancelled } = done
             const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`
             const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.\ndailySpendLimit may now be removed from its configuration.`

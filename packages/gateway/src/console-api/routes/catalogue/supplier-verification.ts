@@ -55,9 +55,9 @@ export const supplierVerificationRoutes: Route[] = [
       const outbound = keepingAnswers(deps.outbound, answers)
       const supplier = createSupplier({ ...deps, outbound }, row.type, name, row.config)
       try {
-        const wanted = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
+        const purchase = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
         answers.length = 0 // answers about the catalogue are not kept
-        const { iccid, cancelled } = await verifySupplier(deps, { supplier, answers, pauseMs: PAUSE_MS }, wanted, by)
+        const { iccid, cancelled } = await verifySupplier(deps, { supplier, answers, pauseMs: PAUSE_MS }, purchase, by)
         const message = 'message' in cancelled ? cancelled.message : null
         return { iccid, cancelled: cancelled.kind === 'cancelled', message }
       } finally {

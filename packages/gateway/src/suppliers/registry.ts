@@ -81,8 +81,15 @@ export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & 
 /** Loads the suppliers once, for short-lived commands. Afterwards only `refresh` updates them. */
 export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promise<Suppliers> {
   const known = new Map<string, LoadedSupplier>()
+  let refreshed = Promise.resolve()
 
-  async function refresh(): Promise<void> {
+  /** One at a time: an older list of the suppliers must not undo what a newer one has changed. */
+  function refresh(): Promise<void> {
+    refreshed = refreshed.catch(() => {}).then(readAll)
+    return refreshed
+  }
+
+  async function readAll(): Promise<void> {
     const rows = await deps.db.query<SupplierRow>({
       name: 'suppliers-all',
       text: `select s.supplier, s.type, s.config, s.paused, s.spend_limit is not null as has_spend_limit,

@@ -103,7 +103,9 @@ function waitUntilReady(child: ChildProcess, exited: Promise<string>, logLine: (
       if (lastLines.length > 10) lastLines.shift()
       logLine(line)
     })
-    void exited.then((exit) => {
+    // After `exit`, lines may still be on their way: which error it is depends on them.
+    child.once('close', async () => {
+      const exit = await exited
       const output = lastLines.join(' | ')
       const Kind = /could not create any TCP\/IP sockets/.test(output) ? PortTaken : Error
       reject(new Kind(`The embedded PostgreSQL did not start (${exit}): ${output}`))

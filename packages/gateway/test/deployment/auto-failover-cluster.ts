@@ -10,7 +10,7 @@ import pg from 'pg'
 import { waitUntil } from '../harness/shop.ts'
 import { dataFolder } from '../harness/temporary-folders.ts'
 import { childrenOf } from '../orders/postgres-processes.ts'
-import { createNetwork, type Network } from './network-namespaces.ts'
+import { MACHINES, type Network, openNetwork } from './network-namespaces.ts'
 import { freePort } from './proxies.ts'
 
 const BIN = '/usr/lib/postgresql/15/bin'
@@ -132,7 +132,7 @@ function createPlace(): Place {
     if (account) chownSync(each, account.uid, account.gid)
     chmodSync(each, 0o700)
   }
-  const network = createNetwork(MACHINES)
+  const network = openNetwork()
   const env = {
     PATH: `${BIN}:/usr/bin:/bin:/usr/sbin:/sbin`,
     HOME: folder,
@@ -150,7 +150,6 @@ function createPlace(): Place {
     network,
     env,
     remove() {
-      network?.remove()
       for (const each of [folder, sockets]) rmSync(each, { recursive: true, force: true })
     },
   }
@@ -223,8 +222,6 @@ async function waitForStates(monitorUrl: string, ...wanted: string[]): Promise<v
   const states = async () => [...(await statesOf(monitorUrl)).values()].sort().join()
   await waitUntil(async () => (await states()) === wanted.join(), RECOVERY_MAX_MS, POLL_MS)
 }
-
-const MACHINES = ['monitor', 'one', 'two'] as const
 
 /** Processes are killed, and no machine: nothing needs to wait for a disk. */
 const SETTINGS = ['fsync = off', 'max_connections = 200', 'shared_buffers = 64MB']

@@ -1,5 +1,21 @@
 import { execFileSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { inject } from 'vitest'
+import type { TestProject } from 'vitest/node'
+
+/** What identifies a network of this run. Tests get it from the setup below. */
+interface NetworkPlan {
+  id: string
+  /** The first three numbers of its addresses. */
+  subnet: string
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** null where the kernel or our rights allow no network namespaces. */
+    network: NetworkPlan | null
+  }
+}
 
 /** Machines with addresses of their own, which can be cut off from each other without an error to either side. */
 export interface Network {
@@ -9,61 +25,80 @@ export interface Network {
   /** Packets between the machine and the others vanish. This process still reaches it, unless `alsoFromUs`. */
   cutOff(machine: string, options: { alsoFromUs: boolean }): void
   reconnect(machine: string): void
-  remove(): void
 }
 
-/** @returns undefined where the kernel or our rights allow no network namespaces; the caller says what is not tested then */
-export function createNetwork(machines: readonly string[]): Network | undefined {
-  if (process.getuid!() !== 0) return undefined
-  const id = randomInt(0x10000).toString(16)
-  // Reserved for tests of networks (RFC 2544).
-  const subnet = `198.18.${randomInt(256)}`
-  const hub = `esim-${id}-hub`
-  const ours = `esim-${id}`
-  const namespaceOf = (machine: string) => `esim-${id}-${machine}`
-  const addressOf = (machine: string) => `${subnet}.${machines.indexOf(machine) + 2}`
+export const MACHINES: readonly string[] = ['monitor', 'one', 'two']
 
-  function remove(): void {
-    for (const name of [hub, ...machines.map(namespaceOf)]) {
-      try {
-        ip('netns', 'del', name)
-      } catch {
-        // It was not created.
-      }
-    }
-  }
+/**
+ * Creates the network before the tests of a run, and removes it after them: a browser aborts requests that it is sending
+ * while the interfaces or addresses of its machine change (net::ERR_NETWORK_CHANGED), also those to the machine itself.
+ */
+export default function setup(project: TestProject): () => void {
+  const plan = createNetwork()
+  project.provide('network', plan ?? null)
+  return () => plan && removeNetwork(plan)
+}
+
+function createNetwork(): NetworkPlan | undefined {
+  if (process.getuid!() !== 0) return undefined
+  // Reserved for tests of networks (RFC 2544).
+  const plan = { id: randomInt(0x10000).toString(16), subnet: `198.18.${randomInt(256)}` }
+  const hub = hubOf(plan)
+  const ours = deviceOf(plan)
   try {
     ip('netns', 'add', hub)
     ip('-n', hub, 'link', 'add', 'name', 'hub', 'type', 'bridge')
     ip('-n', hub, 'link', 'set', 'dev', 'hub', 'up')
-    for (const machine of machines) {
-      const namespace = namespaceOf(machine)
-      const port = `port-${machines.indexOf(machine)}`
+    for (const [index, machine] of MACHINES.entries()) {
+      const namespace = namespaceOf(plan, machine)
+      const port = `port-${index}`
       ip('netns', 'add', namespace)
       ip('link', 'add', 'name', 'eth0', 'netns', namespace, 'type', 'veth', 'peer', 'name', port, 'netns', hub)
       ip('-n', hub, 'link', 'set', 'dev', port, 'master', 'hub', 'up')
       ip('-n', namespace, 'link', 'set', 'dev', 'lo', 'up')
       ip('-n', namespace, 'link', 'set', 'dev', 'eth0', 'up')
-      ip('-n', namespace, 'addr', 'add', `${addressOf(machine)}/24`, 'dev', 'eth0')
+      ip('-n', namespace, 'addr', 'add', `${addressOf(plan, machine)}/24`, 'dev', 'eth0')
     }
     ip('link', 'add', 'name', ours, 'type', 'veth', 'peer', 'name', 'port-us', 'netns', hub)
     ip('-n', hub, 'link', 'set', 'dev', 'port-us', 'master', 'hub', 'up')
-    ip('addr', 'add', `${subnet}.1/24`, 'dev', ours)
+    ip('addr', 'add', `${plan.subnet}.1/24`, 'dev', ours)
     ip('link', 'set', 'dev', ours, 'up')
   } catch {
-    remove()
+    removeNetwork(plan)
     return undefined
   }
-  const us = { prefix: [], device: ours, address: `${subnet}.1` }
+  return plan
+}
+
+function removeNetwork(plan: NetworkPlan): void {
+  for (const name of [hubOf(plan), ...MACHINES.map((machine) => namespaceOf(plan, machine))]) {
+    try {
+      ip('netns', 'del', name)
+    } catch {
+      // It was not created.
+    }
+  }
+}
+
+const hubOf = ({ id }: NetworkPlan) => `esim-${id}-hub`
+const deviceOf = ({ id }: NetworkPlan) => `esim-${id}`
+const namespaceOf = ({ id }: NetworkPlan, machine: string) => `esim-${id}-${machine}`
+const addressOf = ({ subnet }: NetworkPlan, machine: string) => `${subnet}.${MACHINES.indexOf(machine) + 2}`
+
+/** The network of this run. @returns undefined if it could not be created; the caller says what is not tested then */
+export function openNetwork(): Network | undefined {
+  const plan = inject('network')
+  if (plan === null) return undefined
+  const us = { prefix: [], device: deviceOf(plan), address: `${plan.subnet}.1` }
   const sideOf = (machine: string): Side => ({
-    prefix: ['-n', namespaceOf(machine)],
+    prefix: ['-n', namespaceOf(plan, machine)],
     device: 'eth0',
-    address: addressOf(machine),
+    address: addressOf(plan, machine),
   })
-  const others = (machine: string) => machines.filter((other) => other !== machine).map(sideOf)
+  const others = (machine: string) => MACHINES.filter((other) => other !== machine).map(sideOf)
   return {
-    addressOf,
-    enter: (machine) => ['ip', 'netns', 'exec', namespaceOf(machine)],
+    addressOf: (machine) => addressOf(plan, machine),
+    enter: (machine) => ['ip', 'netns', 'exec', namespaceOf(plan, machine)],
     cutOff(machine, { alsoFromUs }) {
       for (const other of [...others(machine), ...(alsoFromUs ? [us] : [])]) {
         forget(sideOf(machine), other)
@@ -76,7 +111,6 @@ export function createNetwork(machines: readonly string[]): Network | undefined 
         remember(other, sideOf(machine))
       }
     },
-    remove,
   }
 }
 

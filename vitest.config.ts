@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { CiReport } from './test/ci-report.ts'
 import { LongestFirst } from './test/longest-first.ts'
 
-// CI collects here what every run counted, whichever command started it.
+// CI collects the results of all its test runs here, whichever command started them.
 const reportDir = process.env.TEST_REPORT_DIR
-const report = reportDir && join(reportDir, `${process.pid}.json`)
 // Files of a run share loaded modules: loading the gateway again for each file took a fifth of the suite. A test resets
 // whatever it sets in them.
 const isolate = false
@@ -35,7 +35,7 @@ const database = {
 
 export default defineConfig({
   test: {
-    reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
+    reporters: reportDir ? ['default', new CiReport(join(reportDir, `${process.pid}.json`))] : ['default'],
     // System tests wait for a third of their time. More of them at once on two cores would only wait for each other.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },

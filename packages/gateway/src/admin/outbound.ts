@@ -2,7 +2,7 @@ import type { WebhookSetAnswer } from '@dealer-esim/contract'
 import type { By } from '../audit/audit.ts'
 import type { Outbound } from '../lib/outbound/outbound.ts'
 import { loadSuppliers, type Suppliers } from '../suppliers/registry.ts'
-import { setWebhook, type WebhookChange } from '../webhooks/endpoint/set-webhook.ts'
+import { type SetWebhookOptions, setWebhook, type WebhookChange } from '../webhooks/endpoint/set-webhook.ts'
 import type { AdminDeps } from './deps.ts'
 
 /**
@@ -23,8 +23,9 @@ export async function setWebhookHere(
   tenantId: string,
   request: WebhookChange,
   by: By,
+  options: SetWebhookOptions = {},
 ): Promise<WebhookSetAnswer> {
-  return withOutbound(deps, (outbound) => setWebhook({ ...deps, outbound }, tenantId, request, by))
+  return withOutbound(deps, (outbound) => setWebhook({ ...deps, outbound }, tenantId, request, by, options))
 }
 
 /** Opens connections for one command and closes them afterwards. */

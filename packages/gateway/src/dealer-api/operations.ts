@@ -45,7 +45,7 @@ const handlers: Operations['handlers'] = {
   async 'webhook/set'(deps, { tenant, request, headers, address }) {
     const { tenantId } = tenant
     const accepted = { tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }
-    return { data: await setWebhook(deps, tenantId, request, { actor: 'tenant', address }, accepted) }
+    return { data: await setWebhook(deps, tenantId, request, { actor: 'tenant', address }, { accepted }) }
   },
   async 'order/list'(deps, { tenant, request }) {
     return { data: await listOrders(deps, tenant.tenantId, request) }

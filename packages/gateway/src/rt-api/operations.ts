@@ -137,7 +137,7 @@ async function saveWebhook(deps: Deps, { tenant, request, headers, address }: Rt
   const { tenantId } = tenant
   const accepted = { tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }
   const change = { ...checked, enabled: true, eventFormat: 'RT' } as const
-  await setWebhook(deps, tenantId, change, { actor: 'tenant', address }, accepted)
+  await setWebhook(deps, tenantId, change, { actor: 'tenant', address }, { accepted })
   return {}
 }
 

@@ -68,6 +68,16 @@ describe('admin commands with an external database', () => {
     expect(list).toMatchObject([{ tenantId: acme.tenantId, status: 'ACTIVE', balance: 0 }])
   })
 
+  test('settings are all changed or none, the format of events included', async () => {
+    const refused = ['--event-format', 'dealer', '--unsigned-requests', 'on', '--legal-name', 'Acme GmbH']
+    expect(await adminWith(['tenant', 'set', acme.tenantId, ...refused], env)).toMatchObject({ code: 1 })
+    const before = { eventFormat: 'RT', unsignedRequests: false, legalName: 'Acme Ltd' }
+    expect(await adminJsonWith(['tenant', 'show', acme.tenantId], env)).toMatchObject(before)
+    const accepted = ['--event-format', 'dealer', '--legal-name', 'Acme GmbH']
+    const after = { eventFormat: 'DEALER', legalName: 'Acme GmbH' }
+    expect(await adminJsonWith(['tenant', 'set', acme.tenantId, ...accepted], env)).toMatchObject(after)
+  })
+
   test('a secret is shown by its reset and by no other command', async () => {
     const reset = await adminJsonWith<{ appSecret: string }>(
       ['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'],

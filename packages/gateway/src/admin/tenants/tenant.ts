@@ -1,5 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
+import { type Db, joinTransaction, type Tx } from '../../lib/postgres/db.ts'
 import { resumeTenant, suspendTenant } from '../../tenants/change.ts'
 import { createTenant } from '../../tenants/create.ts'
 import { resetSecret } from '../../tenants/secret.ts'
@@ -99,9 +100,11 @@ Examples:
       checkSettings(input)
       const webhook = webhookChange(options)
       await context.withDeps(async (deps) => {
-        // The callback URL is set first: if it fails its health check, nothing else has changed.
-        if (webhook) await setWebhookHere(deps, await getTenantId(deps.db, tenantId), webhook, context.by)
-        await changeSettings(deps, tenantId, input, context.by)
+        const change = (db: Db) => changeSettings({ ...deps, db }, tenantId, input, context.by)
+        if (webhook) {
+          const alsoChange = (tx: Tx) => change(joinTransaction(deps.db, tx))
+          await setWebhookHere(deps, await getTenantId(deps.db, tenantId), webhook, context.by, { alsoChange })
+        } else await change(deps.db)
         const view = await getTenantView(deps, tenantId)
         context.print(tenantText(view), view)
       })

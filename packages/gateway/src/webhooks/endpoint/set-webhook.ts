@@ -31,20 +31,26 @@ export interface WebhookChange extends WebhookSetRequest {
   eventFormat?: EventFormat | undefined
 }
 
+export interface SetWebhookOptions {
+  /** Stored again with the change: a database that became primary during the health check may have lost it. */
+  accepted?: AcceptedRequestId
+  /** Another change of the tenant, made in the same transaction before this one. */
+  alsoChange?(tx: Tx): Promise<unknown>
+}
+
 /**
  * `webhook/set` for the API, the console and the CLI. Absent members stay unchanged; `callbackUrl: null` removes the URL;
  * `{}` only reads. A URL that is set or enabled is checked first (health-check.ts), outside any transaction; if the check
  * fails, the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the request
  * has `enabled: false`. Does not change admission.
- * @param accepted stored again with the change: a database that became primary during the health check may have lost it
- * @throws ApiError 400101, 400102, 101007; 000108 for event types that the format lacks
+ * @throws ApiError 400101, 400102, 101007; 000108 for event types that the format lacks; what `alsoChange` throws
  */
 export async function setWebhook(
   deps: SettingDeps,
   tenantId: string,
   request: WebhookChange,
   by: By,
-  accepted?: AcceptedRequestId,
+  options: SetWebhookOptions = {},
 ): Promise<WebhookSetAnswer> {
   const current = await findEndpoint(deps.db, deps.cipher, tenantId)
   const { callbackUrl, enabled } = request
@@ -52,7 +58,7 @@ export async function setWebhook(
     return answerOf(current ?? (await defaultEndpoint(deps, tenantId)))
   }
   const url = callbackUrl ?? (callbackUrl === undefined && enabled ? current?.callbackUrl : undefined)
-  const change = () => changeEndpoint(deps, tenantId, request, url ?? undefined, by, accepted)
+  const change = () => changeEndpoint(deps, tenantId, request, url ?? undefined, by, options)
   if (typeof url !== 'string') return change()
   if (url.length > CALLBACK_URL_LENGTH_MAX) {
     throw new ApiError('400101', { details: [{ field: 'callbackUrl', reason: 'This address is too long.' }] })
@@ -68,9 +74,10 @@ async function changeEndpoint(
   request: WebhookChange,
   checkedUrl: string | undefined,
   by: By,
-  accepted: AcceptedRequestId | undefined,
+  { accepted, alsoChange }: SetWebhookOptions,
 ): Promise<WebhookSetAnswer> {
   const changed = await deps.db.tx(async (tx) => {
+    await alsoChange?.(tx)
     tx.send({
       text: 'insert into webhook_endpoints (tenant_id) values ($1) on conflict do nothing',
       values: [tenantId],

@@ -41,6 +41,12 @@ async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promis
   return page
 }
 
+function confirmPayment(at: Page): Promise<void> {
+  return button(at, /^Confirm payment:/)
+    .first()
+    .click()
+}
+
 function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
   const { operator: page, tenantId, orderNo, reviewedOrderNo, profileId, notifyId } = demo
   const tenant = `/tenants/${tenantId}`
@@ -100,7 +106,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('notices', '/notices'),
     stop('adjustments', '/adjustments'),
     stop('top-up-requests', '/top-up-requests'),
-    stop('confirm-payment', '/top-up-requests', (at) => button(at, 'Confirm payment').first().click()),
+    stop('confirm-payment', '/top-up-requests', confirmPayment),
     stop('payment-settings', '/payment-settings'),
     stop('operator-settings', '/settings'),
     stop('people', '/people'),

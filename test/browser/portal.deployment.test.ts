@@ -138,7 +138,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await form.getByRole('button', { name: 'Request top-up' }).click()
     await form.waitFor({ state: 'hidden' })
     await navigate(testbed, operator, '/top-up-requests?status=REQUESTED')
-    await button(operator, 'Decline').first().click()
+    await button(operator, /^Decline: .*, INV-78$/).click()
     const dialog = operator.getByRole('dialog')
     await field(operator, 'Reason').fill('no payment has arrived')
     await dialog.getByRole('button', { name: 'Decline' }).click()

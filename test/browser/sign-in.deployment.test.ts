@@ -89,6 +89,21 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await page.context().close()
   })
 
+  it('an invitation shows its link, and says that it is also mailed', async () => {
+    await navigate(testbed, operator, '/people')
+    await button(operator, 'Invite').first().click()
+    const dialog = operator.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Mailed Person')
+    await dialog.getByRole('textbox', { name: 'E-mail address' }).fill('mailed@people.test')
+    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Invite' }).click()
+    await dialog.getByText('It is also sent to mailed@people.test by e-mail.').waitFor()
+    const link = await dialog.locator('[data-value="Copy this invitation link"]').innerText()
+    await dialog.getByRole('button', { name: 'I have copied it' }).click()
+    const mail = () => smtp.mails.find(({ to }) => to === 'mailed@people.test')
+    await expect.poll(() => mail()?.text).toContain(link)
+  })
+
   it('a passkey is added, signs in alone, and replaces the password', async () => {
     await invite('keys@people.test')
     // Browsers allow no passkeys under a bare address.

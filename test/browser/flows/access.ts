@@ -51,6 +51,7 @@ export function accessFlows(shared: SharedState): void {
     await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Invite' }).click()
     const link = await dialog.locator('[data-value="Copy this invitation link"]').innerText()
+    expect(await dialog.getByText('by e-mail').count()).toBe(0)
     await dialog.getByRole('button', { name: 'I have copied it' }).click()
     const other = await testbed.open(link.slice(testbed.access.consoleUrl.length))
     await field(other, 'New password').fill(PASSWORD)

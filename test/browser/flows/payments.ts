@@ -75,7 +75,7 @@ export function paymentFlows(shared: PaymentState): void {
     await page.getByText('Recorded. A second person must confirm it too.').waitFor()
     const row = (at: Page) => at.getByRole('row', { name: /INV-900/ })
     await row(page).getByText(`Confirmed by ${OPERATOR}; a second person must confirm it.`).waitFor()
-    expect(await button(page, 'Confirm payment').count()).toBe(0)
+    expect(await button(page, /^Confirm payment:/).count()).toBe(0)
     expect(await balance()).toBe(0)
     await row(dealer).locator('[data-status=REQUESTED]').waitFor()
     expect(await dealer.getByText('a second person must confirm it').count()).toBe(0)
@@ -96,7 +96,7 @@ export function paymentFlows(shared: PaymentState): void {
 
   /** Confirms the only open request. The dialog repeats what is credited. */
   async function confirm(at: Page): Promise<void> {
-    await button(at, 'Confirm payment').click()
+    await button(at, 'Confirm payment: Payer Travel, INV-900').click()
     const dialog = at.getByRole('dialog')
     for (const text of ['Payer Travel', 'INV-900']) await dialog.getByText(text, { exact: true }).waitFor()
     await dialog.getByRole('button', { name: 'Credit USD 5,000.00' }).click()

@@ -22,7 +22,7 @@ export function supplierFlows(shared: SharedState): void {
     await button(page, 'Add supplier').click()
     await heading(page, 'upstream').waitFor()
 
-    await button(page, 'Test').click()
+    await button(page, 'Test: upstream').click()
     await page.locator('[data-tested=false]').waitFor()
     expect(await field(page, 'AppSecret').inputValue()).toBe('')
     await page.getByText('Set, and not shown').waitFor()
@@ -37,7 +37,7 @@ export function supplierFlows(shared: SharedState): void {
     expect(await field(page, 'Address').inputValue()).toBe('http://127.0.0.2:9')
     expect(await field(page, 'AppSecret').inputValue()).toBe('')
 
-    await button(page, 'Pause').click()
+    await button(page, 'Pause: upstream').click()
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await page.locator('[data-state=paused]').waitFor()
   })

@@ -57,6 +57,7 @@ export function Sessions() {
                 <Button
                   size="compact-xs"
                   variant="default"
+                  aria-label={`${t.account.endSession}: ${browserOf(row.userAgent)}, ${row.address ?? '–'}`}
                   onClick={() => end.mutate({ method: 'DELETE', path: `/account/sessions/${row.sessionId}` })}
                 >
                   {t.account.endSession}

@@ -9,8 +9,14 @@ import { interpolate, t } from '../strings/strings.ts'
 
 export type OpenDialog =
   | { kind: 'invite' }
-  | { kind: 'showLink'; title: string; email: string; link: string }
+  | { kind: 'showLink'; title: string; email: string; link: string; mailed: boolean }
   | { kind: 'link' | 'role' | 'status' | 'secondFactor' | 'provider'; row: PersonRow }
+
+interface NewLinkAnswer {
+  link: string
+  /** The gateway also sends it by e-mail. */
+  mailed: boolean
+}
 
 function rolesFor(tenantId: string | null) {
   return Object.entries(t.roles)
@@ -26,7 +32,7 @@ interface InviteProps {
 }
 
 export function Invite({ tenantId, dealer, onOpen }: InviteProps) {
-  const invite = useChange<{ link: string }>({ quiet: true })
+  const invite = useChange<NewLinkAnswer>({ quiet: true })
   return (
     <Dialog
       title={dealer === undefined ? t.people.invite : `${t.people.invite}: ${dealer}`}
@@ -39,8 +45,8 @@ export function Invite({ tenantId, dealer, onOpen }: InviteProps) {
         invite.mutate(
           { method: 'POST', path: '/people', body: { ...fields, tenantId } },
           {
-            onSuccess: ({ link }) =>
-              onOpen({ kind: 'showLink', title: t.people.invitationLink, email: fields.email ?? '', link }),
+            onSuccess: (made) =>
+              onOpen({ kind: 'showLink', title: t.people.invitationLink, email: fields.email ?? '', ...made }),
           },
         )
       }
@@ -63,11 +69,13 @@ export function ShowLink({
   title,
   email,
   link,
+  mailed,
   onClose,
 }: {
   title: string
   email: string
   link: string
+  mailed: boolean
   onClose(): void
 }) {
   return (
@@ -77,14 +85,16 @@ export function ShowLink({
       submit={t.credentials.copied}
       file={{ name: 'link.txt', text: `${email}\n${link}` }}
     >
-      <Alert color="orange">{interpolate(t.people.linkText, { email })}</Alert>
+      <Alert color="orange">
+        {interpolate(t.people.linkText, { email })} {mailed && interpolate(t.people.linkMailed, { email })}
+      </Alert>
       <Copyable value={link} label={title} />
     </ShownOnce>
   )
 }
 
 export function NewLink({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog | undefined): void }) {
-  const create = useChange<{ link: string }>({ quiet: true })
+  const create = useChange<NewLinkAnswer>({ quiet: true })
   return (
     <Dialog
       title={`${t.people.newPasswordLink}: ${row.name}`}
@@ -97,7 +107,7 @@ export function NewLink({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDial
         create.mutate(
           { method: 'POST', path: `/people/${row.personId}/link`, body },
           {
-            onSuccess: ({ link }) => onOpen({ kind: 'showLink', title: t.people.passwordLink, email: row.email, link }),
+            onSuccess: (made) => onOpen({ kind: 'showLink', title: t.people.passwordLink, email: row.email, ...made }),
           },
         )
       }

@@ -52,6 +52,7 @@ export function SupplierActions({ row, onTested }: { row: SupplierRow; onTested(
       <Button
         size="compact-xs"
         variant="default"
+        aria-label={`${t.suppliers.test}: ${row.supplier}`}
         loading={test.isPending}
         onClick={() =>
           test.mutate({ method: 'POST', path: `${supplierPage(row.supplier)}/test` }, { onSuccess: report })
@@ -63,13 +64,19 @@ export function SupplierActions({ row, onTested }: { row: SupplierRow; onTested(
         <Button
           size="compact-xs"
           variant="default"
+          aria-label={`${t.suppliers.resume}: ${row.supplier}`}
           loading={resume.isPending}
           onClick={() => resume.mutate({ method: 'POST', path: `${supplierPage(row.supplier)}/resume` })}
         >
           {t.suppliers.resume}
         </Button>
       ) : (
-        <Button size="compact-xs" variant="default" onClick={() => setPausing(true)}>
+        <Button
+          size="compact-xs"
+          variant="default"
+          aria-label={`${t.suppliers.pause}: ${row.supplier}`}
+          onClick={() => setPausing(true)}
+        >
           {t.suppliers.pause}
         </Button>
       )}

@@ -99,20 +99,23 @@ function DecisionButtons({ row }: { row: AdjustmentRow }) {
   const [dialogOpen, setDialogOpen] = useState(false)
   const reject = useChange({ success: t.wallet.rejected })
   if (!canOperate(me)) return null
+  const which = `${row.clientName}, ${row.reference}`
+  const rejectLabel = row.ownProposal ? t.wallet.withdraw : t.wallet.reject
   return (
     <Group gap={4} justify="flex-end">
       {!row.ownProposal && (
-        <Button size="compact-xs" onClick={() => setDialogOpen(true)}>
+        <Button size="compact-xs" aria-label={`${t.wallet.approve}: ${which}`} onClick={() => setDialogOpen(true)}>
           {t.wallet.approve}
         </Button>
       )}
       <Button
         size="compact-xs"
         variant="default"
+        aria-label={`${rejectLabel}: ${which}`}
         loading={reject.isPending}
         onClick={() => reject.mutate({ method: 'POST', path: `${apiPath(row)}/reject` })}
       >
-        {row.ownProposal ? t.wallet.withdraw : t.wallet.reject}
+        {rejectLabel}
       </Button>
       {dialogOpen && <Approve row={row} onClose={() => setDialogOpen(false)} />}
     </Group>

@@ -14,14 +14,24 @@ export function DecideRequest({ row }: { row: TopUpRequestRow }) {
   const [open, setOpen] = useState<'confirm' | 'decline'>()
   if (!canOperate(me) || row.status !== 'REQUESTED') return null
   const close = () => setOpen(undefined)
+  const which = `${row.clientName}, ${row.reference}`
   return (
     <Group gap={4} justify="flex-end">
       {!row.confirmedByMe && (
-        <Button size="compact-xs" onClick={() => setOpen('confirm')}>
+        <Button
+          size="compact-xs"
+          aria-label={`${t.topUpRequests.confirm}: ${which}`}
+          onClick={() => setOpen('confirm')}
+        >
           {t.topUpRequests.confirm}
         </Button>
       )}
-      <Button size="compact-xs" variant="default" onClick={() => setOpen('decline')}>
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`${t.topUpRequests.decline}: ${which}`}
+        onClick={() => setOpen('decline')}
+      >
         {t.topUpRequests.decline}
       </Button>
       {open === 'confirm' && <Confirm row={row} onClose={close} />}

@@ -5,38 +5,35 @@ import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts'
 import { money, pairs, printable } from './output.ts'
 
 /** Reports what went wrong and what to do on standard error; with --json as one document on standard output. */
-export function reportFailure(context: Context, error: unknown): ExitCode {
-  const apiError = error instanceof DealerEsimError ? error : undefined
-  if (context.json) {
-    const { message } = error as Error
-    const body = apiError
-      ? {
-          code: apiError.code,
-          message,
-          details: apiError.details,
-          data: apiError.data,
-          requestId: apiError.requestId,
-          httpStatus: apiError.httpStatus,
-          transactionId: apiError.transactionId,
-          outcomeUnknown: apiError.outcomeUnknown,
-        }
-      : { code: 'COMMAND_FAILED', message }
-    // One line, because `listen` prints one document per line.
-    context.io.out(`${JSON.stringify(body)}\n`)
+export function reportFailure(context: Context, thrown: unknown): ExitCode {
+  const error = thrown instanceof DealerEsimError || thrown instanceof CommandFailed ? thrown : unexpected(thrown)
+  // One line, because `listen` prints one document per line.
+  if (context.json) context.io.out(`${JSON.stringify(documentOf(error))}\n`)
+  if (error instanceof CommandFailed) {
+    if (!context.json) context.io.err(`${printable(error.message)}\n`)
+    return error.exitCode
   }
-  if (apiError !== undefined) {
-    if (!context.json) context.io.err(describe(context, apiError))
-    const file = context.credentialsFile()
-    if (apiError.code === SIGNATURE_WRONG && file !== undefined) {
-      context.io.err(`${printable(file)} is older than the last reset of the AppSecret. ${REWRITE}\n`)
-    }
-    return apiError.outcomeUnknown || apiError.httpStatus === undefined || apiError.code === 'ANSWER_UNREADABLE'
-      ? EXIT.OUTCOME_UNKNOWN
-      : EXIT.REFUSED
+  if (!context.json) context.io.err(describe(context, error))
+  const file = context.credentialsFile()
+  if (error.code === SIGNATURE_WRONG && file !== undefined) {
+    context.io.err(`${printable(file)} is older than the last reset of the AppSecret. ${REWRITE}\n`)
   }
-  if (!(error instanceof CommandFailed)) throw error
-  if (!context.json) context.io.err(`${printable(error.message)}\n`)
-  return error.exitCode
+  return error.outcomeUnknown || error.httpStatus === undefined || error.code === 'ANSWER_UNREADABLE'
+    ? EXIT.OUTCOME_UNKNOWN
+    : EXIT.REFUSED
+}
+
+function documentOf(error: DealerEsimError | CommandFailed): object {
+  const { message } = error
+  if (error instanceof CommandFailed) return { code: 'COMMAND_FAILED', message }
+  const { code, details, data, requestId, httpStatus, transactionId, outcomeUnknown } = error
+  return { code, message, details, data, requestId, httpStatus, transactionId, outcomeUnknown }
+}
+
+/** An error that no command expects, such as an answer of success that lacks members. An order may have been placed. */
+function unexpected(error: unknown): CommandFailed {
+  const advice = 'The request may have been executed: repeat an order with the same transactionId.'
+  return new CommandFailed(`The command failed unexpectedly (${error}). ${advice}`, EXIT.OUTCOME_UNKNOWN)
 }
 
 const SIGNATURE_WRONG = '101003'

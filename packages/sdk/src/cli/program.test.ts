@@ -109,6 +109,16 @@ describe('output', () => {
     expect(err).toMatch(/an order with the same transactionId/)
   })
 
+  test('an answer of success that lacks members exits 3 and reports that repeating the order is safe', async () => {
+    const { env } = await start(() => ok({ orderNo: '1' }))
+    const { code, out, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1'], { env })
+    expect([code, out]).toEqual([3, ''])
+    expect(err).toContain('repeat an order with the same transactionId')
+    expect(err).not.toMatch(/\n +at /)
+    const json = await command(['order', 'JP_1_7', '--transaction-id', 'T-1', '--json'], { env })
+    expect(JSON.parse(json.out)).toMatchObject({ code: 'COMMAND_FAILED' })
+  })
+
   test('text from a gateway cannot move the cursor of the terminal', async () => {
     const input = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'evil\x1b[2J\nname' }))
     expect((await command(['health'], input)).out).toContain('evil [2J name')

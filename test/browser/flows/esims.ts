@@ -209,7 +209,7 @@ export function esimFlows(shared: SharedState): void {
     return { refundAmount: entries[0]!.amount, feeAmount: packageInfoList[0]!.price - entries[0]!.amount }
   }
 
-  it('the QR picture of the page is that of the eSIM’s QR link', async () => {
+  it('the QR code of the page is that of the eSIM’s QR link', async () => {
     await client().order({ transactionId: 'qr-in-browser', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
     await client().waitForOrder({ transactionId: 'qr-in-browser' })
     const profile = (await client().profiles({ transactionId: 'qr-in-browser' })).profileList[0]!

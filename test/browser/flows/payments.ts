@@ -66,7 +66,7 @@ export function paymentFlows(shared: PaymentState): void {
     await form.getByRole('textbox', { name: 'Payment reference' }).fill('INV-900')
     await form.getByRole('button', { name: 'Request top-up' }).click()
     await form.waitFor({ state: 'hidden' })
-    const asked = () => mailTo('ops@operator.test', 'A dealer asks for a top-up')
+    const asked = () => mailTo('ops@operator.test', 'A dealer has reported a payment')
     await expect.poll(() => asked()?.text, { timeout: 30_000 }).toContain('5000.00 USD, reference INV-900')
     expect(asked()?.html).toContain('/top-up-requests"')
 

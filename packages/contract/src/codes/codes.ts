@@ -230,14 +230,14 @@ export const codes = {
   '200015': row(
     422,
     'SUPPLIER_UNABLE',
-    'The supplier of this eSIM cannot do this and nothing was changed.',
+    'The supplier of this eSIM cannot do this and nothing was changed. Do not repeat it: ask the operator what is possible.',
     'Not every supplier can top up, cancel, suspend or revoke an eSIM. data.action names what this one cannot do.',
     { action: Type.Enum(['TOPUP', ...ESIM_ACTIONS]) },
   ),
   '200017': row(
     422,
     'CANCEL_POLICY',
-    'The cancel policy of the package does not allow this and nothing was changed.',
+    'The cancel policy of the package does not allow this and nothing was changed. Ask the operator to cancel it.',
     'The package cannot be cancelled, or its time is over: data.cancellableUntil. Ask the operator.',
     { cancellableUntil: nullable(time({ description: 'The end of the time to cancel; null: it never could be' })) },
   ),

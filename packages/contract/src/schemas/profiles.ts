@@ -52,7 +52,7 @@ export const profile = Type.Object({
   confirmationCode: nullable(Type.String({ description: 'If not null, the device asks for it at installation.' })),
   pin: nullable(Type.String()),
   puk: nullable(Type.String()),
-  qrCodeUrl: Type.String({ format: 'uri', description: 'Shows the QR picture until the profile is installed.' }),
+  qrCodeUrl: Type.String({ format: 'uri', description: 'Shows the QR code until the profile is installed.' }),
   appleInstallUrl: Type.String({ format: 'uri', description: 'Opens the installation on iOS 17.4 and later.' }),
   androidInstallUrl: Type.String({ format: 'uri', description: 'Opens the installation on Android.' }),
   shareUrl: nullable(

@@ -16,7 +16,7 @@ export interface SignedRequest {
   address: string
 }
 
-/** A request of the compatible API that carries only an AppKey. The gateway creates its RequestID and timestamp. */
+/** A request of the RT API that carries only an AppKey. The gateway creates its RequestID and timestamp. */
 export interface UnsignedRequest {
   headers: Pick<RequestHeaders, 'appKey' | 'requestId' | 'timestamp'>
   /** The caller's address in canonical form. */

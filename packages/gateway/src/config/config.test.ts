@@ -230,7 +230,7 @@ describe('the configuration', () => {
 
   it('matches the number of connections in docs/running.md', () => {
     const page = readFileSync(join(packageRoot(), '../../docs/running.md'), 'utf8')
-    expect(page).toContain(`opens up to \`DATABASE_POOL_SIZE\` and ${OTHER_CONNECTIONS} connections`)
+    expect(page).toContain(`opens up to \`DATABASE_POOL_SIZE\` + ${OTHER_CONNECTIONS} connections`)
   })
 
   it('makes a URL from the host and port of a local gateway', () => {

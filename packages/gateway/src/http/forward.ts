@@ -85,7 +85,7 @@ type OutboundAnswer = Extract<OutboundOutcome, { kind: 'answer' }>
 
 function findMisunderstanding({ body, truncated }: OutboundAnswer): string | undefined {
   if (truncated) return 'its answer is too long'
-  // That node takes this one for a caller without HTTPS. The compatible API has no code for that alone.
+  // That node takes this one for a caller without HTTPS. The RT API has no code for that alone.
   const isInsecure = body.subarray(0, MESSAGE_WITHIN_BYTES).includes(codes['101008'].message)
   return isInsecure ? 'it does not trust this node: add its address to TRUSTED_PROXIES of that cell' : undefined
 }

@@ -14,7 +14,7 @@ export function queuePages(app: FastifyInstance, pages: PageQueue): void {
 }
 
 /**
- * Refuses plain HTTP, except on a local deployment. It does not redirect: by then the link of a QR picture has been readable
+ * Refuses plain HTTP, except on a local deployment. It does not redirect: by then the link of a QR code has been readable
  * on the network, and the person who wrote http:// should notice. Pages that take passwords are refused too, because a
  * password would be sent before it could be refused.
  * @param url the address at which the same page is available over HTTPS

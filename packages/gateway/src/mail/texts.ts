@@ -7,20 +7,20 @@ import { composeMail, type MailText } from './template.ts'
 /** Subjects of alerts by kind; `{client}` is the dealer's name. A kind of a newer gateway has a general subject. */
 export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
   LOW_BALANCE: 'Your balance is low: {client}',
-  ENDPOINT_FAILING: 'Your callback URL does not answer: {client}',
+  ENDPOINT_FAILING: 'Your callback URL is not responding: {client}',
   ENDPOINT_DISABLED: 'Your callback URL was disabled: {client}',
   LOW_STOCK: 'Activation codes are running low',
   STOCK_EXPIRING: 'Activation codes expire soon',
   SUPPLIER_PRICE: 'A supplier’s prices differ from your catalogue',
   SUPPLIER_SPEND_LIMIT: 'A supplier’s daily spend limit was reached',
-  SUPPLIER_CATALOGUE: 'A supplier’s catalogue was not taken over',
+  SUPPLIER_CATALOGUE: 'A supplier’s catalogue was held back',
   SUPPLIER_BALANCE: 'Your balance at a supplier is low',
-  SUPPLIER_NO_MONEY: 'A supplier refuses purchases for lack of money',
+  SUPPLIER_NO_MONEY: 'Purchases refused: your balance at a supplier is too low',
   PACKAGES_OFF_SALE: 'Packages went off sale after a change of costs',
-  UNDER_REVIEW: 'Orders wait for your decision',
+  UNDER_REVIEW: 'Orders are waiting for your decision',
   ORPHAN_ESIM: 'Unexpected eSIM received',
   ACTION_UNDER_REVIEW: 'A supplier did not answer about an eSIM',
-  TOP_UP_REQUESTED: 'A dealer asks for a top-up',
+  TOP_UP_REQUESTED: 'A dealer has reported a payment',
   TOP_UP_PAID: 'Your top-up was credited: {client}',
   TOP_UP_DECLINED: 'Your top-up request was declined: {client}',
   LEDGER_FAULT: 'The ledger does not add up',
@@ -38,30 +38,31 @@ export function alertMail(
     subject: oneLine(subject),
     paragraphs: [alert.message, { label: 'Details in the console', url: about.consoleUrl + about.path }],
     footer:
-      'You receive this e-mail because your address is registered for such alerts. People with an account choose on its page which ones. It was sent automatically; replies are not read.',
+      'You receive this e-mail because your address is registered for such alerts. If you have an account on the console, choose on its Account page which alerts are sent to you. It was sent automatically; replies are not read.',
   })
 }
 
 const LINK_TEXTS: Record<LinkKind, { subject: string; text: string; label: string; valid: string }> = {
   INVITATION: {
     subject: 'Your invitation to the eSIM console',
-    text: 'you have been invited to the eSIM console. Open this link to choose a password and sign in:',
+    text: 'You have been invited to the eSIM console. Open this link to choose a password and sign in:',
     label: 'Choose a password',
-    valid: 'The link works once, within seven days. If you did not expect an invitation, ignore this e-mail.',
+    valid:
+      'The link can be used once and expires after seven days. If you did not expect an invitation, ignore this e-mail.',
   },
   PASSWORD_RESET: {
     subject: 'Choose a new password for the eSIM console',
-    text: 'a new password was requested for your account at the eSIM console. Open this link to choose one:',
+    text: 'A new password was requested for your account at the eSIM console. Open this link to choose one:',
     label: 'Choose a new password',
     valid:
-      'The link works once, within 24 hours. If you did not request it, ignore this e-mail and inform the operator of the console: your old password stays valid.',
+      'The link can be used once and expires after 24 hours. If you did not request it, ignore this e-mail and inform the operator of the console: your old password stays valid.',
   },
   FORGOTTEN_PASSWORD: {
     subject: 'Choose a new password for the eSIM console',
-    text: 'somebody, probably you, said that they forgot the password of your account at the eSIM console. Open this link to choose a new one:',
+    text: 'Somebody, probably you, said that they forgot the password of your account at the eSIM console. Open this link to choose a new one:',
     label: 'Choose a new password',
     valid:
-      'The link works once, within one hour. All your sessions and access tokens then end, and a second factor stays required. If it was not you, ignore this e-mail: your old password stays valid.',
+      'The link can be used once and expires after one hour. All your sessions and access tokens then end, and a second factor stays required. If it was not you, ignore this e-mail: your old password stays valid.',
   },
 }
 
@@ -81,7 +82,7 @@ export function shareMail(about: { seller: string; packageName: string; link: st
     subject: oneLine(`Your eSIM from ${seller}`),
     paragraphs: [
       'Hello,',
-      `your eSIM “${oneLine(about.packageName)}” from ${seller} is ready. Open this link on the device that you travel with to install it:`,
+      `Your eSIM “${oneLine(about.packageName)}” from ${seller} is ready. Open this link on the device that you travel with to install it:`,
       { label: 'Install your eSIM', url: about.link },
       'The page also shows how much data is left. Keep the link to yourself: an eSIM can be installed once, by anyone who has the link.',
     ],

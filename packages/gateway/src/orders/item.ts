@@ -71,7 +71,7 @@ export interface PackageLine {
   price: number
   /** Days of a day pass. */
   periodNum?: number
-  /** Slugs by which a request of the compatible API named the package. A repeat matches on them. */
+  /** Slugs by which a request of the RT API named the package. A repeat matches on them. */
   sentAs?: string[]
   /** The dealer did not send periodNum, so it is 1. Part of the content that a repeat is compared with. */
   periodNumDefaulted?: true

@@ -98,7 +98,7 @@ const BITS_MIN = { ipv4: 24, ipv6: 64 }
  */
 export function unsignedFault({ currencyCode, ipAllowlist, dailySpendLimit }: Conditions): string | undefined {
   if (currencyCode !== 'USD') {
-    return `The compatible API is in USD, and the dealer’s wallet is in ${currencyCode}: its programs use the dealer API.`
+    return `The RT API is in USD, and the dealer’s wallet is in ${currencyCode}: its programs use the dealer API.`
   }
   if (ipAllowlist.length === 0) {
     return 'Requests without a signature need an IP allowlist. Add the addresses of the dealer’s servers.'

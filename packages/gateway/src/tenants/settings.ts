@@ -13,7 +13,7 @@ export interface SettingsInput {
   clientName?: string
   /** Addresses and CIDR blocks in any spelling; empty: any address may call. */
   ipAllowlist?: readonly string[]
-  /** Accepts requests without a signature at the compatible API, while the conditions of tenants/allowlist.ts hold. */
+  /** Accepts requests without a signature at the RT API, while the conditions of tenants/allowlist.ts hold. */
   unsignedRequests?: boolean
   /** null: the deployment's default. */
   qpsLimit?: number | null

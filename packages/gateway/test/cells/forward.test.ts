@@ -98,7 +98,7 @@ it('a signature is checked by the other cell, because the secret may have change
   expect(got).toHaveLength(1)
 })
 
-it('a request of the compatible API is forwarded, signed or not', async () => {
+it('a request of the RT API is forwarded, signed or not', async () => {
   expect((await rtOrder()).text).toContain('the other cell')
   const unsigned = { 'RT-Signature': undefined, 'RT-RequestID': undefined, 'RT-Timestamp': undefined }
   expect((await rtOrder({ headers: unsigned })).text).toContain('the other cell')

@@ -145,7 +145,7 @@ describe('traces', () => {
     expect(named(orderNo, 'deliver ESIM_ACTION_UPDATED')).toMatchObject({ parentSpanId: spanId, status: {} })
   })
 
-  test('have the root span of an order and of its eSIM’s action from the compatible API, too', async () => {
+  test('have the root span of an order and of its eSIM’s action from the RT API, too', async () => {
     const call = (operation: string, body: object) =>
       familyCall(gateway!.baseUrl, dealer, operation, body).then(({ success, obj }) => {
         expect(success).toBe(true)

@@ -96,8 +96,8 @@ describe('a sync', () => {
 
 describe('a catalogue that is not plausible', () => {
   it.each<[string, Fault['kind'], RegExp]>([
-    ['empty', 'catalogue-empty', /was not taken over: it is empty\. Nothing was changed/],
-    ['suddenly short', 'catalogue-short', /was not taken over: 54 of 60 products are missing\./],
+    ['empty', 'catalogue-empty', /is held: it is empty\. Nothing was changed/],
+    ['suddenly short', 'catalogue-short', /is held: 54 of 60 products are missing\./],
     ['priced ×100', 'catalogue-prices-x100', /60 of 60 costs are more than three times as high or as low/],
     [
       'in another currency',

@@ -134,7 +134,7 @@ function resolveCommand(order: Command, context: AdminContext): void {
       '--delivered <file>',
       'the supplier delivered them: CSV as for stock import, one row per item (optional column: itemNo)',
     )
-    .option('--topped-up', 'the supplier added the package to the eSIM, of a top-up')
+    .option('--topped-up', 'for a top-up: the supplier added the package to the eSIM')
     .option('--refused', 'the supplier did not sell them: refund them')
     .option('--retry', 'the supplier did not sell them: buy them again')
     .option('--items <numbers>', 'only these items, such as 1,3 (default: all under review)')

@@ -30,7 +30,9 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .requiredOption('--supplier <name>', 'a supplier of type stock')
     .requiredOption('--product <code>', "the supplier's product code, as packages name it")
     .option('--name <text>', 'of the batch (default: the day)')
-    .option('--expires <time>', 'when codes expire whose row does not say so', (text) => parseTime(text, '--expires'))
+    .option('--expires <time>', 'when the codes expire whose row gives no expiry', (text) =>
+      parseTime(text, '--expires'),
+    )
     .option('--alert-days <n>', 'days before codes expire at which to alert; none: never (default: 14)')
     .addHelpText(
       'after',

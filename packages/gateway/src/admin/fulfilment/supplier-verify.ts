@@ -17,7 +17,7 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
     .command('verify <name>')
     .description('Buy one real eSIM from a supplier, look it up, and cancel it where the supplier can.')
     .requiredOption('--buy <package>', 'the supplier’s product code, or a package of ours that it supplies')
-    .option('--confirm <price>', 'the price, as the command states it without this option: then it buys')
+    .option('--confirm <price>', 'buy at this price; without this option the command only states the price')
     .action(async (name: string, options: VerifyOptions) => {
       await context.withDeps(async (deps) => {
         const answers: KeptAnswer[] = []

@@ -47,7 +47,7 @@ function rotate(masterKey: Command, context: AdminContext): void {
   masterKey
     .command('rotate')
     .description(
-      'Encrypt all stored secrets under the first key of MASTER_KEY, while gateways are running. Before, start every gateway with the new key first and the old one after it. If the command is interrupted, run it again to continue.',
+      'Encrypt all stored secrets under the first key of MASTER_KEY, while gateways are running. Before that, restart every gateway twice: with the new key second in MASTER_KEY, then with the new key first. If the command is interrupted, run it again to continue.',
     )
     .addHelpText('after', '\nExample:\n  MASTER_KEY="$NEW_KEY,$OLD_KEY" npm run -s admin -- master-key rotate')
     .action(() =>

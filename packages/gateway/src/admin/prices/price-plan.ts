@@ -131,7 +131,7 @@ function withRuleOptions(command: Command): Command {
     .option('--of <basis>', 'list (default), or cost: the percentage is added to it', basisOf)
     .option(
       '--round <rounding>',
-      'a percentage to .99, .49/.99, .00, a step such as 0.05: a cost up, a price to the nearest',
+      'round the result to .99, .49/.99, .00 or a step such as 0.05: up with --of cost, otherwise to the nearest',
     )
     .option('--price <amount>', 'a fixed price; needs --currency', amount)
     .option('--currency <code>', 'of the fixed price', currency)

@@ -34,13 +34,13 @@ export function moveCommand(tenant: Command, context: AdminContext): void {
   tenant
     .command('move [tenant-id]')
     .description(
-      'Move a dealer from this cell to another one while it sells. Its requests are refused (000002) for some seconds at the end. Both cells need the same release and the same master key. After an interruption run the command again, or take the move back with --abort.',
+      'Move a dealer from this cell to another one while it sells. At the end its requests are refused (000002), usually for less than a second. Both cells need the same release and the same master key. After an interruption run the command again, or take the move back with --abort.',
     )
-    .option('--to <cell>', 'the cell that will serve the dealer, as the file of cells names it')
+    .option('--to <cell>', 'the cell that will serve the dealer, by its name in the file that lists the cells')
     .option('--file <file>', 'the file that lists the cells', 'cells.json')
     .option(
       '--after-switch <command>',
-      'run when the file of cells has the new place of the AppKey: writes and reloads the configuration of the load balancer',
+      'run once that file has the new cell of the AppKey; must write the configuration of the load balancer, and reload it',
     )
     .option('--abort', 'take back a move that has not switched to the new cell')
     .option('--clean', 'remove what this cell has kept of a dealer that was moved away')

@@ -34,7 +34,9 @@ export function peopleCommands(people: Command, context: AdminContext): void {
   const { by } = context
   people
     .command('create')
-    .description('Invite a person. Prints a link for choosing a password, which works once, within seven days.')
+    .description(
+      'Invite a person. Prints a link for choosing a password. It can be used once and expires after seven days.',
+    )
     .requiredOption('--email <address>', 'the e-mail address to sign in with')
     .requiredOption('--name <name>', "the person's name")
     .option('--role <role>', `one of ${ROLES.join(', ')} (default: administrator)`)
@@ -111,7 +113,7 @@ function accessCommands(people: Command, context: AdminContext): void {
     .description('Require a second factor of the people of a role, or no longer. Prints the roles that require one.')
     .argument('[role]', ROLES.join(', '))
     .option('--required', 'people set it up when they next use the console')
-    .option('--optional', 'the way back if nobody can sign in')
+    .option('--optional', 'it is not required; also ends a requirement with which nobody can sign in')
     .action((name: string | undefined, options: { required?: boolean; optional?: boolean }) =>
       context.withDeps(async (deps) => {
         if ((name === undefined) !== (!options.required && !options.optional) || (options.required && options.optional))

@@ -200,7 +200,7 @@ function tenantText(tenant: TenantView): string {
 }
 
 const UNSIGNED_WARNING =
-  'ACCEPTED at the compatible API: anyone who knows the AppKey can spend from a listed address, up to the daily limit'
+  'ACCEPTED at the RT API: anyone who knows the AppKey can spend from a listed address, up to the daily limit'
 
 function secretText(secret: TenantView['secrets'][number]): string {
   const proven = secret.provenAt ? 'in use' : 'not used yet'

@@ -48,7 +48,7 @@ export interface PlacedOrder extends ExistingOrder {
   decidedAt: Date
   walletVersion: bigint
   remark: string | null
-  /** The part of its request that an order of the compatible API keeps; null for other orders. */
+  /** The part of its request that an order of the RT API keeps; null for other orders. */
   sent: Omit<SentRequest, 'lines'> | null
 }
 

@@ -22,11 +22,11 @@ interface InputMembers {
   receivedAt?: number
   /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
   isAdmitted?: Promise<boolean>
-  /** Present for a request of the compatible API. */
+  /** Present for a request of the RT API. */
   sent?: SentRequest
 }
 
-/** The members of a request of the compatible API that it sent in its own form. */
+/** The members of a request of the RT API that it sent in its own form. */
 export interface SentRequest {
   /** The dealer's text, if the transactionId is derived from it. */
   transactionId?: string

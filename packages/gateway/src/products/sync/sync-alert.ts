@@ -73,9 +73,9 @@ export async function alertAbout(tx: Tx, ids: Ids, supplier: string, problem: Pr
 function alertText(supplier: string, { outcome, message, heldAt }: Problem): string {
   const kept = 'Nothing was changed: products, costs and packages are as before.'
   if (outcome === 'FAILED') {
-    return `The catalogue of ${supplier} could not be read: ${message}. ${kept} It is tried again by itself. To find the cause: supplier test ${supplier}.`
+    return `The catalogue of ${supplier} could not be read: ${message}. ${kept} It is tried again by itself. To find the cause, test the supplier on its page, or run: npm run -s admin -- supplier test ${supplier}`
   }
-  return `The catalogue of ${supplier} was not taken over: ${message}. ${kept} Ask ${supplier} whether this is right. If it is, accept it: supplier sync ${supplier} --accept ${heldAt?.toISOString()}. If it is not, the next sync replaces it.`
+  return `The catalogue of ${supplier} is held: ${message}. ${kept} Ask ${supplier} whether this is right. If it is not, the next sync replaces it. If it is, accept it on the page of supplier products, or run: npm run -s admin -- supplier sync ${supplier} --accept ${heldAt?.toISOString()}`
 }
 
 /** Alerts operators that changed costs took packages off sale, or left them for an operator. */
@@ -101,7 +101,7 @@ export function alertOffSale(
     tenantId: null,
     kind: 'PACKAGES_OFF_SALE',
     audience: 'OPERATOR',
-    message: `The products of ${suppliers.join(', ')} have changed. ${sentences.join(' ')} Check the sale rules, then preview and apply them: rule preview.`,
+    message: `The products of ${suppliers.join(', ')} have changed. ${sentences.join(' ')} Check the sale rules, then preview and apply them on their page, or run: npm run -s admin -- rule preview`,
     data: { suppliers, offSale: offSale.length, doubtful: doubtful.length },
   })
 }

@@ -55,7 +55,7 @@ export async function requestTopUp(
       tenantId,
       kind: 'TOP_UP_REQUESTED',
       audience: 'OPERATOR',
-      message: `${tenant.tenantName} asks for a top-up: ${requestText({ amount, reference }, tenant.currencyCode)}. Confirm it when the payment has arrived, or decline it.`,
+      message: `${tenant.tenantName} has reported a payment: ${requestText({ amount, reference }, tenant.currencyCode)}. Confirm it when the money has arrived, or decline it.`,
       data: { requestId },
     })
     return (await findActive(tx, tenantId, reference))!

@@ -95,7 +95,7 @@ async function saveCheck(
       tenantId: null,
       kind: 'LEDGER_FAULT',
       audience: 'OPERATOR',
-      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} Run “admin ledger verify” to list all.`,
+      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} To list all, run: npm run -s admin -- ledger verify`,
       data: { ...numbers(counts), firstFaults },
     })
   })

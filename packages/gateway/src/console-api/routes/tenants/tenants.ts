@@ -29,7 +29,7 @@ export type TenantRow = Static<typeof row>
 const view = Type.Object({
   ...summary.properties,
   ipAllowlist: Type.Array(Type.String()),
-  unsignedRequests: Type.Boolean({ description: 'Requests without a signature are accepted at the compatible API' }),
+  unsignedRequests: Type.Boolean({ description: 'Requests without a signature are accepted at the RT API' }),
   unsignedFault: nullable(Type.String({ description: 'Why they cannot be accepted' })),
   qpsLimit: nullable(Type.Integer()),
   qpsDefault: Type.Integer({ description: 'The limit where qpsLimit is null' }),

@@ -102,14 +102,14 @@ describe('the configuration', () => {
     const faults = faultsOf({ PORT: '70000', METRICS_PORT: 'x', LOG_LEVEL: 'loud', DEFAULT_QPS_LIMIT: '0' }, ['--fast'])
     expect(faults).toHaveLength(5)
     for (const fault of faults) expect(fault).toMatch(/^\S.*\.$/)
-    expect(faults).toContain('PORT is a whole number from 0 to 65535; it is “70000”.')
+    expect(faults).toContain('PORT must be a whole number from 0 to 65535, not “70000”.')
   })
 
   it('lists broken rules together with unreadable variables', () => {
     const { TRUSTED_PROXIES: _, ...withoutTls } = production
     const faults = faultsOf({ ...withoutTls, PORT: 'x', PUBLIC_URL: 'http://a.example', MAIL_FROM: 'a@b.example' })
     expect(faults.map((fault) => fault.split(' ', 3).join(' '))).toEqual([
-      'PORT is a',
+      'PORT must be',
       'SMTP_URL and MAIL_FROM',
       'PUBLIC_URL must begin',
       'A production deployment',
@@ -131,7 +131,7 @@ describe('the configuration', () => {
       'TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither.',
     ])
     expect(faultsOf({ TLS_CERT_FILE: join(folder, 'none'), TLS_KEY_FILE: key })).toEqual([
-      `TLS_CERT_FILE names a file that can be read; ${join(folder, 'none')} cannot.`,
+      `TLS_CERT_FILE names ${join(folder, 'none')}, which cannot be read.`,
     ])
   })
 
@@ -166,7 +166,7 @@ describe('the configuration', () => {
     'refuses the master key %s and does not repeat it',
     (MASTER_KEY) => {
       const [fault] = faultsOf({ MASTER_KEY })
-      expect(fault).toMatch(/^MASTER_KEY is 32 bytes/)
+      expect(fault).toMatch(/^MASTER_KEY must be 32 bytes/)
       expect(fault).not.toContain(MASTER_KEY)
     },
   )
@@ -181,12 +181,12 @@ describe('the configuration', () => {
   it.each(['Cell', '1a', 'a-b', 'pg_cell', 'information_schema', 'a'.repeat(64), 'a.b', '"a"', 'ä'])(
     'refuses the schema %s',
     (DATABASE_SCHEMA) => {
-      expect(faultsOf({ DATABASE_SCHEMA })[0]).toMatch(/^DATABASE_SCHEMA is a name of up to 63/)
+      expect(faultsOf({ DATABASE_SCHEMA })[0]).toMatch(/^DATABASE_SCHEMA must be a name of up to 63/)
     },
   )
 
   it.each(['Cell', 'a_b', 'a-b', 'a'.repeat(13)])('refuses the cell name %s', (CELL_NAME) => {
-    expect(faultsOf({ CELL_NAME })[0]).toMatch(/^CELL_NAME is 1 to 12 lower-case letters and digits/)
+    expect(faultsOf({ CELL_NAME })[0]).toMatch(/^CELL_NAME must be 1 to 12 lower-case letters and digits/)
   })
 
   it('reads schema and cell name', () => {
@@ -195,13 +195,13 @@ describe('the configuration', () => {
   })
 
   it.each(['1.2.3', '10.0.0.0/33', 'proxy', '10.0.0.0/', 'fe80::/129'])('refuses the proxy %s', (TRUSTED_PROXIES) => {
-    expect(faultsOf({ TRUSTED_PROXIES })[0]).toMatch(/^TRUSTED_PROXIES lists addresses/)
+    expect(faultsOf({ TRUSTED_PROXIES })[0]).toMatch(/^TRUSTED_PROXIES must list addresses/)
   })
 
   it.each(['ftp://a.example', 'https://u:p@a.example', 'https://a.example/?x=1', 'https://a.example/#x', 'a.example'])(
     'refuses the public address %s',
     (PUBLIC_URL) => {
-      expect(faultsOf({ PUBLIC_URL })[0]).toMatch(/^PUBLIC_URL is an address like/)
+      expect(faultsOf({ PUBLIC_URL })[0]).toMatch(/^PUBLIC_URL must be an address like/)
     },
   )
 
@@ -219,7 +219,7 @@ describe('the configuration', () => {
   })
 
   it('accepts the roles api, worker and all', () => {
-    expect(faultsOf({}, ['--role', 'both'])).toEqual(['--role is api, worker or all; it is “both”.'])
+    expect(faultsOf({}, ['--role', 'both'])).toEqual(['--role must be api, worker or all, not “both”.'])
     expect(faultsOf({}, ['serve'])).toHaveLength(1)
   })
 

@@ -80,7 +80,7 @@ function readArguments(argv: readonly string[], faults: string[]): Pick<Config, 
     })
     const { role, trial: isTrial } = values
     if (role === 'api' || role === 'worker' || role === 'all') return { role, isTrial }
-    faults.push(`--role is api, worker or all; it is “${role}”.`)
+    faults.push(`--role must be api, worker or all, not “${role}”.`)
   } catch (error) {
     faults.push(`${(error as Error).message}. The arguments are --role api, worker or all, and --trial.`)
   }

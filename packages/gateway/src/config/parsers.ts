@@ -8,7 +8,7 @@ export function smtpUrl(value: string): string {
   const tls = url?.searchParams.get('tls') ?? null
   const ca = url?.searchParams.get('ca') ?? null
   if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '' || (tls !== null && tls !== 'none')) {
-    throw new Error('is an address like smtps://user:password@host:465 or smtp://user:password@host:587')
+    throw new Error('must be an address like smtps://user:password@host:465 or smtp://user:password@host:587')
   }
   if (tls !== null && (ca !== null || url.protocol === 'smtps:'))
     throw new Error('has ?tls=none, which excludes TLS: remove it, or remove smtps:// and ca')
@@ -27,7 +27,7 @@ function checkAuthorities(file: string): void {
 export function mailAddress(value: string): string {
   const address = /^[^<>\r\n]*<([^<>\s]+)>$/.exec(value)?.[1] ?? value
   if (!/^[^\s@<>,]+@[^\s@<>,]+$/.test(address)) {
-    throw new Error(`is an address like esim@example.com or eSIM <esim@example.com>; it is “${value}”`)
+    throw new Error(`must be an address like esim@example.com or eSIM <esim@example.com>, not “${value}”`)
   }
   return value
 }
@@ -41,7 +41,7 @@ export function mailAddresses(value: string): string[] {
 export function issuer(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
-    throw new Error(`is an address like https://login.example.com; it is “${value}”`)
+    throw new Error(`must be an address like https://login.example.com, not “${value}”`)
   return value
 }
 
@@ -49,7 +49,7 @@ export function domains(value: string): string[] {
   const names = value.split(',').map((name) => name.trim().toLowerCase())
   for (const name of names)
     if (name !== '' && !/^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name))
-      throw new Error(`lists domains, as in example.com, example.org; “${name}” is not one`)
+      throw new Error(`must list domains, such as example.com, example.org; “${name}” is not one`)
   return names.filter((name) => name !== '')
 }
 
@@ -65,7 +65,7 @@ export function groupRoles(value: string): ReadonlyMap<string, (typeof GROUP_ROL
         const role = GROUP_ROLES.find((known) => known === pair.slice(at + 1).trim())
         if (at < 1 || !role)
           throw new Error(
-            `is a list like esim-admins=OPERATOR_ADMIN with the roles ${GROUP_ROLES.join(', ')}; it is “${value}”`,
+            `must be a list like esim-admins=OPERATOR_ADMIN with the roles ${GROUP_ROLES.join(', ')}; it is “${value}”`,
           )
         return [pair.slice(0, at).trim(), role] as const
       }),
@@ -74,12 +74,12 @@ export function groupRoles(value: string): ReadonlyMap<string, (typeof GROUP_ROL
 
 export function clientId(value: string): string {
   if (!/^[\x21-\x7e]{1,200}$/.test(value))
-    throw new Error(`is up to 200 characters of ASCII without spaces; it is “${value}”`)
+    throw new Error(`must be up to 200 characters of ASCII without spaces, not “${value}”`)
   return value
 }
 
 export function providerLabel(value: string): string {
   if (!/^[\p{L}\p{N}][\p{L}\p{N} .&_-]{0,59}$/u.test(value))
-    throw new Error(`is a name of up to 60 letters, digits, spaces and . & _ -; it is “${value}”`)
+    throw new Error(`must be a name of up to 60 letters, digits, spaces and . & _ -; it is “${value}”`)
   return value
 }

@@ -189,7 +189,7 @@ export const VARIABLES = {
   oidcIssuer: {
     name: 'OIDC_ISSUER',
     description:
-      'OpenID Connect provider with which people sign in to the console, for example `https://login.example.com`. See [Signing in](sign-in.md). Must be the same on every node, as all `OIDC_…` variables.',
+      'OpenID Connect provider with which people sign in to the console, for example `https://login.example.com`. See [Signing in](sign-in.md). Must be the same on every node, like all `OIDC_…` variables.',
     parse: issuer,
   },
   oidcClientId: {
@@ -280,7 +280,7 @@ export type Values = { readonly [Key in keyof typeof VARIABLES]: Value<(typeof V
 
 function host(value: string): string {
   if (!/^[A-Za-z0-9.:_-]{1,253}$/.test(value)) {
-    throw new Error(`is a host name or an address to listen on, as in 127.0.0.1; it is “${value}”`)
+    throw new Error(`must be a host name or an address to listen on, such as 127.0.0.1, not “${value}”`)
   }
   return value
 }
@@ -288,7 +288,10 @@ function host(value: string): string {
 function oneOf<Choice extends string>(choices: readonly Choice[]): (value: string) => Choice {
   return (value) => {
     const choice = choices.find((candidate) => candidate === value)
-    if (!choice) throw new Error(`is one of ${choices.join(', ')}; it is “${value}”`)
+    if (!choice) {
+      const others = choices.slice(0, -1).join(', ')
+      throw new Error(`must be ${others} or ${choices.at(-1)}, not “${value}”`)
+    }
     return choice
   }
 }
@@ -296,7 +299,8 @@ function oneOf<Choice extends string>(choices: readonly Choice[]): (value: strin
 function integer(min: number, max: number): (value: string) => number {
   return (value) => {
     const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
-    if (!(number >= min && number <= max)) throw new Error(`is a whole number from ${min} to ${max}; it is “${value}”`)
+    if (!(number >= min && number <= max))
+      throw new Error(`must be a whole number from ${min} to ${max}, not “${value}”`)
     return number
   }
 }
@@ -305,7 +309,7 @@ function integer(min: number, max: number): (value: string) => number {
 function publicUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new Error(`is an address like https://esim.example.com or https://example.com/esim; it is “${value}”`)
+    throw new Error(`must be an address like https://esim.example.com or https://example.com/esim, not “${value}”`)
   }
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
@@ -320,14 +324,14 @@ function databaseUrl(value: string): string {
 function databaseSchema(value: string): string {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(value) || value.startsWith('pg_') || value === 'information_schema') {
     throw new Error(
-      `is a name of up to 63 lower-case letters, digits and _ that begins with a letter or _ and is not PostgreSQL’s own; it is “${value}”`,
+      `must be a name of up to 63 lower-case letters, digits and _ that begins with a letter or _ and is not PostgreSQL’s own; it is “${value}”`,
     )
   }
   return value
 }
 
 function cellName(value: string): string {
-  if (!/^[a-z0-9]{1,12}$/.test(value)) throw new Error(`is 1 to 12 lower-case letters and digits; it is “${value}”`)
+  if (!/^[a-z0-9]{1,12}$/.test(value)) throw new Error(`must be 1 to 12 lower-case letters and digits, not “${value}”`)
   return value
 }
 
@@ -338,7 +342,7 @@ function headers(value: string): Record<string, string> {
     .filter((pair) => pair !== '')
     .map((pair): [string, string] => {
       const [, name = '', text = ''] = /^([A-Za-z0-9-]+)=([\x21-\x7e]*)$/.exec(pair) ?? []
-      if (name === '' || /%(?![0-9A-Fa-f]{2})/.test(text)) throw new Error('is a list like api-key=abc,tenant=t1')
+      if (name === '' || /%(?![0-9A-Fa-f]{2})/.test(text)) throw new Error('must be a list like api-key=abc,tenant=t1')
       return [name.toLowerCase(), decodeURIComponent(text)]
     })
   return Object.fromEntries(entries)
@@ -350,7 +354,7 @@ const MASTER_KEYS_MAX = 4
 function masterKeys(value: string): [Buffer, ...Buffer[]] {
   const keys = value.split(',').map((part) => masterKey(part.trim())) as [Buffer, ...Buffer[]]
   // More key ids do not fit into a connection's application name, by which gateways see each other's keys.
-  if (keys.length > MASTER_KEYS_MAX) throw new Error(`holds ${MASTER_KEYS_MAX} keys at most; it holds ${keys.length}`)
+  if (keys.length > MASTER_KEYS_MAX) throw new Error(`must have at most ${MASTER_KEYS_MAX} keys; it has ${keys.length}`)
   return keys
 }
 
@@ -361,7 +365,7 @@ export function masterKey(value: string): Buffer {
     const key = Buffer.from(value, 'base64url') // reads both alphabets
     if (key.length === MASTER_KEY_BYTES) return key
   }
-  throw new Error('is 32 bytes in base64, base64url or hexadecimal, as `openssl rand -base64 32` prints them')
+  throw new Error('must be 32 bytes in base64, base64url or hexadecimal, as `openssl rand -base64 32` prints them')
 }
 
 function readableFile(value: string): string {
@@ -369,7 +373,7 @@ function readableFile(value: string): string {
   try {
     accessSync(file, constants.R_OK)
   } catch {
-    throw new Error(`names a file that can be read; ${file} cannot`)
+    throw new Error(`names ${file}, which cannot be read`)
   }
   return file
 }
@@ -383,7 +387,8 @@ function addressBlocks(value: string): string[] {
     const [address = ''] = block.split('/')
     const plain = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
     const valid = plain && (address === block || ipaddr.isValidCIDR(block))
-    if (!valid) throw new Error(`lists addresses and CIDR blocks, as in 10.0.0.0/8, 2001:db8::1; “${block}” is neither`)
+    if (!valid)
+      throw new Error(`must list addresses and CIDR blocks, such as 10.0.0.0/8, 2001:db8::1; “${block}” is neither`)
   }
   return blocks
 }

@@ -77,7 +77,7 @@ describe('doctor', () => {
 
   test('reports faults of the configuration together with those of its surroundings', async () => {
     expect(await complaints({ PORT: 'x', MAIL_FROM: 'a@b.example', DATABASE_URL: unused('nowhere') })).toEqual([
-      expect.stringMatching(/^FAULT configuration: PORT is a whole number/),
+      expect.stringMatching(/^FAULT configuration: PORT must be a whole number/),
       expect.stringMatching(/^FAULT configuration: SMTP_URL and MAIL_FROM go together/),
       expect.stringMatching(/^FAULT database: .*database "nowhere" does not exist\. Create the database/),
     ])

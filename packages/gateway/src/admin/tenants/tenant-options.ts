@@ -76,7 +76,7 @@ export function webhookChange({ callbackUrl, eventFormat }: SettingOptions): Web
 const NONE = 'none'
 
 function parseSwitch(text: string): boolean {
-  if (text !== 'on' && text !== 'off') throw new UsageError(`--unsigned-requests is on or off, not “${text}”.`)
+  if (text !== 'on' && text !== 'off') throw new UsageError(`--unsigned-requests must be on or off, not “${text}”.`)
   return text === 'on'
 }
 

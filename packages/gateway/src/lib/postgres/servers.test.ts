@@ -25,9 +25,9 @@ it('a single server needs no check of its role', () => {
 })
 
 it.each([
-  ['another protocol', 'mysql://one/esim', /is an address like/],
-  ['an unescaped password', 'postgres://me:p/w@one/esim', /is an address like/],
-  ['an empty server', 'postgres://me@one,:x/esim?target_session_attrs=primary', /is an address like/],
+  ['another protocol', 'mysql://one/esim', /must be an address like/],
+  ['an unescaped password', 'postgres://me:p/w@one/esim', /must be an address like/],
+  ['an empty server', 'postgres://me@one,:x/esim?target_session_attrs=primary', /must be an address like/],
   ['a list without a target', 'postgres://me@one,two/esim', /lists 2 servers: add \?target_session_attrs/],
   [
     'a target that cannot be used',

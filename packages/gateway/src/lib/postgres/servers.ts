@@ -209,7 +209,7 @@ export function parseServers(url: string): Servers {
   const urls = list.map((host) => `${start}${host}${rest}`)
   if (urls.length === 0 || !urls.every((each) => URL.canParse(each)))
     throw new Error(
-      'is an address like postgres://user:password@host:5432/database, with several servers as host1:5432,host2:5432; write @ : / # in the password as %40 %3A %2F %23',
+      'must be an address like postgres://user:password@host:5432/database, with several servers as host1:5432,host2:5432; write @ : / # in the password as %40 %3A %2F %23',
     )
   const target = new URL(urls[0]!).searchParams.get(TARGET) ?? 'any'
   if (!TARGETS.includes(target)) throw new Error(`has ${TARGET}=${target}; the gateway takes ${TARGETS.join(', ')}`)

@@ -162,7 +162,7 @@ export class DealerEsim {
   }
 
   /**
-   * Adds a package of type TOPUP to an eSIM, from the balance: idempotent by its transactionId, as `order`. `query` and
+   * Adds a package of type TOPUP to an eSIM, from the balance: idempotent by its transactionId, like `order`. `query` and
    * `waitForOrder` return whether it is delivered.
    */
   topup(request: TopupRequest, options?: OrderCallOptions): Promise<Topup>

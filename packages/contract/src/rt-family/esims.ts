@@ -5,7 +5,7 @@ import { rtActiveType, rtDataType, rtSmsStatus, rtSupportTopUpType } from './pac
 import { optionalNumber, optionalText, rtQuantity, rtTimeText } from './scalars.ts'
 
 const key = (without: string) => optionalText(`Any text. The same text is the same request; without one, ${without}.`)
-const guard = (of: string) => optionalNumber(`A guard: refused where the ${of} differs. 0 is no guard.`)
+const guard = (of: string) => optionalNumber(`A guard: refused where the ${of} differs. 0 sets none.`)
 const days = () => optionalNumber('Days of a day pass.')
 const packageName = {
   packageCode: optionalText('A packageCode, or a slug.'),
@@ -63,7 +63,7 @@ const rtEsim = Type.Object({
   activeType: rtActiveType(),
   dataType: rtDataType(),
   activateTime: nullable(rtTimeText()),
-  expiredTime: nullable(rtTimeText({ description: 'Until it is in use: until when it must be used first.' })),
+  expiredTime: nullable(rtTimeText({ description: 'Before it is in use: the time by which it must first be used.' })),
   installationTime: Type.Null({ description: 'Not known.' }),
   totalVolume: rtQuantity({ description: 'Bytes; 0 is unlimited.' }),
   totalDuration: rtQuantity(),
@@ -100,7 +100,7 @@ export const rtQueryAnswer = Type.Object({
 export const rtTopupRequest = Type.Object({
   ...esimName,
   ...packageName,
-  transactionId: key('a call repeats an earlier one whose end was not answered yet'),
+  transactionId: key('a call repeats an earlier one whose final result has not been returned yet'),
   amount: guard('total'),
   price: guard('price'),
   periodNum: days(),

@@ -34,7 +34,7 @@ export const rtOperations = {
   'esim/query': operation('Get the eSIMs of an order, or other eSIMs page by page', rtQueryRequest, rtQueryAnswer, [
     ...(['200009', '200010', '310272'] as const),
   ]),
-  'esim/topup': operation('Top up an eSIM and wait for the end', rtTopupRequest, rtTopupAnswer, [
+  'esim/topup': operation('Top up an eSIM and wait for the result', rtTopupRequest, rtTopupAnswer, [
     ...(['200002', '200005', '200006', '200007', '200009', '200011'] as const),
     ...(['310241', '310243', '310402', '310403'] as const),
   ]),

@@ -40,7 +40,7 @@ const rtPackage = Type.Object({
   volume: rtQuantity({ description: 'Bytes; 0 is unlimited.' }),
   smsStatus: rtSmsStatus(),
   dataType: rtDataType(),
-  unusedValidTime: rtQuantity({ description: 'Days in which it must be used first.' }),
+  unusedValidTime: rtQuantity({ description: 'Days within which it must first be used.' }),
   duration: rtQuantity(),
   durationUnit: Type.Enum(['DAY']),
   location: Type.String({ description: 'Countries, separated by commas.' }),

@@ -60,7 +60,7 @@ export const operations = {
   ),
   'esim/topup': operation(
     'Top up an eSIM',
-    'Debits the balance and adds a package of type TOPUP to an eSIM. Idempotent on `transactionId`, as `esim/order`; orders, top-ups and actions share transactionIds. `esim/query` returns whether it is delivered.',
+    'Debits the balance and adds a package of type TOPUP to an eSIM. Idempotent on `transactionId`, like `esim/order`; orders, top-ups and actions share transactionIds. `esim/query` returns whether it is delivered.',
     topupRequest,
     topupAnswer,
     [
@@ -83,7 +83,7 @@ export const operations = {
   ),
   'esim/cancel': operation(
     'Cancel an eSIM',
-    'Cancels an eSIM that was not downloaded. Its price, less the fee of the cancel policy, is refunded when the supplier has cancelled it. Idempotent on `transactionId`, as all actions: a repeat returns the same action with its present status.',
+    'Cancels an eSIM that was not downloaded. Its price, less the fee of the cancel policy, is refunded when the supplier has cancelled it. Idempotent on `transactionId`, like all actions: a repeat returns the same action with its present status.',
     actionRequest('CANCEL'),
     actionAnswer,
     ['200002', '200012', '200015', '200017', '310403'],
@@ -111,7 +111,7 @@ export const operations = {
   ),
   'esim/action/query': operation(
     'Get an action',
-    'Returns a cancel, suspend, unsuspend or revoke, and how far it is.',
+    'Returns a cancel, suspend, unsuspend or revoke, with its current status.',
     actionQueryRequest,
     actionAnswer,
     ['200013'],

@@ -67,7 +67,7 @@ const cellsFile = Type.Object(
     movedAppKeys: Type.Optional(
       Type.Record(Type.String({ pattern: APP_KEY }), Type.String({ pattern: CELL_NAME }), {
         ...CLOSED,
-        description: 'AppKeys whose dealers are served by another cell than the one that they name',
+        description: 'AppKeys whose dealers are served by a cell other than the one that they name',
       }),
     ),
   },

@@ -98,8 +98,8 @@ function guarded(
 }
 
 /**
- * Tops up an eSIM and waits for the end. Until the end was answered, a call without a transactionId repeats an earlier one
- * for the same package and eSIM, because programs repeat it after 900001. Afterwards it is a new top-up.
+ * Tops up an eSIM and waits for the result. Until the final result has been returned, a call without a transactionId repeats
+ * an earlier one for the same package and eSIM, because programs repeat it after 900001. Afterwards it is a new top-up.
  * @throws RtFailure 200009 if the supplier refused it and it is refunded; 900001 while it is open
  */
 export async function topUp(deps: Deps, call: RtCall): Promise<object> {

@@ -223,7 +223,7 @@ describe('the reports of suppliers', () => {
     await testbed.db.query({ text: `delete from supplier_prices where product_code = 'PAGED'` })
   })
 
-  it('name the packages on sale whose supplier charges another price than their cost, until it is corrected', async () => {
+  it('name the packages on sale whose supplier charges a price other than their cost, until it is corrected', async () => {
     await addPackage(testbed.db, 'DEARER', [{ supplier: 'reporter', productCode: 'D', cost: 100n }])
     await testbed.db.query({
       text: `insert into supplier_prices (supplier, product_code, currency_code, price, seen_at)

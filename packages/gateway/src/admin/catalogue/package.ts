@@ -102,7 +102,7 @@ function set(noun: Command, context: AdminContext): void {
     .option('--data-type <type>', 'TOTAL, DAILY or UNLIMITED')
     .option('--volume <size>', 'in bytes, or such as 500MB or 3GB (powers of 1024); per day if DAILY', volume)
     .option('--days <n>', 'how long it lasts from activation', wholeNumber('--days'))
-    .option('--unused-valid-time <days>', 'days until which it must be used first', wholeNumber('--unused-valid-time'))
+    .option('--unused-valid-time <days>', 'days within which it must first be used', wholeNumber('--unused-valid-time'))
     .option('--activation-policy <policy>', 'ON_INSTALL, ON_FIRST_NETWORK or ON_PURCHASE')
     .option('--locations <codes>', 'countries such as JP,KR; add !RG for a region, !GL for the world', codes)
     .option('--speed <text>')

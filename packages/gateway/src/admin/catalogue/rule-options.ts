@@ -13,7 +13,7 @@ export function withRuleOptions(command: Command): Command {
   return command
     .option(
       '--position <n>',
-      'of the rules that select a product, the one with the lowest position takes it',
+      'if several rules select a product, the one with the lowest position applies',
       (value) => ({
         position: parseWholeNumber(value, '--position'),
       }),
@@ -43,7 +43,7 @@ export function withRuleOptions(command: Command): Command {
     .option('--currency <code>', 'of the prices', (value) => ({ currencyCode: currency(value) }))
     .option('--percent <n>', 'added to the cost, such as 25', (value) => ({ percent: value.replace(/%$/, '') }))
     .option('--fixed <amount>', 'added after the percentage', (value) => ({ fixed: Number(amount(value)) }))
-    .option('--min-margin <amount>', 'the least that a price is above the cost', (value) => ({
+    .option('--min-margin <amount>', 'the smallest margin of a price over the cost', (value) => ({
       minMargin: Number(amount(value)),
     }))
     .option('--round <rounding>', 'up to .99, .49/.99, .00, a step such as 0.05, or none', (value) => ({

@@ -134,7 +134,7 @@ async function change(
   }
 }
 
-/** Exchange rates, for sale rules whose costs are in another currency than their prices. */
+/** Exchange rates, for sale rules whose costs are in a different currency from their prices. */
 function priceRateCommands(noun: Command, context: AdminContext): void {
   const rate = noun
     .command('rate')

@@ -110,7 +110,7 @@ function accessCommands(people: Command, context: AdminContext): void {
   const { by } = context
   people
     .command('second-factor')
-    .description('Require a second factor of the people of a role, or no longer. Prints the roles that require one.')
+    .description('Require a second factor for a role, or stop requiring it. Prints the roles that require one.')
     .argument('[role]', ROLES.join(', '))
     .option('--required', 'people set it up when they next use the console')
     .option('--optional', 'it is not required; also ends a requirement with which nobody can sign in')

@@ -32,7 +32,7 @@ export interface SentRequest {
   transactionId?: string
   /** The address of a request without a signature. */
   unsignedFrom?: string
-  /** A top-up without a transactionId whose end was not answered yet (orders/unanswered-topup.ts). */
+  /** A top-up without a transactionId whose final result has not been returned yet (orders/unanswered-topup.ts). */
   isUnanswered?: true
   /** The calls that have reported the end of such a top-up. */
   answeredBy?: string[]

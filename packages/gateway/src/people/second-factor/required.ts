@@ -12,7 +12,7 @@ export async function listRequiredRoles(db: Db | Tx): Promise<Role[]> {
 }
 
 /**
- * Requires a second factor of the people of a role, or no longer. They set it up when they next use the console, before
+ * Requires a second factor for a role, or stops requiring it. People set it up when they next use the console, before
  * anything else, so nobody is locked out.
  */
 export function requireSecondFactor(tx: Tx, ids: Ids, role: Role, required: boolean, by: By): void {

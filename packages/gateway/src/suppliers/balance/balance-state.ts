@@ -19,7 +19,7 @@ export const BALANCES_AHEAD: TimesAhead = {
 /** The operator's balance at a supplier, as last read. */
 export interface SupplierBalance {
   supplier: string
-  /** In 1/10 000; null, as its currency and time: never read. */
+  /** In 1/10 000; null, like its currency and time, if it was never read. */
   amount: bigint | null
   currencyCode: string | null
   readAt: Date | null

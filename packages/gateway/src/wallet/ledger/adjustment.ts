@@ -7,7 +7,7 @@ import { requireUuid } from '../../lib/refusal.ts'
 /*
  * An adjustment moves money without a payment or an order, so it takes two people:
  *
- *   PROPOSED → APPROVED   by another person than the proposer; the same transaction posts the transfer
+ *   PROPOSED → APPROVED   by a person other than the proposer; the same transaction posts the transfer
  *   PROPOSED → REJECTED   by anybody; by the proposer it is a withdrawal
  *   PROPOSED → EXPIRED    after a week, when nobody remembers the details any more
  *

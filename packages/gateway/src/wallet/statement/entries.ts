@@ -101,7 +101,7 @@ export async function* streamEntries(
   }
 }
 
-/** Repeats the condition of the partial index on other kinds than orders, so that the planner can always use it. */
+/** Repeats the condition of the partial index on kinds other than orders, so that the planner can always use it. */
 function ofKind(kind: TransferKind | undefined): Sql {
   if (kind === undefined) return empty
   return kind === 'ORDER' ? sql`and kind = 'ORDER'` : sql`and kind = ${kind} and kind <> 'ORDER'`

@@ -18,7 +18,7 @@ const DESCRIPTIONS = {
   revoke: 'end the service of an eSIM for good, without a refund',
 } as const
 
-/** `cancel`, `suspend`, `unsuspend` and `revoke` act on an eSIM; `action` shows how far that is. */
+/** `cancel`, `suspend`, `unsuspend` and `revoke` act on an eSIM; `action` shows its status. */
 export function actionCommands(program: Command, context: () => Context): void {
   for (const name of ['cancel', 'suspend', 'unsuspend', 'revoke'] as const) {
     program

@@ -23,7 +23,7 @@ export const secondFactorRoutes: Route[] = [
     path: '/second-factors/:role',
     access: OPERATOR_ADMINS,
     sessionOnly: true,
-    summary: 'Require a second factor of the people of a role, or no longer. Requires your password',
+    summary: 'Require a second factor for a role, or stop requiring it. Requires your password',
     params: Type.Object({ role: Type.String({ maxLength: 40 }) }, CLOSED),
     body: Type.Object({ ...reauthentication, required: Type.Boolean() }, CLOSED),
     answer: done,

@@ -22,7 +22,9 @@ const packageRow = Type.Object({
   packageCode: Type.String(),
   name: Type.String(),
   status: Type.Enum(PACKAGE_STATUSES),
-  lacksMoney: Type.Boolean({ description: 'Off sale, whatever its status: none of its suppliers has money' }),
+  lacksMoney: Type.Boolean({
+    description: 'Off sale, whatever its status: the operator’s account at each of its suppliers is out of funds',
+  }),
   dataType: Type.Enum(DATA_TYPES),
   volume: nullable(Type.Integer()),
   duration: Type.Integer(),

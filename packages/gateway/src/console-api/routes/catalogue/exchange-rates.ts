@@ -20,7 +20,7 @@ export const exchangeRateRoutes: Route[] = [
     method: 'GET',
     path: '/exchange-rates',
     access: OPERATORS,
-    summary: 'Rates for sale rules whose costs are in another currency than their prices',
+    summary: 'Rates for sale rules whose costs are in a different currency from their prices',
     answer: Type.Object({ rates: Type.Array(rateRow) }),
     handle: async ({ deps }) => ({ rates: await listRows(deps) }),
   }),

@@ -101,7 +101,7 @@ export const packageRoutes: Route[] = [
     method: 'PUT',
     path: '/packages/:packageCode',
     access: OPERATORS_WRITE,
-    summary: 'Change a package. Refused if it has another revision than the one that was read',
+    summary: 'Change a package. Refused if its revision is not the one that was read',
     params,
     body: Type.Object({ revision: time(), package: members }, CLOSED),
     answer: done,

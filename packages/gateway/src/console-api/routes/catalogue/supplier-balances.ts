@@ -9,7 +9,7 @@ import { type LocalDay, localDays } from '../overview/local-days.ts'
 const balance = Type.Object({
   isStated: Type.Boolean({ description: 'false: the supplier states no balance, or cannot be used' }),
   amount: nullable(money()),
-  currencyCode: nullable(Type.String({ description: 'null, as amount and readAt: never read' })),
+  currencyCode: nullable(Type.String({ description: 'null, like amount and readAt, if it was never read' })),
   readAt: nullable(time()),
   message: nullable(Type.String({ description: 'Why the latest reading failed; null: it did not' })),
   alertBelow: nullable(money()),

@@ -106,7 +106,7 @@ export const supplierProductRoutes: Route[] = [
         Type.Object({
           since: time(),
           cost: nullable(money()),
-          currencyCode: nullable(Type.String({ description: 'null, as the cost: it was not listed' })),
+          currencyCode: nullable(Type.String({ description: 'null, like the cost, if it was not listed' })),
         }),
       ),
     }),

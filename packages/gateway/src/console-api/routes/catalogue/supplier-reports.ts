@@ -116,7 +116,7 @@ export const supplierReportRoutes: Route[] = [
     method: 'GET',
     path: '/supplier-reports/prices',
     access: OPERATORS,
-    summary: 'Packages on sale whose supplier charges another price than their cost in the catalogue',
+    summary: 'Packages on sale whose supplier charges a price other than their cost in the catalogue',
     answer: Type.Object({
       prices: Type.Array(priceDifference, { description: `The first ${SHOWN_MAX}` }),
       ...omitted,

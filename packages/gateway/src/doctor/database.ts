@@ -47,7 +47,7 @@ export async function checkDatabase({ db, config }: DatabaseCheckInput, findings
   if (unencrypted !== undefined) found.push(findings.warning(unencrypted))
   if (standby) {
     found.push(
-      findings.fault('This server is a read-only standby. Change DATABASE_URL so that it leads to the primary.'),
+      findings.fault('This server is a read-only standby. Change DATABASE_URL so that it points to the primary.'),
     )
   }
   const unfitSchema = whySchemaUnfit(schema, access!)

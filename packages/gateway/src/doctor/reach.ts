@@ -50,14 +50,14 @@ export async function checkAddresses({ config, outbound }: CheckInput, findings:
 }
 
 function judgeAnswer(publicUrl: string, status: number, code: string | undefined, findings: Findings): Finding {
-  if (code === '000101') return findings.ok(`PUBLIC_URL ${publicUrl} leads to a gateway.`)
+  if (code === '000101') return findings.ok(`PUBLIC_URL ${publicUrl} reaches a gateway.`)
   if (code === '101008') {
     return findings.fault(
-      `PUBLIC_URL ${publicUrl} leads to a gateway that considers the request plain HTTP. List the proxy's address in TRUSTED_PROXIES, and let it send X-Forwarded-Proto and X-Forwarded-For.`,
+      `PUBLIC_URL ${publicUrl} reaches a gateway that considers the request plain HTTP. List the proxy's address in TRUSTED_PROXIES, and let it send X-Forwarded-Proto and X-Forwarded-For.`,
     )
   }
   return findings.warning(
-    `PUBLIC_URL ${publicUrl} answers ${status}, unlike a gateway. Check the proxy's routes: POST …/open-api/v1/health must lead to the gateway.`,
+    `PUBLIC_URL ${publicUrl} answers ${status}, unlike a gateway. Check the proxy's routes: POST …/open-api/v1/health must reach the gateway.`,
   )
 }
 

@@ -21,6 +21,6 @@ test.each([
   '20.11.2026',
   '2026-11-20 13:28',
   '',
-])('“%s” is no moment', (text) => {
+])('“%s” is not a date or time', (text) => {
   expect(parseDateOrTime(text)).toBeUndefined()
 })

@@ -66,12 +66,12 @@ function backlogs({ db, metrics }: GaugesDeps): Refresh {
   })
   const withoutMoney = new Gauge({
     name: 'dealer_esim_suppliers_without_money',
-    help: 'Suppliers that refuse purchases for lack of money',
+    help: 'Suppliers that refuse purchases because the account there is out of funds',
     registers,
   })
   const lackingMoney = new Gauge({
     name: 'dealer_esim_packages_without_money',
-    help: 'Packages that are off sale because none of their suppliers has money',
+    help: 'Packages that are off sale because the account at each of their suppliers is out of funds',
     registers,
   })
   const orphans = new Gauge({

@@ -36,7 +36,7 @@ export async function startProbes(deps: Deps, readiness: Readiness): Promise<Run
   })
   server.get<{ Params: { moveId: string } }>('/moves/:moveId', async ({ params }, reply) => {
     const state = isUuid(params.moveId) ? await findLeaving(deps.db, params.moveId) : undefined
-    return state === undefined ? reply.code(404).send('this cell is the source of no such move\n') : { state }
+    return state === undefined ? reply.code(404).send('this cell has no outgoing move with this id\n') : { state }
   })
   const { metricsHost, metricsPort } = deps.config
   try {

@@ -42,7 +42,8 @@ function listEsimFaults({ type, esimTranNo, updatedSince }: PackageListRequest):
   const faults: FaultDetail[] = []
   if (type !== 'TOPUP') faults.push({ field, reason: 'Only packages of type TOPUP fit an eSIM: send `type` TOPUP.' })
   if (updatedSince !== undefined) {
-    faults.push({ field: 'updatedSince', reason: 'What fits an eSIM has no changes: leave one of the two out.' })
+    const reason = 'updatedSince cannot be combined with esimTranNo or iccid: leave one of them out.'
+    faults.push({ field: 'updatedSince', reason })
   }
   return faults
 }

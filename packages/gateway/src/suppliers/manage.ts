@@ -199,7 +199,7 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
     values: [name, updatedAt, PAUSED_MIN_S],
   })
   if (!row!.used && row!.watched + row!.doubted === 0) return
-  const why = `Another ${ACCOUNT_MEMBERS.join(' or ')} may be another account, which does not know the orders placed so far.`
+  const why = `Changing ${ACCOUNT_MEMBERS.join(' or ')} may select a different account, which does not know the orders placed so far.`
   const instead = 'Or add that account as a separate supplier and assign the packages to it.'
   if (!paused || !row!.isPauseEffective) {
     const first = `Pause ${name}, wait ${PAUSED_MIN_S} seconds, and try again.`

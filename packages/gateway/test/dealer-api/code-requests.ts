@@ -342,7 +342,7 @@ export const REQUESTS: Record<string, Request[]> = {
       fieldIs('packageInfoList[0].packageCode'),
     ],
   ],
-  '310245': [['a package that is no top-up', topUpWithBase, fieldIs('packageCode')]],
+  '310245': [['a package that is not a top-up', topUpWithBase, fieldIs('packageCode')]],
   '310403': (['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE'] as const).map((action) => [
     `${action} of an unknown eSIM`,
     (stage) => act(stage, action, { esimTranNo: randomUUID() }),

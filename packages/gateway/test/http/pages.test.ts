@@ -47,7 +47,7 @@ async function qrPath(): Promise<string> {
 
 describe('an address that no file can have', () => {
   it.each(['/console/assets/..', '/console/assets/../..', '/console/assets/%00', '/console/assets/%2e%2e/index.html'])(
-    '%s is not found, and is no error of the gateway',
+    '%s is not found, and is not an error of the gateway',
     async (path) => {
       // A URL would be normalised before it is sent.
       const status = await new Promise((resolve, reject) =>

@@ -123,7 +123,7 @@ describe('a connection loss is distinguished from the failure of a statement', (
     expect(isConnectionLoss(failure)).toBe(true)
   })
 
-  it('if the name still leads to a standby, whose connection is not used again', async () => {
+  it('if the name still resolves to a standby, whose connection is not used again', async () => {
     const name = new URL(database.url).pathname.slice(1)
     const failing = createDb({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
     const write = () => failing.tx(async (tx) => tx.send({ text: 'delete from alerts' }))

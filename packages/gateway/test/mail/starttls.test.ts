@@ -55,7 +55,7 @@ describe('a mail server whose certificate no public authority signed', () => {
     expect(await send(`smtp://127.0.0.1:${port}`)).toBe('encrypted')
   })
 
-  // Linux connects 0.0.0.0 to this machine, but it is no loopback address.
+  // Linux connects 0.0.0.0 to this machine, but it is not a loopback address.
   it('is refused elsewhere', async () => {
     expect(await send(`smtp://0.0.0.0:${port}`)).toMatch(/certificate/)
     expect(smtp.mails).toEqual([])

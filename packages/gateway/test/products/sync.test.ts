@@ -134,7 +134,7 @@ describe('a catalogue that is not plausible', () => {
     expect(later.at(-1)).toMatch(/^The catalogue of whole could not be read: .* supplier test whole\.$/)
   })
 
-  it('is taken over when an operator accepts it, as it was read, and only while it is held', async () => {
+  it('is applied as it was read when an operator accepts it, and only while it is held', async () => {
     simulator.addFault({ kind: 'catalogue-prices-x100', operation: 'catalogue' })
     const result = await testbed.sync('whole')
     simulator.clearFaults()

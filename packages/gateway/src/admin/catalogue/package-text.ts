@@ -43,7 +43,7 @@ export function packageText(item: PackageDocument, lacksMoney: boolean): string 
 }
 
 function statusText({ status }: PackageDocument, lacksMoney: boolean): string {
-  return lacksMoney ? `${status}, not sold: no supplier has money` : status
+  return lacksMoney ? `${status}, not sold: your account at each of its suppliers is out of funds` : status
 }
 
 /** The result of an import or a dry run, or its errors. */

@@ -119,7 +119,7 @@ async function sync(deps: AdminDeps, context: AdminContext, name: string): Promi
   if (result.outcome === 'HELD') {
     const { heldAt, message } = result
     const next = `Nothing was changed. If it is right: supplier sync ${name} --accept ${heldAt?.toISOString()}`
-    throw new Refusal(422, 'CATALOGUE_HELD', `The catalogue of ${name} was not taken over: ${message}. ${next}`)
+    throw new Refusal(422, 'CATALOGUE_HELD', `The catalogue of ${name} is held: ${message}. ${next}`)
   }
   if (result.outcome === 'LOST') return printState(deps, context, name)
   if ('added' in result) return context.print(changesText(result), { name, ...result })

@@ -216,7 +216,7 @@ function addPeriodFaults(document: PackageDocument, fault: (field: string, reaso
     fault(missing, 'A day pass needs both periodNumMin and periodNumMax: add it, or clear both.')
     return
   }
-  if (periodNumMin > periodNumMax) fault('periodNumMax', 'It is less than periodNumMin: exchange them.')
+  if (periodNumMin > periodNumMax) fault('periodNumMax', 'It is less than periodNumMin: swap the two.')
   if (dataType !== 'DAILY') fault('dataType', 'A day pass is DAILY: change it, or clear periodNumMin and periodNumMax.')
   if (duration !== 1) fault('duration', 'It is 1 for a day pass: the dealer chooses the days of each order.')
   else if ((volume ?? 0) * periodNumMax > Number.MAX_SAFE_INTEGER) {

@@ -206,7 +206,7 @@ export function listArriving(db: Pick<Db, 'query'>): Promise<(ArrivingMove & { o
   })
 }
 
-/** The state of a move in its source; undefined: this cell is the source of no such move. */
+/** The state of a move in its source; undefined: this cell has no outgoing move with this id. */
 export async function findLeaving(db: Pick<Db, 'query'>, moveId: string): Promise<MoveState | undefined> {
   const [row] = await db.query<{ state: MoveState }>({
     name: 'move-leaving',

@@ -110,7 +110,7 @@ function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pool
 function forbidden(host: string, addresses: readonly string[]): OutboundFailure | undefined {
   for (const address of addresses) {
     const why = whyForbidden(address)
-    if (why) return { ...refused('forbidden', `${host} leads to ${address}, which is not allowed: ${why}`), address }
+    if (why) return { ...refused('forbidden', `${host} resolves to ${address}, which is not allowed: ${why}`), address }
   }
   return undefined
 }

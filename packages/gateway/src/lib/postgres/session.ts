@@ -43,8 +43,8 @@ export function useGenericPlans(tx: { send(statement: Statement): void }): void 
 const ROUNDS = 3
 
 /**
- * Explains why a connection pooler between the gateway and the server cannot be used, and what to do. A pooler that lends
- * sessions for one transaction gives the session of an idle client to the next client, so that the first one then gets
+ * Explains why a connection pooler between the gateway and the server cannot be used, and what to do. A pooler in
+ * transaction or statement mode gives the session of an idle client to the next client, so that the first one then gets
  * another.
  */
 export async function findPoolerFault(databaseUrl: string): Promise<string | undefined> {
@@ -82,6 +82,6 @@ async function sessionOf(client: pg.Client): Promise<number> {
 }
 
 const TRANSACTION_MODE =
-  'DATABASE_URL leads to a connection pooler that lends a session for one transaction or statement. The gateway needs sessions of its own: for their settings, prepared statements and LISTEN. Set pool_mode = session in PgBouncer, or connect to PostgreSQL itself.'
+  'DATABASE_URL points to a connection pooler in transaction or statement mode. The gateway needs session mode, because it depends on session settings, prepared statements and LISTEN. Set pool_mode = session in PgBouncer, or connect to PostgreSQL itself.'
 const NO_SECOND_SESSION =
-  'The database does not answer on a second connection. If DATABASE_URL leads to a connection pooler, let it open more: default_pool_size in PgBouncer.'
+  'The database does not answer on a second connection. If DATABASE_URL points to a connection pooler, let it open more: default_pool_size in PgBouncer.'

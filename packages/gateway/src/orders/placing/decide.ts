@@ -238,7 +238,7 @@ function periodOf(
 ): Pick<PackageLine, 'periodNum' | 'periodNumDefaulted'> | { code: FailureCode; reason: string } {
   if (periodNumMin === null || periodNumMax === null) {
     if (sent === undefined) return {}
-    return { code: '000108', reason: `${packageCode} is no day pass: send no periodNum.` }
+    return { code: '000108', reason: `${packageCode} is not a day pass: leave periodNum out.` }
   }
   if (sent === undefined) {
     if (periodNumMin === 1) return { periodNum: 1, periodNumDefaulted: true }

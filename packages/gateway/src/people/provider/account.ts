@@ -26,7 +26,7 @@ export async function linkAccount(tx: Tx, personId: string, issuer: string, subj
   // Another sign-in with the same account may have linked it in the meantime.
   if ((await findAccountPerson(tx, issuer, subject)) === personId) return
   const message =
-    'This address belongs to another account at the provider than before. Ask an administrator to unlink the earlier one.'
+    'This address now belongs to a different account at the provider. Ask an administrator to unlink the earlier one.'
   throw new Refusal(403, 'PROVIDER_ACCOUNT_OTHER', message)
 }
 

@@ -171,7 +171,7 @@ function describe(error: unknown) {
 }
 
 function unreachable(log: Log, error: unknown): Refusal {
-  log.warn(describe(error), 'the OpenID Connect provider could not be asked')
+  log.warn(describe(error), 'the OpenID Connect provider could not be reached')
   const message = 'The sign-in provider cannot be reached. Try again in a moment, or sign in another way.'
   return new Refusal(503, 'PROVIDER_UNREACHABLE', message)
 }

@@ -86,7 +86,7 @@ function changeOf(
   planned: PlannedPackage | undefined,
 ): RulePackage | string {
   if (before !== undefined && owned === undefined) {
-    return `The package exists and was not made by a rule: it is left as it is. Give the rule another code template.`
+    return `The package exists and was not made by a rule: it is left as it is. Give the rule a different code template.`
   }
   const shared = {
     packageCode,
@@ -121,7 +121,10 @@ async function blockTakenSlugs(
   return packages.filter(({ packageCode, after }) => {
     const owner = owners.get(after.slug)
     if (owner === undefined || owner === packageCode) return true
-    blocked.set(packageCode, `${after.slug} is the slug of the package ${owner}: give the rule another code template.`)
+    blocked.set(
+      packageCode,
+      `${after.slug} is the slug of the package ${owner}: give the rule a different code template.`,
+    )
     return false
   })
 }

@@ -117,7 +117,7 @@ describe('a rule', () => {
     })
     const same = [ruleOf('one', { codeTemplate: 'X', suppliers: ['a'] }), ruleOf('two', { codeTemplate: 'X' })]
     const { blocked } = planPackages(same, [product(), product({ supplier: 'b' })], NO_RATES)
-    expect(blocked.get('X')).toMatch(/The rules one and two both make it/)
+    expect(blocked.get('X')).toMatch(/The rules one and two both make this code/)
   })
 
   it('does not sell what has no country or no cost', () => {

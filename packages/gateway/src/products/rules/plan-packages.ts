@@ -129,7 +129,7 @@ function packageOf(packageCode: string, candidates: readonly Candidate[]): Plann
   const { rule } = first!
   const other = candidates.find((one) => one.rule !== rule)
   if (other)
-    return `The rules ${rule.ruleName} and ${other.rule.ruleName} both make it: give one another code template.`
+    return `The rules ${rule.ruleName} and ${other.rule.ruleName} both make this code: change the code template of one of them.`
   const different = candidates.find((one) => kindOf(one) !== kindOf(first!))
   if (different) {
     const pair = [first!, different].map(({ supplier, productCode }) => `${supplier}/${productCode}`).join(' and ')

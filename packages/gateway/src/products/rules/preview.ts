@@ -127,7 +127,7 @@ function lineOf(one: RulePackage, change: PreviewChange): PreviewLine {
     margin: cost === null || priceAfter === null ? null : priceAfter - cost,
     suppliers: after.suppliers,
     warnings: warningsOf(listDifferences(changeIn(one))),
-    reason: planned === undefined ? 'No supplier lists a product that a rule makes this package of.' : null,
+    reason: planned === undefined ? 'No supplier lists a product from which a rule would make this package.' : null,
   }
 }
 

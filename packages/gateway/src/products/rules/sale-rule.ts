@@ -118,10 +118,10 @@ function checkMeaning(rule: SaleRule): void {
   if (unknown !== undefined)
     throw invalidField('filter.countries', `${unknown} is not a country of ISO 3166-1 alpha-2.`)
   if ((filter.volumeMin ?? 0) > (filter.volumeMax ?? BYTES_MAX)) {
-    throw invalidField('filter.volumeMax', 'It is less than volumeMin: exchange them.')
+    throw invalidField('filter.volumeMax', 'It is less than volumeMin: swap the two.')
   }
   if ((filter.daysMin ?? 0) > (filter.daysMax ?? BYTES_MAX)) {
-    throw invalidField('filter.daysMax', 'It is less than daysMin: exchange them.')
+    throw invalidField('filter.daysMax', 'It is less than daysMin: swap the two.')
   }
   if (supplierOrder === 'FIXED' && suppliers === null) {
     throw invalidField('suppliers', 'A fixed order needs the suppliers in that order.')

@@ -1,6 +1,6 @@
 import type { SupplierProduct } from '../../suppliers/supplier.ts'
 
-/** A reason for not taking over a catalogue without an operator. */
+/** A reason to hold a catalogue until an operator accepts it. */
 export type Doubt =
   | { kind: 'EMPTY' }
   /** More products are missing than usually leave a catalogue at once. */

@@ -31,7 +31,7 @@ describe('a query by our key', () => {
     expect(outcome).toEqual({ kind: 'unknown', message: 'Airalo’s list has an unreadable order' })
   })
 
-  it('is down if a page is no list', async () => {
+  it('is down if a page is not a list', async () => {
     expect(await queryAt({ data: {} })).toMatchObject({ kind: 'unknown', down: true })
   })
 

@@ -90,7 +90,7 @@ const NAMED_MAX = 5
 
 function offSaleText(packageCodes: readonly string[]): string {
   if (packageCodes.length === 0) return 'No package is without another supplier.'
-  return `Off sale, because no other supplier has money for them: ${shortList(packageCodes, NAMED_MAX)}. Orders of these that are paid already wait.`
+  return `Off sale, because your account at each of their suppliers is out of funds: ${shortList(packageCodes, NAMED_MAX)}. Paid orders for them wait.`
 }
 
 /*

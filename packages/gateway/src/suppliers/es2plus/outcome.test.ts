@@ -49,7 +49,7 @@ const TABLE: [row: string, outcome: OutboundOutcome, chosen: string, notChosen: 
   ['an unknown status', executed('Pending'), 'unknown', 'unknown'],
   ['a reason that is a number', executed('Failed', ['8.2.5', 3.7]), 'refused', 'refused'],
   ['codes that are objects and arrays', executed('Failed', [{}, ['3.7']]), 'unknown', 'unknown'],
-  ['a refusal whose message is no text', executed('Failed', '8.2.5/3.7', { en: 'none left' }), 'refused', 'refused'],
+  ['a refusal whose message is not text', executed('Failed', '8.2.5/3.7', { en: 'none left' }), 'refused', 'refused'],
   ['a status that is null', answer(200, { header: { functionExecutionStatus: null } }), 'unknown', 'unknown'],
   ['HTTP 400', answer(400, {}), 'retry', 'retry'],
   ['HTTP 403', answer(403, 'forbidden'), 'retry', 'retry'],

@@ -86,7 +86,7 @@ describe('a list', () => {
       ],
     ],
     ['no total', [{ list: [OFFER] }]],
-    ['rows that are no objects', [{ list: [7], total: 1 }]],
+    ['rows that are not objects', [{ list: [7], total: 1 }]],
     ['no rows', [{ total: 0 }]],
   ])('with %s ends with an error: it is not complete', async (_, pages) => {
     await expect(read(listProducts(clientWith(...pages)))).rejects.toThrow(/list/)

@@ -14,7 +14,7 @@ import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from 
 import { firstProduct } from '../wholesalers/simulator-fixtures.ts'
 import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
 
-/* A supplier where the operator has no money is skipped until it has some again. */
+/* A supplier where the operator's account is out of funds is skipped until it has funds again. */
 
 let testbed: BalanceTestbed
 let cheap: Simulator
@@ -249,7 +249,7 @@ it('a package that no other supplier can sell is off sale meanwhile, on every no
   expect((await changedSince(asOf)).packageList).toMatchObject([{ packageCode: 'ONE', status: 'OFF_SALE' }])
   expect(await statusOf('ONE')).toBe('ON_SALE')
   expect((await testbed.alerts('SUPPLIER_NO_MONEY')).at(-1)).toMatch(
-    /Off sale, because no other supplier has money for them: ONE\./,
+    /Off sale, because your account at each of their suppliers is out of funds: ONE\./,
   )
   expect(await statuses(testbed.db, waiting.tenantId)).not.toHaveProperty('FAILED')
 

@@ -146,7 +146,7 @@ async function readQuery({ deps }: Context, query: Query) {
     if (daysAfter(given, 0) !== given) throw new Refusal(422, 'NOT_A_DAY', `${given} is not a day. Correct it.`)
   }
   const length = daysBetween(from, to)
-  if (length < 1) throw new Refusal(422, 'PERIOD_EMPTY', 'The period ends before it begins. Exchange its days.')
+  if (length < 1) throw new Refusal(422, 'PERIOD_EMPTY', 'The period ends before it begins. Swap the two dates.')
   if (length > DAYS_MAX) {
     throw new Refusal(422, 'PERIOD_TOO_LONG', `A period has up to ${DAYS_MAX} days. Choose a shorter one.`)
   }

@@ -72,7 +72,7 @@ async function listenForConsole(server: FastifyInstance, deps: Deps, dealerParts
     deps.links.consoleUrl = localUrl({ ...deps.config, host: at.host }, port)
 }
 
-/** Reads the certificate, where this process ends TLS itself, and follows its renewals. */
+/** Reads the certificate if this process terminates TLS itself, and reads it again when it is renewed. */
 function createCertificateWatch(deps: Deps): WatchedCertificate | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = deps.config
   if (!certFile || !keyFile) return undefined

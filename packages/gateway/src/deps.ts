@@ -90,11 +90,11 @@ const ORDER_IDLE_MS = 3_000
  * enough for another attempt within ten seconds.
  */
 const ORDER_LIMITS = { lockTimeoutMs: 3_500, statementTimeoutMs: 4_000, stallMs: 5_000, connectTimeoutMs: 3_000 }
-/** How often connections are checked that no request uses, and the other servers of DATABASE_URL. */
+/** How often idle connections and the other servers of DATABASE_URL are checked. */
 const CHECK_MS = 5_000
 /**
  * Admission observes the database's time with every batch; this is for idle nodes, and for nodes that refuse every request
- * because the clock was wrong (101001): within a second of its return they refuse nobody.
+ * because the clock was wrong (101001): within a second of its correction they accept requests again.
  */
 const CLOCK_SAMPLE_MS = 500
 
@@ -206,7 +206,7 @@ async function startClockSampling(db: Db, { clock, databaseClock }: Pick<Deps, '
   return setInterval(() => void sample().catch(() => {}), CLOCK_SAMPLE_MS).unref()
 }
 
-/** Finds stalled connections also while no request uses them, and a standby that was promoted while the former primary still runs. */
+/** Finds idle connections that have stalled, and a standby that was promoted while the former primary still runs. */
 function startChecks({ databaseUrl, schema }: { databaseUrl: string; schema: string }, databases: readonly Database[]) {
   const isResponding = async () => {
     const responding = await Promise.all(databases.map((each) => each.isResponding()))

@@ -94,7 +94,7 @@ export class Faults {
     this.#active = []
   }
 
-  /** The faults of this request, which count it as applied. */
+  /** Returns the faults that apply to this request, and counts each of them as applied. */
   take(operation: string, content: string): Fault[] {
     return this.#active
       .filter(({ fault }) => (fault.operation ?? operation) === operation && content.includes(fault.containing ?? ''))

@@ -53,7 +53,7 @@ export async function findEsim(
 }
 
 /** Compares a reference with an eSIM: each given member must match. */
-export function isMeant(
+export function matchesReference(
   { esimTranNo, iccid }: EsimReference,
   esim: Pick<EsimIdentity, 'profileId' | 'iccid'>,
 ): boolean {

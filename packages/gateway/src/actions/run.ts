@@ -94,7 +94,7 @@ async function beginAttempt(deps: ActionDeps, job: ActionJob, { supplier }: Conf
 /** @returns why the supplier need not be asked any more; undefined: it must be asked */
 function whyImpossible(action: Action, order: LockedOrder): string | undefined {
   const profile = order.profiles.find((candidate) => candidate.profileId === action.profileId) as LockedProfile
-  // A report shows what a call has done whose answer was lost: its supplier says so when it is asked again.
+  // A report may show the effect of an earlier call whose answer was lost. The supplier confirms it when it is asked again.
   if (action.action === 'REVOKE' && action.attempts > 0 && profile.esimStatus === 'REVOKED') return undefined
   if (profile.esimStatus === 'CANCEL' || profile.esimStatus === 'REVOKED') return `the eSIM is ${profile.esimStatus}`
   if (action.action === 'CANCEL' && !wasNeverUsed(profile)) return 'the eSIM was downloaded in the meantime'

@@ -44,7 +44,7 @@ export async function saveOutcome(
  * Saves the outcome of an attempt. The eSIM is refunded in the transaction that records the supplier's confirmation, never
  * earlier.
  * Locks: the wallet if an eSIM was cancelled, then the order.
- * @returns the outcome as far as it is believed
+ * @returns the outcome, or `unknown` while a refusal is not final
  */
 async function save(
   deps: ActionDeps,
@@ -54,7 +54,7 @@ async function save(
 ): Promise<ActionOutcome> {
   const { tenantId } = job
   const giveUpAfterMs = giveUpAfterMsOf(deps, job)
-  const { believed, eventsToSend } = await deps.db.tx(async (tx) => {
+  const { result, eventsToSend } = await deps.db.tx(async (tx) => {
     const held = await lockHeld(tx, job, outcome.kind === 'done')
     tx.send({
       name: 'actions-attempt-outcome',
@@ -65,7 +65,7 @@ async function save(
     })
     if (held === undefined) {
       if (outcome.kind === 'done') await alertIfRefused(tx, deps, job)
-      return { believed: outcome, eventsToSend: false }
+      return { result: outcome, eventsToSend: false }
     }
     const { action, order, now } = held
     const callsEndInMs = outcome.kind === 'refused' ? (await readCallsEndAt(tx, deps, job, action)) - now.getTime() : 0
@@ -74,20 +74,20 @@ async function save(
       const waitMs = Math.max(backoffMs, callsEndInMs)
       const { message } = outcome as Exclude<ActionOutcome, { kind: 'done' }>
       const eventsToSend = await waitOrReview(tx, deps, tenantId, held, { message, waitMs, giveUpAfterMs })
-      return { believed: { kind: 'unknown', message } as const, eventsToSend }
+      return { result: { kind: 'unknown', message } as const, eventsToSend }
     }
     const change: ActionChange = outcome.kind === 'done' ? { to: 'DONE' } : { to: 'REFUSED', message: outcome.message }
     await changeAction(tx, deps, tenantId, { action, order, change }, now)
     await failpoint('action.before-outcome-commit')
-    return { believed: outcome, eventsToSend: true }
+    return { result: outcome, eventsToSend: true }
   })
   await failpoint('action.after-outcome')
   if (eventsToSend) deps.wake.wake('webhooks')
-  return believed
+  return result
 }
 
 /**
- * When no earlier call for the same eSIM and action can be carried out any more (ms; 0: now). Until then no refusal is believed:
+ * When no earlier call for the same eSIM and action can be carried out any more (ms; 0: now). Until then no refusal is final:
  * a supplier may refuse an action just because an unanswered call is carrying it out.
  */
 async function readCallsEndAt(

@@ -10,7 +10,7 @@ import { type LockedOrder, lockOrders } from '../orders/lock.ts'
 import { type LockedWallet, lockWallet, touchWallet } from '../wallet/ledger/lock.ts'
 import { isInWantedState, refuseAction } from './decide.ts'
 import type { ActionDeps } from './deps.ts'
-import { type EsimIdentity, findEsim, isMeant, readEsimState } from './esim.ts'
+import { type EsimIdentity, findEsim, matchesReference, readEsimState } from './esim.ts'
 
 /**
  * Begins an action for a dealer, or returns the one that its transactionId began. Orders, top-ups and actions share one
@@ -144,7 +144,8 @@ async function findByTransactionId(
 
 /** @throws ApiError 200012 if the id was used for something else */
 function replay(earlier: Action | null, request: ActionRequest): Action {
-  if (earlier === null || earlier.action !== request.action || !isMeant(request, earlier)) throw new ApiError('200012')
+  if (earlier === null || earlier.action !== request.action || !matchesReference(request, earlier))
+    throw new ApiError('200012')
   return earlier
 }
 

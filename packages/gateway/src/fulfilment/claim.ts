@@ -47,8 +47,8 @@ export const CLAIM_ORDERS_MAX = 200
 /** The wait of orders whose supplier is paused or not configured. */
 const UNAVAILABLE_MS = 10_000
 /**
- * The wait of orders whose supplier lacks money as far as this node knows, but not by the database: this node has not
- * recorded it yet, or has not noticed that it is over.
+ * The wait of orders whose supplier lacks money according to this node, but not according to the database: the node has not
+ * yet recorded the lack, or has not yet noticed its end.
  */
 const MONEY_UNCERTAIN_MS = 1_000
 const REVIEW_RETRY_MS = 60_000
@@ -183,7 +183,7 @@ async function findMissingSuppliers(
 }
 
 /**
- * Finds suppliers that lack money both as far as this node knows and by the database. If this node knows of none, it sends no
+ * Finds suppliers that lack money according to both this node and the database. If this node knows of none, it sends no
  * statement.
  */
 async function findWithoutMoney(
@@ -264,7 +264,7 @@ function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep
   }
 }
 
-/** Records that an item under review, which a stopped worker was asking about, is not being asked about: an operator may resolve it. */
+/** Records that no worker queries an item under review any more, so that an operator may resolve it: its worker has stopped. */
 function markNotAsked(changes: Changes, { order, item }: ItemStep, until: Date): void {
   if (item.itemStatus !== 'REVIEW' || item.retryAt !== null) return
   item.retryAt = until
@@ -304,7 +304,7 @@ function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, i
   return gate.state !== 'closed' && isPast(since, Math.max(giveUpAfterMs, NEVER_ORDERED_MS), now)
 }
 
-/** Marks the item as asked for. A purchase sets the supplier's terms on the item; a query leaves them unchanged. */
+/** Makes the item ASKED. A purchase sets the supplier's terms on the item; a query leaves them unchanged. */
 function beginAttempt(
   deps: FulfilmentDeps,
   { order, item, step, topUp, reference, now }: CallStep,

@@ -17,7 +17,7 @@ interface Peer {
   isTrusted: boolean
 }
 
-/** @param trustedProxies CIDR blocks or addresses of proxies whose X-Forwarded-Proto and X-Forwarded-For are believed */
+/** @param trustedProxies CIDR blocks or addresses of proxies whose X-Forwarded-Proto and X-Forwarded-For are trusted */
 export function callerReader(trustedProxies: readonly string[]): (request: IncomingMessage) => Caller {
   const trusted = trustedProxies.map(parseBlock)
   /** Determined once per connection. */

@@ -83,9 +83,9 @@ async function pageOfOrder(
   }
   const matching = profileList.filter((profile) => {
     const createdMs = Date.parse(profile.createTime)
-    const isMeant =
+    const isRequested =
       (esimTranNo ?? profile.esimTranNo) === profile.esimTranNo && (iccid ?? profile.iccid) === profile.iccid
-    return isMeant && createdMs >= startMs && createdMs < endMs
+    return isRequested && createdMs >= startMs && createdMs < endMs
   })
   matching.sort((left, right) => (left.esimTranNo < right.esimTranNo ? -1 : 1))
   return { profiles: matching.slice((pageNum - 1) * pageSize, pageNum * pageSize), total: matching.length }

@@ -83,7 +83,7 @@ export function textFault(member: keyof typeof TEXTS, text: string): string | un
   return undefined
 }
 
-/** Checks the form of any e-mail address: whether it exists, only a mail to it shows. */
+/** Checks only the form of an e-mail address: only a mail to it shows whether it exists. */
 export function isEmailAddress(text: string): boolean {
   return text.length <= TEXT_LENGTH_MAX.billingEmail && !UNPRINTABLE_OR_NEW_LINE.test(text) && EMAIL.test(text)
 }

@@ -83,9 +83,9 @@ test('a poller knows the packages and prices of its tenant after each poll, at a
       examples: [
         // A plan's rule is changed after the tenant has lost the plan.
         [[onSale, rule, given, taken, rule]],
-        // A tenant gets a plan again that has lost the rule meanwhile.
+        // The tenant loses a plan, the plan loses its rule, and the tenant gets the plan again.
         [[onSale, rule, given, taken, { ...rule, removed: true }, given]],
-        // The cost changes of which a tenant pays a percentage, and becomes unknown.
+        // A tenant’s price is a percentage of a cost, which changes and then becomes unknown.
         [[onSale, price, { ...rule, ...ofCost }, given, cost, { ...cost, isKnown: false }]],
         // Rules begin and end while nothing changes that concerns the package.
         [[onSale, given, { ...rule, from: 9 }, ...Array<typeof waiting>(8).fill(waiting)]],
@@ -113,7 +113,7 @@ test('a poller knows TOPUP packages and which packages can be topped up, at any 
         [[onSale, price, topUp, topUpPrice, { ...topUp, onSale: false }]],
         [[onSale, price, topUp, topUpPrice, { ...topUpPrice, removed: true }]],
         [[onSale, price, topUp, { ...own, code: 'A_TOPUP' }, { ...own, code: 'A_TOPUP', removed: true }]],
-        // A plan gives the TOPUP package its only price, and is taken again.
+        // A plan gives the TOPUP package its only price, and is then taken away from the tenant.
         [[onSale, price, topUp, { ...rule, code: 'A_TOPUP' }, topUpPrice, given, taken]],
         // The TOPUP package moves to another supplier and back, and the other one follows it.
         [[onSale, price, topUp, topUpPrice, moved('A_TOPUP', 'other')]],

@@ -103,7 +103,7 @@ export class OutcomeBatch {
   }
 
   /**
-   * Reassigns an item whose first supplier delivers late: its refusal had been believed, and the item had moved on to the
+   * Reassigns an item whose first supplier delivers late: its refusal had become final, and the item had moved on to the
    * next supplier. The item returns to the first supplier, at today's cost. The next supplier may have sold an eSIM too, so
    * it is watched, and that eSIM is cancelled.
    */

@@ -134,8 +134,8 @@ async function writeOutcomes(
 }
 
 /**
- * Writes which items are asked for while their suppliers are slow, so that dealers see the order ALLOCATING. Otherwise this
- * is written with the outcome. Two round trips.
+ * Writes the ASKED items of orders whose suppliers are slow, so that dealers see these orders as ALLOCATING. Otherwise items
+ * are written with their outcome. Two round trips.
  *
  * Locks: the orders, ascending, as long as their lease is held.
  */

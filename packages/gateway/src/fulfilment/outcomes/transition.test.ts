@@ -70,7 +70,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
 describe('a refusal after an unknown purchase', () => {
   const query = { operation: 'QUERY' as const }
 
-  it('is not believed while the purchase may still be running, and the supplier is queried again when that has ended', () => {
+  it('is not final while the purchase may still be running, and the supplier is queried again once it cannot be', () => {
     const doubtSince = ago(DOUBT_MS - 1)
     const made = transition(item('UNKNOWN'), REFUSED, context({ ...query, doubtSince }))
     expect(made).toEqual({
@@ -81,7 +81,7 @@ describe('a refusal after an unknown purchase', () => {
     })
   })
 
-  it('is not awaited as long at a supplier that finds a purchase late: it is queried again sooner', () => {
+  it('causes an earlier query if the supplier finds purchases late', () => {
     const asked = (ms: number) =>
       transition(
         item('UNKNOWN'),
@@ -93,7 +93,7 @@ describe('a refusal after an unknown purchase', () => {
     expect(asked(DOUBT_MS).to).toBe('WAITING')
   })
 
-  it('is believed once the purchase cannot be running any more', () => {
+  it('is final once the purchase cannot be running any more', () => {
     expect(transition(item('UNKNOWN'), REFUSED, context({ ...query, doubtSince: ago(DOUBT_MS) })).to).toBe('REFUSED')
   })
 

@@ -52,7 +52,7 @@ export const LONGEST_RETRY_MS = 60_000
  *
  *   toppedUp            → TOPPED_UP; ORPHAN_TOP_UP if the item is refunded
  *   delivered           → DELIVERED; ORPHAN if the item is closed or has another eSIM
- *   refused, retry      → believed only once no earlier purchase can still be running; UNKNOWN until then
+ *   refused, retry      → final only once no earlier purchase can still be running; UNKNOWN until then
  *   refused             → the next supplier, or REFUSED
  *   retry, no money     → ANY_ROUTE; WAITING if there is no other supplier, for as long as it takes: the next claim
  *                         decides when, by the supplier's gate

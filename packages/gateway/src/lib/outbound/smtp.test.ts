@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { mayBePlain } from './smtp.ts'
+import { isPlaintextAllowed } from './smtp.ts'
 
 it.each([
   ['smtp://127.0.0.1:25', true],
@@ -9,6 +9,6 @@ it.each([
   ['smtp://mail.example.com', false],
   ['smtp://localhost.example.com', false],
   ['smtp://127.0.0.1.example.com', false],
-])('mail to %s may go without TLS: %s', (url, plain) => {
-  expect(mayBePlain(new URL(url))).toBe(plain)
+])('mail to %s may go without TLS: %s', (url, isAllowed) => {
+  expect(isPlaintextAllowed(new URL(url))).toBe(isAllowed)
 })

@@ -48,7 +48,7 @@ export function createMailServer(url: string): MailServer {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
-    requireTLS: !secure && (ca !== undefined || !mayBePlain(parsed)),
+    requireTLS: !secure && (ca !== undefined || !isPlaintextAllowed(parsed)),
     ignoreTLS: searchParams.get('tls') === 'none',
     tls: ca === undefined ? { rejectUnauthorized: secure || !isLoopback(parsed) } : { ca },
     ...(username ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } } : {}),
@@ -88,7 +88,7 @@ export function createMailServer(url: string): MailServer {
   }
 }
 
-export function mayBePlain(url: URL): boolean {
+export function isPlaintextAllowed(url: URL): boolean {
   return isLoopback(url) || url.searchParams.get('tls') === 'none'
 }
 

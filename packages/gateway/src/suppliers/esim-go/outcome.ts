@@ -92,8 +92,8 @@ export function outcomeOfPurchase(
     return { kind: status === 'completed' ? 'unknown' : 'ordered', message, reference, charged }
   }
   if (topUp !== undefined) {
-    const isMeant = esims.length === 1 && iccidOf(esims[0]!) === topUp.iccid
-    return isMeant ? { kind: 'toppedUp', charged, reference } : OTHER_ORDER
+    const isToppedUpEsim = esims.length === 1 && iccidOf(esims[0]!) === topUp.iccid
+    return isToppedUpEsim ? { kind: 'toppedUp', charged, reference } : OTHER_ORDER
   }
   const esim = esims.length === 1 ? esimOf(esims[0]!) : undefined
   return esim === undefined

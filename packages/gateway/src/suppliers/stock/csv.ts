@@ -125,7 +125,7 @@ function rowOf(header: string[], record: string[], line: number): CsvEsim | CsvF
     if (row[name] !== undefined) esim[name] = row[name]
   }
   if (row.expiresAt !== undefined) {
-    // A date means its start: rather too early than too late.
+    // A date means its start: better too early than too late.
     const time = parseDateOrTime(row.expiresAt)
     if (!time) return refuse('expiresAt', 'expiresAt must be like 2026-11-20 or 2026-11-20T13:28:09Z')
     esim.installBefore = time

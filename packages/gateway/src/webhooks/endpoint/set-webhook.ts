@@ -40,9 +40,9 @@ export interface SetWebhookOptions {
 
 /**
  * `webhook/set` for the API, the console and the CLI. Absent members stay unchanged; `callbackUrl: null` removes the URL;
- * `{}` only reads. A URL that is set or enabled is checked first (health-check.ts), outside any transaction; if the check
- * fails, the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the request
- * has `enabled: false`. Does not change admission.
+ * `{}` only reads. A URL that is set or enabled is checked first (check-callback-url.ts), outside any transaction; if the
+ * check fails, the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the
+ * request has `enabled: false`. Does not change admission.
  * @throws ApiError 400101, 400102, 101007; 000108 for event types that the format lacks; what `alsoChange` throws
  */
 export async function setWebhook(

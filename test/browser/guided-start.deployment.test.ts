@@ -186,7 +186,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     expect(stored).not.toContain(testbed.access.appSecret)
   })
 
-  it('an eSIM shows its life, and is asked about at its supplier', async () => {
+  it('an eSIM shows its history, and its supplier can be queried', async () => {
     await link('eSIMs').click()
     await page.getByRole('table', { name: 'eSIMs' }).getByRole('link').first().click()
     await page.locator('[data-step=DELIVERED]').waitFor()

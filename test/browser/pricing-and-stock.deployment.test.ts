@@ -34,7 +34,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
   const select = (name: string) => page.getByRole('combobox', { name, exact: true })
   const supplierRow = (number: number) => page.locator(`[data-supplier="${number}"]`)
 
-  it('a package is added with its faults at their fields, edited, and guarded against leaving', async () => {
+  it('adding a package shows each error at its field; leaving an edited one asks first', async () => {
     await navigate(testbed, page, '/catalogue')
     await page.getByRole('link', { name: 'New package' }).click()
     await field(page, 'Code').fill('JP_TEST')

@@ -99,7 +99,7 @@ const CHECKS: Check[] = [
   },
 ]
 
-describe.each(ACTIONS)('of two faults of a %s the earlier check is answered', (action) => {
+describe.each(ACTIONS)('of several faults of a %s, the one that is checked first is reported', (action) => {
   // Only a cancel has a policy.
   const checks = action === 'CANCEL' ? CHECKS : CHECKS.slice(0, -1)
 
@@ -115,7 +115,7 @@ describe.each(ACTIONS)('of two faults of a %s the earlier check is answered', (a
     return code
   }
 
-  it('and an action without a fault begins', async () => {
+  it('an action without a fault begins, and each fault alone has its code', async () => {
     expect(await codeOf([])).toBe('000000')
     for (const check of checks) expect(await codeOf([check])).toBe(check.code)
   })
@@ -133,11 +133,11 @@ describe.each(ACTIONS)('of two faults of a %s the earlier check is answered', (a
     }
   })
 
-  it('with all faults at once', async () => {
+  it('for all faults together', async () => {
     for (const [i, check] of checks.entries()) expect(await codeOf(checks.slice(i))).toBe(check.code)
   })
 
-  it('and a repeat is answered before any of them', async () => {
+  it('a repeat is answered before any of them is checked', async () => {
     const esim = await bed.delivered({ ...FREE, withinDays: 30 })
     await bed.set(esim, ALLOWING[action][0])
     const can = { ...bed.supplier.can }

@@ -62,7 +62,7 @@ describe('an action whose answer was lost', () => {
     expect(await bed.refunds(esim)).toEqual([])
   })
 
-  it('is a revocation that a report shows before its supplier is asked again', async () => {
+  it('is DONE if a report already shows the eSIM as revoked when its supplier is asked again', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => LOST
     await bed.act(esim, 'REVOKE', { transactionId: 'U-revoked' })

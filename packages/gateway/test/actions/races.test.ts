@@ -296,7 +296,7 @@ it('an order that waits for the wallet while an action takes its transactionId i
   }
 })
 
-it('an answer that comes after the lease was lost is not believed, and leaves the lease to its new holder', async () => {
+it('an answer that comes after the lease was lost changes neither the action nor the lease of its new holder', async () => {
   const esim = await bed.delivered()
   const answers: ((outcome: ActionOutcome) => void)[] = []
   bed.supplier.answer = () => new Promise((resolve) => answers.push(resolve))

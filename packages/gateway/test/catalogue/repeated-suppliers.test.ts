@@ -37,7 +37,7 @@ it('a package that names a supplier twice is refused with advice', async () => {
   await expect(putting).rejects.toThrow('Name sandbox once')
 })
 
-it('a package that names an unknown supplier twice is refused, because it may not be a stock', async () => {
+it('a package that names an unknown supplier twice is refused, because that might not be a stock', async () => {
   const putting = put('EARLY', route('soon', 'X'), route('warehouse', 'A'), route('soon', 'Y'))
   await expect(putting).rejects.toThrow(refusalOf('soon'))
   await expect(putting).rejects.toThrow('Add the stock soon first')

@@ -156,7 +156,7 @@ it('a dealer is moved there and back with all its rows, and its RequestIDs and t
   expect((await json(eu1, 'health', {})).code).toBe('101004')
 })
 
-it('a dealer that nothing prevents from moving stays where it is when the move is aborted', {
+it('an aborted move leaves the dealer in its cell, and none of its rows in the other', {
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
   const { main, eu1 } = cells

@@ -141,7 +141,7 @@ describe.each(PROGRAMS)('%s', (program) => {
     for (const node of await nodesFor(unknown)) expect(['127.0.0.1', '127.0.0.2']).toContain(node)
   })
 
-  it('sends requests to the host of a cell there, whichever the case and the port, if they have no AppKey', async () => {
+  it('routes a request by its Host header, ignoring case and port, only if it has no AppKey', async () => {
     expect(await nodeFor({ Host: 'eu.EXAMPLE.com:8443' })).toBe('127.0.0.3')
     expect(await nodesFor(keysOf('eu1').map((headers) => ({ ...headers, Host: 'eu.example.com' })))).toEqual([
       '127.0.0.4',

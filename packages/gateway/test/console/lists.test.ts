@@ -125,7 +125,7 @@ describe('pages of orders', () => {
     expect(before.filter((row) => !seen.includes(row.orderNo))).toEqual([])
   })
 
-  it('a country finds the orders of packages for it alone, a kind and a supplier those of that kind and supplier', async () => {
+  it('are filtered by country (of packages for that country alone), type and supplier', async () => {
     const french = await allPages({ ...RECENT, country: 'FR' })
     expect(french.map((row) => row.orderNo)).toEqual(
       (await allPages({ ...RECENT, packageCode: 'FR' })).map((row) => row.orderNo),
@@ -142,7 +142,7 @@ describe('pages of orders', () => {
     ])
   })
 
-  it('a country without packages finds nothing at once', async () => {
+  it('are empty and complete for a country without packages', async () => {
     const { body } = await get(operator, '/orders', { country: 'AQ' })
     expect(body).toEqual({ orders: [], nextCursor: null, searchedTo: null })
     expect((await get(operator, '/orders/totals', { country: 'AQ' })).body).toMatchObject({

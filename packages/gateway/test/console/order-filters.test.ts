@@ -40,7 +40,7 @@ async function found(query: string): Promise<string[]> {
   return (body.orders as { orderNo: string }[]).map(({ orderNo }) => names[orderNo]!).sort()
 }
 
-it('orders are filtered by the only country of their packages, or as those of several', async () => {
+it('country=JP finds the orders of packages for Japan alone, and !RG those of packages for several countries', async () => {
   expect(await found('country=JP')).toEqual(['japan', 'waiting'])
   expect(await found('country=!RG')).toEqual(['europe'])
   expect(await found('country=DE')).toEqual([])

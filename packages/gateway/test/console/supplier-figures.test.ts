@@ -83,7 +83,7 @@ it('the figures compare what a supplier charged with the costs in the catalogue,
   expect(body.priceDifferences).toMatchObject([{ packageCode: 'COSTED', productCode: 'C', price: 130, cost: 100 }])
 })
 
-it('the figures count the days for which a day pass was sold, although its package has a fixed duration since', async () => {
+it('the figures count the days for which a day pass was sold, even if its package later got a fixed duration', async () => {
   const { db, deps } = testbed
   const tenantId = await addPayingTenant(db)
   const sold = { supplier: 'passes', productCode: 'D', cost: 100n }

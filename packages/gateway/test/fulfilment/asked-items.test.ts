@@ -152,7 +152,7 @@ describe('an order whose supplier lacks money', () => {
   })
 })
 
-it('the worker that takes an order over asks about it and does not buy again', async () => {
+it('the worker that takes an order over queries it and does not buy again', async () => {
   const { tenantId, deps } = await claimed()
   await expireLease(tenantId)
   const claim = await claimDueOrders(deps, tenantId, 10)
@@ -160,7 +160,7 @@ it('the worker that takes an order over asks about it and does not buy again', a
   expect(await rows(tenantId)).toEqual([{ orderStatus: 'ALLOCATING', itemStatus: 'UNKNOWN', ...TERMS, attempts: 2 }])
 })
 
-it('an order that is taken over while its supplier is paused is still known to be asked for', async () => {
+it('an item stays ASKED if its order is taken over while its supplier is paused, and is queried afterwards', async () => {
   const { tenantId, deps, supplied } = await claimed()
   await expireLease(tenantId)
   Object.assign(supplied, { paused: true })
@@ -195,7 +195,7 @@ it('an eSIM that a supplier lists while it is being bought belongs to its item',
   )
 })
 
-it('an item whose outcome cannot be saved stays asked for when its order is released', async () => {
+it('an item whose outcome cannot be saved is still ASKED after its order is released', async () => {
   const unsaved = { ...newEsim(), iccid: '8985\u0000' }
   const { tenantId, deps, claim } = await claimed(
     {

@@ -88,7 +88,7 @@ describe('migrating', () => {
     rmSync(earlier, { recursive: true, force: true })
   })
 
-  it('treats a file with other line ends as the same', async () => {
+  it('treats a file with different line endings as unchanged', async () => {
     rmSync(directory, { recursive: true, force: true })
     const unix = mkdtempSync(directory)
     writeFileSync(join(unix, '0001_a.sql'), 'create table a (\n  x int\n);\n')

@@ -58,7 +58,7 @@ test('the end of an order on another node ends the wait, and an earlier state do
   watch.stop()
 })
 
-test('many ends and wakeups are found by few readings', async () => {
+test('many orders that end and many wakeups cause only a few queries', async () => {
   const { counted, watch } = countingWatch()
   const orders = await awaited(50)
   const waiting = Promise.all(orders.map((order) => watch.wait(order, FOREVER_MS, neverGone)))

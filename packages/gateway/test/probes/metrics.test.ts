@@ -194,7 +194,7 @@ const LOOPS = [
   'webhooks',
 ]
 
-it('the ledger gauges before the first check report when it became due and no faults', async () => {
+it('before the first check, the ledger gauges report when it became due, and there is no gauge of faults', async () => {
   const fresh = await createTestDatabase()
   const idle = createDb({ url: fresh.url, poolSize: 1, applicationName: 'test metrics' })
   await idle.query({

@@ -159,7 +159,7 @@ describe('a refusal', () => {
     expect(await codeOf('esim/nothing', {})).toBe('000102')
   })
 
-  test('answers an order that failed with 200009 and never before it has ended', async () => {
+  test('is 200009 for a failed order, and 200010 while it is under review', async () => {
     const { data } = await api.order(dealer, { transactionId: 'X-1' })
     await api.node.deps.db.query({
       text: `update orders set order_status = 'UNDER_REVIEW' where transaction_id = 'X-1'`,
@@ -173,7 +173,7 @@ describe('a refusal', () => {
     expect(await codeOf('esim/query', { orderNo: data.orderNo })).toBe('200009')
   })
 
-  test('meets unsigned, wrongly signed and repeated requests before anything is done', async () => {
+  test('is returned for unsigned, wrongly signed and repeated requests, and for addresses that are not allowed', async () => {
     const unsigned = { 'RT-RequestID': undefined, 'RT-Timestamp': undefined, 'RT-Signature': undefined }
     expect(await codeOf('balance/query', {}, { headers: unsigned })).toBe('000101')
     const spoofed = { ...unsigned, 'X-Forwarded-For': '127.0.0.1' }
@@ -187,7 +187,7 @@ describe('a refusal', () => {
     expect(await codeOf('balance/query', {}, {}, listed)).toBe('101002')
   })
 
-  test('answers accounts in another currency with 401001', async () => {
+  test('is 401001 for an account in another currency', async () => {
     const euro = await createTenant(api.node.deps, { clientName: 'Euro dealer', currencyCode: 'EUR' }, OPERATOR)
     expect(await codeOf('balance/query', {}, {}, euro)).toBe('401001')
   })

@@ -75,7 +75,7 @@ describe('package/list by eSIM', () => {
     }
   })
 
-  it('is refused with 310403 for an eSIM that is unknown, of another tenant, or two', async () => {
+  it('is refused with 310403 if the eSIM is unknown or another tenant’s, or if esimTranNo and iccid do not match', async () => {
     const stranger = await addDealer(bed.node.deps)
     const other = await bed.delivered()
     const { esimTranNo, iccid } = esim

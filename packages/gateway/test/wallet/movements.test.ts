@@ -104,7 +104,7 @@ describe('money that operators credit leaves room for refunds', () => {
     expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: Number(MAX) })
   })
 
-  test('what was sold long ago does not limit the credits of a dealer whose balance stays low', async () => {
+  test('earlier credits do not limit further ones while the balance is at most half of the largest', async () => {
     const { tenantId } = await money.tenant()
     for (let times = 1; times <= 3; times++) {
       await credit(tenantId, MAX / 2n, `INV-${times}`)
@@ -113,7 +113,7 @@ describe('money that operators credit leaves room for refunds', () => {
     await expect(credit(tenantId, MAX / 2n + 1n, 'more')).rejects.toMatchObject({ code: 'BALANCE_OUT_OF_RANGE' })
   })
 
-  test('a debit is adjusted whatever was sold', async () => {
+  test('a negative adjustment is approved however much was credited', async () => {
     const { tenantId } = await money.tenant()
     await credit(tenantId, MAX, 'all')
     const input = { tenantId, amount: -1n, reference: 'CASE', reason: 'correction' }

@@ -96,7 +96,7 @@ describe('signing in through the provider', () => {
     expect((await signInAs(subject)).body.code).toBe('PROVIDER_PERSON_UNKNOWN')
   })
 
-  it('an unverified, missing, foreign or unknown address is refused with what to do', async () => {
+  it('an unverified, missing, foreign or unknown address is refused with a code that names the reason', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const subjects = [
       account(person.email, { email_verified: false }),

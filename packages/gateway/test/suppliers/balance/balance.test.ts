@@ -91,14 +91,14 @@ describe('the alert about a low balance', () => {
     )
   })
 
-  it('comes at once for another level that the balance is below already, and never without a level', async () => {
+  it('comes at once if the level is raised above the balance, and never without a level', async () => {
     await setLevel(2_000_000n)
     expect(await readAt(1_500_000)).toBe(3)
     await setLevel(null)
     expect(await readAt(1)).toBe(3)
   })
 
-  it('is refused for a supplier without a balance, and for a level that no balance is below', async () => {
+  it('is refused for an unknown supplier, for one without a balance, and for a level of zero', async () => {
     await expect(setAlertBelow(testbed, 'codes', 1n, SYSTEM)).rejects.toThrow('where you have no balance')
     await expect(setAlertBelow(testbed, 'nobody', 1n, SYSTEM)).rejects.toThrow('nobody')
     await expect(setLevel(0n)).rejects.toThrow('must be above zero')

@@ -113,7 +113,7 @@ it('an order without another supplier waits, is neither refunded nor reviewed, a
   expect(taken()).toEqual({ ...before, cheap: before.cheap + 1 })
 })
 
-it('orders that wait are not tried one by one: one is the next trial, and all are due at once when there is money', async () => {
+it('of orders that wait for funds only one is due for the next trial, and all are delivered once there are funds', async () => {
   loop = fulfilmentLoop(testbed)
   cheap.setBalance(0)
   await (await buy('BOTH', 1)).ended('DELIVERED')
@@ -140,7 +140,7 @@ it('orders that wait are not tried one by one: one is the next trial, and all ar
   await Promise.all(waiting.map(({ ended }) => ended('DELIVERED')))
 })
 
-it('an order that a claim lets wait while money is recorded is made due', async () => {
+it('an order that a claim postpones while funds are being recorded becomes due', async () => {
   cheap.setBalance(0)
   const supplied = testbed.suppliers.get('cheap')!
   await recordMoney(testbed, supplied, [{ kind: 'retry', message: 'empty', noMoney: true }])

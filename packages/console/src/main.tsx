@@ -27,7 +27,7 @@ const theme = createTheme({
   components: {
     Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 } } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    // The placeholder that takes the focus is no item of the menu, which screen readers report as a fault.
+    // The placeholder that takes the focus is not an item of the menu: screen readers would report that as a fault.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Anchor: { defaultProps: { underline: 'hover' } },
   },

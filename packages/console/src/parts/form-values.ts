@@ -46,7 +46,7 @@ interface Field {
   disabled: boolean
 }
 
-/** True if a field of a form has another value than the one that it was shown with. */
+/** True if a field of a form has a different value from the one that it was shown with. */
 export function isChanged(form: { elements: ArrayLike<unknown> }): boolean {
   return Array.from(form.elements as ArrayLike<Partial<Field>>).some((field) => {
     if (field.disabled || field.readOnly || field.defaultValue === undefined) return false

@@ -54,7 +54,7 @@ export async function countUnreadAlerts(
   return rows.length
 }
 
-/** Marks alerts as read. Ignores alerts for another audience or tenant than `scope`. */
+/** Marks alerts as read. Ignores alerts whose audience or tenant is not that of `scope`. */
 export function markAlertsRead(
   tx: Tx,
   alertIds: readonly string[],

@@ -136,7 +136,7 @@ export type Terms = Pick<LockedItem, 'supplier' | 'productCode' | 'cost' | 'cost
 const ATTEMPTS_MAX = 32_767
 
 /**
- * Marks a WAITING item as asked for. Drops an earlier supplier charge: it was given back, or the item would not be bought
+ * Makes a WAITING item ASKED. Drops an earlier supplier charge: it was given back, or the item would not be bought
  * again.
  */
 export function markAsked(item: LockedItem, terms: Terms, startedAt: Date): void {
@@ -155,8 +155,9 @@ export function countAttempt(attempts: number): number {
 }
 
 /**
- * Marks the items that the worker with the lease has asked for. That worker writes them with their outcome, or earlier if the
- * supplier is slow (fulfilment/run-claim.ts); until then only its open attempts show it. The caller has locked the orders.
+ * Marks as ASKED the items that the worker with the lease has requested from suppliers. That worker writes them with their
+ * outcome, or earlier if a supplier is slow (fulfilment/run-claim.ts); until then only its open attempts show it. The caller
+ * has locked the orders.
  * @returns these items
  */
 export async function readAskedItems(

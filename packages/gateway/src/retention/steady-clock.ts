@@ -7,7 +7,7 @@ import type { Tx } from '../lib/postgres/db.ts'
  * finds the clock set back, or further ahead than a gateway may have been stopped, the clock has jumped: nothing is deleted
  * until it has run steadily for a day. A day is long enough to notice, because with a clock that is five minutes off every
  * request of every dealer is refused (101001). The newest rows cannot be used to detect a jump: they are as wrong as the
- * clock once an order is placed, and a dealer who sells once in two months is no jump.
+ * clock once an order is placed, and a pause of two months may be that of a dealer who sells rarely.
  */
 
 /** A gateway that was stopped over a weekend has not seen a jump. This is well below the shortest retention of data, 30 days. */

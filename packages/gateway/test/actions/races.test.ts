@@ -145,7 +145,7 @@ it('one of many different actions at once on one eSIM begins, and the refusals o
 })
 
 describe('a cancel that the supplier is being asked for', () => {
-  /** Runs `meanwhile` while the supplier is asked, which then answers. */
+  /** Cancels the eSIM; runs `meanwhile` after the supplier was asked and before it answers. */
   async function cancelWhile(esim: Esim, meanwhile: () => Promise<unknown>, outcome: ActionOutcome = DONE) {
     let answer: (outcome: ActionOutcome) => void = () => {}
     bed.supplier.answer = () =>

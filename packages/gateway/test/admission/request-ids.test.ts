@@ -220,7 +220,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     },
   )
 
-  it('is not entered again on an older connection, which leads to the server that accepted it', async () => {
+  it('is not entered again on an older connection, which is to the server that accepted it', async () => {
     const another = await addDealer(node.deps) // its order makes the connection, and leaves our wallet unread
     expect((await call(behind, another, 'esim/order', newOrder())).code).toBe('000000')
     expect(await placeTwice()).toBe('000000')

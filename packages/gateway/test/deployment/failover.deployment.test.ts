@@ -21,7 +21,7 @@ import { hasPostgres15, type PostgresPair, startPostgresPair } from './postgres-
 /*
  * Two nodes under orders, on a primary with a synchronous standby. The primary's machine dies, and its connections break or
  * fall silent; or only the standby is cut off from it, and it keeps running. The standby is promoted. One node has an
- * address of the database that then leads to the new primary, the other node the list of both servers.
+ * address of the database that then reaches the new primary, the other node the list of both servers.
  *
  * FAILOVER_ROUNDS: how often each way.
  */

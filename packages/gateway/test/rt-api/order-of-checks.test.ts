@@ -37,7 +37,7 @@ describeOrderOfChecks({
   },
 })
 
-test('a RequestID of another form than a UUID of 36 characters is 000102, and is not spent', async () => {
+test('a RequestID that is not a UUID of 36 characters is 000102, and is not spent', async () => {
   for (const requestId of [
     '4ce9d9cdac9e4e17b3a2c66c358c1ce2',
     '{7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11}',

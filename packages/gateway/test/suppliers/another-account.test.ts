@@ -41,7 +41,7 @@ it('another account is refused while eSIMs are in doubt at the old one', async (
   await adminJson(...set('New'))
 })
 
-it('another account is refused while a purchase is under way that only its attempt shows', async () => {
+it('another account is refused while a purchase of which only the attempt is recorded is under way', async () => {
   await adminJson('supplier', 'add', 'stopped', '--type', 'es2plus', ...set('Old').slice(3))
   const another = ['supplier', 'set', 'stopped', ...set('New').slice(3)]
   const tenantId = await addTenant(shop.db)

@@ -83,7 +83,7 @@ it('a new price list causes one alert, which names a few packages and counts the
 it.each([
   ['a price equal to the cost', 'COST', route('steady', COST, 'SAME'), {}],
   ['a price without a known cost', 'NO_COST', route('steady', undefined, 'NO_COST'), {}],
-  ['a price in another currency than the cost', 'YEN', route('steady', COST - 1n, 'YEN'), { currencyCode: 'JPY' }],
+  ['a price and a cost in different currencies', 'YEN', route('steady', COST - 1n, 'YEN'), { currencyCode: 'JPY' }],
 ])('%s is not reported', async (_, packageCode, routes, parts) => {
   await addPackage(shop.db, packageCode, routes)
   await record('steady', COST, { productCode: routes[0]!.productCode, ...parts })

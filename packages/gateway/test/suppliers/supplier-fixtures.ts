@@ -222,7 +222,7 @@ export async function createEs2plusFixtures(shop: Shop, withRange: boolean): Pro
       await addSupplier(shop, name, 'es2plus', config)
       const inner = es2plusSupplier(name, config, { ...shop, outbound })
       return {
-        // Each of its three calls has a time-out of its own. A refusal is believed after one: no test has two late calls.
+        // Each of its three calls has a time-out of its own. A refusal is final after one: no test has two late calls.
         supplier: withShortTimes(inner, withRange ? timeoutMs : inner.traits.timeoutMs, withRange),
         product: 'PROFILE_TYPE_1',
         canAnswerQueries: withRange,

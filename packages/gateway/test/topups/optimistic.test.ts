@@ -207,7 +207,7 @@ describe('a top-up is decided on the eSIM as it is read, if the eSIM is not as e
     ['with an action in progress', async (placing) => suspend(await inUse(placing)), {}, '200002'],
     ['of another supplier', ({ esim }) => bed.set(esim, `supplier = 'another'`), {}, '310245'],
     ['without room', ({ esim }) => bed.set(esim, 'total_volume = 9007199254740991 - 1073741823'), {}, '310245'],
-    ['with another ICCID than the request says', async () => {}, { iccid: '8943108999999999999' }, '310403'],
+    ['with an ICCID other than that of the request', async () => {}, { iccid: '8943108999999999999' }, '310403'],
     ['that does not exist', async () => {}, { esimTranNo: randomUUID() }, '310403'],
     ['that is a day pass', ({ esim, dealer }) => nowBoughtAs(esim, dealer, 'JP_DAY'), {}, '310245'],
     ['with another top-up in progress', ({ esim }) => beginTopUp(esim), {}, 'placed'],

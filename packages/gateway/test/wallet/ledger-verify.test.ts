@@ -100,7 +100,7 @@ const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] 
     'Transfer 4 is dated',
   ],
   [
-    'an order booked against another account than sales',
+    'an order booked against an account other than sales',
     () => [sql`update transfers set to_account = 'TOP_UPS' where tenant_id = ${tenantId} and wallet_version = 2`],
     ['ACCOUNTS'],
     'Transfer 2 has the kind ORDER but moves from WALLET to TOP_UPS',
@@ -193,7 +193,7 @@ const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] 
     'refunds item 9 of order',
   ],
   [
-    'a refund of another amount than the item’s price',
+    'a refund of an amount other than the item’s price',
     () => [
       sql`update order_items set price = 29 where tenant_id = ${tenantId} and order_id = ${first} and item_no = 1`,
       sql`update order_items set price = 21 where tenant_id = ${tenantId} and order_id = ${first} and item_no = 2`,

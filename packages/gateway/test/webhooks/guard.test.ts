@@ -23,7 +23,7 @@ afterAll(async () => {
 const port = () => new URL(receiver.url).port
 
 test.each([
-  ['a name that led to a public address when it was set', () => `https://rebound.example:${port()}/`],
+  ['a name that resolved to a public address when it was set', () => `https://rebound.example:${port()}/`],
   ['a name of which one address is private', () => `https://mixed.example:${port()}/`],
   ['a literal', () => `https://127.0.0.1:${port()}/`],
   ['a decimal', () => `https://2130706433:${port()}/`],

@@ -228,7 +228,7 @@ test('the delivery log shows every attempt of the tenant only, with the response
   await expect(getEvent(testbed.deps.db, other.tenantId, notifyId!)).rejects.toThrow('There is no such event')
 })
 
-test('the delivery log masks what an answer repeats in another form than it was sent in', async () => {
+test('the delivery log masks what an answer repeats, even in a form other than the one it was sent in', async () => {
   const tenant = await testbed.tenant({ callbackUrl: `${receiver.url}?token=hunter%2D2x&v=1` })
   const base64 = Buffer.from(tenant.appSecret).toString('base64')
   receiver.script = (request, response, { headers }) => {

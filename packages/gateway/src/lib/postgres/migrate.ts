@@ -155,7 +155,7 @@ function readMigrations(directory: string): MigrationFile[] {
     if (!(version > last))
       throw new Error(`Migrations are named 0001_what.sql and each has its own number; see ${name}.`)
     last = version
-    // A checkout with other line ends is still the same migration.
+    // A checkout with different line endings is still the same migration.
     const sql = readFileSync(join(directory, name), 'utf8').replaceAll('\r\n', '\n')
     return { version, name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
   })

@@ -53,7 +53,7 @@ export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDo
 
 /**
  * Stores the RequestIDs again of requests that arrived before this connection was made. A standby may have become primary
- * since, without the RequestIDs that the old primary had just accepted. An older connection leads to the server that accepted
+ * since, without the RequestIDs that the old primary had just accepted. An older connection is to the server that accepted
  * them, and COMMIT confirms them together with the order, so it needs no extra statement.
  */
 function reenter(tx: Tx, { databaseClock }: PlacementDeps, admitted: readonly OrderInput[]): void {

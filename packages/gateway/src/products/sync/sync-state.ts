@@ -42,7 +42,7 @@ export interface SyncState {
   /** Products in the latest accepted catalogue, and when it was accepted. */
   listed: number
   acceptedAt: Date | null
-  /** When a catalogue was read that waits to be accepted; null: no catalogue waits. */
+  /** When the catalogue that waits to be accepted was read; null: no catalogue waits. */
   heldAt: Date | null
 }
 

@@ -35,7 +35,7 @@ describe('a query by our key', () => {
     expect(await queryAt({ data: {} })).toMatchObject({ kind: 'unknown', down: true })
   })
 
-  it('believes that an order is missing only in a readable list', async () => {
+  it('reports an order as not bought if a readable list does not have it', async () => {
     expect(await queryAt({ data: [], meta: { last_page: 1 } })).toMatchObject({ kind: 'retry' })
   })
 })

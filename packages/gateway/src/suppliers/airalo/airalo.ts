@@ -61,7 +61,7 @@ async function order(client: AiraloClient, request: SupplierRequest): Promise<Ou
 }
 
 /**
- * Queries an order by its number, otherwise by our key. `retry` says that the list does not have it, which is believed only
+ * Queries an order by its number, otherwise by our key. `retry` says that the list does not have it, which is final only
  * once the list can no longer lag behind (traits.graceMs). Nothing is ever bought here.
  */
 async function query(client: AiraloClient, request: SupplierRequest): Promise<Outcome> {

@@ -103,7 +103,7 @@ const FAILURES: Record<OutboundFailure['phase'], string> = {
 /**
  * Sends CancelOrder for an eSIM that was delivered or is an orphan. A repeat is safe: its matching id belongs to no other
  * order. An SM-DP+ may answer a repeat after an executed cancellation as it answers for an installed profile, so that
- * answer is believed only if the matching id was never shown.
+ * answer is accepted only if the matching id was never shown.
  */
 async function cancel(context: Es2plusContext, esim: SuppliedEsim): Promise<CancelOutcome> {
   const progress = await progressOf(context, esim)

@@ -132,7 +132,7 @@ describe('an answer without a header', () => {
     expect(read(answer(200, body), true, rules).kind).toBe('unknown')
   })
 
-  it('is not done with another HTTP status than 200', () => {
+  it('is not done with an HTTP status other than 200', () => {
     expect(read(answer(202, { iccid }), true, { answersWithoutHeader: true, member: 'iccid' }).kind).toBe('unknown')
   })
 })

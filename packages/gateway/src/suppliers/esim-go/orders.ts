@@ -25,7 +25,7 @@ export interface OrderStore {
   /** Ends the claim because nothing was bought. */
   release(key: string): Promise<void>
   /**
-   * Records that the order was made. A worker that was believed to have stopped may have made a second order for one key, which
+   * Records that the order was made. A worker that seemed to have stopped may have made a second order for one key, which
    * is recorded in addition to the first.
    * @throws if another key has the reference
    */

@@ -34,7 +34,7 @@ function upstream(answers: Record<string, (request: Record<string, unknown>) => 
 
 const query = (data: object) => upstream({ 'esim/query': () => data }).supplier.query([REQUEST], 'RESUME')
 
-describe('an answer for another order is not believed', () => {
+describe('an answer for another order is not accepted', () => {
   const ours = { transactionId: KEY, orderStatus: 'DELIVERED', profileList: [ESIM] }
   const otherEsim = { ...ESIM, transactionId: 'ORDER-2' }
 
@@ -238,7 +238,7 @@ describe('an action of an upstream on an eSIM', () => {
     expect(requested).toEqual(['esim/profile/list'])
   })
 
-  it('may be a top-up under our key, and a query of that key believes only a TOPUP', async () => {
+  it('may be a top-up under our key, and a query of that key accepts only a TOPUP', async () => {
     const sent: unknown[] = []
     const placed = { transactionId: KEY, orderStatus: 'PAID', amount: 9, currencyCode: 'USD' }
     let orderType = 'TOPUP'

@@ -21,7 +21,7 @@ export interface MobimatterContext {
 
 type Held = Progress & { orderId: string }
 
-/** When a call queries the order again that it has just completed and that is still Processing. */
+/** When a call that has just completed an order queries it again, while it is still Processing. */
 export const CHECK_AFTER_MS: readonly number[] = [500, 1_500]
 
 /** After a lease has expired, two workers may process one order. Only one of them continues. */

@@ -64,7 +64,7 @@ export async function act(
   actionKey: string,
 ): Promise<ActionOutcome> {
   const [issued] = await findIssued(db, name, [esim.key])
-  // An operator may have recorded another eSIM than the one issued under this key.
+  // An operator may have recorded an eSIM other than the one issued under this key.
   if (issued?.answer !== 'ISSUED' || iccidOf(issued) !== esim.iccid) {
     return { kind: 'refused', message: 'the sandbox did not issue this eSIM' }
   }

@@ -44,7 +44,7 @@ function claimInto(queue: EndpointQueue, deliveries: Deliveries, limit: number, 
   return queue.queue.slice(before).map(({ notifyId }) => notifyId)
 }
 
-test('a claimed event is not queued again, and no event is missed that is committed late, released or resent', () => {
+test('a claimed event is not queued again, and an event that is committed late, released or resent is not missed', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   console.info(`claims: SEED=${seed}`)
   const chance = randomOf(seed)

@@ -75,7 +75,7 @@ it('unknown addresses are counted by network without what was typed, and only op
 
 it('an attack from many networks adds a bounded number of entries, and every failure is counted', async () => {
   const attempts = COUNTED_PER_MINUTE_MAX - 5
-  // Ten failures lock an address, and what is refused then is no guess any more.
+  // Ten failures lock an address, and what is refused then no longer counts as a guess.
   for (let i = 0; i < 12; i++) await browser(testbed.app).signIn('flooded@people.test', `guess ${i}`)
   for (let i = 0; i < attempts; i++) await browser(testbed.app).signIn(`nobody-${i}@people.test`, 'whatever it is')
   const entries = await entriesFor()

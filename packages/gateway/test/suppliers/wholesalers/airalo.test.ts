@@ -99,7 +99,7 @@ describe('an order', () => {
 describe('fulfilment', () => {
   it('neither buys again nor refunds while the list does not have an order yet', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
-    // Without its grace the supplier would be believed within five seconds that it has no such order.
+    // Without its grace, the lack of the order in the list would be final within five seconds.
     await addSupplier(shop, 'late-list', 'airalo', { ...configOf(own), timeoutMs: 300 })
     const { productCode } = base
     await addPackage(shop.db, 'LATE_LIST', [

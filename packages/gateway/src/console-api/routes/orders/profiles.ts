@@ -181,7 +181,7 @@ function filterOf({ onlyTenant }: Context, { orderNo, iccid, from, to, ...query 
     ...query,
     tenantId: onlyTenant ?? query.tenantId ?? null,
     iccid: iccid?.replace(/F$/i, ''),
-    // A text that is no order number finds nothing.
+    // A text that is not an order number matches no order.
     orderId: orderNo === undefined ? undefined : (orderIdOf(orderNo) ?? LOWEST_UUID),
     from: toDate(from),
     to: toDate(to),

@@ -131,7 +131,9 @@ describe('a catalogue that is not plausible', () => {
     expect(await stored()).toEqual(before)
     const later = await testbed.alerts('SUPPLIER_CATALOGUE')
     expect(later).toHaveLength(alerts + 1)
-    expect(later.at(-1)).toMatch(/^The catalogue of whole could not be read: .* run: npm run -s admin -- supplier test whole$/)
+    expect(later.at(-1)).toMatch(
+      /^The catalogue of whole could not be read: .* run: npm run -s admin -- supplier test whole$/,
+    )
   })
 
   it('is applied as it was read when an operator accepts it, and only while it is held', async () => {

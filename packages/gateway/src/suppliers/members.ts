@@ -21,6 +21,16 @@ export function parseObject(text: string): JsonObject | undefined {
   }
 }
 
+/**
+ * The entries of a list: an array, or an object whose keys do not matter, such as `{"100": {…}}`. PHP encodes an array with
+ * gaps as such an object.
+ * @returns undefined if it is neither
+ */
+export function entriesOf(list: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(list)) return list
+  return isObject(list) ? Object.values(list) : undefined
+}
+
 /** A string without control characters and lone surrogates; it may be empty. */
 export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && !/[\p{Cc}\p{Cs}]/u.test(value)

@@ -1,13 +1,33 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../members.ts'
 import type { AiraloClient } from './client.ts'
-import { findOrders, listSold } from './lists.ts'
+import { findOrders, listProducts, listSold } from './lists.ts'
 
 /** Answers with one page of these orders. */
 function clientWith(...data: JsonObject[]): Pick<AiraloClient, 'get'> {
   const body = { data, meta: { last_page: 1 } }
   return { get: async () => ({ kind: 'reply', status: 200, body, retryAfterMs: undefined, time: undefined }) }
 }
+
+describe('the catalogue', () => {
+  const country = (country_code: string) => {
+    const packages = [
+      { id: `${country_code}-1`, type: 'sim', net_price: 3.5, amount: 1024, day: 7, is_unlimited: false },
+    ]
+    return { slug: country_code, country_code, operators: [{ title: 'Op', packages }] }
+  }
+
+  it('is read to its end although the rows of its second page are keyed by their number', async () => {
+    const pages = [[country('JP')], { 100: country('KE'), 102: country('LA') }]
+    const get: AiraloClient['get'] = async (_, query) => {
+      const body = { data: pages[Number(query?.page) - 1], meta: { last_page: 2 } }
+      return { kind: 'reply', status: 200, body, retryAfterMs: undefined, time: undefined }
+    }
+    const codes: string[] = []
+    for await (const { productCode } of listProducts({ get } as AiraloClient, 'USD')) codes.push(productCode)
+    expect(codes).toEqual(['JP-1', 'KE-1', 'LA-1'])
+  })
+})
 
 describe('a search by our key', () => {
   it('finds the orders with exactly this description, oldest first', async () => {

@@ -1,4 +1,4 @@
-import { amountOf, isCount, isCountryCode, isObject, isText, type JsonObject } from '../members.ts'
+import { amountOf, entriesOf, isCount, isCountryCode, isObject, isText, type JsonObject } from '../members.ts'
 import type { RestAnswer } from '../rest-client.ts'
 import type { SupplierProduct, SupplierRecord } from '../supplier.ts'
 import { messageOf } from './answer.ts'
@@ -21,7 +21,7 @@ export class ListFailure extends Error {
   }
 }
 
-/** Rows of a list in pages. @throws ListFailure */
+/** Rows of a list in pages. From the second page on, Airalo keys them by their number in the whole list. @throws ListFailure */
 export async function* readPages(
   client: Pick<AiraloClient, 'get'>,
   path: string,
@@ -33,14 +33,14 @@ export async function* readPages(
     if (body === undefined) {
       throw new ListFailure(`page ${page} of the list cannot be read: ${messageOf(answer)}`, answer)
     }
-    const { data, meta } = body
-    const lastPage = isObject(meta) ? meta.last_page : undefined
-    if (!Array.isArray(data) || !data.every(isObject) || !isCount(lastPage)) {
+    const rows = entriesOf(body.data)
+    const lastPage = isObject(body.meta) ? body.meta.last_page : undefined
+    if (!rows?.every(isObject) || !isCount(lastPage)) {
       throw new ListFailure(`page ${page} of the list is unreadable`)
     }
-    yield* data
+    yield* rows
     if (page >= lastPage) return
-    if (data.length === 0) throw new ListFailure(`the list ends after ${page - 1} of ${lastPage} pages`)
+    if (rows.length === 0) throw new ListFailure(`the list ends after ${page - 1} of ${lastPage} pages`)
   }
   throw new ListFailure(`the list has more than ${PAGES_MAX} pages`)
 }

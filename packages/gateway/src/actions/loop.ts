@@ -1,5 +1,5 @@
-import { isFree } from '../jobs/conditions.ts'
 import { claimJobs, type JobTable, runJob } from '../jobs/jobs.ts'
+import { isFree } from '../lib/leases.ts'
 import { type Loop, runLoop, settlesWithin } from '../lib/process/lifecycle.ts'
 import type { ActionDeps } from './deps.ts'
 import { type ActionJob, LEASE_MS } from './lease.ts'

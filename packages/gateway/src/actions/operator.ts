@@ -1,6 +1,6 @@
 import { type EsimAction, orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../audit/audit.ts'
-import { isFree } from '../jobs/conditions.ts'
+import { isFree } from '../lib/leases.ts'
 import type { Tx } from '../lib/postgres/db.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 import { findOpenAction } from '../orders/change-action.ts'

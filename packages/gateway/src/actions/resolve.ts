@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { audit, type By } from '../audit/audit.ts'
-import { isFree } from '../jobs/conditions.ts'
+import { isFree } from '../lib/leases.ts'
 import { notFound, Refusal } from '../lib/refusal.ts'
 import { isAnswerMissing, wasNeverUsed } from '../orders/action.ts'
 import { type ActionChange, changeAction, findOpenAction } from '../orders/change-action.ts'

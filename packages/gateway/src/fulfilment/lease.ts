@@ -1,4 +1,5 @@
-import { isFree, isHeld } from '../jobs/conditions.ts'
+import { isHeld } from '../jobs/conditions.ts'
+import { isFree } from '../lib/leases.ts'
 import type { Db, Tx } from '../lib/postgres/db.ts'
 import {
   ITEM_COLUMNS,

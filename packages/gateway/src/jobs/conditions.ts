@@ -1,32 +1,3 @@
-/*
- * SQL conditions that decide whether a job may be claimed: its lease is free, its due time is plausible, and its tenant is not
- * held. Leases and due times are written by the database's clock. If that clock was ahead and was set back, they are further in
- * the future than any time that the gateway writes, and are ignored. docs/clocks.md lists all stored times.
- */
-
-/** The margin by which a time may exceed its longest wait: transactions read the clock when they begin. */
-export const AHEAD_TOLERANCE_MS = 10_000
-
-/** SQL: true if a job with this lease is free: it has no lease, the lease is over, or a clock that was ahead set it. */
-export function isFree(leaseUntil: string, leaseMs: number, now = 'now()'): string {
-  return `(${leaseUntil} is null or ${leaseUntil} < ${now} or ${isAhead(leaseUntil, String(leaseMs), now)})`
-}
-
-/** SQL: true if a time is further ahead than the wait (SQL, in ms) for which it was set. */
-export function isAhead(time: string, waitMs: string, now = 'now()'): string {
-  return `${time} > ${now} + (${waitMs} + ${AHEAD_TOLERANCE_MS}) * interval '1 millisecond'`
-}
-
-/** Rows of a table whose times were set by a clock that was ahead. All members are constant SQL. */
-export interface TimesAhead {
-  table: string
-  key: readonly string[]
-  /** The condition that such rows meet. */
-  isAhead: string
-  /** Assignments that make the row due now; undefined: a claim ignores the time. */
-  repair?: string
-}
-
 /**
  * SQL: true while a tenant is moving to or from another cell, so that no loop begins work for it. In the target cell this
  * lasts until the tenant arrives. In the source cell it lasts while the last changes are copied, and permanently once the

@@ -1,6 +1,7 @@
+import { isAhead, type TimesAhead } from '../lib/leases.ts'
 import type { Db } from '../lib/postgres/db.ts'
 import type { Log } from '../lib/telemetry/log.ts'
-import { isAhead, isHeld, type TimesAhead } from './conditions.ts'
+import { isHeld } from './conditions.ts'
 
 /**
  * A table whose rows are jobs. A claim leases a job to one node, which finishes it or sets when it is tried again. If the

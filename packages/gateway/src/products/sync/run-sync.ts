@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { isFree } from '../../jobs/conditions.ts'
 import type { Ids } from '../../lib/ids.ts'
+import { isFree } from '../../lib/leases.ts'
 import type { Db, Tx } from '../../lib/postgres/db.ts'
 import type { Log } from '../../lib/telemetry/log.ts'
 import type { Supplier, SupplierProduct } from '../../suppliers/supplier.ts'

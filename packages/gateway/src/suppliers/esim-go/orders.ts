@@ -1,4 +1,4 @@
-import { isAhead } from '../../jobs/conditions.ts'
+import { isAhead } from '../../lib/leases.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { SupplierRequest } from '../supplier.ts'
 

@@ -1,6 +1,7 @@
-import { isAhead, isFree, isHeld, type TimesAhead } from '../../jobs/conditions.ts'
+import { isHeld } from '../../jobs/conditions.ts'
 import type { DatabaseClock } from '../../lib/clock.ts'
 import { LOWEST_UUID } from '../../lib/ids.ts'
+import { isAhead, isFree, type TimesAhead } from '../../lib/leases.ts'
 import { uuidArray } from '../../lib/postgres/columns.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import type { WebhookDeps } from '../deps.ts'

@@ -2,6 +2,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { configurationMarkdown } from '../packages/gateway/src/config/markdown.ts'
-import { packageRoot } from '../packages/gateway/src/lib/process/package-root.ts'
+import { packageRoot } from '../packages/gateway/src/config/package-root.ts'
 
 writeFileSync(join(packageRoot(), '../../docs/configuration.md'), configurationMarkdown())

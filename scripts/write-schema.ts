@@ -3,16 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
+import { migrationsFolder, packageRoot } from '../packages/gateway/src/config/package-root.ts'
 import { createDb } from '../packages/gateway/src/lib/postgres/db.ts'
 import { migrate } from '../packages/gateway/src/lib/postgres/migrate.ts'
-import { packageRoot } from '../packages/gateway/src/lib/process/package-root.ts'
 import { silentLog } from '../packages/gateway/src/lib/telemetry/log.ts'
 import { schemaText } from '../packages/gateway/test/harness/databases/schema-text.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-schema-'))
 const server = await startEmbeddedPostgres({ dataDir, log: silentLog, purpose: 'command', fsync: false })
 try {
-  await migrate({ databaseUrl: server.url, log: silentLog })
+  await migrate({ databaseUrl: server.url, log: silentLog, directory: migrationsFolder() })
   const db = createDb({ url: server.url, poolSize: 1, applicationName: 'schema' })
   writeFileSync(join(packageRoot(), 'schema.sql'), await schemaText(db))
   await db.close()

@@ -3,6 +3,7 @@ import { StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgre
 import { startApi } from './api.ts'
 import { seedSandboxPackages } from './catalogue/demo/seed.ts'
 import { type Config, ConfigError, localUrl, readConfig } from './config/config.ts'
+import { migrationsFolder } from './config/package-root.ts'
 import { createDeps } from './deps.ts'
 import { createRequestLog } from './http/request-log.ts'
 import { migrate } from './lib/postgres/migrate.ts'
@@ -75,7 +76,8 @@ async function start(
   readiness: Readiness,
 ): Promise<{ port?: number; metricsPort: number }> {
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
-  await migrate({ databaseUrl, schema: config.databaseSchema, isProduction: config.deployment === 'production', log })
+  const isProduction = config.deployment === 'production'
+  await migrate({ databaseUrl, schema: config.databaseSchema, isProduction, log, directory: migrationsFolder() })
   const deps = await createDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
   stack.push('connections', deps)
   const probes = await startProbes(deps, readiness)

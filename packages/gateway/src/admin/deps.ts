@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { borrowPostgres, readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import { type Config, readConfig } from '../config/config.ts'
+import { migrationsFolder } from '../config/package-root.ts'
 import { ensureDeployment } from '../deployment/ensure.ts'
 import { nameWithKeys } from '../deployment/peers.ts'
 import type { Topic } from '../deps.ts'
@@ -110,7 +111,7 @@ async function openDatabase(database: BorrowedDatabase): Promise<OpenDeps> {
   try {
     const isOurs = config.databaseUrl === undefined && !readRunningPostgres(config.dataDir)
     if (isOurs) await prepareDatabase(db, database)
-    else await requireMigrated(db)
+    else await requireMigrated(db, migrationsFolder())
     const clock = systemClock
     const clocks = { clock, databaseClock: await createSampledClock(db, clock) }
     const ids = createIds(clocks.databaseClock.now)
@@ -127,7 +128,7 @@ async function openDatabase(database: BorrowedDatabase): Promise<OpenDeps> {
 export async function prepareDatabase(db: Db, { url, config }: { url: string; config: Config }): Promise<string[]> {
   const { databaseSchema: schema, deployment } = config
   const isProduction = deployment === 'production'
-  const ran = await migrate({ databaseUrl: url, schema, isProduction, log: silentLog })
+  const ran = await migrate({ databaseUrl: url, schema, isProduction, log: silentLog, directory: migrationsFolder() })
   await maintainPartitions(db)
   return ran
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createAuthority } from '../../test/harness/servers/certificates.ts'
-import { packageRoot } from '../lib/process/package-root.ts'
 import { ConfigError, inspectConfig, localUrl, readConfig } from './config.ts'
 import { OTHER_CONNECTIONS } from './connections.ts'
 import { configurationMarkdown } from './markdown.ts'
+import { packageRoot } from './package-root.ts'
 import { VARIABLES, type Variable } from './variables.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-config-'))

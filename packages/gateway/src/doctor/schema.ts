@@ -1,3 +1,4 @@
+import { migrationsFolder } from '../config/package-root.ts'
 import { pendingMigrations } from '../lib/postgres/migrate.ts'
 import { findMissingPartitions } from '../lib/postgres/partitions.ts'
 import { PARTITIONED } from '../retention/table.ts'
@@ -5,7 +6,7 @@ import { findLatestLedgerCheck } from '../wallet/verify/loop.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
-  const pending = await pendingMigrations(db)
+  const pending = await pendingMigrations(db, migrationsFolder())
   if (pending.length === 0) return [findings.ok('The database has the tables of this release.')]
   const [first, last] = [pending[0], pending.at(-1)]
   const which = pending.length === 1 ? String(first) : `${pending.length} migrations, ${first} to ${last}`

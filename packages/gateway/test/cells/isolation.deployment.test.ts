@@ -7,6 +7,7 @@ import { canRun } from '../../../../test/can-run.ts'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { parseCells } from '../../src/cells/cells-file.ts'
 import { PROXY_CONFIGS } from '../../src/cells/proxy.ts'
+import { migrationsFolder } from '../../src/config/package-root.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
@@ -80,7 +81,7 @@ async function startCell(name: string): Promise<Cell> {
   const dataDir = join(temporaryFolder('cell'), 'data')
   const postgres = await startPostgres(dataDir)
   const address = await startTcpProxy(postgres.url)
-  await migrate({ databaseUrl: address.url, log: silentLog })
+  await migrate({ databaseUrl: address.url, log: silentLog, directory: migrationsFolder() })
   const env = { ...NODE_ENV, CELL_NAME: name, DEFAULT_QPS_LIMIT: '100000' }
   const operator = await startNode(address.url, env)
   await addSupplier(operator.deps, { name: 'shop', type: 'sandbox', config: {} }, OPERATOR)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { canRun } from '../../../../test/can-run.ts'
+import { migrationsFolder } from '../../src/config/package-root.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
@@ -60,7 +61,7 @@ beforeAll(async () => {
     const line = '!'.repeat(80)
     console.warn(`\n${line}\nNOT RUN: partitions. They need root, \`ip netns\` and a kernel that allows it.\n${line}\n`)
   }
-  await migrate({ databaseUrl: cluster.urlOfBoth, log: silentLog })
+  await migrate({ databaseUrl: cluster.urlOfBoth, log: silentLog, directory: migrationsFolder() })
   operator = await startNode(cluster.urlOfBoth)
   receiver = await startReceiver()
   dealer = await prepareDealer(operator, receiver)

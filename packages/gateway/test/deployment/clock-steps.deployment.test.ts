@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canRun } from '../../../../test/can-run.ts'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
+import { migrationsFolder } from '../../src/config/package-root.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/table.ts'
@@ -65,7 +66,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     server = await startFakeTimeServer(library!)
     nodeTime = fakeNodeTime(library!)
     receiver = await startReceiver()
-    await migrate({ databaseUrl: server.url, log: silentLog })
+    await migrate({ databaseUrl: server.url, log: silentLog, directory: migrationsFolder() })
     operator = await startNode(server.url, { DEFAULT_QPS_LIMIT: '100000' }) // the records are compared fast
     await maintainPartitions(operator.deps.db)
     const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }

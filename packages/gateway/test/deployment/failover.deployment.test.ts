@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { migrationsFolder } from '../../src/config/package-root.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
@@ -47,7 +48,7 @@ beforeAll(async () => {
   if (!isPossible) return
   pair = await startPostgresPair()
   address = await startTcpProxy(pair.url)
-  await migrate({ databaseUrl: address.url, log: silentLog })
+  await migrate({ databaseUrl: address.url, log: silentLog, directory: migrationsFolder() })
   operator = await startNode(address.url)
   receiver = await startReceiver()
   dealer = await prepareDealer(operator, receiver)

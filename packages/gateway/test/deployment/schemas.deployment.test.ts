@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { putPackages } from '../../src/catalogue/packages/put.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { migrationsFolder, packageRoot } from '../../src/config/package-root.ts'
 import { listPeers } from '../../src/deployment/peers.ts'
 import { examine } from '../../src/doctor/examine.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { advisoryKey } from '../../src/lib/postgres/schema.ts'
 import { createWakeups } from '../../src/lib/postgres/wakeups.ts'
-import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { maintainPartitions } from '../../src/retention/table.ts'
 import { addSupplier } from '../../src/suppliers/manage.ts'
@@ -147,7 +147,7 @@ describe('two gateways in one database', () => {
       await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('partitions')})` })
       await tx.query({ text: `select pg_advisory_xact_lock(hashtextextended('north migrations', 0))` })
       await maintainPartitions(dbOf(south))
-      const options = { databaseUrl: database.url, schema: 'south', log: silentLog }
+      const options = { databaseUrl: database.url, schema: 'south', log: silentLog, directory: migrationsFolder() }
       expect(await migrate(options)).toEqual([])
       const text = `select pg_try_advisory_xact_lock(${advisoryKey('partitions')}) as locked`
       expect(await dbOf(north).query({ text })).toEqual([{ locked: false }])

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import type { TestProject } from 'vitest/node'
+import { migrationsFolder } from '../../src/config/package-root.ts'
 import { createDb } from '../../src/lib/postgres/db.ts'
 import { migrate } from '../../src/lib/postgres/migrate.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
@@ -90,7 +91,7 @@ async function createTemplate(server: Server, run: string): Promise<string> {
   const isCitus = server.workers.length > 0
   if (isCitus) await joinDatabases(server, name)
   const url = withDatabaseName(server.url, name)
-  await migrate({ databaseUrl: url, log: silentLog })
+  await migrate({ databaseUrl: url, log: silentLog, directory: migrationsFolder() })
   const db = createDb({ url, poolSize: 1, applicationName: 'test template' })
   await maintainPartitions(db)
   await db.close()

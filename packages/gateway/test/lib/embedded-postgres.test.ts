@@ -23,7 +23,7 @@ import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import { canEnter, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { packageRoot } from '../../src/lib/process/package-root.ts'
+import { packageRoot } from '../../src/config/package-root.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import {
   buildGateway,

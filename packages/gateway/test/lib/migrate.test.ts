@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { migrationsFolder } from '../../src/config/package-root.ts'
 import { MigrationRefused, migrate } from '../../src/lib/postgres/migrate.ts'
 import { StartRefused } from '../../src/lib/process/lifecycle.ts'
-import { packageRoot } from '../../src/lib/process/package-root.ts'
 import { silentLog } from '../../src/lib/telemetry/log.ts'
 import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startTcpProxy } from '../harness/databases/proxies.ts'
@@ -19,7 +19,7 @@ let database: TestDatabase
 beforeEach(async () => {
   database = await createEmptyDatabase()
   rmSync(directory, { recursive: true, force: true })
-  cpSync(join(packageRoot(), 'migrations'), directory, { recursive: true })
+  cpSync(migrationsFolder(), directory, { recursive: true })
 })
 afterEach(() => database.drop())
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -67,7 +67,7 @@ describe('migrating', () => {
     writeFileSync(join(directory, theirs), `${text}select 1;`)
     await migrate({ databaseUrl: database.url, log, directory })
     const before = await query('select * from schema_migrations order by version')
-    await expect(migrate({ databaseUrl: database.url, log })).rejects.toThrow(
+    await expect(migrate({ databaseUrl: database.url, log, directory: migrationsFolder() })).rejects.toThrow(
       new MigrationRefused(
         'This database was created by an earlier development version. Delete its data directory or create a new database.',
       ),
@@ -82,7 +82,7 @@ describe('migrating', () => {
       writeFileSync(join(earlier, `${String(number).padStart(4, '0')}_a.sql`), `create table a${number} (x int);`)
     }
     await migrate({ databaseUrl: database.url, log, directory: earlier })
-    await expect(migrate({ databaseUrl: database.url, log })).rejects.toThrow(
+    await expect(migrate({ databaseUrl: database.url, log, directory: migrationsFolder() })).rejects.toThrow(
       /^This database was created by an earlier/,
     )
     rmSync(earlier, { recursive: true, force: true })
@@ -167,7 +167,9 @@ describe('migrating', () => {
     ['that does not respond', silentServer, 'timeout expired'],
   ])('gives up on a server %s with a message', async (_, open, expected) => {
     const server = await open()
-    await expect(migrate({ databaseUrl: `postgres://u:secret@127.0.0.1:${server.port}/d`, log })).rejects.toThrow(
+    await expect(
+      migrate({ databaseUrl: `postgres://u:secret@127.0.0.1:${server.port}/d`, log, directory }),
+    ).rejects.toThrow(
       new StartRefused(
         `Cannot connect to the database: ${expected}. Check the host and port in DATABASE_URL, and that the server runs ` +
           'and accepts connections from this machine.',

@@ -1,3 +1,4 @@
+import { migrationsFolder } from '../../config/package-root.ts'
 import { findDeployment } from '../../deployment/ensure.ts'
 import type { Db } from '../../lib/postgres/db.ts'
 import { MigrationRefused, pendingMigrations } from '../../lib/postgres/migrate.ts'
@@ -33,7 +34,7 @@ async function findOtherRelease({ source, target }: Move): Promise<string[]> {
 
 async function whyOtherRelease({ name, db }: MovingCell): Promise<string[]> {
   try {
-    const [missing] = await pendingMigrations(db)
+    const [missing] = await pendingMigrations(db, migrationsFolder())
     return missing === undefined ? [] : [`The database of cell ${name} lacks ${missing}: migrate it first.`]
   } catch (error) {
     if (error instanceof MigrationRefused) return [`Cell ${name}: ${error.message}`]

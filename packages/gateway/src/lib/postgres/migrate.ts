@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { StartRefused } from '../process/lifecycle.ts'
-import { packageRoot } from '../process/package-root.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createDistributedSchema, findCitus, isTested } from './citus.ts'
 import type { Db } from './db.ts'
@@ -19,8 +18,8 @@ export interface MigrateOptions {
   /** True: a distributed schema is refused unless the release of Citus is one on which the tests ran. */
   isProduction?: boolean
   log: Log
-  /** The folder of the numbered files; by default the gateway's own. */
-  directory?: string
+  /** The folder of the numbered files. */
+  directory: string
 }
 
 /** The database and this release do not fit together. The message says what to do. */
@@ -36,13 +35,7 @@ export class MigrationRefused extends StartRefused {
  * ran there has changed since
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const {
-    databaseUrl,
-    schema = DEFAULT_SCHEMA,
-    isProduction = false,
-    log,
-    directory = join(packageRoot(), 'migrations'),
-  } = options
+  const { databaseUrl, schema = DEFAULT_SCHEMA, isProduction = false, log, directory } = options
   const files = readMigrations(directory)
   const poolerFault = await findPoolerFault(databaseUrl).catch((cause) => {
     throw new StartRefused(explainNoConnection(cause), { cause })
@@ -78,10 +71,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
  * Checks that a database belongs to this release, for programs that use it without migrating it.
  * @throws MigrationRefused if it does not
  */
-export async function requireMigrated(
-  db: Pick<Db, 'query'>,
-  directory = join(packageRoot(), 'migrations'),
-): Promise<void> {
+export async function requireMigrated(db: Pick<Db, 'query'>, directory: string): Promise<void> {
   const [missing] = await pendingMigrations(db, directory)
   if (!missing) return
   throw new MigrationRefused(
@@ -92,10 +82,7 @@ export async function requireMigrated(
 /**
  * @returns the names of the files that are still to run. @throws MigrationRefused if the database belongs to another release
  */
-export async function pendingMigrations(
-  db: Pick<Db, 'query'>,
-  directory = join(packageRoot(), 'migrations'),
-): Promise<string[]> {
+export async function pendingMigrations(db: Pick<Db, 'query'>, directory: string): Promise<string[]> {
   const ran = await db.query<Migration>({ text: RECORDED }).catch((error) => {
     if (sqlState(error) === UNDEFINED_TABLE) return []
     throw error

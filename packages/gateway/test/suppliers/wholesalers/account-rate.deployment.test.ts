@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { packageRoot } from '../../../src/lib/process/package-root.ts'
+import { packageRoot } from '../../../src/config/package-root.ts'
 import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
 import { bundleForChildren, type ChildBundle } from '../../harness/processes/child-process.ts'
 

@@ -12,3 +12,8 @@ export function packageRoot(): string {
   }
   return folder
 }
+
+/** The folder of the gateway's migrations. */
+export function migrationsFolder(): string {
+  return join(packageRoot(), 'migrations')
+}

@@ -24,6 +24,7 @@ try {
   const {
     publishConfig,
     devDependencies: _,
+    imports: __,
     ...manifest
   } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
   const { access, ...published } = publishConfig

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { recordEvents } from '../../packages/gateway/src/events/record.ts'
-import { systemIds } from '../../packages/gateway/src/lib/ids.ts'
-import { wakeupStatement } from '../../packages/gateway/src/lib/postgres/wakeups.ts'
+import { recordEvents } from '@dealer-esim/gateway/events/record.ts'
+import { systemIds } from '@dealer-esim/gateway/lib/ids.ts'
+import { wakeupStatement } from '@dealer-esim/gateway/lib/postgres/wakeups.ts'
 import type { Environment } from '../environment.ts'
 
 const RECORDED_PER_STATEMENT = 1_000

@@ -1,6 +1,6 @@
+import { dealerPage, dealerSections, pages, welcomePage } from '@dealer-esim/console/page-list.ts'
+import { createTestDatabase, type TestDatabase } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dealerPage, dealerSections, pages, welcomePage } from '../../packages/console/src/page-list.ts'
-import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
 import { isBrowserAvailable } from './chromium.ts'
 import { type ConsoleTestbed, loadPage, startTestbed } from './console-testbed.ts'
 import {

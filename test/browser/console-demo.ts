@@ -1,7 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
+import { waitUntil } from '@dealer-esim/gateway/test/harness/shop.ts'
+import { startReceiver } from '@dealer-esim/gateway/test/webhooks/receiver.ts'
 import type { Page } from 'playwright-core'
-import { waitUntil } from '../../packages/gateway/test/harness/shop.ts'
-import { startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
 import { api, type ConsoleTestbed, inviteAndSignIn, PASSWORD, signInAsOperator } from './console-testbed.ts'
 
 /** A gateway with data on every page, and the pages of two signed-in people. */

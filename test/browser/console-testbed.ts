@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DealerEsim } from '@dealer-esim/sdk'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { adminJson } from '../../packages/gateway/test/harness/processes/admin-process.ts'
+import { adminJson } from '@dealer-esim/gateway/test/harness/processes/admin-process.ts'
 import {
   SHARED_MASTER_KEY,
   startGateway,
   stopGateways,
-} from '../../packages/gateway/test/harness/processes/gateway-process.ts'
+} from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
+import { DealerEsim } from '@dealer-esim/sdk'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { launchChromium } from './chromium.ts'
 
 export const PASSWORD = 'correct horse battery staple'

@@ -1,5 +1,5 @@
+import { createTestDatabase, type TestDatabase } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
 import { isBrowserAvailable } from './chromium.ts'
 import { type SharedState, startTestbed } from './console-testbed.ts'
 import { accessFlows, firstSignIn } from './flows/access.ts'

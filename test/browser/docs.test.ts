@@ -1,7 +1,7 @@
+import { addDocsRoutes } from '@dealer-esim/gateway/public/docs.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { addDocsRoutes } from '../../packages/gateway/src/public/docs.ts'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
 /** The documentation in a real browser: its requests, its policy and its layout. */

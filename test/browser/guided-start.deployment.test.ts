@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SAMPLE_FILE } from '../../packages/console/src/catalogue/import-files.ts'
-import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
-import { adminJson } from '../../packages/gateway/test/harness/processes/admin-process.ts'
+import { SAMPLE_FILE } from '@dealer-esim/console/catalogue/import-files.ts'
+import { createTestDatabase, type TestDatabase } from '@dealer-esim/gateway/test/harness/databases/database.ts'
+import { adminJson } from '@dealer-esim/gateway/test/harness/processes/admin-process.ts'
 import {
   SHARED_MASTER_KEY,
   startGateway,
   stopGateways,
-} from '../../packages/gateway/test/harness/processes/gateway-process.ts'
-import { createAuthority } from '../../packages/gateway/test/harness/servers/certificates.ts'
-import { type Receiver, startReceiver } from '../../packages/gateway/test/webhooks/receiver.ts'
+} from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
+import { createAuthority } from '@dealer-esim/gateway/test/harness/servers/certificates.ts'
+import { type Receiver, startReceiver } from '@dealer-esim/gateway/test/webhooks/receiver.ts'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
 import {
   api,

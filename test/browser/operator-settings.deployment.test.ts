@@ -1,8 +1,8 @@
+import { createDb } from '@dealer-esim/gateway/lib/postgres/db.ts'
+import { createTestDatabase, type TestDatabase } from '@dealer-esim/gateway/test/harness/databases/database.ts'
+import { type SmtpReceiver, startSmtpReceiver } from '@dealer-esim/gateway/test/harness/servers/smtp-receiver.ts'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDb } from '../../packages/gateway/src/lib/postgres/db.ts'
-import { createTestDatabase, type TestDatabase } from '../../packages/gateway/test/harness/databases/database.ts'
-import { type SmtpReceiver, startSmtpReceiver } from '../../packages/gateway/test/harness/servers/smtp-receiver.ts'
 import { isBrowserAvailable } from './chromium.ts'
 import {
   api,

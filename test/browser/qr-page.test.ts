@@ -1,10 +1,10 @@
+import { qrSvg } from '@dealer-esim/gateway/profiles/qr/picture.ts'
+import { DOCS_ICON } from '@dealer-esim/gateway/public/docs-style.ts'
+import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from '@dealer-esim/gateway/public/traveller-page.ts'
 import axe from 'axe-core'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { qrSvg } from '../../packages/gateway/src/profiles/qr/picture.ts'
-import { DOCS_ICON } from '../../packages/gateway/src/public/docs-style.ts'
-import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from '../../packages/gateway/src/public/traveller-page.ts'
 import { isBrowserAvailable, launchChromium } from './chromium.ts'
 
 const MATCHING_ID = 'K2-9XQ4TJ-1YB7PD-0000-1111-2222-3333'

@@ -1,6 +1,6 @@
+import { waitUntil } from '@dealer-esim/gateway/test/harness/shop.ts'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { waitUntil } from '../../packages/gateway/test/harness/shop.ts'
 import { isBrowserAvailable } from './chromium.ts'
 import {
   api,

@@ -3,9 +3,9 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openApiDocument, rtOpenApiDocument } from '@dealer-esim/contract'
+import { startConsole } from '@dealer-esim/gateway/test/console/console-testbed.ts'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { startConsole } from '../../packages/gateway/test/console/console-testbed.ts'
 
 /** The linters and generators of package.json, which is outside the workspaces: nobody else installs 200 MB for them. */
 const folder = import.meta.dirname

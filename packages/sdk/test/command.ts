@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Io } from '../src/cli/io.ts'
-import { run } from '../src/cli/program.ts'
+import type { Io } from '#cli/io.ts'
+import { run } from '#cli/program.ts'
 
 export interface Outcome {
   code: number

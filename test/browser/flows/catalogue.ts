@@ -1,6 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
+import { waitUntil } from '@dealer-esim/gateway/test/harness/shop.ts'
 import { expect, it } from 'vitest'
-import { waitUntil } from '../../../packages/gateway/test/harness/shop.ts'
 import { api, button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function catalogueFlows(shared: SharedState): void {

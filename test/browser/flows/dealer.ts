@@ -1,5 +1,5 @@
+import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
 import { expect, it } from 'vitest'
-import type { Dashboard } from '../../../packages/gateway/src/console-api/routes/overview/dashboard.ts'
 import { api, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
 /** The console as a dealer's own people see it. */

@@ -1,7 +1,7 @@
+import type { Db } from '@dealer-esim/gateway/lib/postgres/db.ts'
+import type { SmtpReceiver } from '@dealer-esim/gateway/test/harness/servers/smtp-receiver.ts'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
-import type { Db } from '../../../packages/gateway/src/lib/postgres/db.ts'
-import type { SmtpReceiver } from '../../../packages/gateway/test/harness/servers/smtp-receiver.ts'
 import {
   api,
   button,

@@ -1,5 +1,5 @@
+import { startReceiver } from '@dealer-esim/gateway/test/webhooks/receiver.ts'
 import { expect, it } from 'vitest'
-import { startReceiver } from '../../../packages/gateway/test/webhooks/receiver.ts'
 import { api, button, field, navigate, type SharedState } from '../console-testbed.ts'
 
 export function webhookFlows(shared: SharedState): void {

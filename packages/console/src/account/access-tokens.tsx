@@ -1,13 +1,13 @@
 import { Alert, Button, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { List } from '../parts/list.tsx'
-import { Card } from '../parts/page.tsx'
-import { ShownOnce } from '../parts/shown-once.tsx'
-import { Copyable, Timestamp } from '../parts/values.tsx'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
-import { t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { List } from '#parts/list.tsx'
+import { Card } from '#parts/page.tsx'
+import { ShownOnce } from '#parts/shown-once.tsx'
+import { Copyable, Timestamp } from '#parts/values.tsx'
+import { ReauthenticationFields } from '#session/reauthenticate.tsx'
+import { t } from '#strings/strings.ts'
 
 interface TokenRow {
   tokenId: string

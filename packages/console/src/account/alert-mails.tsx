@@ -1,9 +1,9 @@
 import type { AlertKind } from '@dealer-esim/gateway/alerts/kinds.ts'
 import { Checkbox, SimpleGrid, Text } from '@mantine/core'
-import { useChange } from '../api/use-api.ts'
-import { Card } from '../parts/page.tsx'
-import { isOperator, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Card } from '#parts/page.tsx'
+import { isOperator, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 import { DEALER_ALERT_KINDS } from './alert-kinds.ts'
 
 /** Which alerts are mailed to the person. */

@@ -1,7 +1,7 @@
 import { Code, SimpleGrid, Stack, Text } from '@mantine/core'
-import { ShownOnce } from '../parts/shown-once.tsx'
-import { CopyIcon } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { ShownOnce } from '#parts/shown-once.tsx'
+import { CopyIcon } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 
 /** Shows the recovery codes after the first second factor was set up. They cannot be shown again. */
 export function ShowRecoveryCodes({ codes, onClose }: { codes: string[]; onClose(): void }) {

@@ -1,9 +1,9 @@
 import { Badge, Button, Text } from '@mantine/core'
-import { useApi, useChange } from '../api/use-api.ts'
-import { List } from '../parts/list.tsx'
-import { Card } from '../parts/page.tsx'
-import { Timestamp } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { List } from '#parts/list.tsx'
+import { Card } from '#parts/page.tsx'
+import { Timestamp } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 
 interface SessionRow {
   sessionId: string

@@ -1,13 +1,13 @@
 import type { Cells } from '@dealer-esim/gateway/console-api/routes/administration/cells.ts'
 import { Alert, Anchor, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useApi } from '../api/use-api.ts'
-import { formatCount } from '../parts/format.ts'
-import { List } from '../parts/list.tsx'
-import { Page } from '../parts/page.tsx'
-import { Amount } from '../parts/values.tsx'
-import { Margin } from '../sales/margin.tsx'
-import { plural, t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { formatCount } from '#parts/format.ts'
+import { List } from '#parts/list.tsx'
+import { Page } from '#parts/page.tsx'
+import { Amount } from '#parts/values.tsx'
+import { Margin } from '#sales/margin.tsx'
+import { plural, t } from '#strings/strings.ts'
 
 type Figures = Cells['total']
 type Row = { cell: string; consoleUrl: string | null; fault: string | null; figures: Figures | null; isTotal: boolean }

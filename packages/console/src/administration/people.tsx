@@ -2,13 +2,13 @@ import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administ
 import { ActionIcon, Button, Group, Menu, Stack } from '@mantine/core'
 import { IconDots } from '@tabler/icons-react'
 import { useState } from 'react'
-import { useApi } from '../api/use-api.ts'
-import { DealerSection, useTenant } from '../dealers/dealer.tsx'
-import { List } from '../parts/list.tsx'
-import { Page } from '../parts/page.tsx'
-import { Status, Timestamp } from '../parts/values.tsx'
-import { canAdminister, isOperatorAdmin, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { DealerSection, useTenant } from '#dealers/dealer.tsx'
+import { List } from '#parts/list.tsx'
+import { Page } from '#parts/page.tsx'
+import { Status, Timestamp } from '#parts/values.tsx'
+import { canAdminister, isOperatorAdmin, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 import {
   ChangeRole,
   ChangeStatus,

@@ -1,11 +1,11 @@
 import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administration/people.ts'
 import { Alert, Select, Text, TextInput } from '@mantine/core'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { ShownOnce } from '../parts/shown-once.tsx'
-import { Copyable } from '../parts/values.tsx'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { ShownOnce } from '#parts/shown-once.tsx'
+import { Copyable } from '#parts/values.tsx'
+import { ReauthenticationFields } from '#session/reauthenticate.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 
 export type OpenDialog =
   | { kind: 'invite' }

@@ -1,12 +1,12 @@
 import { Button, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { List } from '../parts/list.tsx'
-import { Card } from '../parts/page.tsx'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
-import { isOperatorAdmin, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { List } from '#parts/list.tsx'
+import { Card } from '#parts/page.tsx'
+import { ReauthenticationFields } from '#session/reauthenticate.tsx'
+import { isOperatorAdmin, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 
 interface RoleRow {
   role: keyof typeof t.roles

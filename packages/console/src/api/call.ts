@@ -1,4 +1,4 @@
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** A failed call of the console API. Its message can be shown to the user. */
 export class ApiError extends Error {

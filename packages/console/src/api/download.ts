@@ -1,4 +1,4 @@
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 import { ApiError, apiUrl, errorFrom } from './call.ts'
 
 /** Downloads the file that answers a POST, such as one that needs a password. */

@@ -1,4 +1,4 @@
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 import { ApiError, apiUrl, errorFrom, type Query } from './call.ts'
 
 /** Uploads a CSV file. `onSent` gets the share sent so far, `onText` the response received so far. */

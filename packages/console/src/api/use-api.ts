@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import { notifyError, notifySuccess } from '../parts/notify.ts'
+import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ApiError, call, isSignedOut, type Method, type Query } from './call.ts'
 
 const STALE_MS = 10_000

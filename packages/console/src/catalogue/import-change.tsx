@@ -1,8 +1,8 @@
 import type { ImportChange } from '@dealer-esim/gateway/catalogue/files/check.ts'
 import type { DifferenceLine, DifferenceWarning } from '@dealer-esim/gateway/catalogue/packages/difference.ts'
 import { Badge, Group, Stack, Text } from '@mantine/core'
-import { formatBytes, formatMoney, formatPercentChange } from '../parts/format.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { formatBytes, formatMoney, formatPercentChange } from '#parts/format.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** The changes of an import to one package, one line per member. Suspicious prices are highlighted. */
 export function ChangeDetails({ change }: { change: ImportChange }) {

@@ -1,5 +1,5 @@
 import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/document.ts'
-import { interpolate, locale, t } from '../strings/strings.ts'
+import { interpolate, locale, t } from '#strings/strings.ts'
 
 type Networks = PackageDocument['locationNetworkList']
 

@@ -12,9 +12,9 @@ import {
   TextInput,
 } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
-import { Card } from '../parts/page.tsx'
-import { Copyable } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { Card } from '#parts/page.tsx'
+import { Copyable } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 import { locationChoices } from './networks.ts'
 import { errorAt, type TypedPackage, VOLUME_UNITS } from './package-form.ts'
 import { PriceRows } from './price-rows.tsx'

@@ -1,6 +1,6 @@
 import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/document.ts'
-import { formatMoneyInput, parseMoneyInput } from '../parts/form-values.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import { networksText, parseNetworks } from './networks.ts'
 
 /** A package as its form has it: texts as typed. */

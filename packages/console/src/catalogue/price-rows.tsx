@@ -1,10 +1,10 @@
 import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
 import { Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
-import { useApi } from '../api/use-api.ts'
-import { isCurrencyCode, parseMoneyInput } from '../parts/form-values.ts'
-import { formatMoney, formatPercent } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { isCurrencyCode, parseMoneyInput } from '#parts/form-values.ts'
+import { formatMoney, formatPercent } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 import { emptyPrice, errorAt, type TypedPrice, type TypedSupplier } from './package-form.ts'
 
 interface PriceRowsProps {

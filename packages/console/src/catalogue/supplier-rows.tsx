@@ -5,9 +5,9 @@ import { ActionIcon, Autocomplete, Button, CloseButton, Group, NativeSelect, Tex
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { useApi } from '../api/use-api.ts'
-import { Card } from '../parts/page.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { Card } from '#parts/page.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 import { emptySupplier, errorAt, type TypedSupplier } from './package-form.ts'
 
 interface SupplierRowsProps {

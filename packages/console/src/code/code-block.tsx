@@ -1,5 +1,5 @@
 import { Group, Stack, Text } from '@mantine/core'
-import { CopyIcon } from '../parts/values.tsx'
+import { CopyIcon } from '#parts/values.tsx'
 import { type CodeLanguage, highlight } from './highlight.ts'
 
 /** Code with its name, colours and a copy button. */

@@ -2,9 +2,9 @@ import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview
 import { Group, Paper, Text } from '@mantine/core'
 import { IconCheck } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { formatCount } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { type PluralForms, pluralForm, t } from '../strings/strings.ts'
+import { formatCount } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { type PluralForms, pluralForm, t } from '#strings/strings.ts'
 
 type Kind = keyof Dashboard['attention']
 

@@ -1,7 +1,7 @@
 import { Group, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { formatDay } from '../parts/format.ts'
-import { t } from '../strings/strings.ts'
+import { formatDay } from '#parts/format.ts'
+import { t } from '#strings/strings.ts'
 
 export interface Bar {
   /** For example 2026-11-22. */

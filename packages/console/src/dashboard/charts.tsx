@@ -1,15 +1,8 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
 import { Text } from '@mantine/core'
-import {
-  formatCount,
-  formatDay,
-  formatDuration,
-  formatMoney,
-  formatMoneyShort,
-  formatPercent,
-} from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { formatCount, formatDay, formatDuration, formatMoney, formatMoneyShort, formatPercent } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
 import { type Bar, BarChart } from './bar-chart.tsx'
 
 const GREEN = 'var(--mantine-color-teal-6)'

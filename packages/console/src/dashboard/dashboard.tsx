@@ -1,23 +1,23 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
 import { SimpleGrid, Stack } from '@mantine/core'
 import { lazy, Suspense } from 'react'
-import { useApi } from '../api/use-api.ts'
-import { ExplorerButton } from '../explorer/explorer-button.tsx'
-import { EmptyState, LoadError, Loading } from '../parts/load-states.tsx'
-import { Card, Page } from '../parts/page.tsx'
-import { useFilters } from '../parts/use-filters.ts'
-import { chosenPeriod } from '../sales/period.ts'
-import { PeriodChoice } from '../sales/period-choice.tsx'
-import { canOperate, isOperator, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { ExplorerButton } from '#explorer/explorer-button.tsx'
+import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
+import { Card, Page } from '#parts/page.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { chosenPeriod } from '#sales/period.ts'
+import { PeriodChoice } from '#sales/period-choice.tsx'
+import { canOperate, isOperator, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 import { DeliveryTimeChart, EventsChart, OrdersChart, SpendChart } from './charts.tsx'
 
 // A separate chunk: most people never see it.
-const SetupChecklist = lazy(async () => ({ default: (await import('../setup/checklist.tsx')).SetupChecklist }))
+const SetupChecklist = lazy(async () => ({ default: (await import('#setup/checklist.tsx')).SetupChecklist }))
 
-const TrialData = lazy(async () => ({ default: (await import('../setup/trial-data.tsx')).TrialData }))
+const TrialData = lazy(async () => ({ default: (await import('#setup/trial-data.tsx')).TrialData }))
 // Separate chunks for what only operators, or only dealers, see.
-const SalesOverview = lazy(async () => ({ default: (await import('../sales/sales-overview.tsx')).SalesOverview }))
+const SalesOverview = lazy(async () => ({ default: (await import('#sales/sales-overview.tsx')).SalesOverview }))
 const AttentionCard = lazy(async () => ({ default: (await import('./attention.tsx')).AttentionCard }))
 const Balances = lazy(async () => ({ default: (await import('./operator-cards.tsx')).Balances }))
 const SupplierOutcomes = lazy(async () => ({ default: (await import('./operator-cards.tsx')).SupplierOutcomes }))

@@ -1,11 +1,11 @@
 import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
 import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { formatCount, formatDuration } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { Amount, Facts } from '../parts/values.tsx'
-import { interpolate, plural, t } from '../strings/strings.ts'
-import { supplierPage } from '../suppliers/paths.ts'
+import { formatCount, formatDuration } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { Amount, Facts } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
+import { supplierPage } from '#suppliers/paths.ts'
 import { CountedDays } from './charts.tsx'
 
 /** Outcomes per supplier in the period. */

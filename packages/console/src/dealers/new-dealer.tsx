@@ -1,9 +1,9 @@
 import type { Credentials } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
 import { Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 import { NewSecretDialog } from './secret-dialogs.tsx'
 
 const currencies = Intl.supportedValuesOf('currency')

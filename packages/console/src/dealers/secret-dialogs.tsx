@@ -1,11 +1,11 @@
 import { Alert, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { ShownOnce } from '../parts/shown-once.tsx'
-import { Copyable } from '../parts/values.tsx'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
-import { t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { ShownOnce } from '#parts/shown-once.tsx'
+import { Copyable } from '#parts/values.tsx'
+import { ReauthenticationFields } from '#session/reauthenticate.tsx'
+import { t } from '#strings/strings.ts'
 
 interface NewSecretDialogProps {
   title: string

@@ -11,13 +11,13 @@ import {
   TextInput,
 } from '@mantine/core'
 import { useRef } from 'react'
-import { useApi } from '../api/use-api.ts'
-import { formatMoneyInput, parseMoneyInput, parseQpsInput } from '../parts/form-values.ts'
-import { SettingsCard } from '../parts/settings-card.tsx'
-import { UnsavedWarning } from '../parts/unsaved.tsx'
-import { canAdminister, canOperate, isOperator, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
-import { EndpointCard } from '../webhooks/endpoint.tsx'
+import { useApi } from '#api/use-api.ts'
+import { formatMoneyInput, parseMoneyInput, parseQpsInput } from '#parts/form-values.ts'
+import { SettingsCard } from '#parts/settings-card.tsx'
+import { UnsavedWarning } from '#parts/unsaved.tsx'
+import { canAdminister, canOperate, isOperator, useSession } from '#session/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
+import { EndpointCard } from '#webhooks/endpoint.tsx'
 import { DealerSection, useTenant } from './dealer.tsx'
 
 export function SettingsPage() {

@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import { call, consoleBase } from '../api/call.ts'
-import { notifyError } from '../parts/notify.ts'
-import { t } from '../strings/strings.ts'
+import { call, consoleBase } from '#api/call.ts'
+import { notifyError } from '#parts/notify.ts'
+import { t } from '#strings/strings.ts'
 
 /** Shows an operator the console as this dealer's administrator sees it. */
 export function ViewAsDealer({ tenantId }: { tenantId: string }) {

@@ -1,5 +1,5 @@
 import '@tanstack/react-router'
-import type { PageRoute } from '../page-list.ts'
+import type { PageRoute } from '#page-list.ts'
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {

@@ -1,10 +1,10 @@
 import type { ProfileCodes } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
 import { Box, Button, Group, Image, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Card } from '../parts/page.tsx'
-import { Copyable, Facts } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Card } from '#parts/page.tsx'
+import { Copyable, Facts } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 
 /** Loaded on request, and discarded with the page. */
 export function Codes({ path, iccid }: { path: string; iccid: string }) {

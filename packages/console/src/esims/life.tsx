@@ -1,10 +1,10 @@
 import type { LifeStepView } from '@dealer-esim/gateway/console-api/routes/orders/esim-life.ts'
 import { Button, Group, Text, Timeline } from '@mantine/core'
-import { useApi, useChange } from '../api/use-api.ts'
-import { formatPercent } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { Timestamp, TimeZone } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { formatPercent } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { Timestamp, TimeZone } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 10_000
 

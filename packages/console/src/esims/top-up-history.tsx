@@ -1,9 +1,9 @@
 import type { EsimTopUp } from '@dealer-esim/gateway/console-api/routes/orders/top-ups.ts'
-import { useApi } from '../api/use-api.ts'
-import { List } from '../parts/list.tsx'
-import { Card } from '../parts/page.tsx'
-import { Amount, Status, Timestamp } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { List } from '#parts/list.tsx'
+import { Card } from '#parts/page.tsx'
+import { Amount, Status, Timestamp } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 
 /** They are delivered while somebody looks at the list. */
 const REFRESH_MS = 3_000

@@ -1,10 +1,10 @@
 import type { TopUpPackage } from '@dealer-esim/gateway/console-api/routes/orders/top-ups.ts'
 import { Button, NativeSelect, NumberInput, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { formatMoney } from '../parts/format.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { formatMoney } from '#parts/format.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** Tops up an eSIM with a package that fits it. The submit button names the price, which the gateway checks again. */
 export function TopUp({ path, iccid }: { path: string; iccid: string }) {

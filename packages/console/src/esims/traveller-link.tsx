@@ -1,10 +1,10 @@
 import { Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Card } from '../parts/page.tsx'
-import { Copyable } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { Card } from '#parts/page.tsx'
+import { Copyable } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 
 interface ShareLink {
   shareUrl: string | null

@@ -3,11 +3,11 @@ import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenan
 import { Alert, Button, Group, List, NativeSelect, Text, Textarea, ThemeIcon } from '@mantine/core'
 import { IconCheck, IconMinus, IconX } from '@tabler/icons-react'
 import { useState } from 'react'
-import { call } from '../api/call.ts'
-import { formFields } from '../parts/form-values.ts'
-import { notifyError } from '../parts/notify.ts'
-import { Card } from '../parts/page.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { call } from '#api/call.ts'
+import { formFields } from '#parts/form-values.ts'
+import { notifyError } from '#parts/notify.ts'
+import { Card } from '#parts/page.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 import { type CheckResult, diagnose } from './diagnose.ts'
 
 interface Clock {

@@ -10,8 +10,8 @@ import {
   UNEXPLAINED_MISMATCH,
   verifyRequest,
 } from '@dealer-esim/contract'
-import { formatDuration } from '../parts/format.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { formatDuration } from '#parts/format.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 type CheckName = keyof typeof t.debugger.checks
 

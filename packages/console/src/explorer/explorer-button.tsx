@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 
 /** A button that opens the API explorer, for empty lists of orders. */
 export function ExplorerButton() {

@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
-import { Card } from '../parts/page.tsx'
-import { Timestamp } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { Card } from '#parts/page.tsx'
+import { Timestamp } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 import type { PastRequest } from './history.ts'
 
 /** Requests that this person sent from this browser. Choosing one enters it again. */

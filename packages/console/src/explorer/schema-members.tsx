@@ -1,6 +1,6 @@
 import { Stack, Text } from '@mantine/core'
-import { Prose } from '../code/prose.tsx'
-import { t } from '../strings/strings.ts'
+import { Prose } from '#code/prose.tsx'
+import { t } from '#strings/strings.ts'
 
 interface Schema {
   type?: string

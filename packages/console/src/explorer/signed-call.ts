@@ -1,6 +1,6 @@
 import { type OperationName, REQUEST_HEADERS, type SignedParts, signRequest, stringToSign } from '@dealer-esim/contract'
-import { consoleBase } from '../api/call.ts'
-import { prettyJson } from '../code/highlight.ts'
+import { consoleBase } from '#api/call.ts'
+import { prettyJson } from '#code/highlight.ts'
 
 export interface SignedCall {
   url: string

@@ -1,8 +1,8 @@
 import { NativeSelect, Text } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
-import { CodeBlock } from '../code/code-block.tsx'
-import { Card } from '../parts/page.tsx'
-import { t } from '../strings/strings.ts'
+import { CodeBlock } from '#code/code-block.tsx'
+import { Card } from '#parts/page.tsx'
+import { t } from '#strings/strings.ts'
 import { SNIPPETS, type SnippetCall, type SnippetLanguage } from './snippets.ts'
 
 /** The request as a program, in the language that was chosen last. */

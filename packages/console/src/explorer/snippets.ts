@@ -1,5 +1,5 @@
 import type { OperationName } from '@dealer-esim/contract'
-import type { CodeLanguage } from '../code/highlight.ts'
+import type { CodeLanguage } from '#code/highlight.ts'
 import type { SignedCall } from './signed-call.ts'
 
 /** The call that a snippet makes. */

@@ -1,9 +1,9 @@
 import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
-import { GROUPS } from '../prices/paths.ts'
-import { ADD_RULE } from '../products/paths.ts'
-import { canOperate, isOperator } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
-import { ADD_SUPPLIER } from '../suppliers/paths.ts'
+import { GROUPS } from '#prices/paths.ts'
+import { ADD_RULE } from '#products/paths.ts'
+import { canOperate, isOperator } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
+import { ADD_SUPPLIER } from '#suppliers/paths.ts'
 import { navigationFor } from './navigation.ts'
 
 interface Command {

@@ -1,10 +1,10 @@
 import { Button, Group, Text } from '@mantine/core'
 import { IconEye } from '@tabler/icons-react'
 import { useState } from 'react'
-import { call, consoleBase } from '../api/call.ts'
-import { notifyError } from '../parts/notify.ts'
-import { useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { call, consoleBase } from '#api/call.ts'
+import { notifyError } from '#parts/notify.ts'
+import { useSession } from '#session/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** Marks every page while an operator views the console as a dealer, and ends the view. */
 export default function DealerViewBar() {

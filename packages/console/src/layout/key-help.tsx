@@ -1,7 +1,7 @@
 import { Group, Kbd, Modal, Table, Text } from '@mantine/core'
-import { useReturnFocus } from '../parts/dialog.tsx'
-import { useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { useReturnFocus } from '#parts/dialog.tsx'
+import { useSession } from '#session/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import { jumpsOf } from './keys.ts'
 
 /** The keys of the console, opened by `?`. */

@@ -27,11 +27,11 @@ import {
   IconWebhook,
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
-import { PLANS } from '../prices/paths.ts'
-import { PRODUCTS, RULES } from '../products/paths.ts'
-import { isOperator, mayAudit } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
-import { OpenRequests } from '../wallet/open-requests.tsx'
+import { PLANS } from '#prices/paths.ts'
+import { PRODUCTS, RULES } from '#products/paths.ts'
+import { isOperator, mayAudit } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
+import { OpenRequests } from '#wallet/open-requests.tsx'
 
 export interface NavigationItem {
   to: string

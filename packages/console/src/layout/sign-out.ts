@@ -1,5 +1,5 @@
-import { call, consoleBase, isSignedOut } from '../api/call.ts'
-import { notifyError } from '../parts/notify.ts'
+import { call, consoleBase, isSignedOut } from '#api/call.ts'
+import { notifyError } from '#parts/notify.ts'
 
 /** Ends the session here, and leads to the provider's own sign-out if the provider began it. */
 export async function signOutHere(): Promise<void> {

@@ -1,8 +1,8 @@
 import { ActionIcon, Menu } from '@mantine/core'
 import { IconUserCircle } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
-import { useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 import { signOutHere } from './sign-out.ts'
 
 /** The account menu. A chunk of its own, because the first page is drawn without it. */

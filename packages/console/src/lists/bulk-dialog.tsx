@@ -1,11 +1,11 @@
 import { Alert, Button, Group, Modal, Progress, Stack, Table, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
-import { call } from '../api/call.ts'
-import type { Change } from '../api/use-api.ts'
-import { useReturnFocus } from '../parts/dialog.tsx'
-import { formFields } from '../parts/form-values.ts'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { call } from '#api/call.ts'
+import type { Change } from '#api/use-api.ts'
+import { useReturnFocus } from '#parts/dialog.tsx'
+import { formFields } from '#parts/form-values.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 
 /** An operation on one row, offered for all selected rows. */
 export interface BulkAction<Row> {

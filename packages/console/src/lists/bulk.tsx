@@ -1,6 +1,6 @@
 import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
-import { plural, t } from '../strings/strings.ts'
+import { plural, t } from '#strings/strings.ts'
 import { type BulkAction, BulkDialog } from './bulk-dialog.tsx'
 
 interface BulkProps<Row> {

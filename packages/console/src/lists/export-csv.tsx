@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
-import { apiUrl, type Query } from '../api/call.ts'
-import { t } from '../strings/strings.ts'
+import { apiUrl, type Query } from '#api/call.ts'
+import { t } from '#strings/strings.ts'
 
 /** Downloads all rows of a list, with its filters. */
 export function ExportCsv({ path, query }: { path: string; query?: Query }) {

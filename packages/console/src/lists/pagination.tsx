@@ -1,9 +1,9 @@
 import { Button, Group, NativeSelect, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import { formatDateTime } from '../parts/format.ts'
-import { EmptyState } from '../parts/load-states.tsx'
-import { useFilters } from '../parts/use-filters.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { formatDateTime } from '#parts/format.ts'
+import { EmptyState } from '#parts/load-states.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import type { ServerList } from './use-list.ts'
 
 const PAGE_SIZES = ['25', '50', '100', '200']

@@ -3,10 +3,10 @@ import { Button, Menu, TextInput } from '@mantine/core'
 import { IconBookmark, IconTrash } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { useFilters } from '../parts/use-filters.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** The views of this list that the person has saved: its filters, order, columns and page size, by name. */
 export function SavedViews({ list }: { list: string }) {

@@ -1,6 +1,6 @@
 import { ActionIcon, Group, NativeSelect } from '@mantine/core'
 import { IconSortAscending, IconSortDescending } from '@tabler/icons-react'
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 import type { Sorting } from './sorting.ts'
 
 /** Sorts a list on a phone, where it has no headers. */

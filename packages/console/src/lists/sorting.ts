@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useFilters } from '../parts/use-filters.ts'
+import { useFilters } from '#parts/use-filters.ts'
 import type { ServerList } from './use-list.ts'
 
 /** How a list is sorted, by the gateway or in the browser. */

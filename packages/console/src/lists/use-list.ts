@@ -1,7 +1,7 @@
 import type { ListTotals } from '@dealer-esim/gateway/console-api/kernel/list.ts'
-import type { Query } from '../api/call.ts'
-import { useApi } from '../api/use-api.ts'
-import { useFilters } from '../parts/use-filters.ts'
+import type { Query } from '#api/call.ts'
+import { useApi } from '#api/use-api.ts'
+import { useFilters } from '#parts/use-filters.ts'
 
 /** URL parameters that say how a list is shown, not which rows it has. */
 const DISPLAY = ['sort', 'limit', 'columns', 'cursor', 'new']

@@ -1,12 +1,12 @@
 import type { NotesView, TagsView } from '@dealer-esim/gateway/console-api/routes/tenants/notes.ts'
 import { ActionIcon, Badge, Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { formFields } from '../parts/form-values.ts'
-import { Card } from '../parts/page.tsx'
-import { Timestamp } from '../parts/values.tsx'
-import { canOperate, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { formFields } from '#parts/form-values.ts'
+import { Card } from '#parts/page.tsx'
+import { Timestamp } from '#parts/values.tsx'
+import { canOperate, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 
 /** The operator's tags of a dealer and notes on it. */
 export function DealerNotes({ tenantId }: { tenantId: string }) {

@@ -1,5 +1,5 @@
 import { Textarea } from '@mantine/core'
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 
 /** Asks for the supplier's statement, so that a colleague can check it. Field name: evidence. */
 export function EvidenceField() {

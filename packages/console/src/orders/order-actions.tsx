@@ -1,9 +1,9 @@
 import type { OrderDetail } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { Button, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog, ReasonField } from '../parts/dialog.tsx'
-import { t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog, ReasonField } from '#parts/dialog.tsx'
+import { t } from '#strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
 import { itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
 

@@ -1,8 +1,8 @@
 import type { OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { NativeSelect, Textarea } from '@mantine/core'
-import { Bulk } from '../lists/bulk.tsx'
-import { ReasonField } from '../parts/dialog.tsx'
-import { t } from '../strings/strings.ts'
+import { Bulk } from '#lists/bulk.tsx'
+import { ReasonField } from '#parts/dialog.tsx'
+import { t } from '#strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
 
 /** The actions of operators on selected orders. Delivered eSIMs are entered on the page of their order. */

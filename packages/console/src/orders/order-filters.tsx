@@ -1,12 +1,12 @@
 import { ORDER_STATUSES, ORDER_TYPES } from '@dealer-esim/contract'
 import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
-import { useApi } from '../api/use-api.ts'
-import { DealerFilter } from '../parts/dealer-filter.tsx'
-import { FilterBar, FilterField, FilterSelect, PeriodFilter, SearchField } from '../parts/filters.tsx'
-import { useFilters } from '../parts/use-filters.ts'
-import { locationName, sortLocations } from '../portal/countries.ts'
-import { isOperator, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { DealerFilter } from '#parts/dealer-filter.tsx'
+import { FilterBar, FilterField, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { locationName, sortLocations } from '#portal/countries.ts'
+import { isOperator, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 
 export function OrderFilters() {
   const me = useSession()

@@ -1,10 +1,10 @@
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { Checkbox, Fieldset, FileInput, Radio, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { formatMoney } from '../parts/format.ts'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { formatMoney } from '#parts/format.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
 
 type Verdict = keyof typeof t.orders.supplierAnswers

@@ -11,10 +11,10 @@ import {
   IconUser,
 } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { formatDuration, formatMoney } from '../parts/format.ts'
-import { Timestamp } from '../parts/values.tsx'
-import { interpolate, plural, t } from '../strings/strings.ts'
-import { attemptResult } from '../webhooks/event.tsx'
+import { formatDuration, formatMoney } from '#parts/format.ts'
+import { Timestamp } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
+import { attemptResult } from '#webhooks/event.tsx'
 import { type FoldedStep, foldSteps, formatItemNos } from './fold-steps.ts'
 
 const COLORS: Record<TimelineStep['kind'], string> = {

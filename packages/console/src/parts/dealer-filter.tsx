@@ -2,9 +2,9 @@ import type { TenantDetail, TenantRow } from '@dealer-esim/gateway/console-api/r
 import { Select } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
-import { useApi } from '../api/use-api.ts'
-import { isOperator, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { isOperator, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 import { useFilters } from './use-filters.ts'
 
 /** Filters a list by dealer. Hidden for a dealer's own people. */

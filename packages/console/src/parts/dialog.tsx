@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 import { formFields } from './form-values.ts'
 
 interface DialogProps {

@@ -2,8 +2,8 @@ import { Button, Collapse, Group, NativeSelect, Text, TextInput } from '@mantine
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks'
 import { IconAdjustmentsHorizontal, IconSearch } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { PERIODS } from '../lists/period.ts'
-import { t } from '../strings/strings.ts'
+import { PERIODS } from '#lists/period.ts'
+import { t } from '#strings/strings.ts'
 import { useFilters } from './use-filters.ts'
 
 /** The filters of a list: the search field, and the others, which are folded on a phone. */

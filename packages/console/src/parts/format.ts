@@ -1,4 +1,4 @@
-import { locale } from '../strings/strings.ts'
+import { locale } from '#strings/strings.ts'
 
 const UNITS_PER_WHOLE = 10_000
 

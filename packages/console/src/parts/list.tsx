@@ -2,16 +2,16 @@ import { Anchor, Box, Checkbox, LoadingOverlay, Paper, Skeleton, Table, Tooltip,
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
-import type { Query } from '../api/call.ts'
-import { Pagination, SearchedTo } from '../lists/pagination.tsx'
-import { type Sorting, useLocalSorting, useServerSorting } from '../lists/sorting.ts'
-import type { ServerList } from '../lists/use-list.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import type { Query } from '#api/call.ts'
+import { Pagination, SearchedTo } from '#lists/pagination.tsx'
+import { type Sorting, useLocalSorting, useServerSorting } from '#lists/sorting.ts'
+import type { ServerList } from '#lists/use-list.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import { EmptyState, LoadError } from './load-states.tsx'
 import { useFilters } from './use-filters.ts'
 
-const ListTools = lazy(() => import('../lists/list-tools.tsx'))
-const SortChoice = lazy(() => import('../lists/sort-choice.tsx'))
+const ListTools = lazy(() => import('#lists/list-tools.tsx'))
+const SortChoice = lazy(() => import('#lists/sort-choice.tsx'))
 
 /*
  * Our own table instead of a library: TanStack Table and Mantine DataTable sort, page and choose columns of rows that are

@@ -1,5 +1,5 @@
 import { notifications } from '@mantine/notifications'
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 
 const CLOSE = { 'aria-label': t.common.close }
 

@@ -1,8 +1,8 @@
 import { Anchor, Box, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { Link, useLocation, useMatches } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
-import { DocsLink } from '../docs/docs-link.tsx'
-import { t } from '../strings/strings.ts'
+import { DocsLink } from '#docs/docs-link.tsx'
+import { t } from '#strings/strings.ts'
 import { EmptyState, NoAccessText, StaleAlert } from './load-states.tsx'
 
 interface PageProps {

@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
 import { type MouseEvent, type ReactNode, useState } from 'react'
-import { saveFile } from '../api/download.ts'
-import { t } from '../strings/strings.ts'
+import { saveFile } from '#api/download.ts'
+import { t } from '#strings/strings.ts'
 import { Dialog } from './dialog.tsx'
 
 interface ShownOnceProps {

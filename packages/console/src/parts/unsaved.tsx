@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { type ReactNode, useRef } from 'react'
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 import { Dialog } from './dialog.tsx'
 import { isChanged } from './form-values.ts'
 

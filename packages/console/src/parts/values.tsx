@@ -1,7 +1,7 @@
 import { ActionIcon, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import {
   formatDateTime,
   formatMoney,

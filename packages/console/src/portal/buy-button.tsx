@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { isOperator, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { isOperator, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 
 /** A button that opens the order form, for a dealer's people only: operators do not buy. */
 export function BuyButton() {

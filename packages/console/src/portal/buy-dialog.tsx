@@ -3,11 +3,11 @@ import type { BuyablePackage } from '@dealer-esim/gateway/console-api/routes/ord
 import type { WalletView } from '@dealer-esim/gateway/console-api/routes/tenants/wallet.ts'
 import { Alert, NumberInput } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { formatMoney } from '../parts/format.ts'
-import { Amount, Facts } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { formatMoney } from '#parts/format.ts'
+import { Amount, Facts } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 import { Coverage, dataText, priceText, validityText } from './package-text.tsx'
 
 interface BuyDialogProps {

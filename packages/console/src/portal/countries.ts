@@ -1,4 +1,4 @@
-import { locale, t } from '../strings/strings.ts'
+import { locale, t } from '#strings/strings.ts'
 
 const names = new Intl.DisplayNames([locale], { type: 'region', fallback: 'code' })
 

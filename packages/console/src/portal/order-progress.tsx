@@ -1,10 +1,10 @@
 import type { OrderDetail, OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
 import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useApi } from '../api/use-api.ts'
-import { Card } from '../parts/page.tsx'
-import { Amount, Status } from '../parts/values.tsx'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { Card } from '#parts/page.tsx'
+import { Amount, Status } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
 
 /** Most orders are delivered within seconds. */
 const REFRESH_MS = 2_000

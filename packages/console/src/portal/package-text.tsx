@@ -1,7 +1,7 @@
 import type { BuyablePackage } from '@dealer-esim/gateway/console-api/routes/orders/place-order.ts'
 import { Text } from '@mantine/core'
-import { formatBytes, formatMoney } from '../parts/format.ts'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { formatBytes, formatMoney } from '#parts/format.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 import { locationName, sortLocations } from './countries.ts'
 import { Flag } from './flag.tsx'
 

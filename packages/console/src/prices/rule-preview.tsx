@@ -1,11 +1,11 @@
 import type { RulePreview } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
 import { Alert, Stack, Text } from '@mantine/core'
 import { useEffect, useRef } from 'react'
-import { formatMargin } from '../catalogue/price-rows.tsx'
-import { formatCount, formatTime } from '../parts/format.ts'
-import { List } from '../parts/list.tsx'
-import { Amount } from '../parts/values.tsx'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { formatMargin } from '#catalogue/price-rows.tsx'
+import { formatCount, formatTime } from '#parts/format.ts'
+import { List } from '#parts/list.tsx'
+import { Amount } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
 
 type Line = RulePreview['lines'][number]
 

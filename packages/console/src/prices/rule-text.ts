@@ -1,6 +1,6 @@
 import type { PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/plan-rule.ts'
-import { formatMoney, formatTime } from '../parts/format.ts'
-import { interpolate, locale, t } from '../strings/strings.ts'
+import { formatMoney, formatTime } from '#parts/format.ts'
+import { interpolate, locale, t } from '#strings/strings.ts'
 
 const countries = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
 

@@ -1,11 +1,11 @@
 import type { SupplierProductRow } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-products.ts'
 import { Modal } from '@mantine/core'
-import { useApi } from '../api/use-api.ts'
-import { useReturnFocus } from '../parts/dialog.tsx'
-import { formatMoney } from '../parts/format.ts'
-import { List } from '../parts/list.tsx'
-import { Timestamp } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { useReturnFocus } from '#parts/dialog.tsx'
+import { formatMoney } from '#parts/format.ts'
+import { List } from '#parts/list.tsx'
+import { Timestamp } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 
 interface Cost {
   since: string

@@ -1,13 +1,13 @@
 import type { ExchangeRateRow } from '@dealer-esim/gateway/console-api/routes/catalogue/exchange-rates.ts'
 import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { formatDay } from '../parts/format.ts'
-import { List } from '../parts/list.tsx'
-import { Card } from '../parts/page.tsx'
-import { canOperate, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { formatDay } from '#parts/format.ts'
+import { List } from '#parts/list.tsx'
+import { Card } from '#parts/page.tsx'
+import { canOperate, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 
 /** Rates by which costs in one currency become prices in another. */
 export function ExchangeRates() {

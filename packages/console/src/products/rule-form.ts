@@ -1,5 +1,5 @@
 import type { SaleRule } from '@dealer-esim/gateway/products/rules/sale-rule.ts'
-import { formatMoneyInput, parseMoneyInput } from '../parts/form-values.ts'
+import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
 
 /** Bytes; suppliers count in multiples of 1024. */
 const GIB = 1024 ** 3

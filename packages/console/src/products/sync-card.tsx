@@ -1,14 +1,14 @@
 import type { SupplierSync } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-products.ts'
 import { Alert, Badge, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { formatCount } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { Timestamp } from '../parts/values.tsx'
-import { canOperate, useSession } from '../session/session.ts'
-import { interpolate, plural, t } from '../strings/strings.ts'
-import { supplierPage } from '../suppliers/paths.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { formatCount } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { Timestamp } from '#parts/values.tsx'
+import { canOperate, useSession } from '#session/session.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
+import { supplierPage } from '#suppliers/paths.ts'
 
 const REFRESH_MS = 2_000
 const HOUR_MIN = 60

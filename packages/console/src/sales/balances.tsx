@@ -1,10 +1,10 @@
 import type { DealerBalanceRow } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
 import { Anchor, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useApi } from '../api/use-api.ts'
-import { List } from '../parts/list.tsx'
-import { Amount } from '../parts/values.tsx'
-import { plural, t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { List } from '#parts/list.tsx'
+import { Amount } from '#parts/values.tsx'
+import { plural, t } from '#strings/strings.ts'
 
 /** How many days each dealer's balance lasts, the shortest first. */
 export function Balances() {

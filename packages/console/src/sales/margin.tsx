@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
-import { formatCount, formatMoney, formatPercent, formatPercentChange } from '../parts/format.ts'
-import { Amount } from '../parts/values.tsx'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { formatCount, formatMoney, formatPercent, formatPercentChange } from '#parts/format.ts'
+import { Amount } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
 
 interface MarginProps {
   /** null: no cost is known. */

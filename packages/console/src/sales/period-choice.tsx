@@ -1,6 +1,6 @@
 import { Group, NativeSelect, TextInput } from '@mantine/core'
-import { useFilters } from '../parts/use-filters.ts'
-import { t } from '../strings/strings.ts'
+import { useFilters } from '#parts/use-filters.ts'
+import { t } from '#strings/strings.ts'
 import { PERIODS, type Period, type PeriodName } from './period.ts'
 
 const CUSTOM = 'custom'

@@ -1,7 +1,7 @@
 import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
-import { type Bar, BarChart } from '../dashboard/bar-chart.tsx'
-import { formatDay, formatMoneyShort } from '../parts/format.ts'
-import { t } from '../strings/strings.ts'
+import { type Bar, BarChart } from '#dashboard/bar-chart.tsx'
+import { formatDay, formatMoneyShort } from '#parts/format.ts'
+import { t } from '#strings/strings.ts'
 import { salesTooltip } from './margin.tsx'
 import { addDays, timesOf } from './period.ts'
 

@@ -2,9 +2,9 @@ import type { SalesFigures } from '@dealer-esim/gateway/console-api/routes/overv
 import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { formatCount } from '../parts/format.ts'
-import { Amount } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { formatCount } from '#parts/format.ts'
+import { Amount } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 import { Change, Margin } from './margin.tsx'
 
 /** Shows what was sold, earned and paid in one currency, each compared with the period before. */

@@ -1,8 +1,8 @@
 import { Alert, Anchor, Button, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ApiError, call } from '../api/call.ts'
-import { formFields } from '../parts/form-values.ts'
-import { t } from '../strings/strings.ts'
+import { type ApiError, call } from '#api/call.ts'
+import { formFields } from '#parts/form-values.ts'
+import { t } from '#strings/strings.ts'
 import { SignInLayout } from './sign-in-layout.tsx'
 import { useSignInOptions } from './sign-in-options.ts'
 

@@ -1,9 +1,9 @@
 import { Alert, Button, PasswordInput, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type ApiError, call } from '../api/call.ts'
-import { queryClient } from '../api/use-api.ts'
-import { formFields } from '../parts/form-values.ts'
-import { t } from '../strings/strings.ts'
+import { type ApiError, call } from '#api/call.ts'
+import { queryClient } from '#api/use-api.ts'
+import { formFields } from '#parts/form-values.ts'
+import { t } from '#strings/strings.ts'
 import { NewPasswordInput } from './reauthenticate.tsx'
 import { SignInLayout } from './sign-in-layout.tsx'
 

@@ -3,8 +3,8 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/browser'
-import { ApiError, call } from '../api/call.ts'
-import { t } from '../strings/strings.ts'
+import { ApiError, call } from '#api/call.ts'
+import { t } from '#strings/strings.ts'
 
 interface Requested<Options> {
   options: Options

@@ -1,6 +1,6 @@
 import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
-import { ApiError, call, consoleBase } from '../api/call.ts'
-import { t } from '../strings/strings.ts'
+import { ApiError, call, consoleBase } from '#api/call.ts'
+import { t } from '#strings/strings.ts'
 
 /** Why the browser goes to the provider: to sign in, or to confirm who the signed-in person is. */
 export type ProviderKind = 'session' | 'confirmation'

@@ -1,8 +1,8 @@
 import { Anchor, Button, Stack } from '@mantine/core'
-import { Passkeys } from '../account/passkeys.tsx'
-import { SecondFactor } from '../account/second-factor.tsx'
-import { signOutHere } from '../layout/sign-out.ts'
-import { t } from '../strings/strings.ts'
+import { Passkeys } from '#account/passkeys.tsx'
+import { SecondFactor } from '#account/second-factor.tsx'
+import { signOutHere } from '#layout/sign-out.ts'
+import { t } from '#strings/strings.ts'
 import { useSession } from './session.ts'
 import { SignInLayout } from './sign-in-layout.tsx'
 

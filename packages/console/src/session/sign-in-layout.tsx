@@ -1,6 +1,6 @@
 import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
-import { t } from '../strings/strings.ts'
+import { t } from '#strings/strings.ts'
 
 /** The layout of pages outside the console: sign-in, invitation, forced password change. */
 export function SignInLayout(props: { title: string; text?: string; wide?: boolean; children: ReactNode }) {

@@ -1,4 +1,4 @@
-import { useApi } from '../api/use-api.ts'
+import { useApi } from '#api/use-api.ts'
 
 interface SignInOptions {
   mail: boolean

@@ -1,9 +1,9 @@
 import { Alert, Anchor, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type ApiError, consoleBase } from '../api/call.ts'
-import { Loading } from '../parts/load-states.tsx'
-import { t } from '../strings/strings.ts'
+import { type ApiError, consoleBase } from '#api/call.ts'
+import { Loading } from '#parts/load-states.tsx'
+import { t } from '#strings/strings.ts'
 import { finishAtProvider, goToProvider, type ProviderKind, reportToOpener } from './provider.ts'
 import { SignInLayout } from './sign-in-layout.tsx'
 

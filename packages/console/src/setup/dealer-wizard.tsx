@@ -1,8 +1,8 @@
 import type { Setup } from '@dealer-esim/gateway/console-api/routes/overview/setup.ts'
 import { useState } from 'react'
-import { Invite, type OpenDialog, ShowLink } from '../administration/person-dialogs.tsx'
-import { type CreatedDealer, NewDealer } from '../dealers/new-dealer.tsx'
-import { TopUp } from '../wallet/money-dialog.tsx'
+import { Invite, type OpenDialog, ShowLink } from '#administration/person-dialogs.tsx'
+import { type CreatedDealer, NewDealer } from '#dealers/new-dealer.tsx'
+import { TopUp } from '#wallet/money-dialog.tsx'
 
 type Step = 'create' | 'invite' | 'topUp'
 

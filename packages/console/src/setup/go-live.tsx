@@ -1,8 +1,8 @@
 import type { GoLiveChecks } from '@dealer-esim/gateway/console-api/routes/overview/setup.ts'
 import { Badge, Group, Stack, Text } from '@mantine/core'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { t } from '#strings/strings.ts'
 
 const COLORS = { OK: 'teal', WARNING: 'orange', FAULT: 'red' } as const
 /** The worst first. */

@@ -2,20 +2,20 @@ import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalo
 import { Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
-import { Passkeys } from '../account/passkeys.tsx'
-import { SecondFactor } from '../account/second-factor.tsx'
-import { useApi } from '../api/use-api.ts'
-import { useReturnFocus } from '../parts/dialog.tsx'
-import { Loading } from '../parts/load-states.tsx'
-import { PRODUCTS } from '../products/paths.ts'
-import { interpolate, t } from '../strings/strings.ts'
-import { SupplierActions, SupplierState, type TestResult } from '../suppliers/supplier-state.tsx'
+import { Passkeys } from '#account/passkeys.tsx'
+import { SecondFactor } from '#account/second-factor.tsx'
+import { useApi } from '#api/use-api.ts'
+import { useReturnFocus } from '#parts/dialog.tsx'
+import { Loading } from '#parts/load-states.tsx'
+import { PRODUCTS } from '#products/paths.ts'
+import { interpolate, t } from '#strings/strings.ts'
+import { SupplierActions, SupplierState, type TestResult } from '#suppliers/supplier-state.tsx'
 
-const AddSupplier = lazy(async () => ({ default: (await import('../suppliers/add-supplier.tsx')).AddSupplier }))
+const AddSupplier = lazy(async () => ({ default: (await import('#suppliers/add-supplier.tsx')).AddSupplier }))
 const CatalogueImport = lazy(async () => ({
-  default: (await import('../catalogue/catalogue-import.tsx')).CatalogueImport,
+  default: (await import('#catalogue/catalogue-import.tsx')).CatalogueImport,
 }))
-const EndpointCard = lazy(async () => ({ default: (await import('../webhooks/endpoint.tsx')).EndpointCard }))
+const EndpointCard = lazy(async () => ({ default: (await import('#webhooks/endpoint.tsx')).EndpointCard }))
 
 interface StepDialogProps {
   title: string

@@ -2,11 +2,11 @@ import type { Setup } from '@dealer-esim/gateway/console-api/routes/overview/set
 import { Alert, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { sendCall, signCall } from '../explorer/signed-call.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { sendCall, signCall } from '#explorer/signed-call.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { ReauthenticationFields } from '#session/reauthenticate.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 
 interface TestOrderProps {
   dealer: NonNullable<Setup['dealer']>

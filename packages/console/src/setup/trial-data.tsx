@@ -1,9 +1,9 @@
 import type { TrialDataView } from '@dealer-esim/gateway/console-api/routes/overview/trial-data.ts'
 import { Alert, Button, Group, Progress, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 
 const FILLING_MS = 500
 

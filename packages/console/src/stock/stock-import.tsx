@@ -1,13 +1,13 @@
 import type { StockLevel } from '@dealer-esim/gateway/console-api/routes/catalogue/stock.ts'
 import { Alert, FileInput, NativeSelect, Progress, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { upload } from '../api/upload.ts'
-import { queryClient } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { formatCount } from '../parts/format.ts'
-import { List } from '../parts/list.tsx'
-import { notifySuccess } from '../parts/notify.ts'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { upload } from '#api/upload.ts'
+import { queryClient } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { formatCount } from '#parts/format.ts'
+import { List } from '#parts/list.tsx'
+import { notifySuccess } from '#parts/notify.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 
 type ImportLine = { rows: number } | { codes: number } | { code: string; message: string; faults?: LineError[] }
 interface LineError {

@@ -1,11 +1,11 @@
 import type { SupplierFigures as Figures } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-figures.ts'
 import { Anchor, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useApi } from '../api/use-api.ts'
-import { formatCount, formatDuration, formatMoney, formatPercent } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { Facts, Timestamp } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { formatCount, formatDuration, formatMoney, formatPercent } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { Facts, Timestamp } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 import { supplierPage } from './paths.ts'
 
 const REFRESH_MS = 30_000

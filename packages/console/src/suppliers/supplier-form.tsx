@@ -1,5 +1,5 @@
 import { Accordion, Checkbox, NumberInput, PasswordInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
-import { interpolate, t } from '../strings/strings.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import { type ConfigField, type ConfigSchema, defaultOf, fieldsOf, inputName, typedValue } from './config-form.ts'
 
 /** The inputs for a supplier's configuration, made from its schema. `secrets`: members that are set, and never shown. */

@@ -1,11 +1,11 @@
 import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
 import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { formatTimeExactly } from '../parts/format.ts'
-import { notifyError, notifySuccess } from '../parts/notify.ts'
-import { interpolate, plural, t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { formatTimeExactly } from '#parts/format.ts'
+import { notifyError, notifySuccess } from '#parts/notify.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 import { supplierPage } from './paths.ts'
 
 /** The result of a supplier's last test, kept while the page is open. */

@@ -1,11 +1,11 @@
 import type { SupplierVerified } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-verification.ts'
 import { Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { notifySuccess } from '../parts/notify.ts'
-import { ReauthenticationFields } from '../session/reauthenticate.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { notifySuccess } from '#parts/notify.ts'
+import { ReauthenticationFields } from '#session/reauthenticate.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 import { supplierPage } from './paths.ts'
 
 /** Buys one real eSIM. The first request states its price, which then has to be typed to confirm the purchase. */

@@ -1,12 +1,12 @@
 import type { TopUpRequestRow } from '@dealer-esim/gateway/console-api/routes/tenants/top-up-requests.ts'
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog, ReasonField } from '../parts/dialog.tsx'
-import { formatMoney } from '../parts/format.ts'
-import { Amount, Facts } from '../parts/values.tsx'
-import { canOperate, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog, ReasonField } from '#parts/dialog.tsx'
+import { formatMoney } from '#parts/format.ts'
+import { Amount, Facts } from '#parts/values.tsx'
+import { canOperate, useSession } from '#session/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** The buttons of operators for an open request. The first of two people cannot confirm again. */
 export function DecideRequest({ row }: { row: TopUpRequestRow }) {

@@ -1,11 +1,11 @@
 import type { CurrencyPaymentSettings } from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
 import { Alert, Text, TextInput, type TextInputProps } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { parseMoneyInput } from '../parts/form-values.ts'
-import { formatMoney } from '../parts/format.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { parseMoneyInput } from '#parts/form-values.ts'
+import { formatMoney } from '#parts/format.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 interface WalletDialogProps {
   tenantId: string

@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core'
-import { useApi } from '../api/use-api.ts'
-import { plural, t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { plural, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 15_000
 

@@ -1,9 +1,9 @@
 import type { PaymentDetails } from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
 import { Anchor, Text } from '@mantine/core'
-import { useApi } from '../api/use-api.ts'
-import { Card } from '../parts/page.tsx'
-import { CopyIcon } from '../parts/values.tsx'
-import { t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { Card } from '#parts/page.tsx'
+import { CopyIcon } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
 
 /** How a dealer pays: the operator's bank details and payment page. */
 export function HowToPay({ tenantId }: { tenantId: string }) {

@@ -1,9 +1,9 @@
 import { Button, FileInput, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { parseMoneyInput } from '../parts/form-values.ts'
-import { t } from '../strings/strings.ts'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { parseMoneyInput } from '#parts/form-values.ts'
+import { t } from '#strings/strings.ts'
 
 /** The gateway's limit, checked here before a long upload. */
 const RECEIPT_SIZE_MAX_BYTES = 4 * 1024 * 1024

@@ -1,14 +1,14 @@
 import type { MonthSummary, WalletEntry } from '@dealer-esim/gateway/console-api/routes/tenants/wallet.ts'
 import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { apiUrl } from '../api/call.ts'
-import { useList } from '../lists/use-list.ts'
-import { List } from '../parts/list.tsx'
-import { Card } from '../parts/page.tsx'
-import { useFilters } from '../parts/use-filters.ts'
-import { Amount, Timestamp } from '../parts/values.tsx'
-import { isOperator, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { apiUrl } from '#api/call.ts'
+import { useList } from '#lists/use-list.ts'
+import { List } from '#parts/list.tsx'
+import { Card } from '#parts/page.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { Amount, Timestamp } from '#parts/values.tsx'
+import { isOperator, useSession } from '#session/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** The entries of a dealer's wallet, newest first. A month has totals and a statement to print. */
 export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {

@@ -1,11 +1,11 @@
 import type { EndpointFiguresView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
 import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useApi } from '../api/use-api.ts'
-import { BarChart } from '../dashboard/bar-chart.tsx'
-import { formatCount, formatDuration, formatPercent, formatTime } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi } from '#api/use-api.ts'
+import { BarChart } from '#dashboard/bar-chart.tsx'
+import { formatCount, formatDuration, formatPercent, formatTime } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 30_000
 const GREEN = 'var(--mantine-color-teal-6)'

@@ -1,6 +1,6 @@
 import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
-import { formatDateTime } from '../parts/format.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { formatDateTime } from '#parts/format.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** Says whether events reach the endpoint, as a text and as a colour. */
 export function endpointState(endpoint: EndpointView): { color: string; text: string } {

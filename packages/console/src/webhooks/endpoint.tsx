@@ -2,12 +2,12 @@ import { EVENT_FORMATS, EVENT_TYPES, RT_EVENT_TYPES } from '@dealer-esim/contrac
 import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
 import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { markSaved } from '../parts/form-values.ts'
-import { notifySuccess } from '../parts/notify.ts'
-import { Card } from '../parts/page.tsx'
-import { canAdminister, useSession } from '../session/session.ts'
-import { t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { markSaved } from '#parts/form-values.ts'
+import { notifySuccess } from '#parts/notify.ts'
+import { Card } from '#parts/page.tsx'
+import { canAdminister, useSession } from '#session/session.ts'
+import { t } from '#strings/strings.ts'
 import { endpointState } from './endpoint-state.ts'
 
 /** A dealer's webhook endpoint: its state, its settings, and a test. */

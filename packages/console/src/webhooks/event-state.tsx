@@ -1,8 +1,8 @@
 import type { EventRow } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
 import { Group } from '@mantine/core'
-import { formatDuration, formatPercent, formatRelativeTime } from '../parts/format.ts'
-import { Status } from '../parts/values.tsx'
-import { interpolate, t } from '../strings/strings.ts'
+import { formatDuration, formatPercent, formatRelativeTime } from '#parts/format.ts'
+import { Status } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
 
 /** How far the delivery of an event is, and when the next attempt of one that failed is due. */
 export function EventState({ event: { deliveryState, attempts, dueAt } }: { event: EventRow }) {

@@ -2,12 +2,12 @@ import { EVENT_TYPES } from '@dealer-esim/contract'
 import type { ReplayView } from '@dealer-esim/gateway/console-api/routes/tenants/replays.ts'
 import { Button, Checkbox, Group, Progress, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '../api/use-api.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Card } from '../parts/page.tsx'
-import { Status, Timestamp } from '../parts/values.tsx'
-import { canEdit, useSession } from '../session/session.ts'
-import { interpolate, t } from '../strings/strings.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { Card } from '#parts/page.tsx'
+import { Status, Timestamp } from '#parts/values.tsx'
+import { canEdit, useSession } from '#session/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 1_000
 

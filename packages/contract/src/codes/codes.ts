@@ -1,6 +1,6 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
-import { ESIM_ACTIONS, ESIM_STATUSES, SMDP_STATUSES } from '../schemas/enumerations.ts'
-import { currencyCode, money, nullable, price, time } from '../schemas/scalars.ts'
+import { ESIM_ACTIONS, ESIM_STATUSES, SMDP_STATUSES } from '#schemas/enumerations.ts'
+import { currencyCode, money, nullable, price, time } from '#schemas/scalars.ts'
 
 /** One row of the table. */
 export interface CodeEntry {

@@ -1,6 +1,6 @@
-import { codes, type FailureCode } from '../codes/codes.ts'
-import { failure, success } from '../codes/envelope.ts'
-import { commonCodes, type OperationName, operations } from '../schemas/operations.ts'
+import { codes, type FailureCode } from '#codes/codes.ts'
+import { failure, success } from '#codes/envelope.ts'
+import { commonCodes, type OperationName, operations } from '#schemas/operations.ts'
 import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './examples.ts'
 import { failureName, type Json, namedSchemas, reference } from './schemas.ts'
 

@@ -1,10 +1,10 @@
-import type { CodeData, FailureCode } from '../codes/codes.ts'
-import type { FaultDetail } from '../codes/envelope.ts'
-import type { ActionAnswer } from '../schemas/actions.ts'
-import type { AnswerOf, OperationName, RequestOf } from '../schemas/operations.ts'
-import type { OrderSummary } from '../schemas/orders.ts'
-import type { Profile } from '../schemas/profiles.ts'
-import type { Notification, NotifyType } from '../schemas/webhooks.ts'
+import type { CodeData, FailureCode } from '#codes/codes.ts'
+import type { FaultDetail } from '#codes/envelope.ts'
+import type { ActionAnswer } from '#schemas/actions.ts'
+import type { AnswerOf, OperationName, RequestOf } from '#schemas/operations.ts'
+import type { OrderSummary } from '#schemas/orders.ts'
+import type { Profile } from '#schemas/profiles.ts'
+import type { Notification, NotifyType } from '#schemas/webhooks.ts'
 
 /** The documentation's examples: one purchase, from the first call to its last event. Tests check them against the schemas. */
 export const EXAMPLE_REQUEST_ID = '7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11'

@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox'
-import { codes, failureCodes } from '../codes/codes.ts'
-import { actionAnswer } from '../schemas/actions.ts'
-import { type OperationName, operationNames, operations } from '../schemas/operations.ts'
-import { orderLine } from '../schemas/orders.ts'
-import { locationNetwork, packageOffSale, packageOnSale } from '../schemas/packages.ts'
-import { profile } from '../schemas/profiles.ts'
-import { publishedPattern } from '../schemas/text-patterns.ts'
-import { events } from '../schemas/webhooks.ts'
+import { codes, failureCodes } from '#codes/codes.ts'
+import { actionAnswer } from '#schemas/actions.ts'
+import { type OperationName, operationNames, operations } from '#schemas/operations.ts'
+import { orderLine } from '#schemas/orders.ts'
+import { locationNetwork, packageOffSale, packageOnSale } from '#schemas/packages.ts'
+import { profile } from '#schemas/profiles.ts'
+import { publishedPattern } from '#schemas/text-patterns.ts'
+import { events } from '#schemas/webhooks.ts'
 
 /** A node of the document. */
 export type Json = { [member: string]: unknown }

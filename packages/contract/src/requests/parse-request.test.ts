@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { isCode } from '../codes/codes.ts'
-import { type OperationName, operationNames, operations } from '../schemas/operations.ts'
+import { isCode } from '#codes/codes.ts'
+import { type OperationName, operationNames, operations } from '#schemas/operations.ts'
 import { listFaults } from './faults.ts'
 import { parseRequest } from './parse-request.ts'
 

@@ -1,8 +1,8 @@
 import { Compile } from 'typebox/schema'
-import type { FaultDetail } from '../codes/envelope.ts'
-import { FAULT_DETAILS_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX } from '../limits.ts'
-import { type OperationName, operations, type RequestOf } from '../schemas/operations.ts'
-import { TEXT_PATTERNS } from '../schemas/text-patterns.ts'
+import type { FaultDetail } from '#codes/envelope.ts'
+import { FAULT_DETAILS_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX } from '#limits.ts'
+import { type OperationName, operations, type RequestOf } from '#schemas/operations.ts'
+import { TEXT_PATTERNS } from '#schemas/text-patterns.ts'
 import { type Fault, type FaultCode, listFaults, withoutNulls } from './faults.ts'
 import { isLanguageTag } from './language-tag.ts'
 

@@ -1,4 +1,4 @@
-import { JSON_DEPTH_MAX } from '../limits.ts'
+import { JSON_DEPTH_MAX } from '#limits.ts'
 
 /** `reason` is a sentence for `data.details`. */
 export type StrictJson = { ok: true; value: Record<string, unknown> } | { ok: false; reason: string }

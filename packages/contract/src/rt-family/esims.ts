@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { ESIM_STATUSES, SMDP_STATUSES } from '../schemas/enumerations.ts'
-import { nullable } from '../schemas/scalars.ts'
+import { ESIM_STATUSES, SMDP_STATUSES } from '#schemas/enumerations.ts'
+import { nullable } from '#schemas/scalars.ts'
 import { rtActiveType, rtDataType, rtSmsStatus, rtSupportTopUpType } from './packages.ts'
 import { optionalNumber, optionalText, rtQuantity, rtTimeText } from './scalars.ts'
 

@@ -1,5 +1,5 @@
 import Type, { type TSchemaOptions } from 'typebox'
-import { nullable } from '../schemas/scalars.ts'
+import { nullable } from '#schemas/scalars.ts'
 
 /** The RT family's form of a time, such as 2025-09-11T13:28:09+0000. `time` is a time of ours, in UTC. */
 export function rtTime(time: string): string

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { REASON_LENGTH_MAX } from '../limits.ts'
+import { REASON_LENGTH_MAX } from '#limits.ts'
 import { ACTION_STATUSES, ESIM_ACTIONS, type EsimAction } from './enumerations.ts'
 import { CLOSED, currencyCode, iccid, name, nullable, price, time, transactionIdOfAction } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { LANGUAGE_LENGTH_MAX } from '../limits.ts'
+import { LANGUAGE_LENGTH_MAX } from '#limits.ts'
 import { CLOSED } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 

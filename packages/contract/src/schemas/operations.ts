@@ -1,5 +1,5 @@
 import type { Static, TObject } from 'typebox'
-import { type FailureCode, failureCodes } from '../codes/codes.ts'
+import { type FailureCode, failureCodes } from '#codes/codes.ts'
 import {
   balanceAnswer,
   balanceRequest,

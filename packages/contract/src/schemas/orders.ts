@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, PERIOD_NUM_MAX, REMARK_LENGTH_MAX } from '../limits.ts'
+import { LINE_COUNT_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX, PERIOD_NUM_MAX, REMARK_LENGTH_MAX } from '#limits.ts'
 import { ORDER_STATUSES, ORDER_TYPES } from './enumerations.ts'
 import { profile } from './profiles.ts'
 import {

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '../limits.ts'
+import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '#limits.ts'
 import { PACKAGE_TYPES } from './enumerations.ts'
 import {
   CLOSED,

@@ -6,7 +6,7 @@ import {
   PAGE_SIZE_DEFAULT,
   PAGE_SIZE_MAX,
   TRANSACTION_ID_LENGTH_MAX,
-} from '../limits.ts'
+} from '#limits.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
 /** A member that is always present and may be null. */

@@ -1,4 +1,4 @@
-import { DERIVED_ID_PREFIX } from '../limits.ts'
+import { DERIVED_ID_PREFIX } from '#limits.ts'
 
 /**
  * The allowed form of a text in a request: a pattern, and the same as advice for people. Patterns are compiled with the

@@ -6,7 +6,7 @@ import {
   EXPIRY_NOTICES_MAX,
   USAGE_THRESHOLDS_DEFAULT,
   USAGE_THRESHOLDS_MAX,
-} from '../limits.ts'
+} from '#limits.ts'
 import { actionAnswer } from './actions.ts'
 import { ESIM_STATUSES, EVENT_TYPES, ORDER_STATUSES, ORDER_TYPES, SMDP_STATUSES } from './enumerations.ts'
 import { CLOSED, currencyCode, money, nullable, price, quantity, time, transactionIdOfEvent } from './scalars.ts'

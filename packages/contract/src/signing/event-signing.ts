@@ -1,4 +1,4 @@
-import { EVENT_TOLERANCE_S } from '../limits.ts'
+import { EVENT_TOLERANCE_S } from '#limits.ts'
 import type { IncomingHeaders } from './request-headers.ts'
 import { type Body, concatenate, equalText, hmac, keyOf } from './request-signing.ts'
 

@@ -1,6 +1,6 @@
 import { type BinaryToTextEncoding, createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { BODY_SIZE_MAX_BYTES } from '../limits.ts'
+import { BODY_SIZE_MAX_BYTES } from '#limits.ts'
 import { findSigningMistake, type MismatchedRequest, type MistakeId } from './mistakes.ts'
 
 const AT = '1700000000000'

@@ -1,4 +1,4 @@
-import { BODY_SIZE_MAX_BYTES } from '../limits.ts'
+import { BODY_SIZE_MAX_BYTES } from '#limits.ts'
 import { webhookSecret } from './event-signing.ts'
 import type { SignedParts } from './request-headers.ts'
 import { type Body, concatenate, toHex, utf8 } from './request-signing.ts'

@@ -1,4 +1,4 @@
-import type { FaultDetail } from '../codes/envelope.ts'
+import type { FaultDetail } from '#codes/envelope.ts'
 
 /** The headers of a signed request; HTTP header names are case-insensitive. */
 export const REQUEST_HEADERS = {

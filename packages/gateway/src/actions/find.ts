@@ -1,7 +1,7 @@
 import { type ActionAnswer, type ActionQueryRequest, orderIdOf } from '@dealer-esim/contract'
-import { ApiError } from '../lib/api-error.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { ACTION_COLUMNS, type Action, actionAnswerOf } from '../orders/action.ts'
+import { ApiError } from '#lib/api-error.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { ACTION_COLUMNS, type Action, actionAnswerOf } from '#orders/action.ts'
 
 /**
  * The answer of `esim/action/query`. If both actionNo and transactionId are given, both must match.

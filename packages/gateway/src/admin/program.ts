@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import packageJson from '../../package.json' with { type: 'json' }
+import packageJson from '#package.json' with { type: 'json' }
 import { type AdminContext, adminContext } from './context.ts'
 import { failureText, isUsageError, UsageError } from './failure.ts'
 

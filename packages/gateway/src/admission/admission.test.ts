@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { CLOCK_WINDOW_MS } from '@dealer-esim/contract'
 import { describe, expect, it, test } from 'vitest'
-import type { Tenant } from '../tenants/tenant.ts'
+import type { Tenant } from '#tenants/tenant.ts'
 import { checkRequest, createTenantCache } from './admission.ts'
 
 const NOW_MS = Date.parse('2026-11-20T13:00:00.000Z')

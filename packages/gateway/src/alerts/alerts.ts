@@ -1,7 +1,7 @@
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { countMatching, type RowCount } from '../lib/postgres/count-rows.ts'
-import type { Db, Tx } from '../lib/postgres/db.ts'
-import { type IdPage, idPage } from '../lib/postgres/id-page.ts'
+import { countMatching, type RowCount } from '#lib/postgres/count-rows.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import { type IdPage, idPage } from '#lib/postgres/id-page.ts'
 
 export interface AlertRow {
   alertId: string

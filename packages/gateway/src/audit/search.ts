@@ -1,6 +1,6 @@
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt } from '../lib/ids.ts'
-import type { Db } from '../lib/postgres/db.ts'
+import { firstUuidAt } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
 
 export interface AuditRow {
   auditId: string

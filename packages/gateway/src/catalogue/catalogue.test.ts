@@ -1,7 +1,7 @@
 import type { PackageListRequest } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { arbitraryChanges, type Change, rowsAfter } from '../../test/harness/catalogue-history.ts'
+import { arbitraryChanges, type Change, rowsAfter } from '#test/harness/catalogue-history.ts'
 import { LoadedSnapshot } from './catalogue.ts'
 import { listPackages } from './snapshot/list.ts'
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { Refusal } from '../lib/refusal.ts'
-import { listSchemaFaults } from '../lib/schema-faults.ts'
+import { Refusal } from '#lib/refusal.ts'
+import { listSchemaFaults } from '#lib/schema-faults.ts'
 
 const CLOSED = { additionalProperties: false } as const
 const CELL_NAME = '^[a-z0-9]{1,12}$'

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
-import type { Ids } from '../lib/ids.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { notFound, Refusal } from '../lib/refusal.ts'
+import type { Ids } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { notFound, Refusal } from '#lib/refusal.ts'
 
 /** How a person wants to see a list: its filters, order and columns, as the query of the console's page. */
 export interface SavedView {

@@ -1,4 +1,4 @@
-import { NIL_TENANT } from '../audit/audit.ts'
+import { NIL_TENANT } from '#audit/audit.ts'
 
 /** A column of ciphertexts, and how to find and decrypt its rows. */
 export interface EncryptedColumn {

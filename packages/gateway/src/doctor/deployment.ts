@@ -4,8 +4,8 @@ import {
   refuseIncompatiblePeers,
   refuseOtherKind,
   refuseOutdatedKey,
-} from '../deployment/ensure.ts'
-import { listPeers } from '../deployment/peers.ts'
+} from '#deployment/ensure.ts'
+import { listPeers } from '#deployment/peers.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 /** Checks which deployment the database belongs to, whether we have its key, and lists the other gateways on it. */

@@ -1,8 +1,8 @@
-import { migrationsFolder } from '../config/package-root.ts'
-import { pendingMigrations } from '../lib/postgres/migrate.ts'
-import { findMissingPartitions } from '../lib/postgres/partitions.ts'
-import { PARTITIONED } from '../retention/table.ts'
-import { findLatestLedgerCheck } from '../wallet/verify/loop.ts'
+import { migrationsFolder } from '#config/package-root.ts'
+import { pendingMigrations } from '#lib/postgres/migrate.ts'
+import { findMissingPartitions } from '#lib/postgres/partitions.ts'
+import { PARTITIONED } from '#retention/table.ts'
+import { findLatestLedgerCheck } from '#wallet/verify/loop.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {

@@ -1,8 +1,8 @@
-import type { Snapshot } from '../catalogue/catalogue.ts'
-import type { Tx } from '../lib/postgres/db.ts'
-import { failpoint } from '../lib/process/failpoint.ts'
-import { changeOrders, type OrderChange } from '../orders/change.ts'
-import { itemKeyOf } from '../orders/item.ts'
+import type { Snapshot } from '#catalogue/catalogue.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import { failpoint } from '#lib/process/failpoint.ts'
+import { changeOrders, type OrderChange } from '#orders/change.ts'
+import { itemKeyOf } from '#orders/item.ts'
 import {
   countAttempt,
   type KeptOrder,
@@ -10,10 +10,10 @@ import {
   type LockedOrder,
   markAsked,
   readProfiles,
-} from '../orders/lock.ts'
-import { lockLackOfMoney } from '../suppliers/balance/lack-of-money.ts'
-import type { ConfiguredSupplier } from '../suppliers/registry.ts'
-import { readReferences } from '../suppliers/stored-answer.ts'
+} from '#orders/lock.ts'
+import { lockLackOfMoney } from '#suppliers/balance/lack-of-money.ts'
+import type { ConfiguredSupplier } from '#suppliers/registry.ts'
+import { readReferences } from '#suppliers/stored-answer.ts'
 import { type LeasedOrders, leaseDueOrders } from './lease.ts'
 import type { FulfilmentDeps } from './outcomes/deps.ts'
 import { type Attempt, insertAttempts, NOT_CHARGED, writeItems } from './outcomes/items.ts'

@@ -1,6 +1,6 @@
-import { isHeld } from '../jobs/conditions.ts'
-import { isFree } from '../lib/leases.ts'
-import type { Db, Tx } from '../lib/postgres/db.ts'
+import { isHeld } from '#jobs/conditions.ts'
+import { isFree } from '#lib/leases.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
 import {
   ITEM_COLUMNS,
   type ItemRow,
@@ -11,7 +11,7 @@ import {
   type OrderRow,
   orderOf,
   readAskedItems,
-} from '../orders/lock.ts'
+} from '#orders/lock.ts'
 
 /** A lease that is not renewed for this long expires, and another worker takes the order over. */
 export const LEASE_MS = 30_000

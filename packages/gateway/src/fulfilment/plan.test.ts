@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
-import type { LockedItem } from '../orders/lock.ts'
+import type { CataloguePackage, Route } from '#catalogue/catalogue.ts'
+import type { LockedItem } from '#orders/lock.ts'
 import { hasNextRoute } from './outcomes/apply-outcome.ts'
 import { nextStep, onlyFrom } from './plan.ts'
 

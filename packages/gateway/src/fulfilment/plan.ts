@@ -1,7 +1,7 @@
-import type { CataloguePackage, Route } from '../catalogue/catalogue.ts'
-import { AHEAD_TOLERANCE_MS } from '../lib/leases.ts'
-import type { LockedItem } from '../orders/lock.ts'
-import type { PriceGuard } from '../suppliers/supplier.ts'
+import type { CataloguePackage, Route } from '#catalogue/catalogue.ts'
+import { AHEAD_TOLERANCE_MS } from '#lib/leases.ts'
+import type { LockedItem } from '#orders/lock.ts'
+import type { PriceGuard } from '#suppliers/supplier.ts'
 import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/transition.ts'
 
 /** The next step for one item, as its own row and its package determine it. */

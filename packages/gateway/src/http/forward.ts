@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { codes } from '@dealer-esim/contract'
-import type { Deps } from '../deps.ts'
-import { ApiError } from '../lib/api-error.ts'
-import type { OutboundOutcome } from '../lib/outbound/outbound.ts'
-import { rateLimitedLog } from '../lib/telemetry/log.ts'
+import type { Deps } from '#deps.ts'
+import { ApiError } from '#lib/api-error.ts'
+import type { OutboundOutcome } from '#lib/outbound/outbound.ts'
+import { rateLimitedLog } from '#lib/telemetry/log.ts'
 import { type Answer, FORWARDED, untilCallerLeaves } from './answer.ts'
 
 /** A request of a dealer whom another cell serves. */

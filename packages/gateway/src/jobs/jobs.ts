@@ -1,6 +1,6 @@
-import { isAhead, type TimesAhead } from '../lib/leases.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import type { Log } from '../lib/telemetry/log.ts'
+import { isAhead, type TimesAhead } from '#lib/leases.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import type { Log } from '#lib/telemetry/log.ts'
 import { isHeld } from './conditions.ts'
 
 /**

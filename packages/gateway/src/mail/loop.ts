@@ -1,8 +1,8 @@
 import { Counter } from '@platformatic/prom-client'
-import type { Deps } from '../deps.ts'
-import { createMailServer } from '../lib/outbound/smtp.ts'
-import { type Running, runLoop } from '../lib/process/lifecycle.ts'
-import { consoleUrlOf } from '../people/link.ts'
+import type { Deps } from '#deps.ts'
+import { createMailServer } from '#lib/outbound/smtp.ts'
+import { type Running, runLoop } from '#lib/process/lifecycle.ts'
+import { consoleUrlOf } from '#people/link.ts'
 import { queueAlertMails } from './queue-alerts.ts'
 import { sendDueMails } from './send.ts'
 

@@ -1,5 +1,5 @@
-import type { AlertKind } from '../alerts/kinds.ts'
-import type { LinkKind } from '../people/link.ts'
+import type { AlertKind } from '#alerts/kinds.ts'
+import type { LinkKind } from '#people/link.ts'
 import { composeMail, type MailText } from './template.ts'
 
 /* All texts of e-mails. An alert's own message says what happened, as in the console. */

@@ -1,6 +1,6 @@
 import type { CancelPolicy, OrderLine, OrderStatus } from '@dealer-esim/contract'
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
-import type { CataloguePackage } from '../catalogue/catalogue.ts'
+import type { CataloguePackage } from '#catalogue/catalogue.ts'
 
 export const ITEM_STATUSES = ['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERED', 'REFUSED', 'CANCELLED'] as const
 export type ItemStatus = (typeof ITEM_STATUSES)[number]

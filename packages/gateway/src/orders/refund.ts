@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
-import type { Tx } from '../lib/postgres/db.ts'
-import { lockWallet } from '../wallet/ledger/lock.ts'
-import { post } from '../wallet/ledger/post.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import { lockWallet } from '#wallet/ledger/lock.ts'
+import { post } from '#wallet/ledger/post.ts'
 import type { LockedOrder } from './lock.ts'
 
 /** An item to refund, and its price. */

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag'
-import type { DatabaseClock } from '../lib/clock.ts'
-import type { Ids } from '../lib/ids.ts'
-import type { Tx } from '../lib/postgres/db.ts'
-import { Refusal } from '../lib/refusal.ts'
+import type { DatabaseClock } from '#lib/clock.ts'
+import type { Ids } from '#lib/ids.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import { Refusal } from '#lib/refusal.ts'
 import { ageOfTimedTokenMs, createTimedToken, hashToken } from './token.ts'
 
 /*

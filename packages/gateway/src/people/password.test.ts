@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Refusal } from '../lib/refusal.ts'
+import { Refusal } from '#lib/refusal.ts'
 import { createHashQueue } from './password.ts'
 
 const isRefused = (error: unknown) => error instanceof Refusal && error.status === 503

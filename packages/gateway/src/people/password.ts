@@ -1,6 +1,6 @@
 import { hash, verify } from '@node-rs/argon2'
-import { createBatcher } from '../lib/batch.ts'
-import { Refusal } from '../lib/refusal.ts'
+import { createBatcher } from '#lib/batch.ts'
+import { Refusal } from '#lib/refusal.ts'
 
 export const PASSWORD_LENGTH_MIN = 12
 /** Bounds the work of argon2, which would accept megabytes. */

@@ -1,8 +1,8 @@
 import type { ActionStatus } from '@dealer-esim/contract'
-import { timeOfId } from '../lib/ids.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { UNFINISHED_STATUSES } from '../orders/item.ts'
-import type { UnfinishedStatus } from '../orders/reading/list-unfinished.ts'
+import { timeOfId } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { UNFINISHED_STATUSES } from '#orders/item.ts'
+import type { UnfinishedStatus } from '#orders/reading/list-unfinished.ts'
 
 /** Backlogs are counted up to this size: a larger one is just as alarming, and counting it would take seconds. */
 export const COUNTED_MAX = 50_000

@@ -1,9 +1,9 @@
 import { Gauge } from '@platformatic/prom-client'
-import type { Deps } from '../deps.ts'
-import { findMissingPartitions } from '../lib/postgres/partitions.ts'
-import { type Loop, runLoop } from '../lib/process/lifecycle.ts'
-import { PARTITIONED } from '../retention/table.ts'
-import { findLatestLedgerCheck } from '../wallet/verify/loop.ts'
+import type { Deps } from '#deps.ts'
+import { findMissingPartitions } from '#lib/postgres/partitions.ts'
+import { type Loop, runLoop } from '#lib/process/lifecycle.ts'
+import { PARTITIONED } from '#retention/table.ts'
+import { findLatestLedgerCheck } from '#wallet/verify/loop.ts'
 import { COUNTED_MAX, countBacklogs } from './backlogs.ts'
 
 /** Fresh for every scrape at the usual 15 s, and a negligible load even for a large database. */

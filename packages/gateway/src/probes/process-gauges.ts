@@ -1,5 +1,5 @@
 import { Gauge } from '@platformatic/prom-client'
-import type { Deps } from '../deps.ts'
+import type { Deps } from '#deps.ts'
 
 /** Gauges from this process's memory, read at each scrape. */
 export function addProcessGauges({ metrics, pools, suppliers, config }: Deps): void {

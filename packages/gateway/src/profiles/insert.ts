@@ -1,7 +1,7 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import type { CataloguePackage } from '../catalogue/catalogue.ts'
-import type { Cipher } from '../lib/crypto.ts'
-import { type Ids, timeOfUuid } from '../lib/ids.ts'
+import type { CataloguePackage } from '#catalogue/catalogue.ts'
+import type { Cipher } from '#lib/crypto.ts'
+import { type Ids, timeOfUuid } from '#lib/ids.ts'
 import {
   bytesArray,
   type Columns,
@@ -11,11 +11,11 @@ import {
   timeArray,
   unnest,
   uuidArray,
-} from '../lib/postgres/columns.ts'
-import type { Tx } from '../lib/postgres/db.ts'
-import { allowanceOf } from '../orders/item.ts'
-import type { LockedProfile } from '../orders/lock.ts'
-import type { DeliveredEsim } from '../suppliers/supplier.ts'
+} from '#lib/postgres/columns.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import { allowanceOf } from '#orders/item.ts'
+import type { LockedProfile } from '#orders/lock.ts'
+import type { DeliveredEsim } from '#suppliers/supplier.ts'
 import { encryptEsimSecrets } from './secrets.ts'
 
 /** An eSIM that was delivered for an item. */

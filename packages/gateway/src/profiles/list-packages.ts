@@ -6,14 +6,14 @@ import {
   type SmdpStatus,
   stripIccidPadding,
 } from '@dealer-esim/contract'
-import type { Buyer, Snapshot } from '../catalogue/catalogue.ts'
-import { listPackages } from '../catalogue/snapshot/list.ts'
-import type { EsimToTopUp } from '../catalogue/topup-fit.ts'
-import { ApiError } from '../lib/api-error.ts'
-import { isUuid } from '../lib/ids.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { allowsTopUp } from '../orders/placing/top-up-offer.ts'
-import type { Suppliers } from '../suppliers/registry.ts'
+import type { Buyer, Snapshot } from '#catalogue/catalogue.ts'
+import { listPackages } from '#catalogue/snapshot/list.ts'
+import type { EsimToTopUp } from '#catalogue/topup-fit.ts'
+import { ApiError } from '#lib/api-error.ts'
+import { isUuid } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { allowsTopUp } from '#orders/placing/top-up-offer.ts'
+import type { Suppliers } from '#suppliers/registry.ts'
 
 /**
  * The answer of `package/list`. If the request names an eSIM, it lists the packages that can be added to it now. It

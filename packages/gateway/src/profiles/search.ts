@@ -1,10 +1,10 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
-import { isUuid } from '../lib/ids.ts'
-import type { RowCount } from '../lib/postgres/count-rows.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { notFound } from '../lib/refusal.ts'
-import { sentTransactionId } from '../orders/transaction-id.ts'
+import { isUuid } from '#lib/ids.ts'
+import type { RowCount } from '#lib/postgres/count-rows.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { notFound } from '#lib/refusal.ts'
+import { sentTransactionId } from '#orders/transaction-id.ts'
 import {
   countRows,
   type FoundKeys,
@@ -13,7 +13,7 @@ import {
   type RowKey,
   type RowTable,
   type SortedPage,
-} from '../tenants/tenant-rows.ts'
+} from '#tenants/tenant-rows.ts'
 
 /** A profile without its secrets. */
 export interface FoundProfile {

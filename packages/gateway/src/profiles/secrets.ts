@@ -1,12 +1,12 @@
 import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import { audit, type By } from '../audit/audit.ts'
-import type { Cipher } from '../lib/crypto.ts'
-import type { Ids } from '../lib/ids.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { notFound } from '../lib/refusal.ts'
-import { itemKeyOf } from '../orders/item.ts'
-import type { DeliveredEsim, SuppliedEsim } from '../suppliers/supplier.ts'
+import { audit, type By } from '#audit/audit.ts'
+import type { Cipher } from '#lib/crypto.ts'
+import type { Ids } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { notFound } from '#lib/refusal.ts'
+import { itemKeyOf } from '#orders/item.ts'
+import type { DeliveredEsim, SuppliedEsim } from '#suppliers/supplier.ts'
 
 /** The values that install an eSIM: always stored encrypted, visible only to its dealer. */
 export interface ProfileSecrets {

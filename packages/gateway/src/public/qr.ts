@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { findQrContent, findSharedEsim } from '../profiles/qr/content.ts'
-import { qrPng, qrSvg } from '../profiles/qr/picture.ts'
+import type { Cipher } from '#lib/crypto.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { findQrContent, findSharedEsim } from '#profiles/qr/content.ts'
+import { qrPng, qrSvg } from '#profiles/qr/picture.ts'
 import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from './traveller-page.ts'
 
 const HEADERS = {

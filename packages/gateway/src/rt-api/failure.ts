@@ -1,5 +1,5 @@
 import { API_PATH, codes, type FailureCode, RT_API_PATH, type RtCode } from '@dealer-esim/contract'
-import { toApiError } from '../http/answer.ts'
+import { toApiError } from '#http/answer.ts'
 
 /** A failure with a code that only the RT family has. */
 export class RtFailure extends Error {

@@ -6,8 +6,8 @@ import {
   parseStrictJson,
   type RequestOf,
 } from '@dealer-esim/contract'
-import { ApiError } from '../lib/api-error.ts'
-import { storedTransactionId } from '../orders/transaction-id.ts'
+import { ApiError } from '#lib/api-error.ts'
+import { storedTransactionId } from '#orders/transaction-id.ts'
 import { RtFailure } from './failure.ts'
 
 export type RtRequest = Readonly<Record<string, unknown>>

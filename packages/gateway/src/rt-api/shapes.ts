@@ -7,7 +7,7 @@ import {
   type RtPackage,
   rtTime,
 } from '@dealer-esim/contract'
-import type { Snapshot } from '../catalogue/catalogue.ts'
+import type { Snapshot } from '#catalogue/catalogue.ts'
 
 export function rtPackage(item: PackageOnSale): RtPackage {
   const { packageCode, slug, name, price, currencyCode, smsStatus, unusedValidTime, duration, durationUnit } = item

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { toApiError, untilCallerLeaves } from '../http/answer.ts'
-import type { Awaited, EndWatch } from '../orders/end-watch.ts'
+import { toApiError, untilCallerLeaves } from '#http/answer.ts'
+import type { Awaited, EndWatch } from '#orders/end-watch.ts'
 import type { Ended } from './call.ts'
 import { RtFailure } from './failure.ts'
 

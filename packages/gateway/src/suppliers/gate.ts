@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from '@platformatic/prom-client'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '#lib/clock.ts'
 import type { SupplierTraits } from './supplier.ts'
 
 /**

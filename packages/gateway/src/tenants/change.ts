@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag'
-import { type AuditEntry, audit, type By } from '../audit/audit.ts'
-import type { Ids } from '../lib/ids.ts'
-import type { Db, Tx } from '../lib/postgres/db.ts'
-import type { Wakeups } from '../lib/postgres/wakeups.ts'
-import { notFound, requireUuid } from '../lib/refusal.ts'
+import { type AuditEntry, audit, type By } from '#audit/audit.ts'
+import type { Ids } from '#lib/ids.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import type { Wakeups } from '#lib/postgres/wakeups.ts'
+import { notFound, requireUuid } from '#lib/refusal.ts'
 
 export interface TenantDeps {
   db: Db

@@ -1,8 +1,8 @@
 import type { EventFormat } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import type { Cipher } from '../lib/crypto.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { notFound, requireUuid } from '../lib/refusal.ts'
+import type { Cipher } from '#lib/crypto.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { notFound, requireUuid } from '#lib/refusal.ts'
 import { unsignedFault } from './allowlist.ts'
 
 /** A tenant in a list. */

@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import type { Db, Tx } from '../lib/postgres/db.ts'
-import { subtractTenants } from '../sales/update-sales.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import { subtractTenants } from '#sales/update-sales.ts'
 
 /**
  * Deletes every row of these tenants, from every table that has a tenant_id, in one transaction: referencing tables first.

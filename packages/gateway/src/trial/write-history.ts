@@ -1,10 +1,10 @@
-import type { Deps } from '../deps.ts'
-import { recordset } from '../lib/postgres/columns.ts'
-import type { Db, Tx } from '../lib/postgres/db.ts'
-import { createPartitions } from '../lib/postgres/partitions.ts'
-import { encryptEsimSecrets } from '../profiles/secrets.ts'
-import { AGED_BY_CLOCK } from '../retention/table.ts'
-import { lockTenantWallet } from '../wallet/ledger/lock.ts'
+import type { Deps } from '#deps.ts'
+import { recordset } from '#lib/postgres/columns.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import { createPartitions } from '#lib/postgres/partitions.ts'
+import { encryptEsimSecrets } from '#profiles/secrets.ts'
+import { AGED_BY_CLOCK } from '#retention/table.ts'
+import { lockTenantWallet } from '#wallet/ledger/lock.ts'
 import { makeWeek, type Product, type TrialDealer, type WeekInput } from './history.ts'
 
 /** Packages that a trial dealer sells. */

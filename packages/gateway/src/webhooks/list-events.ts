@@ -1,10 +1,10 @@
 import type { EventType } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
 import sql, { join, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt, timeOfUuid } from '../lib/ids.ts'
-import type { RowCount } from '../lib/postgres/count-rows.ts'
-import type { Db } from '../lib/postgres/db.ts'
-import { notFound, requireUuid } from '../lib/refusal.ts'
+import { firstUuidAt, timeOfUuid } from '#lib/ids.ts'
+import type { RowCount } from '#lib/postgres/count-rows.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { notFound, requireUuid } from '#lib/refusal.ts'
 import {
   countRows,
   type FoundKeys,
@@ -13,7 +13,7 @@ import {
   type RowKey,
   type RowPage,
   type RowTable,
-} from '../tenants/tenant-rows.ts'
+} from '#tenants/tenant-rows.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
 import { DELIVERY_OF_EVENT, type DeliveryState } from './delivery.ts'
 

@@ -8,7 +8,7 @@ import {
   type RtNotifyType,
   rtTime,
 } from '@dealer-esim/contract'
-import type { EventDetails } from '../events/record.ts'
+import type { EventDetails } from '#events/record.ts'
 import type { Notification } from './delivery.ts'
 
 /** The body to post; undefined if the format has no such event. */

@@ -1,18 +1,12 @@
 import { type ActionAnswer, type CancelPolicy, type EsimAction, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import { expect } from 'vitest'
-import { runDueActions } from '../../src/actions/loop.ts'
-import { putPackages } from '../../src/catalogue/packages/put.ts'
-import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { applyReports } from '../../src/profiles/apply-reports.ts'
-import type {
-  ActionOutcome,
-  ProfileReport,
-  SuppliedEsim,
-  Supplier,
-  SupplierTraits,
-} from '../../src/suppliers/supplier.ts'
-import { changeSettings } from '../../src/tenants/settings.ts'
-import { verifyLedger } from '../../src/wallet/verify/verify.ts'
+import { runDueActions } from '#actions/loop.ts'
+import { putPackages } from '#catalogue/packages/put.ts'
+import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { applyReports } from '#profiles/apply-reports.ts'
+import type { ActionOutcome, ProfileReport, SuppliedEsim, Supplier, SupplierTraits } from '#suppliers/supplier.ts'
+import { changeSettings } from '#tenants/settings.ts'
+import { verifyLedger } from '#wallet/verify/verify.ts'
 import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'

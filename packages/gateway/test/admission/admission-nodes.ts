@@ -1,9 +1,9 @@
-import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from '../../src/admission/admit-batch.ts'
-import type { Batcher } from '../../src/lib/batch.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { systemIds } from '../../src/lib/ids.ts'
-import { createDb, type Db } from '../../src/lib/postgres/db.ts'
-import { maintainPartitions } from '../../src/retention/table.ts'
+import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from '#admission/admit-batch.ts'
+import type { Batcher } from '#lib/batch.ts'
+import { systemClock } from '#lib/clock.ts'
+import { systemIds } from '#lib/ids.ts'
+import { createDb, type Db } from '#lib/postgres/db.ts'
+import { maintainPartitions } from '#retention/table.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 
 export const MINUTE_MS = 60_000

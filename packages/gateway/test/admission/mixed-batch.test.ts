@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AdmissionInput } from '../../src/admission/admit-batch.ts'
+import type { AdmissionInput } from '#admission/admit-batch.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
 let admission: AdmissionNodes

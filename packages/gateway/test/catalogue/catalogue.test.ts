@@ -1,21 +1,15 @@
 import { MONEY_MAX, operations } from '@dealer-esim/contract'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Buyer, Snapshot } from '../../src/catalogue/catalogue.ts'
-import { setOnSale } from '../../src/catalogue/packages/put.ts'
-import {
-  createGroup,
-  listGroups,
-  setGroupPlan,
-  setTenantGroup,
-  setTenantPlan,
-} from '../../src/catalogue/pricing/assignments.ts'
-import { createPlan, listPlans, removePlanRule, setPlanRule } from '../../src/catalogue/pricing/plans.ts'
-import { setListPrices, setOwnPrice } from '../../src/catalogue/pricing/prices.ts'
-import { deleteGroup, deletePlan, renameGroup, renamePlan } from '../../src/catalogue/pricing/rename-delete.ts'
-import { listPackages } from '../../src/catalogue/snapshot/list.ts'
-import { beginChange } from '../../src/catalogue/version.ts'
-import { joinTransaction } from '../../src/lib/postgres/db.ts'
+import type { Buyer, Snapshot } from '#catalogue/catalogue.ts'
+import { setOnSale } from '#catalogue/packages/put.ts'
+import { createGroup, listGroups, setGroupPlan, setTenantGroup, setTenantPlan } from '#catalogue/pricing/assignments.ts'
+import { createPlan, listPlans, removePlanRule, setPlanRule } from '#catalogue/pricing/plans.ts'
+import { setListPrices, setOwnPrice } from '#catalogue/pricing/prices.ts'
+import { deleteGroup, deletePlan, renameGroup, renamePlan } from '#catalogue/pricing/rename-delete.ts'
+import { listPackages } from '#catalogue/snapshot/list.ts'
+import { beginChange } from '#catalogue/version.ts'
+import { joinTransaction } from '#lib/postgres/db.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed

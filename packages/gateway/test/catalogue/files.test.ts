@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { exportPackages, type FileFormat } from '../../src/catalogue/files/export.ts'
-import { importPackages } from '../../src/catalogue/files/import.ts'
-import { listDocumentBatches, type PackageFilter } from '../../src/catalogue/packages/read.ts'
+import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
+import { exportPackages, type FileFormat } from '#catalogue/files/export.ts'
+import { importPackages } from '#catalogue/files/import.ts'
+import { listDocumentBatches, type PackageFilter } from '#catalogue/packages/read.ts'
 import { type CatalogueTestbed, createCatalogueTestbed, packageInput } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed

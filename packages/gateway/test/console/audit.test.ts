@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { AUDIT_ACTIONS } from '../../src/audit/actions.ts'
-import { auditAll } from '../../src/audit/audit.ts'
+import { AUDIT_ACTIONS } from '#audit/actions.ts'
+import { auditAll } from '#audit/audit.ts'
 import { type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
 let testbed: ConsoleTestbed

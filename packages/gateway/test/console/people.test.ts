@@ -1,9 +1,9 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Actor } from '../../src/audit/audit.ts'
-import { firstUuidAt } from '../../src/lib/ids.ts'
-import { createPersonLink, ensureFirstOperator, FIRST_OPERATOR } from '../../src/people/manage.ts'
-import { hashToken } from '../../src/people/token.ts'
+import type { Actor } from '#audit/audit.ts'
+import { firstUuidAt } from '#lib/ids.ts'
+import { createPersonLink, ensureFirstOperator, FIRST_OPERATOR } from '#people/manage.ts'
+import { hashToken } from '#people/token.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import {
   addPerson,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '../../src/audit/audit.ts'
-import { setListPrices } from '../../src/catalogue/pricing/prices.ts'
-import { listPackages } from '../../src/catalogue/snapshot/list.ts'
+import { SYSTEM } from '#audit/audit.ts'
+import { setListPrices } from '#catalogue/pricing/prices.ts'
+import { listPackages } from '#catalogue/snapshot/list.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 

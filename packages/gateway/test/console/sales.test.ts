@@ -1,8 +1,8 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { SalesReport } from '../../src/console-api/routes/overview/sales.ts'
-import { createIds } from '../../src/lib/ids.ts'
-import { updateSales } from '../../src/sales/update-sales.ts'
+import type { SalesReport } from '#console-api/routes/overview/sales.ts'
+import { createIds } from '#lib/ids.ts'
+import { updateSales } from '#sales/update-sales.ts'
 import { addPackage, PRICE, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 

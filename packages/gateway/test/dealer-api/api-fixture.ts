@@ -1,5 +1,5 @@
-import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
-import { changeSettings } from '../../src/tenants/settings.ts'
+import { putPackages, setOnSale } from '#catalogue/packages/put.ts'
+import { changeSettings } from '#tenants/settings.ts'
 import {
   type Answer,
   addDealer,

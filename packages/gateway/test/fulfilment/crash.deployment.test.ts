@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { packageRoot } from '../../src/config/package-root.ts'
-import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
+import { packageRoot } from '#config/package-root.ts'
+import { fulfilmentLoop } from '#fulfilment/loop.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
 import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
-import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { askAboutWatched } from '#fulfilment/reconciliation/ask-watched.ts'
+import { cancelOrphans } from '#fulfilment/reconciliation/cancel-orphans.ts'
+import { resolveOrder } from '#fulfilment/review/resolve-order.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 

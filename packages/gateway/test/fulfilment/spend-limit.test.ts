@@ -1,7 +1,7 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { addSupplier, listSuppliers, setSupplier } from '../../src/suppliers/manage.ts'
+import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { addSupplier, listSuppliers, setSupplier } from '#suppliers/manage.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import {
   addPackage,

@@ -1,14 +1,14 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { startApi } from '../../src/api.ts'
-import { readConfig } from '../../src/config/config.ts'
-import { createDeps, type Deps } from '../../src/deps.ts'
-import type { RequestLog } from '../../src/http/request-log.ts'
-import type { Log } from '../../src/lib/telemetry/log.ts'
-import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { createTenant } from '../../src/tenants/create.ts'
-import { topUp } from '../../src/wallet/ledger/top-up.ts'
+import { startApi } from '#api.ts'
+import { readConfig } from '#config/config.ts'
+import { createDeps, type Deps } from '#deps.ts'
+import type { RequestLog } from '#http/request-log.ts'
+import type { Log } from '#lib/telemetry/log.ts'
+import { silentLog } from '#lib/telemetry/log.ts'
+import { createTenant } from '#tenants/create.ts'
+import { topUp } from '#wallet/ledger/top-up.ts'
 
 /** Shared by all nodes of a test, in this process or in separate ones. */
 export const NODE_ENV = {

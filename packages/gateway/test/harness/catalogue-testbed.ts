@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { By } from '../../src/audit/audit.ts'
-import { type Catalogue, createCatalogue } from '../../src/catalogue/catalogue.ts'
-import { type ChangeDeps, putPackages } from '../../src/catalogue/packages/put.ts'
-import { systemIds } from '../../src/lib/ids.ts'
-import { createDb, type Db } from '../../src/lib/postgres/db.ts'
+import type { By } from '#audit/audit.ts'
+import { type Catalogue, createCatalogue } from '#catalogue/catalogue.ts'
+import { type ChangeDeps, putPackages } from '#catalogue/packages/put.ts'
+import { systemIds } from '#lib/ids.ts'
+import { createDb, type Db } from '#lib/postgres/db.ts'
 import { createTestDatabase } from './databases/database.ts'
 
 /** A catalogue on a separate database, with functions for its tests. */

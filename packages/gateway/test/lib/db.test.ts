@@ -2,17 +2,9 @@ import type { LookupAddress } from 'node:dns'
 import { type LookupFunction, connect as netConnect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import {
-  jsonArray,
-  jsonbArray,
-  plainArray,
-  textArray,
-  timeArray,
-  unnest,
-  uuidArray,
-} from '../../src/lib/postgres/columns.ts'
-import { createDb, type Db, TransactionEnded, type Tx } from '../../src/lib/postgres/db.ts'
-import { CommitUnknown, isConnectionLoss } from '../../src/lib/postgres/errors.ts'
+import { jsonArray, jsonbArray, plainArray, textArray, timeArray, unnest, uuidArray } from '#lib/postgres/columns.ts'
+import { createDb, type Db, TransactionEnded, type Tx } from '#lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss } from '#lib/postgres/errors.ts'
 import { createTestDatabase, type TestDatabase, withServerClient } from '../harness/databases/database.ts'
 import { startTcpProxy } from '../harness/databases/proxies.ts'
 import { ONLY_HERE, runOnNode } from '../harness/databases/tables.ts'

@@ -23,8 +23,8 @@ import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import { canEnter, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { packageRoot } from '../../src/config/package-root.ts'
-import { silentLog } from '../../src/lib/telemetry/log.ts'
+import { packageRoot } from '#config/package-root.ts'
+import { silentLog } from '#lib/telemetry/log.ts'
 import {
   buildGateway,
   copyUsedDataDir,

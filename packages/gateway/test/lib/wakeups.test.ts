@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { createWakeups, type Wakeups } from '../../src/lib/postgres/wakeups.ts'
+import { createWakeups, type Wakeups } from '#lib/postgres/wakeups.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
 import { waitUntil } from '../harness/shop.ts'

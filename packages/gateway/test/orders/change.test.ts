@@ -1,9 +1,9 @@
 import type { OrderStatus } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemIds } from '../../src/lib/ids.ts'
-import { createDb, type Database } from '../../src/lib/postgres/db.ts'
-import { changeOrders } from '../../src/orders/change.ts'
-import type { LockedItem, LockedOrder } from '../../src/orders/lock.ts'
+import { systemIds } from '#lib/ids.ts'
+import { createDb, type Database } from '#lib/postgres/db.ts'
+import { changeOrders } from '#orders/change.ts'
+import type { LockedItem, LockedOrder } from '#orders/lock.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 let database: TestDatabase

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import { createDb, type Db } from '../../src/lib/postgres/db.ts'
-import { createOrderPlacer } from '../../src/orders/placing/placer.ts'
+import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
+import { createDb, type Db } from '#lib/postgres/db.ts'
+import { createOrderPlacer } from '#orders/placing/placer.ts'
 import { addDealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 

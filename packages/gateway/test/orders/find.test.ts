@@ -1,8 +1,8 @@
 import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { seedDemoCatalogue } from '../../src/catalogue/demo/seed.ts'
-import type { Db } from '../../src/lib/postgres/db.ts'
-import { findOrder } from '../../src/orders/reading/find.ts'
+import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { findOrder } from '#orders/reading/find.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 

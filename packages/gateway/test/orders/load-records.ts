@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Db } from '../../src/lib/postgres/db.ts'
-import { verifyLedger } from '../../src/wallet/verify/verify.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { verifyLedger } from '#wallet/verify/verify.ts'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 import { waitUntil } from '../harness/shop.ts'
 import type { Receiver } from '../webhooks/receiver.ts'

@@ -1,11 +1,11 @@
 import type { Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '../../src/audit/audit.ts'
-import { putPackages, setOnSale } from '../../src/catalogue/packages/put.ts'
-import { findDocuments } from '../../src/catalogue/packages/read.ts'
-import { applyRules } from '../../src/products/rules/apply.ts'
-import { parseRate, setRate } from '../../src/products/rules/exchange-rates.ts'
-import { deleteRule, releasePackages } from '../../src/products/rules/manage-rules.ts'
+import { SYSTEM } from '#audit/audit.ts'
+import { putPackages, setOnSale } from '#catalogue/packages/put.ts'
+import { findDocuments } from '#catalogue/packages/read.ts'
+import { applyRules } from '#products/rules/apply.ts'
+import { parseRate, setRate } from '#products/rules/exchange-rates.ts'
+import { deleteRule, releasePackages } from '#products/rules/manage-rules.ts'
 import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
 
 /* Sale rules make packages of products, exactly as previewed, and packages follow changed costs. */

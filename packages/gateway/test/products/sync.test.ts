@@ -1,9 +1,9 @@
 import type { Fault, Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '../../src/audit/audit.ts'
-import { acceptCatalogue } from '../../src/products/sync/accept.ts'
-import { claimSync, runSync } from '../../src/products/sync/run-sync.ts'
-import { getSync } from '../../src/products/sync/sync-state.ts'
+import { SYSTEM } from '#audit/audit.ts'
+import { acceptCatalogue } from '#products/sync/accept.ts'
+import { claimSync, runSync } from '#products/sync/run-sync.ts'
+import { getSync } from '#products/sync/sync-state.ts'
 import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
 
 /* The catalogue of a supplier becomes its products; one that is broken or not plausible changes nothing. */

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { createLoadShedder } from '../../src/http/load-shedding/load-shedder.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { createListWriter, ListStream } from '../../src/rt-api/list-stream.ts'
+import { createLoadShedder } from '#http/load-shedding/load-shedder.ts'
+import { systemClock } from '#lib/clock.ts'
+import { silentLog } from '#lib/telemetry/log.ts'
+import { createListWriter, ListStream } from '#rt-api/list-stream.ts'
 
 const ITEM = { text: 'x'.repeat(1_000) }
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { timeOfUuid } from '../../src/lib/ids.ts'
-import type { Db } from '../../src/lib/postgres/db.ts'
+import { timeOfUuid } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
 
 interface ItemRow {
   tenantId: string

@@ -3,9 +3,9 @@ import {
   type Discrepancy,
   listSupplierMonths,
   streamDiscrepancies,
-} from '../../src/fulfilment/reconciliation/supplier-report.ts'
-import { firstUuidAt } from '../../src/lib/ids.ts'
-import type { Db } from '../../src/lib/postgres/db.ts'
+} from '#fulfilment/reconciliation/supplier-report.ts'
+import { firstUuidAt } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
 
 /* Computes the supplier reports by statements that read every row, and compares them with ours. */
 

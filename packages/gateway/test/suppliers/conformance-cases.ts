@@ -1,9 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { expect } from 'vitest'
-import { acceptEsim } from '../../src/fulfilment/outcomes/save-outcomes.ts'
-import { askAboutWatched } from '../../src/fulfilment/reconciliation/ask-watched.ts'
-import { cancelOrphans } from '../../src/fulfilment/reconciliation/cancel-orphans.ts'
-import { resolveOrder } from '../../src/fulfilment/review/resolve-order.ts'
+import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
+import { askAboutWatched } from '#fulfilment/reconciliation/ask-watched.ts'
+import { cancelOrphans } from '#fulfilment/reconciliation/cancel-orphans.ts'
+import { resolveOrder } from '#fulfilment/review/resolve-order.ts'
 import { addTenant, payOrders, type Shop, shortenWaits, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import type { SupplierFixture } from './supplier-fixtures.ts'
 

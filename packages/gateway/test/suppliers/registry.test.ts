@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import type { Db } from '../../src/lib/postgres/db.ts'
-import { loadSuppliers } from '../../src/suppliers/registry.ts'
+import { createOutbound } from '#lib/outbound/outbound.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { loadSuppliers } from '#suppliers/registry.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { addSupplier, type Shop } from '../harness/shop.ts'
 

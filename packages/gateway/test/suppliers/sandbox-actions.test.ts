@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sandboxSupplier } from '../../src/suppliers/sandbox/sandbox.ts'
-import type { SuppliedEsim, Supplier, TopUpRequest } from '../../src/suppliers/supplier.ts'
+import { sandboxSupplier } from '#suppliers/sandbox/sandbox.ts'
+import type { SuppliedEsim, Supplier, TopUpRequest } from '#suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createShop, type Shop } from '../harness/shop.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import { itemKeyOf } from '../../src/orders/item.ts'
-import { listProfiles } from '../../src/profiles/list.ts'
-import type { Outcome } from '../../src/suppliers/supplier.ts'
+import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { itemKeyOf } from '#orders/item.ts'
+import { listProfiles } from '#profiles/list.ts'
+import type { Outcome } from '#suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 

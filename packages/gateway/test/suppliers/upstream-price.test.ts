@@ -1,9 +1,9 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { fulfilmentLoop } from '../../src/fulfilment/loop.ts'
-import type { Outbound } from '../../src/lib/outbound/outbound.ts'
-import type { Loop } from '../../src/lib/process/lifecycle.ts'
-import { gatewaySupplier } from '../../src/suppliers/gateway/gateway.ts'
+import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import type { Outbound } from '#lib/outbound/outbound.ts'
+import type { Loop } from '#lib/process/lifecycle.ts'
+import { gatewaySupplier } from '#suppliers/gateway/gateway.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import {

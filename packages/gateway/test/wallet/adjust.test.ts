@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { changeSettings } from '../../src/tenants/settings.ts'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
-import { listAdjustments } from '../../src/wallet/ledger/adjustment.ts'
-import { getBalance } from '../../src/wallet/ledger/balance.ts'
+import { changeSettings } from '#tenants/settings.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
+import { listAdjustments } from '#wallet/ledger/adjustment.ts'
+import { getBalance } from '#wallet/ledger/balance.ts'
 import { ALICE, BOB, createWalletTestbed } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../src/wallet/ledger/adjust.ts'
-import { topUp } from '../../src/wallet/ledger/top-up.ts'
-import { verifyLedger } from '../../src/wallet/verify/verify.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
+import { topUp } from '#wallet/ledger/top-up.ts'
+import { verifyLedger } from '#wallet/verify/verify.ts'
 import { ALICE, BOB, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { setOperatorDetails } from '../../src/wallet/statement/operator-details.ts'
+import { setOperatorDetails } from '#wallet/statement/operator-details.ts'
 import { addDealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { setWebhook } from '../../src/webhooks/endpoint/set-webhook.ts'
+import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

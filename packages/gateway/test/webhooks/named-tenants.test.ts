@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
-import { Sender } from '../../src/webhooks/sending/sender.ts'
-import { createWebhookMetrics } from '../../src/webhooks/sending/telemetry.ts'
+import { createMetrics } from '#lib/telemetry/metrics.ts'
+import { Sender } from '#webhooks/sending/sender.ts'
+import { createWebhookMetrics } from '#webhooks/sending/telemetry.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

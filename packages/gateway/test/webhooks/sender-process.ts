@@ -1,12 +1,12 @@
-import { createDatabaseClock, systemClock } from '../../src/lib/clock.ts'
-import { createCipher } from '../../src/lib/crypto.ts'
-import { systemIds } from '../../src/lib/ids.ts'
-import { createOutbound } from '../../src/lib/outbound/outbound.ts'
-import { createDb } from '../../src/lib/postgres/db.ts'
-import { createWakeups } from '../../src/lib/postgres/wakeups.ts'
-import { silentLog } from '../../src/lib/telemetry/log.ts'
-import { createMetrics } from '../../src/lib/telemetry/metrics.ts'
-import { webhooksLoop } from '../../src/webhooks/sending/sender.ts'
+import { createDatabaseClock, systemClock } from '#lib/clock.ts'
+import { createCipher } from '#lib/crypto.ts'
+import { systemIds } from '#lib/ids.ts'
+import { createOutbound } from '#lib/outbound/outbound.ts'
+import { createDb } from '#lib/postgres/db.ts'
+import { createWakeups } from '#lib/postgres/wakeups.ts'
+import { silentLog } from '#lib/telemetry/log.ts'
+import { createMetrics } from '#lib/telemetry/metrics.ts'
+import { webhooksLoop } from '#webhooks/sending/sender.ts'
 
 // A sender process that a test kills. argv: database, master key, how far its clock is ahead (ms).
 const [url, key, aheadMs] = process.argv.slice(2) as [string, string, string]

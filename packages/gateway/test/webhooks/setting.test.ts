@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ApiError } from '../../src/lib/api-error.ts'
-import { setWebhook } from '../../src/webhooks/endpoint/set-webhook.ts'
+import { ApiError } from '#lib/api-error.ts'
+import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

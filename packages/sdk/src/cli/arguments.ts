@@ -1,6 +1,6 @@
 import { MalformedMoney, parseMoney } from '@dealer-esim/contract'
 import { InvalidArgumentError } from 'commander'
-import { TIMER_MAX_MS } from '../options.ts'
+import { TIMER_MAX_MS } from '#options.ts'
 
 /** Parsers of arguments. Commander prints their errors with the name of the option. */
 

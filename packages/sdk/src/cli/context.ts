@@ -1,4 +1,4 @@
-import { DealerEsim, type DealerEsimOptions } from '../client.ts'
+import { DealerEsim, type DealerEsimOptions } from '#client.ts'
 import { type Credentials, readCredentials } from './credentials.ts'
 import { orUsageError } from './exit-codes.ts'
 import type { Io } from './io.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { checkText } from '../options.ts'
+import { checkText } from '#options.ts'
 import { CommandFailed, EXIT, orUsageError } from './exit-codes.ts'
 import type { Io } from './io.ts'
 

@@ -1,5 +1,5 @@
 import { codes, isCode } from '@dealer-esim/contract'
-import { DealerEsimError } from '../error.ts'
+import { DealerEsimError } from '#error.ts'
 import type { Context } from './context.ts'
 import { CommandFailed, EXIT, type ExitCode } from './exit-codes.ts'
 import { money, pairs, printable } from './output.ts'

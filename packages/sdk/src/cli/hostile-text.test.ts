@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { command, environment } from '../../test/command.ts'
-import { type FakeAnswer, fakeGateway, ok } from '../../test/fake-gateway.ts'
+import { command, environment } from '#test/command.ts'
+import { type FakeAnswer, fakeGateway, ok } from '#test/fake-gateway.ts'
 import { tourLog } from './commands/tour-log.ts'
 import { context } from './context.ts'
 import type { Io } from './io.ts'

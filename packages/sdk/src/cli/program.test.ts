@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
-import { command, environment } from '../../test/command.ts'
-import { type FakeGateway, fakeGateway, ok, refusal, type Script } from '../../test/fake-gateway.ts'
-import { ORDER } from '../../test/order.ts'
+import { command, environment } from '#test/command.ts'
+import { type FakeGateway, fakeGateway, ok, refusal, type Script } from '#test/fake-gateway.ts'
+import { ORDER } from '#test/order.ts'
 
 let gateway: FakeGateway | undefined
 afterEach(() => gateway?.close())

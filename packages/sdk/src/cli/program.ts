@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import packageJson from '../../package.json' with { type: 'json' }
+import packageJson from '#package.json' with { type: 'json' }
 import { integer, timeoutMs } from './arguments.ts'
 import { accountCommands } from './commands/account.ts'
 import { actionCommands } from './commands/actions.ts'

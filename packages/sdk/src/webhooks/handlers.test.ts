@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import Fastify from 'fastify'
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
-import { APP_SECRET, EVENT, signedEvent } from '../../test/signed-event.ts'
+import { APP_SECRET, EVENT, signedEvent } from '#test/signed-event.ts'
 import { expressWebhook, fastifyWebhook, fetchWebhook, nodeWebhook } from './handlers.ts'
 import type { WebhookOptions } from './receive.ts'
 

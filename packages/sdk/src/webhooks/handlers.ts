@@ -1,4 +1,4 @@
-import { notifyListener } from '../options.ts'
+import { notifyListener } from '#options.ts'
 import { readEventBody, receive, type WebhookOptions, type WebhookResponse } from './receive.ts'
 
 /**

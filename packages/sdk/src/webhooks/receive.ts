@@ -1,8 +1,8 @@
 import type { CheckHealth, Notification } from '@dealer-esim/contract'
-import { DealerEsimError } from '../error.ts'
-import type { SecretsInput } from '../options.ts'
-import { notifyListener } from '../options.ts'
-import { readBody } from '../read-body.ts'
+import { DealerEsimError } from '#error.ts'
+import type { SecretsInput } from '#options.ts'
+import { notifyListener } from '#options.ts'
+import { readBody } from '#read-body.ts'
 import { type HeadersInput, verifyEvent } from './verify-event.ts'
 
 /** Options of all webhook handlers. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { APP_SECRET, EVENT, signedEvent } from '../../test/signed-event.ts'
-import { DealerEsimError } from '../error.ts'
+import { DealerEsimError } from '#error.ts'
+import { APP_SECRET, EVENT, signedEvent } from '#test/signed-event.ts'
 import { type ReceivedEvent, verifyEvent } from './verify-event.ts'
 
 const appSecret = APP_SECRET

@@ -11,8 +11,8 @@ import {
   verifyRequest,
   verifyEvent as verifyStandardWebhook,
 } from '@dealer-esim/contract'
-import { DealerEsimError } from '../error.ts'
-import { checkSecrets, type SecretsInput } from '../options.ts'
+import { DealerEsimError } from '#error.ts'
+import { checkSecrets, type SecretsInput } from '#options.ts'
 
 /** Headers in any form that servers use; names in any case. */
 export type HeadersInput = Headers | Readonly<Record<string, string | readonly string[] | undefined>>

@@ -1,7 +1,7 @@
-import type { Account } from '../account.ts'
-import { type Coverage, countryName, type Product } from '../catalogue.ts'
-import { DAY_MS, type Esim, type Order } from '../order.ts'
-import type { Answer, Refusal, RequestProblem } from '../wholesaler.ts'
+import type { Account } from '#account.ts'
+import { type Coverage, countryName, type Product } from '#catalogue.ts'
+import { DAY_MS, type Esim, type Order } from '#order.ts'
+import type { Answer, Refusal, RequestProblem } from '#wholesaler.ts'
 
 /* Answers of Airalo. Money is a decimal number, volume is in MB. */
 

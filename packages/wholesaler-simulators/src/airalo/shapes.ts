@@ -1,4 +1,4 @@
-import { digits, either, integer, object, oneOf, optional, text } from '../shape.ts'
+import { digits, either, integer, object, oneOf, optional, text } from '#shape.ts'
 
 /* Requests of Airalo. Bodies may be forms, in which numbers are texts. */
 

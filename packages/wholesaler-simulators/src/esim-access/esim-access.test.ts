@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it, vi } from 'vitest'
-import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator.ts'
+import { createSimulator, type Simulator, type SimulatorOptions } from '#simulator.ts'
 
 let simulator: Simulator
 afterEach(() => simulator.close())

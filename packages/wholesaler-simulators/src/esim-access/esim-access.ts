@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Account } from '../account.ts'
-import { countryName, type Product } from '../catalogue.ts'
-import { type Esim, Refused } from '../order.ts'
-import type { Answer, Call, Description, Operation, RawRequest, Wholesaler, World } from '../wholesaler.ts'
+import type { Account } from '#account.ts'
+import { countryName, type Product } from '#catalogue.ts'
+import { type Esim, Refused } from '#order.ts'
+import type { Answer, Call, Description, Operation, RawRequest, Wholesaler, World } from '#wholesaler.ts'
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'
 

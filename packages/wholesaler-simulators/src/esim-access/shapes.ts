@@ -1,4 +1,4 @@
-import { integer, list, object, oneOf, optional, optionalOrEmpty, text } from '../shape.ts'
+import { integer, list, object, oneOf, optional, optionalOrEmpty, text } from '#shape.ts'
 
 /* Requests of the RT family. Optional members may be null or empty, which real programs send. */
 

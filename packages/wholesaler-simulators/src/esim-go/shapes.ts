@@ -1,4 +1,4 @@
-import { digits, integer, list, object, oneOf, optional, text } from '../shape.ts'
+import { digits, integer, list, object, oneOf, optional, text } from '#shape.ts'
 
 /* Requests of eSIM Go. */
 

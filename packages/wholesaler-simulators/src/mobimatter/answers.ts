@@ -1,6 +1,6 @@
-import type { Product } from '../catalogue.ts'
-import type { Esim, Order, OrderState } from '../order.ts'
-import type { Answer, Refusal, RequestProblem } from '../wholesaler.ts'
+import type { Product } from '#catalogue.ts'
+import type { Esim, Order, OrderState } from '#order.ts'
+import type { Answer, Refusal, RequestProblem } from '#wholesaler.ts'
 
 /* Answers of MobiMatter: `{statusCode, result}`, errors `{statusCode, message}`. Money is a decimal number. */
 

@@ -1,4 +1,4 @@
-import { object, oneOf, optional, text } from '../shape.ts'
+import { object, oneOf, optional, text } from '#shape.ts'
 
 /* Requests of MobiMatter. */
 

@@ -1,4 +1,4 @@
-import { digits, object, optional, text } from '../shape.ts'
+import { digits, object, optional, text } from '#shape.ts'
 
 /* Requests of Zendit. */
 

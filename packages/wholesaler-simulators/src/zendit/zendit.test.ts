@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createSimulator, type Simulator } from '../simulator.ts'
+import { createSimulator, type Simulator } from '#simulator.ts'
 
 let simulator: Simulator
 beforeEach(async () => {

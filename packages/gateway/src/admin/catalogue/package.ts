@@ -1,17 +1,17 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseVolume } from '../../catalogue/files/csv-cells.ts'
-import { exportedForm } from '../../catalogue/files/export.ts'
-import type { PackageInput } from '../../catalogue/packages/merge.ts'
-import { putPackages, setOnSale } from '../../catalogue/packages/put.ts'
+import { parseVolume } from '#catalogue/files/csv-cells.ts'
+import { exportedForm } from '#catalogue/files/export.ts'
+import type { PackageInput } from '#catalogue/packages/merge.ts'
+import { putPackages, setOnSale } from '#catalogue/packages/put.ts'
 import {
   findDocuments,
   findLackingMoney,
   listDocumentBatches,
   listUnknownSuppliers,
   type PackageFilter,
-} from '../../catalogue/packages/read.ts'
-import type { Db } from '../../lib/postgres/db.ts'
-import { notFound } from '../../lib/refusal.ts'
+} from '#catalogue/packages/read.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { notFound } from '#lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { parseWholeNumber } from '../parse.ts'

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { ProductFilter, SaleRuleInput } from '../../products/rules/sale-rule.ts'
+import type { ProductFilter, SaleRuleInput } from '#products/rules/sale-rule.ts'
 import { parseWholeNumber } from '../parse.ts'
 import { amount, currency } from '../prices/price-options.ts'
 

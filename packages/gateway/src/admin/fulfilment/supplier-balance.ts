@@ -1,6 +1,6 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { Refusal } from '../../lib/refusal.ts'
+import { Refusal } from '#lib/refusal.ts'
 import {
   ensureBalance,
   findBalance,
@@ -8,8 +8,8 @@ import {
   requireBalance,
   type SupplierBalance,
   setAlertBelow,
-} from '../../suppliers/balance/balance-state.ts'
-import { claimBalance, readBalance } from '../../suppliers/balance/read-balance.ts'
+} from '#suppliers/balance/balance-state.ts'
+import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'

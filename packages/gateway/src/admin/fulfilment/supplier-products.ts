@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatMoney, PACKAGE_TYPES } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { Refusal } from '../../lib/refusal.ts'
-import { type ListedProduct, listCosts, searchProducts } from '../../products/list-products.ts'
-import { acceptCatalogue } from '../../products/sync/accept.ts'
-import { claimSync, runSync, type SyncResult } from '../../products/sync/run-sync.ts'
+import { Refusal } from '#lib/refusal.ts'
+import { type ListedProduct, listCosts, searchProducts } from '#products/list-products.ts'
+import { acceptCatalogue } from '#products/sync/accept.ts'
+import { claimSync, runSync, type SyncResult } from '#products/sync/run-sync.ts'
 import {
   ensureSync,
   getSync,
@@ -12,7 +12,7 @@ import {
   requireCatalogue,
   type SyncState,
   setSyncInterval,
-} from '../../products/sync/sync-state.ts'
+} from '#products/sync/sync-state.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'

@@ -7,9 +7,9 @@ import {
   SUPPLIER_MONTH_COLUMNS,
   type SupplierMonth,
   streamDiscrepancies,
-} from '../../fulfilment/reconciliation/supplier-report.ts'
-import { csvText } from '../../lib/csv.ts'
-import { PRICE_DIFFERENCE_COLUMNS, type PriceDifference, streamPriceDifferences } from '../../suppliers/prices.ts'
+} from '#fulfilment/reconciliation/supplier-report.ts'
+import { csvText } from '#lib/csv.ts'
+import { PRICE_DIFFERENCE_COLUMNS, type PriceDifference, streamPriceDifferences } from '#suppliers/prices.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { writeOutput } from '../files.ts'

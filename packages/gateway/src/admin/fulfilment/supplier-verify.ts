@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { notFound } from '../../lib/refusal.ts'
-import { findConfirmedProduct } from '../../suppliers/verification/confirmed-product.ts'
-import { type KeptAnswer, keepingAnswers } from '../../suppliers/verification/redact.ts'
-import { verifySupplier } from '../../suppliers/verification/verify.ts'
+import { notFound } from '#lib/refusal.ts'
+import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
+import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact.ts'
+import { verifySupplier } from '#suppliers/verification/verify.ts'
 import type { AdminContext } from '../context.ts'
 import { withSuppliers } from '../outbound.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createDb } from '../../lib/postgres/db.ts'
+import { createDb } from '#lib/postgres/db.ts'
 import type { AdminContext } from '../context.ts'
 import { borrowDatabase, prepareDatabase } from '../deps.ts'
 

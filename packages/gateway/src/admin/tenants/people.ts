@@ -1,21 +1,21 @@
 import type { Command } from 'commander'
-import { type Config, localUrl } from '../../config/config.ts'
-import { readLocalAccess } from '../../config/local-access.ts'
-import { notFound } from '../../lib/refusal.ts'
-import { mailPersonLink } from '../../mail/queue.ts'
-import { consoleUrlOf, welcomeLink } from '../../people/link.ts'
+import { type Config, localUrl } from '#config/config.ts'
+import { readLocalAccess } from '#config/local-access.ts'
+import { notFound } from '#lib/refusal.ts'
+import { mailPersonLink } from '#mail/queue.ts'
+import { consoleUrlOf, welcomeLink } from '#people/link.ts'
 import {
   allowPassword,
   changePerson,
   createPersonLink,
   invitePerson,
   removePersonSecondFactor,
-} from '../../people/manage.ts'
-import type { Role } from '../../people/person.ts'
-import { findPersonByEmail, hasSecondFactor, listPeople, type Person, ROLES } from '../../people/person.ts'
-import { unlinkProvider } from '../../people/provider/account.ts'
-import { listRequiredRoles, requireSecondFactor } from '../../people/second-factor/required.ts'
-import { getTenantId } from '../../tenants/tenant-views.ts'
+} from '#people/manage.ts'
+import type { Role } from '#people/person.ts'
+import { findPersonByEmail, hasSecondFactor, listPeople, type Person, ROLES } from '#people/person.ts'
+import { unlinkProvider } from '#people/provider/account.ts'
+import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required.ts'
+import { getTenantId } from '#tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'
 import { UsageError } from '../failure.ts'

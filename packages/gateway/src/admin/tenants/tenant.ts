@@ -1,17 +1,17 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { type Db, joinTransaction, type Tx } from '../../lib/postgres/db.ts'
-import { resumeTenant, suspendTenant } from '../../tenants/change.ts'
-import { createTenant } from '../../tenants/create.ts'
-import { resetSecret } from '../../tenants/secret.ts'
-import { changeSettings, checkSettings } from '../../tenants/settings.ts'
+import { type Db, joinTransaction, type Tx } from '#lib/postgres/db.ts'
+import { resumeTenant, suspendTenant } from '#tenants/change.ts'
+import { createTenant } from '#tenants/create.ts'
+import { resetSecret } from '#tenants/secret.ts'
+import { changeSettings, checkSettings } from '#tenants/settings.ts'
 import {
   getTenantId,
   getTenantView,
   listAllTenants,
   type TenantSummary,
   type TenantView,
-} from '../../tenants/tenant-views.ts'
+} from '#tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
 import { setWebhookHere } from '../outbound.ts'
 import { parseDuration } from '../parse.ts'

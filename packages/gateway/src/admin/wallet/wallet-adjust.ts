@@ -1,9 +1,9 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import type { Db } from '../../lib/postgres/db.ts'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../wallet/ledger/adjust.ts'
-import { type Adjustment, listAdjustments } from '../../wallet/ledger/adjustment.ts'
-import { listWalletNames } from '../../wallet/ledger/wallet-names.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
+import { type Adjustment, listAdjustments } from '#wallet/ledger/adjustment.ts'
+import { listWalletNames } from '#wallet/ledger/wallet-names.ts'
 import type { AdminContext } from '../context.ts'
 import { fields, table, timeText } from '../table.ts'
 

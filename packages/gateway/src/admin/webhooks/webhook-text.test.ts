@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { EventView } from '../../webhooks/list-events.ts'
+import type { EventView } from '#webhooks/list-events.ts'
 import { eventText } from './webhook-text.ts'
 
 const EVENT: EventView = {

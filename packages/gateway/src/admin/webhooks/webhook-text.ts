@@ -1,7 +1,7 @@
-import type { EndpointView } from '../../webhooks/endpoint/endpoint.ts'
-import { WAITING_COUNTED } from '../../webhooks/endpoint/endpoint.ts'
-import type { AttemptView, EventView } from '../../webhooks/list-events.ts'
-import type { Replay } from '../../webhooks/replay/replay.ts'
+import type { EndpointView } from '#webhooks/endpoint/endpoint.ts'
+import { WAITING_COUNTED } from '#webhooks/endpoint/endpoint.ts'
+import type { AttemptView, EventView } from '#webhooks/list-events.ts'
+import type { Replay } from '#webhooks/replay/replay.ts'
 import { fields, table, timeText } from '../table.ts'
 
 export function endpointTable(endpoints: EndpointView[]): string {

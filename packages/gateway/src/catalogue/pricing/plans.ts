@@ -1,6 +1,6 @@
-import { audit, type By } from '../../audit/audit.ts'
-import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { notFound } from '../../lib/refusal.ts'
+import { audit, type By } from '#audit/audit.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import { notFound } from '#lib/refusal.ts'
 import {
   alreadyExists,
   checkCurrency,

@@ -1,7 +1,7 @@
 import type { PackageType } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { arbitraryChanges, type Change, rowsAfter } from '../../../test/harness/catalogue-history.ts'
+import { arbitraryChanges, type Change, rowsAfter } from '#test/harness/catalogue-history.ts'
 import { type Buyer, LoadedSnapshot } from '../catalogue.ts'
 import { listPackages } from './list.ts'
 

@@ -1,4 +1,4 @@
-import type { Db } from '../../lib/postgres/db.ts'
+import type { Db } from '#lib/postgres/db.ts'
 
 /** The columns of a table, as the database describes them. */
 export interface TableShape {

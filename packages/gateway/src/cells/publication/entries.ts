@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline'
 import Type, { type Static, type TSchema } from 'typebox'
-import { type PackageDocument, packageDocumentSchema } from '../../catalogue/packages/document.ts'
-import { Refusal } from '../../lib/refusal.ts'
-import { listSchemaFaults } from '../../lib/schema-faults.ts'
-import { saleRule } from '../../products/rules/sale-rule.ts'
+import { type PackageDocument, packageDocumentSchema } from '#catalogue/packages/document.ts'
+import { Refusal } from '#lib/refusal.ts'
+import { listSchemaFaults } from '#lib/schema-faults.ts'
+import { saleRule } from '#products/rules/sale-rule.ts'
 
 /*
  * The file that one cell publishes for the others, with one JSON entry per line. The first line is the head and the last one

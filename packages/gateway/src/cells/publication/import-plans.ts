@@ -1,5 +1,5 @@
-import type { By } from '../../audit/audit.ts'
-import type { ChangeDeps } from '../../catalogue/packages/put.ts'
+import type { By } from '#audit/audit.ts'
+import type { ChangeDeps } from '#catalogue/packages/put.ts'
 import {
   createPlan,
   listPlans,
@@ -7,8 +7,8 @@ import {
   removePlanRule,
   setPlanDisplayName,
   setPlanRule,
-} from '../../catalogue/pricing/plans.ts'
-import { Refusal } from '../../lib/refusal.ts'
+} from '#catalogue/pricing/plans.ts'
+import { Refusal } from '#lib/refusal.ts'
 import type { PublishedPlan, PublishedPlanRule } from './entries.ts'
 
 export interface PlanCounts {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { notFound, Refusal } from '../../lib/refusal.ts'
-import { ACCESS_TOKEN_PREFIX, findAccessToken } from '../../people/access-token.ts'
-import { checkPasswordChosen, findPerson, isOperator, type Person } from '../../people/person.ts'
-import { checkSecondFactorSet } from '../../people/second-factor/required.ts'
-import { findSession, notSignedIn } from '../../people/session.ts'
+import { notFound, Refusal } from '#lib/refusal.ts'
+import { ACCESS_TOKEN_PREFIX, findAccessToken } from '#people/access-token.ts'
+import { checkPasswordChosen, findPerson, isOperator, type Person } from '#people/person.ts'
+import { checkSecondFactorSet } from '#people/second-factor/required.ts'
+import { findSession, notSignedIn } from '#people/session.ts'
 import type { ConsoleDeps, Route, SignedIn } from './route.ts'
 
 /** Finds the person who calls: by the session cookie, or by the access token in `Authorization: Bearer`. */

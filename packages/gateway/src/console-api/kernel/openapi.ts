@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { ROLES } from '../../people/person.ts'
+import { ROLES } from '#people/person.ts'
 import type { Route } from './route.ts'
 
 /** A route's entry in the OpenAPI document. Requests are validated against the same schemas. */

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Position } from '../../tenants/tenant-rows.ts'
+import type { Position } from '#tenants/tenant-rows.ts'
 import { nullable } from './schemas.ts'
 
 export const PAGE_SIZE = 50

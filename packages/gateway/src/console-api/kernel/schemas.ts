@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox'
-import { PASSWORD_LENGTH_MAX } from '../../people/password.ts'
+import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
 
 /** Refuses members that the schema does not name. */
 export const CLOSED = { additionalProperties: false } as const

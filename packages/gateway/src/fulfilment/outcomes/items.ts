@@ -1,8 +1,8 @@
-import { type Columns, NULL, plainArray, textArray, timeArray, unnest, uuidArray } from '../../lib/postgres/columns.ts'
-import type { Tx } from '../../lib/postgres/db.ts'
-import type { LockedItem, LockedOrder } from '../../orders/lock.ts'
-import type { ConfiguredSupplier } from '../../suppliers/registry.ts'
-import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '../../suppliers/supplier.ts'
+import { type Columns, NULL, plainArray, textArray, timeArray, unnest, uuidArray } from '#lib/postgres/columns.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import type { LockedItem, LockedOrder } from '#orders/lock.ts'
+import type { ConfiguredSupplier } from '#suppliers/registry.ts'
+import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '#suppliers/supplier.ts'
 
 /** A committed attempt at one item. Only the worker that committed it sends it to the supplier. */
 export interface Attempt {

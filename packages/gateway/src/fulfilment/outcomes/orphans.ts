@@ -1,11 +1,11 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import { createAlert } from '../../alerts/create.ts'
-import { NIL_TENANT } from '../../audit/audit.ts'
-import type { Cipher } from '../../lib/crypto.ts'
-import type { Ids } from '../../lib/ids.ts'
-import type { Tx } from '../../lib/postgres/db.ts'
-import { encryptEsimSecrets } from '../../profiles/secrets.ts'
-import type { DeliveredEsim } from '../../suppliers/supplier.ts'
+import { createAlert } from '#alerts/create.ts'
+import { NIL_TENANT } from '#audit/audit.ts'
+import type { Cipher } from '#lib/crypto.ts'
+import type { Ids } from '#lib/ids.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import { encryptEsimSecrets } from '#profiles/secrets.ts'
+import type { DeliveredEsim } from '#suppliers/supplier.ts'
 
 /** An eSIM that a supplier delivered for an item that was closed without it, or that has another eSIM. */
 export interface Orphan {

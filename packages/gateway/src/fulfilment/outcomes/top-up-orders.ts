@@ -1,9 +1,9 @@
-import type { Cipher } from '../../lib/crypto.ts'
-import type { Tx } from '../../lib/postgres/db.ts'
-import { itemKeyOf } from '../../orders/item.ts'
-import { decryptSecrets } from '../../profiles/secrets.ts'
-import { latestReference } from '../../suppliers/stored-answer.ts'
-import type { ToppedUpEsim } from '../../suppliers/supplier.ts'
+import type { Cipher } from '#lib/crypto.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import { itemKeyOf } from '#orders/item.ts'
+import { decryptSecrets } from '#profiles/secrets.ts'
+import { latestReference } from '#suppliers/stored-answer.ts'
+import type { ToppedUpEsim } from '#suppliers/supplier.ts'
 
 /** The eSIM of a TOPUP order, as fulfilment needs it. */
 export interface EsimOfTopUp {

@@ -1,9 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { firstUuidAt } from '../../lib/ids.ts'
-import type { Db } from '../../lib/postgres/db.ts'
-import { ITEM_STATUSES, isOpen } from '../../orders/item.ts'
-import { unfinishedOrders } from '../../orders/reading/list-unfinished.ts'
-import { COST_CURRENCY, dayOf } from '../../sales/sums-of-rows.ts'
+import { firstUuidAt } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { ITEM_STATUSES, isOpen } from '#orders/item.ts'
+import { unfinishedOrders } from '#orders/reading/list-unfinished.ts'
+import { COST_CURRENCY, dayOf } from '#sales/sums-of-rows.ts'
 
 /** Totals of one supplier in one month (UTC, by the time of the order's id). Amounts in 1/10 000. */
 export interface SupplierMonth {

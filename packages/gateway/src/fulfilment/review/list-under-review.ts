@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import type { Db } from '../../lib/postgres/db.ts'
-import { itemKeyOf } from '../../orders/item.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { itemKeyOf } from '#orders/item.ts'
 
 export interface OrderUnderReview {
   tenantId: string

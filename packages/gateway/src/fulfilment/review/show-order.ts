@@ -1,10 +1,10 @@
 import type { QueryAnswer } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
-import type { Cipher } from '../../lib/crypto.ts'
-import type { Db } from '../../lib/postgres/db.ts'
-import type { ItemStatus } from '../../orders/item.ts'
-import { itemKeyOf } from '../../orders/item.ts'
-import { getOrderWithProfiles } from '../../profiles/query-order.ts'
+import type { Cipher } from '#lib/crypto.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import type { ItemStatus } from '#orders/item.ts'
+import { itemKeyOf } from '#orders/item.ts'
+import { getOrderWithProfiles } from '#profiles/query-order.ts'
 
 /** An order as operators see it: with the calls to suppliers, without activation codes. */
 export interface OperatorOrder extends Omit<QueryAnswer, 'profileList'> {

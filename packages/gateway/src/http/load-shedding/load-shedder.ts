@@ -1,5 +1,5 @@
-import type { Clock } from '../../lib/clock.ts'
-import { type Log, rateLimitedLog } from '../../lib/telemetry/log.ts'
+import type { Clock } from '#lib/clock.ts'
+import { type Log, rateLimitedLog } from '#lib/telemetry/log.ts'
 import {
   type BodyHolder,
   type ByteBudget,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createAuthority } from '../../../test/harness/servers/certificates.ts'
+import { createAuthority } from '#test/harness/servers/certificates.ts'
 import type { Log } from '../telemetry/log.ts'
 import { readCertificate, watchCertificate } from './certificate.ts'
 

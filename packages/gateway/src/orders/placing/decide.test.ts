@@ -1,6 +1,6 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
 import { expect, test } from 'vitest'
-import type { Wallet } from '../../wallet/ledger/lock.ts'
+import type { Wallet } from '#wallet/ledger/lock.ts'
 import { type DecisionContext, decideWallet } from './decide.ts'
 import type { NewOrderInput } from './input.ts'
 

@@ -7,7 +7,7 @@ import {
   stripIccidPadding,
   type TopupRequest,
 } from '@dealer-esim/contract'
-import type { Tenant } from '../../tenants/tenant.ts'
+import type { Tenant } from '#tenants/tenant.ts'
 import type { PackageLine } from '../item.ts'
 
 /** An order to be placed. Its id is created beforehand, so that the order is recognised after a lost COMMIT. */

@@ -1,7 +1,7 @@
 import type { OrderStatus, OrderType } from '@dealer-esim/contract'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { RowCount } from '../../lib/postgres/count-rows.ts'
-import type { Db } from '../../lib/postgres/db.ts'
+import type { RowCount } from '#lib/postgres/count-rows.ts'
+import type { Db } from '#lib/postgres/db.ts'
 import {
   countRows,
   type FoundKeys,
@@ -10,7 +10,7 @@ import {
   type RowKey,
   type RowTable,
   type SortedPage,
-} from '../../tenants/tenant-rows.ts'
+} from '#tenants/tenant-rows.ts'
 import { sentTransactionId, storedTransactionId } from '../transaction-id.ts'
 
 export interface FoundOrder {

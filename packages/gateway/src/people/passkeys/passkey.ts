@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
-import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import { Refusal } from '#lib/refusal.ts'
 
 /** More than anybody's devices and security keys. */
 export const PASSKEYS_MAX = 20

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
-import { audit, byPerson } from '../../audit/audit.ts'
-import { Refusal } from '../../lib/refusal.ts'
+import { audit, byPerson } from '#audit/audit.ts'
+import { Refusal } from '#lib/refusal.ts'
 import { deadChallenge, spendChallenge } from '../challenge.ts'
 import { createConfirmation } from '../confirmation.ts'
 import { lockPerson, type Person } from '../person.ts'

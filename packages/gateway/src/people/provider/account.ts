@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag'
-import { audit, type By } from '../../audit/audit.ts'
-import type { Ids } from '../../lib/ids.ts'
-import type { Tx } from '../../lib/postgres/db.ts'
-import { notFound, Refusal } from '../../lib/refusal.ts'
+import { audit, type By } from '#audit/audit.ts'
+import type { Ids } from '#lib/ids.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import { notFound, Refusal } from '#lib/refusal.ts'
 import { lockPerson } from '../person.ts'
 import { endSessionsOfProvider } from '../session.ts'
 

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
-import type { Ids } from '../../lib/ids.ts'
-import type { Tx } from '../../lib/postgres/db.ts'
+import type { Ids } from '#lib/ids.ts'
+import type { Tx } from '#lib/postgres/db.ts'
 import { hashToken } from '../token.ts'
 
 const RECOVERY_CODES = 10

@@ -1,7 +1,7 @@
-import { isCountry } from '../../catalogue/coverage.ts'
-import { type PackageDocument, SUPPLIERS_MAX } from '../../catalogue/packages/document.ts'
-import type { PackageInput } from '../../catalogue/packages/merge.ts'
-import { convertCost, priceFromCost } from '../../catalogue/pricing/price-engine.ts'
+import { isCountry } from '#catalogue/coverage.ts'
+import { type PackageDocument, SUPPLIERS_MAX } from '#catalogue/packages/document.ts'
+import type { PackageInput } from '#catalogue/packages/merge.ts'
+import { convertCost, priceFromCost } from '#catalogue/pricing/price-engine.ts'
 import type { ParsedRule, ProductFilter } from './sale-rule.ts'
 import { codeOf, nameOf, type OfferedProduct, sizeOf } from './templates.ts'
 

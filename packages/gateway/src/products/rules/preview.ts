@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto'
 import { formatMoney } from '@dealer-esim/contract'
-import {
-  differingMembers,
-  listDifferences,
-  type PackageChange,
-  warningsOf,
-} from '../../catalogue/packages/difference.ts'
-import type { PackageDocument } from '../../catalogue/packages/document.ts'
-import type { Db, Tx } from '../../lib/postgres/db.ts'
+import { differingMembers, listDifferences, type PackageChange, warningsOf } from '#catalogue/packages/difference.ts'
+import type { PackageDocument } from '#catalogue/packages/document.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
 import { type ComputedChanges, computeChanges, type RulePackage } from './compute-changes.ts'
 import { type ExchangeRate, listRates, RATE_DAYS_MAX } from './exchange-rates.ts'
 import type { SkipReason } from './plan-packages.ts'

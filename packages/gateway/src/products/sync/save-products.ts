@@ -1,6 +1,6 @@
-import { recordset } from '../../lib/postgres/columns.ts'
-import type { Tx } from '../../lib/postgres/db.ts'
-import type { SupplierProduct } from '../../suppliers/supplier.ts'
+import { recordset } from '#lib/postgres/columns.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import type { SupplierProduct } from '#suppliers/supplier.ts'
 import { isSameCost, isSameProduct } from './read-catalogue.ts'
 
 export interface ProductChanges {

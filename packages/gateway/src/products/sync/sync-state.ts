@@ -1,10 +1,10 @@
-import { audit, type By } from '../../audit/audit.ts'
-import type { Ids } from '../../lib/ids.ts'
-import { isAhead, isFree, type TimesAhead } from '../../lib/leases.ts'
-import type { Db, Tx } from '../../lib/postgres/db.ts'
-import type { Wakeups } from '../../lib/postgres/wakeups.ts'
-import { notFound, Refusal } from '../../lib/refusal.ts'
-import type { Suppliers } from '../../suppliers/registry.ts'
+import { audit, type By } from '#audit/audit.ts'
+import type { Ids } from '#lib/ids.ts'
+import { isAhead, isFree, type TimesAhead } from '#lib/leases.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import type { Wakeups } from '#lib/postgres/wakeups.ts'
+import { notFound, Refusal } from '#lib/refusal.ts'
+import type { Suppliers } from '#suppliers/registry.ts'
 
 /** The lease is renewed continually. This long after a node has died, another node may sync. */
 export const SYNC_LEASE_MS = 120_000

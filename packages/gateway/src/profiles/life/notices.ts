@@ -1,6 +1,6 @@
 import type { EsimExpiringContent, EsimUsageContent } from '@dealer-esim/contract'
 import { formatTime } from '@dealer-esim/contract'
-import type { NoticeSettings } from '../../webhooks/endpoint/endpoint.ts'
+import type { NoticeSettings } from '#webhooks/endpoint/endpoint.ts'
 import { type ProfileLife, sameLife, usagePercent } from './lifecycle.ts'
 
 /*

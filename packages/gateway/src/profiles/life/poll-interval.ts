@@ -1,4 +1,4 @@
-import type { NoticeSettings } from '../../webhooks/endpoint/endpoint.ts'
+import type { NoticeSettings } from '#webhooks/endpoint/endpoint.ts'
 import { POLL_EVERY_S } from '../insert.ts'
 import type { ProfileLife } from './lifecycle.ts'
 

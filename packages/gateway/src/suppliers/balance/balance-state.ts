@@ -1,8 +1,8 @@
-import { audit, type By } from '../../audit/audit.ts'
-import type { Ids } from '../../lib/ids.ts'
-import { isAhead, type TimesAhead } from '../../lib/leases.ts'
-import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { notFound, Refusal } from '../../lib/refusal.ts'
+import { audit, type By } from '#audit/audit.ts'
+import type { Ids } from '#lib/ids.ts'
+import { isAhead, type TimesAhead } from '#lib/leases.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import { notFound, Refusal } from '#lib/refusal.ts'
 import type { Suppliers } from '../registry.ts'
 
 /** How often a balance is read. */

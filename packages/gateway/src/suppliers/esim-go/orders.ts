@@ -1,5 +1,5 @@
-import { isAhead } from '../../lib/leases.ts'
-import type { Db } from '../../lib/postgres/db.ts'
+import { isAhead } from '#lib/leases.ts'
+import type { Db } from '#lib/postgres/db.ts'
 import type { SupplierRequest } from '../supplier.ts'
 
 /*

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OrderAnswer } from '@dealer-esim/contract'
 import { DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
-import type { Outbound, OutboundFailure } from '../../lib/outbound/outbound.ts'
-import { failpoint } from '../../lib/process/failpoint.ts'
+import type { Outbound, OutboundFailure } from '#lib/outbound/outbound.ts'
+import { failpoint } from '#lib/process/failpoint.ts'
 import type {
   BalanceOutcome,
   CancelOutcome,

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag'
-import type { Db } from '../../lib/postgres/db.ts'
+import type { Db } from '#lib/postgres/db.ts'
 
 /** The tenant's name and the currency of each wallet, to show amounts with. */
 export async function listWalletNames(

@@ -1,9 +1,9 @@
 import { formatMoney } from '@dealer-esim/contract'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { countAndSum, type RowCount } from '../../lib/postgres/count-rows.ts'
-import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { type IdPage, idPage } from '../../lib/postgres/id-page.ts'
-import { notFound, requireUuid } from '../../lib/refusal.ts'
+import { countAndSum, type RowCount } from '#lib/postgres/count-rows.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import { type IdPage, idPage } from '#lib/postgres/id-page.ts'
+import { notFound, requireUuid } from '#lib/refusal.ts'
 import { FIRST_PERSON_DAYS } from '../ledger/checks.ts'
 
 /*

@@ -8,8 +8,8 @@ import {
   type StatementRequest,
 } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import { type CursorScope, createCursor, readCursor } from '../../lib/cursor.ts'
-import type { Db } from '../../lib/postgres/db.ts'
+import { type CursorScope, createCursor, readCursor } from '#lib/cursor.ts'
+import type { Db } from '#lib/postgres/db.ts'
 import type { TransferKind } from '../ledger/post.ts'
 import { getStatementPage, type StatementEntry } from './entries.ts'
 import { firstVersionAt } from './month.ts'

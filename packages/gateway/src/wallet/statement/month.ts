@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
-import type { Db, Tx } from '../../lib/postgres/db.ts'
-import { notFound, Refusal, requireUuid } from '../../lib/refusal.ts'
+import type { Db, Tx } from '#lib/postgres/db.ts'
+import { notFound, Refusal, requireUuid } from '#lib/refusal.ts'
 import { TRANSFER_KINDS, type TransferKind } from '../ledger/post.ts'
 
 /** A wallet's statement of one UTC month. The opening balance is the closing balance of the month before. */

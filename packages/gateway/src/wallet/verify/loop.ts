@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag'
-import { createAlert } from '../../alerts/create.ts'
-import type { Ids } from '../../lib/ids.ts'
-import type { Db } from '../../lib/postgres/db.ts'
-import { type Running, runLoop } from '../../lib/process/lifecycle.ts'
-import type { Log } from '../../lib/telemetry/log.ts'
-import type { LoopMetrics } from '../../lib/telemetry/metrics.ts'
+import { createAlert } from '#alerts/create.ts'
+import type { Ids } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { type Running, runLoop } from '#lib/process/lifecycle.ts'
+import type { Log } from '#lib/telemetry/log.ts'
+import type { LoopMetrics } from '#lib/telemetry/metrics.ts'
 import { type LedgerCounts, verifyLedger } from './verify.ts'
 
 export interface LedgerLoopDeps {

@@ -5,9 +5,9 @@ import {
   USAGE_THRESHOLDS_DEFAULT,
 } from '@dealer-esim/contract'
 import sql from 'sql-template-tag'
-import { isHeld } from '../../jobs/conditions.ts'
-import type { Cipher } from '../../lib/crypto.ts'
-import type { Db, Statement, Tx } from '../../lib/postgres/db.ts'
+import { isHeld } from '#jobs/conditions.ts'
+import type { Cipher } from '#lib/crypto.ts'
+import type { Db, Statement, Tx } from '#lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
 
 /** A tenant's callback URL with its settings and failures. */

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
-import type { DatabaseClock } from '../../lib/clock.ts'
-import { firstUuidAt } from '../../lib/ids.ts'
-import type { Db } from '../../lib/postgres/db.ts'
+import type { DatabaseClock } from '#lib/clock.ts'
+import { firstUuidAt } from '#lib/ids.ts'
+import type { Db } from '#lib/postgres/db.ts'
 import { ACKNOWLEDGED } from '../attempt-log.ts'
 
 /** The results of attempts to send events to an endpoint, in equal parts of a period. */

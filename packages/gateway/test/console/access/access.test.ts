@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '../../../src/console-api/kernel/route.ts'
-import { routes } from '../../../src/console-api/routes.ts'
-import { createAccessToken } from '../../../src/people/access-token.ts'
-import { ROLES, type Role } from '../../../src/people/person.ts'
-import { createSession } from '../../../src/people/session.ts'
+import type { Route } from '#console-api/kernel/route.ts'
+import { routes } from '#console-api/routes.ts'
+import { createAccessToken } from '#people/access-token.ts'
+import { ROLES, type Role } from '#people/person.ts'
+import { createSession } from '#people/session.ts'
 import { addPerson, addTenant, type ConsoleTestbed, ORIGIN, startConsole } from '../console-testbed.ts'
 
 let testbed: ConsoleTestbed

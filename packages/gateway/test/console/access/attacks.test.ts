@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAlert } from '../../../src/alerts/create.ts'
-import { waitForBlockedStatements } from '../../harness/databases/statements.ts'
+import { createAlert } from '#alerts/create.ts'
+import { waitForBlockedStatements } from '#test/harness/databases/statements.ts'
 import {
   addPerson,
   addTenant,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { routes } from '../../../src/console-api/routes.ts'
-import { addPackage } from '../../harness/shop.ts'
+import { routes } from '#console-api/routes.ts'
+import { addPackage } from '#test/harness/shop.ts'
 import {
   addTenant,
   type ConsoleTestbed,

@@ -1,8 +1,8 @@
 import { orderIdOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createAccessToken } from '../../../src/people/access-token.ts'
-import { applyReports } from '../../../src/profiles/apply-reports.ts'
-import { addPackage, PRICE } from '../../harness/shop.ts'
+import { createAccessToken } from '#people/access-token.ts'
+import { applyReports } from '#profiles/apply-reports.ts'
+import { addPackage, PRICE } from '#test/harness/shop.ts'
 import { addPerson, addTenant, type ConsoleTestbed, startConsole } from '../console-testbed.ts'
 import { seedTenant } from '../seeded-console.ts'
 

@@ -1,9 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '../../../src/console-api/kernel/route.ts'
-import { routes } from '../../../src/console-api/routes.ts'
-import { createAccessToken } from '../../../src/people/access-token.ts'
-import { addPackage } from '../../harness/shop.ts'
+import type { Route } from '#console-api/kernel/route.ts'
+import { routes } from '#console-api/routes.ts'
+import { createAccessToken } from '#people/access-token.ts'
+import { addPackage } from '#test/harness/shop.ts'
 import {
   addTenant,
   type ConsoleTestbed,

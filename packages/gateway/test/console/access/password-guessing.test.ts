@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BROWSER_KNOWN_S } from '../../../src/people/lockout.ts'
+import { BROWSER_KNOWN_S } from '#people/lockout.ts'
 import {
   addTenant,
   browser,

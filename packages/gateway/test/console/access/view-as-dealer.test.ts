@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '../../../src/console-api/kernel/route.ts'
-import { routes } from '../../../src/console-api/routes.ts'
-import type { Role } from '../../../src/people/person.ts'
-import { setOperatorDetails } from '../../../src/wallet/statement/operator-details.ts'
+import type { Route } from '#console-api/kernel/route.ts'
+import { routes } from '#console-api/routes.ts'
+import type { Role } from '#people/person.ts'
+import { setOperatorDetails } from '#wallet/statement/operator-details.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../console-testbed.ts'
 
 type SignedInPerson = Awaited<ReturnType<typeof signedInAs>>

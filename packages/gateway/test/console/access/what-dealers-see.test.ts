@@ -1,9 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { audit } from '../../../src/audit/audit.ts'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../../src/wallet/ledger/adjust.ts'
-import { topUp } from '../../../src/wallet/ledger/top-up.ts'
-import { addPackage, payOrders } from '../../harness/shop.ts'
+import { audit } from '#audit/audit.ts'
+import { addPackage, payOrders } from '#test/harness/shop.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
+import { topUp } from '#wallet/ledger/top-up.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../console-testbed.ts'
 
 let testbed: ConsoleTestbed

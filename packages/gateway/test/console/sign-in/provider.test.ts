@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { silentLog } from '../../../src/lib/telemetry/log.ts'
-import { allowPassword } from '../../../src/people/manage.ts'
-import { linkAccount } from '../../../src/people/provider/account.ts'
-import { createProvider } from '../../../src/people/provider/provider.ts'
+import { silentLog } from '#lib/telemetry/log.ts'
+import { allowPassword } from '#people/manage.ts'
+import { linkAccount } from '#people/provider/account.ts'
+import { createProvider } from '#people/provider/provider.ts'
 import {
   addPerson,
   addTenant,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { sqlState } from '../../../src/lib/postgres/errors.ts'
-import { DEFAULT_SCHEMA } from '../../../src/lib/postgres/schema.ts'
+import { sqlState } from '#lib/postgres/errors.ts'
+import { DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
 import { ONLY_HERE } from './tables.ts'
 
 export interface TestDatabase {

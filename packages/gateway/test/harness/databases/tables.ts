@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/lib/postgres/db.ts'
+import type { Db } from '#lib/postgres/db.ts'
 
 /*
  * Operations that PostgreSQL allows on tables only and outside a transaction. On Citus the gateway's sessions find views under

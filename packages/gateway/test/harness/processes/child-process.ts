@@ -5,8 +5,8 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
-import { packageRoot } from '../../../src/config/package-root.ts'
-import { DEFAULT_SCHEMA } from '../../../src/lib/postgres/schema.ts'
+import { packageRoot } from '#config/package-root.ts'
+import { DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
 
 export interface ChildBundle {
   path: string

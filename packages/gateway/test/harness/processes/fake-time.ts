@@ -9,7 +9,7 @@ import { clusterDirectory, dataArgument } from '@dealer-esim/embedded-postgres/c
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 import pg from 'pg'
-import { silentLog } from '../../../src/lib/telemetry/log.ts'
+import { silentLog } from '#lib/telemetry/log.ts'
 import { waitUntil } from '../shop.ts'
 
 /** The clock of processes that are started with its environment. Their monotonic clock stays right. */

@@ -1,5 +1,5 @@
-import { actionLoop } from '../../../src/actions/loop.ts'
-import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
+import { actionLoop } from '#actions/loop.ts'
+import { fulfilmentLoop } from '#fulfilment/loop.ts'
 import { createShop } from '../shop.ts'
 
 /*

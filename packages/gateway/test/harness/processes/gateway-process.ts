@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { inject } from 'vitest'
-import { packageRoot } from '../../../src/config/package-root.ts'
-import { DEFAULT_SCHEMA } from '../../../src/lib/postgres/schema.ts'
+import { packageRoot } from '#config/package-root.ts'
+import { DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
 import { dataFolder } from '../temporary-folders.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }

@@ -1,9 +1,9 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import { ensureBalance } from '../../../src/suppliers/balance/balance-state.ts'
-import { claimBalance, readBalance } from '../../../src/suppliers/balance/read-balance.ts'
-import type { BalanceOutcome } from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase } from '../../harness/databases/database.ts'
-import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
+import { ensureBalance } from '#suppliers/balance/balance-state.ts'
+import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
+import type { BalanceOutcome } from '#suppliers/supplier.ts'
+import { createTestDatabase } from '#test/harness/databases/database.ts'
+import { addSupplier, createShop, type Shop } from '#test/harness/shop.ts'
 
 /** A shop whose suppliers are simulated wholesalers, where the operator has balances. */
 export interface BalanceTestbed extends Shop {

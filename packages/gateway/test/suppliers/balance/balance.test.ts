@@ -1,11 +1,11 @@
 import type { Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '../../../src/audit/audit.ts'
-import type { Running } from '../../../src/lib/process/lifecycle.ts'
-import { balanceLoop } from '../../../src/suppliers/balance/balance-loop.ts'
-import { findBalance, READ_EVERY_MS, setAlertBelow } from '../../../src/suppliers/balance/balance-state.ts'
-import { claimBalance, readBalance } from '../../../src/suppliers/balance/read-balance.ts'
-import { addSupplier, waitUntil } from '../../harness/shop.ts'
+import { SYSTEM } from '#audit/audit.ts'
+import type { Running } from '#lib/process/lifecycle.ts'
+import { balanceLoop } from '#suppliers/balance/balance-loop.ts'
+import { findBalance, READ_EVERY_MS, setAlertBelow } from '#suppliers/balance/balance-state.ts'
+import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
+import { addSupplier, waitUntil } from '#test/harness/shop.ts'
 import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
 
 /* The operator's balances at suppliers: read by workers, kept, and reported when they are low. */

@@ -1,8 +1,8 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type AdminTestbed, createAdminTestbed } from '../../harness/admin-testbed.ts'
-import { admin, adminFailure, adminJson, adminUsageError } from '../../harness/processes/admin-in-process.ts'
-import { addSupplier } from '../../harness/shop.ts'
+import { type AdminTestbed, createAdminTestbed } from '#test/harness/admin-testbed.ts'
+import { admin, adminFailure, adminJson, adminUsageError } from '#test/harness/processes/admin-in-process.ts'
+import { addSupplier } from '#test/harness/shop.ts'
 
 let shop: AdminTestbed
 let simulator: Simulator

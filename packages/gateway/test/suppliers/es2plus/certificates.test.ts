@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { createAuthority } from '../../harness/servers/certificates.ts'
+import { createAuthority } from '#test/harness/servers/certificates.ts'
 import { createEs2plusTestbed } from './es2plus-testbed.ts'
 
 /* TLS 1.3 refuses a client certificate after the client has sent its request. */

@@ -1,8 +1,8 @@
-import type { Es2plusConfig } from '../../../src/suppliers/es2plus/config.ts'
-import type { Supplier, SupplierRequest } from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase } from '../../harness/databases/database.ts'
-import { startEs2plusServer } from '../../harness/servers/es2plus-server.ts'
-import { addSupplier, createShop } from '../../harness/shop.ts'
+import type { Es2plusConfig } from '#suppliers/es2plus/config.ts'
+import type { Supplier, SupplierRequest } from '#suppliers/supplier.ts'
+import { createTestDatabase } from '#test/harness/databases/database.ts'
+import { startEs2plusServer } from '#test/harness/servers/es2plus-server.ts'
+import { addSupplier, createShop } from '#test/harness/shop.ts'
 
 type Changes = { [Name in keyof Es2plusConfig]?: Es2plusConfig[Name] | undefined }
 

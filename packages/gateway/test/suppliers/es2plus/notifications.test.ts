@@ -2,10 +2,10 @@ import { makeIccid, orderNoOf, type SmdpStatus } from '@dealer-esim/contract'
 import { signEvent } from '@dealer-esim/contract/node'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { acceptEsim } from '../../../src/fulfilment/outcomes/save-outcomes.ts'
-import { supplierApi } from '../../../src/supplier-api/supplier-api.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
-import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop } from '../../harness/shop.ts'
+import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
+import { supplierApi } from '#supplier-api/supplier-api.ts'
+import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop } from '#test/harness/shop.ts'
 
 /*
  * Notifications arrive as from a proxy that terminates TLS. http/tls.test.ts tests callers identified by their client

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createCipher } from '../../../src/lib/crypto.ts'
-import { systemIds } from '../../../src/lib/ids.ts'
-import { createDb, type Db } from '../../../src/lib/postgres/db.ts'
-import { isConnectionLoss } from '../../../src/lib/postgres/errors.ts'
-import { createProgressStore, type ProgressStore } from '../../../src/suppliers/es2plus/progress.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
-import { startTcpProxy, type TcpProxy } from '../../harness/databases/proxies.ts'
+import { createCipher } from '#lib/crypto.ts'
+import { systemIds } from '#lib/ids.ts'
+import { createDb, type Db } from '#lib/postgres/db.ts'
+import { isConnectionLoss } from '#lib/postgres/errors.ts'
+import { createProgressStore, type ProgressStore } from '#suppliers/es2plus/progress.ts'
+import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import { startTcpProxy, type TcpProxy } from '#test/harness/databases/proxies.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy

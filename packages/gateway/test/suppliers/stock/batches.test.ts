@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { listBatches } from '../../../src/suppliers/stock/batches.ts'
-import { findCodes } from '../../../src/suppliers/stock/codes.ts'
-import { CsvRefused } from '../../../src/suppliers/stock/csv.ts'
-import { alertExpiring, setBatchExpiry, setExpiryAlert } from '../../../src/suppliers/stock/expiry.ts'
-import { listStock, setLowStock } from '../../../src/suppliers/stock/levels.ts'
-import { addPackage } from '../../harness/shop.ts'
+import { listBatches } from '#suppliers/stock/batches.ts'
+import { findCodes } from '#suppliers/stock/codes.ts'
+import { CsvRefused } from '#suppliers/stock/csv.ts'
+import { alertExpiring, setBatchExpiry, setExpiryAlert } from '#suppliers/stock/expiry.ts'
+import { listStock, setLowStock } from '#suppliers/stock/levels.ts'
+import { addPackage } from '#test/harness/shop.ts'
 import { BY, createStockTestbed, type StockTestbed } from './stock-testbed.ts'
 
 let testbed: StockTestbed

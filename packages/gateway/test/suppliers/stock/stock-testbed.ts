@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
-import { importStock, type StockImport } from '../../../src/suppliers/stock/import.ts'
-import { createTestDatabase } from '../../harness/databases/database.ts'
-import { addSupplier, createShop } from '../../harness/shop.ts'
+import { importStock, type StockImport } from '#suppliers/stock/import.ts'
+import { createTestDatabase } from '#test/harness/databases/database.ts'
+import { addSupplier, createShop } from '#test/harness/shop.ts'
 
 export const BY = { actor: 'cli:test' } as const
 const DAY_MS = 86_400_000

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { packageRoot } from '../../../src/config/package-root.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
-import { bundleForChildren, type ChildBundle } from '../../harness/processes/child-process.ts'
+import { packageRoot } from '#config/package-root.ts'
+import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import { bundleForChildren, type ChildBundle } from '#test/harness/processes/child-process.ts'
 
 const NODES = 4
 const MEASURED_MS = 60_000

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
-import { airaloSupplier } from '../../../src/suppliers/airalo/airalo.ts'
+import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { airaloSupplier } from '#suppliers/airalo/airalo.ts'
 import {
   addPackage,
   addSupplier,
@@ -12,7 +12,7 @@ import {
   statuses,
   waitUntil,
   walletOf,
-} from '../../harness/shop.ts'
+} from '#test/harness/shop.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const TIMEOUT_MS = 2_000

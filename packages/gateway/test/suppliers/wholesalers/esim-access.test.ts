@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
-import type { Outcome } from '../../../src/suppliers/supplier.ts'
+import { esimAccessSupplier } from '#suppliers/esim-access/esim-access.ts'
+import type { Outcome } from '#suppliers/supplier.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const testbed = await createWholesalerTestbed({

@@ -1,7 +1,7 @@
 import type { FaultKind } from '@dealer-esim/wholesaler-simulators'
-import type { EsimGoConfig } from '../../../src/suppliers/esim-go/client.ts'
-import { esimGoSupplier } from '../../../src/suppliers/esim-go/esim-go.ts'
-import type { SuppliedEsim, SupplierRequest } from '../../../src/suppliers/supplier.ts'
+import type { EsimGoConfig } from '#suppliers/esim-go/client.ts'
+import { esimGoSupplier } from '#suppliers/esim-go/esim-go.ts'
+import type { SuppliedEsim, SupplierRequest } from '#suppliers/supplier.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 export const TIMEOUT_MS = 600

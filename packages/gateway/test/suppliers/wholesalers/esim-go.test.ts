@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { createOutbound, type Outbound } from '../../../src/lib/outbound/outbound.ts'
-import type { Db } from '../../../src/lib/postgres/db.ts'
-import { esimGoSupplier } from '../../../src/suppliers/esim-go/esim-go.ts'
-import { createOrderStore } from '../../../src/suppliers/esim-go/orders.ts'
-import type { Outcome } from '../../../src/suppliers/supplier.ts'
+import { createOutbound, type Outbound } from '#lib/outbound/outbound.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { esimGoSupplier } from '#suppliers/esim-go/esim-go.ts'
+import { createOrderStore } from '#suppliers/esim-go/orders.ts'
+import type { Outcome } from '#suppliers/supplier.ts'
 import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
 
 /* Purchases of the supplier at its wholesaler's simulator, where they are counted. */

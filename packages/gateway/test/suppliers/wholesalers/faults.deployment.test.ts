@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fulfilmentLoop } from '../../../src/fulfilment/loop.ts'
-import { createTestDatabase, type TestDatabase } from '../../harness/databases/database.ts'
+import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import {
   addPackage,
   addSupplier,
@@ -12,7 +12,7 @@ import {
   type Shop,
   waitUntil,
   walletOf,
-} from '../../harness/shop.ts'
+} from '#test/harness/shop.ts'
 import { firstProduct } from './simulator-fixtures.ts'
 
 /*

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { FaultKind } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { MobimatterConfig } from '../../../src/suppliers/mobimatter/client.ts'
-import { mobimatterSupplier } from '../../../src/suppliers/mobimatter/mobimatter.ts'
-import type { Outcome } from '../../../src/suppliers/supplier.ts'
+import type { MobimatterConfig } from '#suppliers/mobimatter/client.ts'
+import { mobimatterSupplier } from '#suppliers/mobimatter/mobimatter.ts'
+import type { Outcome } from '#suppliers/supplier.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const TIMEOUT_MS = 400

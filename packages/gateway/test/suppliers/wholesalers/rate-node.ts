@@ -1,8 +1,8 @@
-import { systemIds } from '../../../src/lib/ids.ts'
-import { createOutbound } from '../../../src/lib/outbound/outbound.ts'
-import { createDb } from '../../../src/lib/postgres/db.ts'
-import type { EsimAccessConfig } from '../../../src/suppliers/esim-access/client.ts'
-import { esimAccessSupplier } from '../../../src/suppliers/esim-access/esim-access.ts'
+import { systemIds } from '#lib/ids.ts'
+import { createOutbound } from '#lib/outbound/outbound.ts'
+import { createDb } from '#lib/postgres/db.ts'
+import type { EsimAccessConfig } from '#suppliers/esim-access/client.ts'
+import { esimAccessSupplier } from '#suppliers/esim-access/esim-access.ts'
 
 /* Calls a wholesaler without a pause until it is killed, and reports when it sends: node rate-node.ts DATABASE_URL CONFIG. */
 const [url = '', config = ''] = process.argv.slice(2)

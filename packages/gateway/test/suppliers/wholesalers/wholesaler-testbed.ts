@@ -1,15 +1,9 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import { systemIds } from '../../../src/lib/ids.ts'
-import { createOutbound, type Outbound } from '../../../src/lib/outbound/outbound.ts'
-import type {
-  Outcome,
-  SuppliedEsim,
-  Supplier,
-  SupplierProduct,
-  SupplierRequest,
-} from '../../../src/suppliers/supplier.ts'
-import { createTestDatabase } from '../../harness/databases/database.ts'
-import { addSupplier, createShop, type Shop } from '../../harness/shop.ts'
+import { systemIds } from '#lib/ids.ts'
+import { createOutbound, type Outbound } from '#lib/outbound/outbound.ts'
+import type { Outcome, SuppliedEsim, Supplier, SupplierProduct, SupplierRequest } from '#suppliers/supplier.ts'
+import { createTestDatabase } from '#test/harness/databases/database.ts'
+import { addSupplier, createShop, type Shop } from '#test/harness/shop.ts'
 import { chooseProducts } from './simulator-fixtures.ts'
 
 interface Wholesaler<Config> {

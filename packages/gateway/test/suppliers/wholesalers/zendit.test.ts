@@ -1,8 +1,8 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createOutbound, type Outbound } from '../../../src/lib/outbound/outbound.ts'
-import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '../../../src/suppliers/supplier.ts'
-import { zenditSupplier } from '../../../src/suppliers/zendit/zendit.ts'
+import { createOutbound, type Outbound } from '#lib/outbound/outbound.ts'
+import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '#suppliers/supplier.ts'
+import { zenditSupplier } from '#suppliers/zendit/zendit.ts'
 import { firstProduct } from './simulator-fixtures.ts'
 
 const TIMEOUT_MS = 1_000

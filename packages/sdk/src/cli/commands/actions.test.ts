@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { command, environment } from '../../../test/command.ts'
-import { fakeGateway, ok, refusal } from '../../../test/fake-gateway.ts'
+import { command, environment } from '#test/command.ts'
+import { fakeGateway, ok, refusal } from '#test/fake-gateway.ts'
 
 const ACTION = {
   ...{ actionNo: 'A1', transactionId: 'C-1', startedBy: 'DEALER', action: 'CANCEL', esimTranNo: 'E1', iccid: '8900' },

@@ -1,6 +1,6 @@
 import type { ActionAnswer } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { type Action, newTransactionId } from '../../client.ts'
+import { type Action, newTransactionId } from '#client.ts'
 import type { Context } from '../context.ts'
 import { CommandFailed, EXIT } from '../exit-codes.ts'
 import { money, pairs, printable, time } from '../output.ts'

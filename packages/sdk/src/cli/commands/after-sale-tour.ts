@@ -1,6 +1,6 @@
 import type { PackageOnSale } from '@dealer-esim/contract'
-import { type Action, type DealerEsim, newTransactionId } from '../../client.ts'
-import { sleep } from '../../retry.ts'
+import { type Action, type DealerEsim, newTransactionId } from '#client.ts'
+import { sleep } from '#retry.ts'
 import { CommandFailed, EXIT, failIfInterrupted } from '../exit-codes.ts'
 import { money } from '../output.ts'
 import type { TourLog } from './tour-log.ts'

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { command } from '../../../test/command.ts'
-import { APP_SECRET, EVENT, signedEvent } from '../../../test/signed-event.ts'
+import { command } from '#test/command.ts'
+import { APP_SECRET, EVENT, signedEvent } from '#test/signed-event.ts'
 import { startReceiver } from './receiver.ts'
 
 /** Starts the command on a free port, runs `work` against it and interrupts it. */

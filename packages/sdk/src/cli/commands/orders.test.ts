@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { command, environment } from '../../../test/command.ts'
-import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '../../../test/fake-gateway.ts'
-import { ORDER } from '../../../test/order.ts'
+import { command, environment } from '#test/command.ts'
+import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '#test/fake-gateway.ts'
+import { ORDER } from '#test/order.ts'
 
 async function start(script: Script) {
   const gateway = await fakeGateway(script)

@@ -1,7 +1,7 @@
 import { isOperationName, operationNames, REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signRequest } from '@dealer-esim/contract/node'
 import type { Command } from 'commander'
-import { checkBaseUrl } from '../../options.ts'
+import { checkBaseUrl } from '#options.ts'
 import type { Context } from '../context.ts'
 import { CommandFailed, EXIT, orUsageError } from '../exit-codes.ts'
 import { pairs } from '../output.ts'

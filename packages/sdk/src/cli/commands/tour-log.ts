@@ -1,5 +1,5 @@
 import { type Notification, REQUEST_HEADERS } from '@dealer-esim/contract'
-import type { Exchange } from '../../attempt.ts'
+import type { Exchange } from '#attempt.ts'
 import type { Context } from '../context.ts'
 import { pairs, printable } from '../output.ts'
 

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { command, environment } from '../../../test/command.ts'
-import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '../../../test/fake-gateway.ts'
-import { ORDER } from '../../../test/order.ts'
+import { command, environment } from '#test/command.ts'
+import { type FakeAnswer, fakeGateway, ok, refusal, type Script } from '#test/fake-gateway.ts'
+import { ORDER } from '#test/order.ts'
 
 const SETTING = { callbackUrl: null, eventTypes: [], enabled: true, usageThresholds: [], expiryNoticeHours: [] }
 const ANSWERS: Record<string, object> = {

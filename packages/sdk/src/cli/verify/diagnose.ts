@@ -15,8 +15,8 @@ import {
   UNEXPLAINED_MISMATCH,
 } from '@dealer-esim/contract'
 import { verifyRequest } from '@dealer-esim/contract/node'
-import { DealerEsimError } from '../../error.ts'
-import { verifyEvent } from '../../webhooks/verify-event.ts'
+import { DealerEsimError } from '#error.ts'
+import { verifyEvent } from '#webhooks/verify-event.ts'
 import type { CapturedRequest } from './request-text.ts'
 
 /** The result of one check of a request. `passed` is undefined if the check could not be made. */

@@ -1,6 +1,17 @@
 import encodeQR from 'qr'
 import Type from 'typebox'
-import { listAccessTokens } from '../../../people/access-token.ts'
+import { type Route, route } from '#console-api/kernel/route.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  time,
+  uuid,
+} from '#console-api/kernel/schemas.ts'
+import { listAccessTokens } from '#people/access-token.ts'
 import {
   changePassword,
   confirmOwnSecondFactor,
@@ -12,20 +23,9 @@ import {
   removeOwnSecondFactor,
   renameSelf,
   setUpOwnSecondFactor,
-} from '../../../people/own-account.ts'
-import { PASSWORD_LENGTH_MAX } from '../../../people/password.ts'
-import { listSessions } from '../../../people/session.ts'
-import { type Route, route } from '../../kernel/route.ts'
-import {
-  CLOSED,
-  done,
-  line,
-  nullable,
-  REAUTHENTICATIONS_PER_MINUTE,
-  reauthentication,
-  time,
-  uuid,
-} from '../../kernel/schemas.ts'
+} from '#people/own-account.ts'
+import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
+import { listSessions } from '#people/session.ts'
 import { sessionCredential } from './sign-in.ts'
 
 const TOKEN_LIFETIME_MAX_DAYS = 366

@@ -1,22 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import Type from 'typebox'
-import { Refusal } from '../../../lib/refusal.ts'
-import { mailNewPasskey } from '../../../mail/queue.ts'
-import { listPasskeys } from '../../../people/passkeys/passkey.ts'
-import {
-  finishRegistration,
-  removeOwnPasskey,
-  renameOwnPasskey,
-  startRegistration,
-} from '../../../people/passkeys/register.ts'
-import { type RelyingParty, relyingPartyOf } from '../../../people/passkeys/relying-party.ts'
-import {
-  confirmByPasskey,
-  requestConfirmation,
-  requestSignIn,
-  signInByPasskey,
-} from '../../../people/passkeys/sign-in.ts'
-import { type ConsoleDeps, type Context, publicRoute, type Route, route } from '../../kernel/route.ts'
+import { type ConsoleDeps, type Context, publicRoute, type Route, route } from '#console-api/kernel/route.ts'
 import {
   CLOSED,
   done,
@@ -26,7 +10,13 @@ import {
   reauthentication,
   time,
   uuid,
-} from '../../kernel/schemas.ts'
+} from '#console-api/kernel/schemas.ts'
+import { Refusal } from '#lib/refusal.ts'
+import { mailNewPasskey } from '#mail/queue.ts'
+import { listPasskeys } from '#people/passkeys/passkey.ts'
+import { finishRegistration, removeOwnPasskey, renameOwnPasskey, startRegistration } from '#people/passkeys/register.ts'
+import { type RelyingParty, relyingPartyOf } from '#people/passkeys/relying-party.ts'
+import { confirmByPasskey, requestConfirmation, requestSignIn, signInByPasskey } from '#people/passkeys/sign-in.ts'
 import { me } from './me.ts'
 import { answerSignedIn, flowOf, sessionCredential } from './sign-in.ts'
 

@@ -1,17 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import Type from 'typebox'
-import { Refusal } from '../../../lib/refusal.ts'
-import { mailPersonLink } from '../../../mail/queue.ts'
-import { requestForgottenPassword } from '../../../people/forgotten-password.ts'
-import { getLink, setPasswordByLink, welcomeLink } from '../../../people/link.ts'
-import { BROWSER_KNOWN_S } from '../../../people/lockout.ts'
-import { relyingPartyOf } from '../../../people/passkeys/relying-party.ts'
-import { PASSWORD_LENGTH_MAX } from '../../../people/password.ts'
-import { providerName } from '../../../people/provider/passwords.ts'
-import { endView, signOut, viewAsDealer } from '../../../people/session.ts'
-import { type SignInResult, signIn } from '../../../people/sign-in.ts'
-import { OPERATORS, type PublicContext, publicRoute, type Route, route, type SignedIn } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable, tenantParams } from '../../kernel/schemas.ts'
+import {
+  OPERATORS,
+  type PublicContext,
+  publicRoute,
+  type Route,
+  route,
+  type SignedIn,
+} from '#console-api/kernel/route.ts'
+import { CLOSED, done, line, nullable, tenantParams } from '#console-api/kernel/schemas.ts'
+import { Refusal } from '#lib/refusal.ts'
+import { mailPersonLink } from '#mail/queue.ts'
+import { requestForgottenPassword } from '#people/forgotten-password.ts'
+import { getLink, setPasswordByLink, welcomeLink } from '#people/link.ts'
+import { BROWSER_KNOWN_S } from '#people/lockout.ts'
+import { relyingPartyOf } from '#people/passkeys/relying-party.ts'
+import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
+import { providerName } from '#people/provider/passwords.ts'
+import { endView, signOut, viewAsDealer } from '#people/session.ts'
+import { type SignInResult, signIn } from '#people/sign-in.ts'
 import { describeMe, me } from './me.ts'
 
 const SIGN_INS_PER_MINUTE = 20

@@ -1,13 +1,13 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { NIL_TENANT } from '../../../audit/audit.ts'
-import { type AuditFilter, type AuditRow, countAudit, searchAudit } from '../../../audit/search.ts'
-import { isUuid, timeOfUuid } from '../../../lib/ids.ts'
-import { createActorNaming, OPERATOR_NAME, personIdOf } from '../../kernel/actors.ts'
-import { actionFilter, visibleAction, visibleMembers } from '../../kernel/audit-visibility.ts'
-import { type ListQuery, listRoutes } from '../../kernel/list.ts'
-import type { Context, Route } from '../../kernel/route.ts'
-import { line, nullable, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { NIL_TENANT } from '#audit/audit.ts'
+import { type AuditFilter, type AuditRow, countAudit, searchAudit } from '#audit/search.ts'
+import { createActorNaming, OPERATOR_NAME, personIdOf } from '#console-api/kernel/actors.ts'
+import { actionFilter, visibleAction, visibleMembers } from '#console-api/kernel/audit-visibility.ts'
+import { type ListQuery, listRoutes } from '#console-api/kernel/list.ts'
+import type { Context, Route } from '#console-api/kernel/route.ts'
+import { line, nullable, time, toDate, uuid } from '#console-api/kernel/schemas.ts'
+import { isUuid, timeOfUuid } from '#lib/ids.ts'
 
 const entry = Type.Object({
   auditId: Type.String(),

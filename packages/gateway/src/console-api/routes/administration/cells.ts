@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox'
-import packageJson from '../../../../package.json' with { type: 'json' }
-import { type CellSummary, cellSummary, type ReadCell, readSummaries } from '../../../cells/summary.ts'
-import { Refusal } from '../../../lib/refusal.ts'
-import { listSales, type SalesRow } from '../../../sales/list-sales.ts'
-import { type Context, OPERATORS, type Route, route } from '../../kernel/route.ts'
-import { nullable } from '../../kernel/schemas.ts'
+import { type CellSummary, cellSummary, type ReadCell, readSummaries } from '#cells/summary.ts'
+import { type Context, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
+import { nullable } from '#console-api/kernel/schemas.ts'
+import { Refusal } from '#lib/refusal.ts'
+import packageJson from '#package.json' with { type: 'json' }
+import { listSales, type SalesRow } from '#sales/list-sales.ts'
 import { countAttention, listBalances } from '../overview/dashboard-figures.ts'
 import { daysAfter, viewOf } from '../overview/sales-view.ts'
 

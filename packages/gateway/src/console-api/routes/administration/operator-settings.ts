@@ -1,13 +1,13 @@
 import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { describeVariables } from '../../../config/describe.ts'
-import { ALERT_EMAILS_MAX, getOperatorSettings, setOperatorSettings } from '../../../deployment/operator-settings.ts'
-import { createMailServer } from '../../../lib/outbound/smtp.ts'
-import { Refusal } from '../../../lib/refusal.ts'
-import { testMail } from '../../../mail/texts.ts'
-import { AGED_BY_CLOCK, DELETED } from '../../../retention/table.ts'
-import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
+import { describeVariables } from '#config/describe.ts'
+import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, done, line, nullable } from '#console-api/kernel/schemas.ts'
+import { ALERT_EMAILS_MAX, getOperatorSettings, setOperatorSettings } from '#deployment/operator-settings.ts'
+import { createMailServer } from '#lib/outbound/smtp.ts'
+import { Refusal } from '#lib/refusal.ts'
+import { testMail } from '#mail/texts.ts'
+import { AGED_BY_CLOCK, DELETED } from '#retention/table.ts'
 
 const ADDRESS_LENGTH_MAX = 254
 /** A low limit, because each test contacts the mail server. */

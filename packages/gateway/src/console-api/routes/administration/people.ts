@@ -1,9 +1,21 @@
 import Type, { type Static } from 'typebox'
-import type { Tx } from '../../../lib/postgres/db.ts'
-import { notFound, Refusal } from '../../../lib/refusal.ts'
-import { mailPersonLink } from '../../../mail/queue.ts'
-import { welcomeLink } from '../../../people/link.ts'
-import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '../../../people/manage.ts'
+import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
+import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '#console-api/kernel/route.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  time,
+  uuid,
+} from '#console-api/kernel/schemas.ts'
+import type { Tx } from '#lib/postgres/db.ts'
+import { notFound, Refusal } from '#lib/refusal.ts'
+import { mailPersonLink } from '#mail/queue.ts'
+import { welcomeLink } from '#people/link.ts'
+import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '#people/manage.ts'
 import {
   findPerson,
   hasSecondFactor,
@@ -14,23 +26,11 @@ import {
   type Person,
   ROLES,
   type Role,
-} from '../../../people/person.ts'
-import { unlinkProvider } from '../../../people/provider/account.ts'
-import { notSignedIn } from '../../../people/session.ts'
-import { type Reauthentication, reauthenticate } from '../../../people/sign-in.ts'
-import { getTenantId } from '../../../tenants/tenant-views.ts'
-import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
-import {
-  CLOSED,
-  done,
-  line,
-  nullable,
-  REAUTHENTICATIONS_PER_MINUTE,
-  reauthentication,
-  time,
-  uuid,
-} from '../../kernel/schemas.ts'
+} from '#people/person.ts'
+import { unlinkProvider } from '#people/provider/account.ts'
+import { notSignedIn } from '#people/session.ts'
+import { type Reauthentication, reauthenticate } from '#people/sign-in.ts'
+import { getTenantId } from '#tenants/tenant-views.ts'
 
 const personRow = Type.Object({
   personId: Type.String(),

@@ -1,10 +1,10 @@
 import Type from 'typebox'
-import { notFound, Refusal } from '../../../lib/refusal.ts'
-import { hasSecondFactor, ROLES } from '../../../people/person.ts'
-import { listRequiredRoles, requireSecondFactor } from '../../../people/second-factor/required.ts'
-import { reauthenticate } from '../../../people/sign-in.ts'
-import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../../kernel/schemas.ts'
+import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, done, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '#console-api/kernel/schemas.ts'
+import { notFound, Refusal } from '#lib/refusal.ts'
+import { hasSecondFactor, ROLES } from '#people/person.ts'
+import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required.ts'
+import { reauthenticate } from '#people/sign-in.ts'
 
 export const secondFactorRoutes: Route[] = [
   route({

@@ -1,11 +1,11 @@
 import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import Type from 'typebox'
-import { Refusal } from '../../../lib/refusal.ts'
-import { isOperator } from '../../../people/person.ts'
-import { ALLOWLIST_ENTRIES_MAX } from '../../../tenants/allowlist.ts'
-import { changeSettings, type SettingsInput, TEXT_LENGTH_MAX } from '../../../tenants/settings.ts'
-import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
-import { CLOSED, done, money, nullable, tenantParams } from '../../kernel/schemas.ts'
+import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '#console-api/kernel/route.ts'
+import { CLOSED, done, money, nullable, tenantParams } from '#console-api/kernel/schemas.ts'
+import { Refusal } from '#lib/refusal.ts'
+import { isOperator } from '#people/person.ts'
+import { ALLOWLIST_ENTRIES_MAX } from '#tenants/allowlist.ts'
+import { changeSettings, type SettingsInput, TEXT_LENGTH_MAX } from '#tenants/settings.ts'
 
 const text = (member: keyof typeof TEXT_LENGTH_MAX) =>
   Type.Optional(nullable(Type.String({ maxLength: TEXT_LENGTH_MAX[member] })))

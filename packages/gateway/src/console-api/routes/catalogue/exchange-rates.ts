@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
-import { formatRate, listRates, parseRate, setRate } from '../../../products/rules/exchange-rates.ts'
-import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, time } from '../../kernel/schemas.ts'
+import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
+import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, done, time } from '#console-api/kernel/schemas.ts'
+import { formatRate, listRates, parseRate, setRate } from '#products/rules/exchange-rates.ts'
 
 const currency = () => Type.String({ pattern: '^[A-Z]{3}$' })
 const pair = { costCurrency: currency(), saleCurrency: currency() }

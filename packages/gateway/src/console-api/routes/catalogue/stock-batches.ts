@@ -1,12 +1,15 @@
 import { Readable } from 'node:stream'
 import Type, { type Static } from 'typebox'
-import { reauthenticate } from '../../../people/sign-in.ts'
-import { type BatchFilter, countBatches, getBatch, listBatches } from '../../../suppliers/stock/batches.ts'
-import { exportBatch, findCodes, revealStockCode } from '../../../suppliers/stock/codes.ts'
-import { setBatchExpiry, setExpiryAlert } from '../../../suppliers/stock/expiry.ts'
-import { listRoutes } from '../../kernel/list.ts'
-import { pageByKey } from '../../kernel/paging.ts'
-import { type Context, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+import { listRoutes } from '#console-api/kernel/list.ts'
+import { pageByKey } from '#console-api/kernel/paging.ts'
+import {
+  type Context,
+  OPERATOR_ADMINS,
+  OPERATORS,
+  OPERATORS_WRITE,
+  type Route,
+  route,
+} from '#console-api/kernel/route.ts'
 import {
   CLOSED,
   done,
@@ -17,8 +20,12 @@ import {
   time,
   toDate,
   uuid,
-} from '../../kernel/schemas.ts'
-import { sendCsv } from '../../kernel/send-csv.ts'
+} from '#console-api/kernel/schemas.ts'
+import { sendCsv } from '#console-api/kernel/send-csv.ts'
+import { reauthenticate } from '#people/sign-in.ts'
+import { type BatchFilter, countBatches, getBatch, listBatches } from '#suppliers/stock/batches.ts'
+import { exportBatch, findCodes, revealStockCode } from '#suppliers/stock/codes.ts'
+import { setBatchExpiry, setExpiryAlert } from '#suppliers/stock/expiry.ts'
 
 const batch = Type.Object({
   supplier: Type.String(),

@@ -1,13 +1,13 @@
 import { PassThrough, Readable } from 'node:stream'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { CsvRefused } from '../../../suppliers/stock/csv.ts'
-import { importStock } from '../../../suppliers/stock/import.ts'
-import { listStock, setLowStock } from '../../../suppliers/stock/levels.ts'
-import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { failureOf } from '../../kernel/failures.ts'
-import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable, time, toDate } from '../../kernel/schemas.ts'
+import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
+import { failureOf } from '#console-api/kernel/failures.ts'
+import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, done, line, nullable, time, toDate } from '#console-api/kernel/schemas.ts'
+import { CsvRefused } from '#suppliers/stock/csv.ts'
+import { importStock } from '#suppliers/stock/import.ts'
+import { listStock, setLowStock } from '#suppliers/stock/levels.ts'
 
 const level = Type.Object({
   supplier: Type.String(),

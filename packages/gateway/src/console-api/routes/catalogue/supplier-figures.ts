@@ -1,10 +1,10 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '../../../lib/ids.ts'
-import { listPriceDifferences } from '../../../suppliers/prices.ts'
-import { OPERATORS, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, nullable, time } from '../../kernel/schemas.ts'
+import { OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, line, nullable, time } from '#console-api/kernel/schemas.ts'
+import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '#lib/ids.ts'
+import { listPriceDifferences } from '#suppliers/prices.ts'
 
 const count = () => Type.Integer({ minimum: 0 })
 const duration = () => nullable(Type.Integer({ description: 'ms; null: nothing was purchased' }))

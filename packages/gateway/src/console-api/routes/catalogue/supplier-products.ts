@@ -1,7 +1,10 @@
 import { PACKAGE_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { countProducts, listCosts, searchProducts } from '../../../products/list-products.ts'
-import { acceptCatalogue } from '../../../products/sync/accept.ts'
+import { listRoutes } from '#console-api/kernel/list.ts'
+import { OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, line, money, nullable, time } from '#console-api/kernel/schemas.ts'
+import { countProducts, listCosts, searchProducts } from '#products/list-products.ts'
+import { acceptCatalogue } from '#products/sync/accept.ts'
 import {
   EVERY_MINUTES_MAX,
   EVERY_MINUTES_MIN,
@@ -10,10 +13,7 @@ import {
   requestSync,
   type SyncState,
   setSyncInterval,
-} from '../../../products/sync/sync-state.ts'
-import { listRoutes } from '../../kernel/list.ts'
-import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, money, nullable, time } from '../../kernel/schemas.ts'
+} from '#products/sync/sync-state.ts'
 
 const product = Type.Object({
   supplier: Type.String(),

@@ -1,14 +1,14 @@
 import Type, { type Static } from 'typebox'
+import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
+import { OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, money, nullable, time } from '#console-api/kernel/schemas.ts'
 import {
   DISCREPANCY_COLUMNS,
   listSupplierMonths,
   SUPPLIER_MONTH_COLUMNS,
   streamDiscrepancies,
-} from '../../../fulfilment/reconciliation/supplier-report.ts'
-import { PRICE_DIFFERENCE_COLUMNS, streamPriceDifferences } from '../../../suppliers/prices.ts'
-import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { OPERATORS, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, money, nullable, time } from '../../kernel/schemas.ts'
+} from '#fulfilment/reconciliation/supplier-report.ts'
+import { PRICE_DIFFERENCE_COLUMNS, streamPriceDifferences } from '#suppliers/prices.ts'
 
 const count = () => Type.Integer({ minimum: 0 })
 

@@ -1,12 +1,12 @@
 import Type, { type Static } from 'typebox'
-import { notFound } from '../../../lib/refusal.ts'
-import { reauthenticate } from '../../../people/sign-in.ts'
-import { createSupplier, type SupplierType } from '../../../suppliers/create.ts'
-import { findConfirmedProduct } from '../../../suppliers/verification/confirmed-product.ts'
-import { type KeptAnswer, keepingAnswers } from '../../../suppliers/verification/redact.ts'
-import { verifySupplier } from '../../../suppliers/verification/verify.ts'
-import { OPERATOR_ADMINS, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../../kernel/schemas.ts'
+import { OPERATOR_ADMINS, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '#console-api/kernel/schemas.ts'
+import { notFound } from '#lib/refusal.ts'
+import { reauthenticate } from '#people/sign-in.ts'
+import { createSupplier, type SupplierType } from '#suppliers/create.ts'
+import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
+import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact.ts'
+import { verifySupplier } from '#suppliers/verification/verify.ts'
 
 const verified = Type.Object({
   iccid: Type.String(),

@@ -1,18 +1,14 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { notFound } from '../../../lib/refusal.ts'
-import { reauthenticate } from '../../../people/sign-in.ts'
-import { describeSupplierType } from '../../../suppliers/create.ts'
+import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
 import {
-  addSupplier,
-  allowedTypes,
-  getSupplierConfig,
-  listSuppliers,
-  pauseSupplier,
-  setSupplier,
-} from '../../../suppliers/manage.ts'
-import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { type ConsoleDeps, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
+  type ConsoleDeps,
+  OPERATOR_ADMINS,
+  OPERATORS,
+  OPERATORS_WRITE,
+  type Route,
+  route,
+} from '#console-api/kernel/route.ts'
 import {
   CLOSED,
   done,
@@ -22,7 +18,18 @@ import {
   REAUTHENTICATIONS_PER_MINUTE,
   reauthentication,
   time,
-} from '../../kernel/schemas.ts'
+} from '#console-api/kernel/schemas.ts'
+import { notFound } from '#lib/refusal.ts'
+import { reauthenticate } from '#people/sign-in.ts'
+import { describeSupplierType } from '#suppliers/create.ts'
+import {
+  addSupplier,
+  allowedTypes,
+  getSupplierConfig,
+  listSuppliers,
+  pauseSupplier,
+  setSupplier,
+} from '#suppliers/manage.ts'
 
 const supplierRow = Type.Object({
   supplier: Type.String(),

@@ -1,9 +1,9 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { readLifeHistory } from '../../../profiles/life/history.ts'
-import { pollNow } from '../../../profiles/poll-suppliers.ts'
-import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { profileParams, time } from '../../kernel/schemas.ts'
+import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '#console-api/kernel/route.ts'
+import { profileParams, time } from '#console-api/kernel/schemas.ts'
+import { readLifeHistory } from '#profiles/life/history.ts'
+import { pollNow } from '#profiles/poll-suppliers.ts'
 
 const step = Type.Object({
   at: time(),

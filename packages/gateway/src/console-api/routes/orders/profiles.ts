@@ -1,15 +1,25 @@
 import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { LOWEST_UUID } from '../../../lib/ids.ts'
-import { notFound } from '../../../lib/refusal.ts'
-import { qrPng, qrSvg } from '../../../profiles/qr/picture.ts'
-import { renewShareLink } from '../../../profiles/qr/renew.ts'
-import { sendShareLink, viewShareLink } from '../../../profiles/qr/send.ts'
-import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '../../../profiles/search.ts'
-import { revealCodes } from '../../../profiles/secrets.ts'
-import { type ListQuery, listRoutes } from '../../kernel/list.ts'
-import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable, orderNo, profileParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { type ListQuery, listRoutes } from '#console-api/kernel/list.ts'
+import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '#console-api/kernel/route.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  nullable,
+  orderNo,
+  profileParams,
+  time,
+  toDate,
+  uuid,
+} from '#console-api/kernel/schemas.ts'
+import { LOWEST_UUID } from '#lib/ids.ts'
+import { notFound } from '#lib/refusal.ts'
+import { qrPng, qrSvg } from '#profiles/qr/picture.ts'
+import { renewShareLink } from '#profiles/qr/renew.ts'
+import { sendShareLink, viewShareLink } from '#profiles/qr/send.ts'
+import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '#profiles/search.ts'
+import { revealCodes } from '#profiles/secrets.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, money, nullable, uuid } from '../../kernel/schemas.ts'
+import { type Context, EVERY_ROLE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, money, nullable, uuid } from '#console-api/kernel/schemas.ts'
 import {
   countAttention,
   countedDays,

@@ -1,4 +1,4 @@
-import type { Sums } from '../../../sales/list-sales.ts'
+import type { Sums } from '#sales/list-sales.ts'
 
 export interface SalesView {
   items: number

@@ -1,9 +1,9 @@
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { sentTransactionId, storedTransactionId } from '../../../orders/transaction-id.ts'
-import { type Context, EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line } from '../../kernel/schemas.ts'
+import { type Context, EVERY_ROLE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, line } from '#console-api/kernel/schemas.ts'
+import { sentTransactionId, storedTransactionId } from '#orders/transaction-id.ts'
 
 const searchResults = Type.Object({
   results: Type.Array(

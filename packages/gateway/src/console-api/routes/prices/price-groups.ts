@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
-import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '../../../catalogue/pricing/assignments.ts'
-import { deleteGroup, renameGroup } from '../../../catalogue/pricing/rename-delete.ts'
-import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable } from '../../kernel/schemas.ts'
+import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '#catalogue/pricing/assignments.ts'
+import { deleteGroup, renameGroup } from '#catalogue/pricing/rename-delete.ts'
+import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
+import { OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, done, line, nullable } from '#console-api/kernel/schemas.ts'
 import { members, membersOf } from './price-members.ts'
 
 const groupRow = Type.Object({

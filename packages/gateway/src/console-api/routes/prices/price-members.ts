@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import type { Db } from '../../../lib/postgres/db.ts'
+import type { Db } from '#lib/postgres/db.ts'
 
 /** The tenants of a price plan or price group. */
 export const members = Type.Object({

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import type { PlanRuleRow } from '../../../catalogue/pricing/plan-rules.ts'
+import type { PlanRuleRow } from '#catalogue/pricing/plan-rules.ts'
 import {
   createPlan,
   draftRemoval,
@@ -9,16 +9,16 @@ import {
   removePlanRule,
   setPlanDisplayName,
   setPlanRule,
-} from '../../../catalogue/pricing/plans.ts'
-import { previewRule } from '../../../catalogue/pricing/preview.ts'
-import { deletePlan, renamePlan } from '../../../catalogue/pricing/rename-delete.ts'
-import { countOf } from '../../../lib/postgres/count-rows.ts'
-import { isUsableIn } from '../../../suppliers/registry.ts'
-import { csvRoute, inOnePart } from '../../kernel/csv-route.ts'
-import { listRoutes } from '../../kernel/list.ts'
-import { pageInMemory } from '../../kernel/paging.ts'
-import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, money, nullable } from '../../kernel/schemas.ts'
+} from '#catalogue/pricing/plans.ts'
+import { previewRule } from '#catalogue/pricing/preview.ts'
+import { deletePlan, renamePlan } from '#catalogue/pricing/rename-delete.ts'
+import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
+import { listRoutes } from '#console-api/kernel/list.ts'
+import { pageInMemory } from '#console-api/kernel/paging.ts'
+import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, done, line, money, nullable } from '#console-api/kernel/schemas.ts'
+import { countOf } from '#lib/postgres/count-rows.ts'
+import { isUsableIn } from '#suppliers/registry.ts'
 import { rule, ruleBody, ruleKey, ruleKeyOf, ruleValueOf } from './plan-rule.ts'
 import { countPayers, members, membersOf } from './price-members.ts'
 

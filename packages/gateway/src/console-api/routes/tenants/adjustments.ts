@@ -1,18 +1,13 @@
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '../../../wallet/ledger/adjust.ts'
-import {
-  ADJUSTMENT_STATUSES,
-  type Adjustment,
-  countAdjustments,
-  listAdjustments,
-} from '../../../wallet/ledger/adjustment.ts'
-import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
-import { createActorNaming } from '../../kernel/actors.ts'
-import { listRoutes } from '../../kernel/list.ts'
-import { pageByKey } from '../../kernel/paging.ts'
-import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+import { createActorNaming } from '#console-api/kernel/actors.ts'
+import { listRoutes } from '#console-api/kernel/list.ts'
+import { pageByKey } from '#console-api/kernel/paging.ts'
+import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
+import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
+import { ADJUSTMENT_STATUSES, type Adjustment, countAdjustments, listAdjustments } from '#wallet/ledger/adjustment.ts'
+import { LINE_LENGTH_MAX } from '#wallet/ledger/checks.ts'
 
 const adjustment = Type.Object({
   adjustmentId: Type.String(),

@@ -1,7 +1,5 @@
 import Type from 'typebox'
-import { reauthenticate } from '../../../people/sign-in.ts'
-import { GRACE_MAX_MS, resetSecret, viewSecret } from '../../../tenants/secret.ts'
-import { type Route, route, TENANT_ADMINS } from '../../kernel/route.ts'
+import { type Route, route, TENANT_ADMINS } from '#console-api/kernel/route.ts'
 import {
   CLOSED,
   nullable,
@@ -9,7 +7,9 @@ import {
   reauthentication,
   tenantParams,
   time,
-} from '../../kernel/schemas.ts'
+} from '#console-api/kernel/schemas.ts'
+import { reauthenticate } from '#people/sign-in.ts'
+import { GRACE_MAX_MS, resetSecret, viewSecret } from '#tenants/secret.ts'
 
 const GRACE_MAX_S = GRACE_MAX_MS / 1000
 

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import Type from 'typebox'
-import { EVERY_ROLE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+import { EVERY_ROLE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
 
 /** Facts that the signature debugger needs from the gateway. Signing and sending happen in the browser. */
 export const explorerRoutes: Route[] = [

@@ -1,6 +1,16 @@
 import { orderIdOf } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { notFound } from '../../../lib/refusal.ts'
+import { createActorNaming } from '#console-api/kernel/actors.ts'
+import {
+  type ConsoleDeps,
+  type Context,
+  OPERATORS,
+  OPERATORS_WRITE,
+  type Route,
+  route,
+} from '#console-api/kernel/route.ts'
+import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
+import { notFound } from '#lib/refusal.ts'
 import {
   addNote,
   deleteNote,
@@ -12,11 +22,8 @@ import {
   setTags,
   TAG_LENGTH_MAX,
   TAGS_MAX,
-} from '../../../notes/notes.ts'
-import { searchOrders } from '../../../orders/reading/search.ts'
-import { createActorNaming } from '../../kernel/actors.ts'
-import { type ConsoleDeps, type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+} from '#notes/notes.ts'
+import { searchOrders } from '#orders/reading/search.ts'
 
 const notes = Type.Object({
   notes: Type.Array(

@@ -1,19 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { reauthenticate } from '../../../people/sign-in.ts'
-import { getTenantView } from '../../../tenants/tenant-views.ts'
-import {
-  BANK_DETAILS_LENGTH_MAX,
-  findPaymentSettings,
-  listPaymentSettings,
-  PAYMENT_URL_LENGTH_MAX,
-  setPaymentSettings,
-} from '../../../wallet/requests/payment-settings.ts'
-import {
-  getOperatorDetails,
-  OPERATOR_DETAILS_LENGTH_MAX,
-  setOperatorDetails,
-} from '../../../wallet/statement/operator-details.ts'
-import { EVERY_ROLE, OPERATOR_ADMINS, OPERATORS, type Route, route } from '../../kernel/route.ts'
+import { EVERY_ROLE, OPERATOR_ADMINS, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
 import {
   CLOSED,
   line,
@@ -22,7 +8,21 @@ import {
   REAUTHENTICATIONS_PER_MINUTE,
   reauthentication,
   tenantParams,
-} from '../../kernel/schemas.ts'
+} from '#console-api/kernel/schemas.ts'
+import { reauthenticate } from '#people/sign-in.ts'
+import { getTenantView } from '#tenants/tenant-views.ts'
+import {
+  BANK_DETAILS_LENGTH_MAX,
+  findPaymentSettings,
+  listPaymentSettings,
+  PAYMENT_URL_LENGTH_MAX,
+  setPaymentSettings,
+} from '#wallet/requests/payment-settings.ts'
+import {
+  getOperatorDetails,
+  OPERATOR_DETAILS_LENGTH_MAX,
+  setOperatorDetails,
+} from '#wallet/statement/operator-details.ts'
 
 /** Several lines, without other control characters. */
 const lines = (maxLength: number) =>

@@ -1,9 +1,9 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '../../../webhooks/replay/replay.ts'
-import { createActorNaming } from '../../kernel/actors.ts'
-import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, done, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+import { createActorNaming } from '#console-api/kernel/actors.ts'
+import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '#console-api/kernel/route.ts'
+import { CLOSED, done, nullable, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
+import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '#webhooks/replay/replay.ts'
 
 const replay = Type.Object({
   replayId: Type.String(),

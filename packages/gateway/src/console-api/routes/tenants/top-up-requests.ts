@@ -1,21 +1,29 @@
 import Type, { type Static } from 'typebox'
-import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
-import { listWalletNames } from '../../../wallet/ledger/wallet-names.ts'
-import { requestTopUp } from '../../../wallet/requests/create.ts'
-import { confirmTopUpRequest, declineTopUpRequest } from '../../../wallet/requests/decide.ts'
-import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '../../../wallet/requests/receipt.ts'
+import { createActorNaming } from '#console-api/kernel/actors.ts'
+import { listRoutes } from '#console-api/kernel/list.ts'
+import { pageByKey } from '#console-api/kernel/paging.ts'
+import {
+  BUYERS,
+  type Context,
+  EVERY_ROLE,
+  OPERATORS,
+  OPERATORS_WRITE,
+  type Route,
+  route,
+} from '#console-api/kernel/route.ts'
+import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
+import { LINE_LENGTH_MAX } from '#wallet/ledger/checks.ts'
+import { listWalletNames } from '#wallet/ledger/wallet-names.ts'
+import { requestTopUp } from '#wallet/requests/create.ts'
+import { confirmTopUpRequest, declineTopUpRequest } from '#wallet/requests/decide.ts'
+import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '#wallet/requests/receipt.ts'
 import {
   countOpenRequests,
   countTopUpRequests,
   listTopUpRequests,
   TOP_UP_REQUEST_STATUSES,
   type TopUpRequest,
-} from '../../../wallet/requests/request.ts'
-import { createActorNaming } from '../../kernel/actors.ts'
-import { listRoutes } from '../../kernel/list.ts'
-import { pageByKey } from '../../kernel/paging.ts'
-import { BUYERS, type Context, EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../../kernel/schemas.ts'
+} from '#wallet/requests/request.ts'
 
 const status = () => Type.Enum(TOP_UP_REQUEST_STATUSES)
 const topUpRequest = Type.Object({

@@ -2,32 +2,22 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import type { Db } from '../../../lib/postgres/db.ts'
-import { notFound } from '../../../lib/refusal.ts'
-import { LINE_LENGTH_MAX } from '../../../wallet/ledger/checks.ts'
-import { TRANSFER_KINDS, type TransferKind } from '../../../wallet/ledger/post.ts'
-import { topUp } from '../../../wallet/ledger/top-up.ts'
-import { styleOf } from '../../../wallet/statement/document.ts'
-import {
-  countEntries,
-  getStatementPage,
-  type StatementEntry,
-  streamEntries,
-} from '../../../wallet/statement/entries.ts'
-import { csvFileName, entriesCsv, statementFileName } from '../../../wallet/statement/entries-csv.ts'
-import { findIssuedStatement, getIssuedStatement, isStatementAvailable } from '../../../wallet/statement/issue.ts'
-import {
-  getMonthStatement,
-  getMonthVersions,
-  getWalletHistory,
-  type MonthStatement,
-} from '../../../wallet/statement/month.ts'
-import { viewOnly } from '../../kernel/access.ts'
-import { createActorNaming } from '../../kernel/actors.ts'
-import { listRoutes } from '../../kernel/list.ts'
-import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '../../kernel/route.ts'
-import { CLOSED, line, money, nullable, tenantParams, time } from '../../kernel/schemas.ts'
-import { sendCsv } from '../../kernel/send-csv.ts'
+import { viewOnly } from '#console-api/kernel/access.ts'
+import { createActorNaming } from '#console-api/kernel/actors.ts'
+import { listRoutes } from '#console-api/kernel/list.ts'
+import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
+import { CLOSED, line, money, nullable, tenantParams, time } from '#console-api/kernel/schemas.ts'
+import { sendCsv } from '#console-api/kernel/send-csv.ts'
+import type { Db } from '#lib/postgres/db.ts'
+import { notFound } from '#lib/refusal.ts'
+import { LINE_LENGTH_MAX } from '#wallet/ledger/checks.ts'
+import { TRANSFER_KINDS, type TransferKind } from '#wallet/ledger/post.ts'
+import { topUp } from '#wallet/ledger/top-up.ts'
+import { styleOf } from '#wallet/statement/document.ts'
+import { countEntries, getStatementPage, type StatementEntry, streamEntries } from '#wallet/statement/entries.ts'
+import { csvFileName, entriesCsv, statementFileName } from '#wallet/statement/entries-csv.ts'
+import { findIssuedStatement, getIssuedStatement, isStatementAvailable } from '#wallet/statement/issue.ts'
+import { getMonthStatement, getMonthVersions, getWalletHistory, type MonthStatement } from '#wallet/statement/month.ts'
 
 const wallet = Type.Object({
   currencyCode: Type.String(),

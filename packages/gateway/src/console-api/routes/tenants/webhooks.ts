@@ -11,25 +11,19 @@ import {
   webhookSetRequest,
 } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import type { Deps } from '../../../deps.ts'
-import { findOrder, findOrdersOfTransaction } from '../../../orders/reading/find.ts'
-import { DELIVERY_STATES } from '../../../webhooks/delivery.ts'
-import { findEndpoint } from '../../../webhooks/endpoint/endpoint.ts'
-import { FIGURE_PERIODS, readEndpointFigures } from '../../../webhooks/endpoint/figures.ts'
-import { setWebhook } from '../../../webhooks/endpoint/set-webhook.ts'
-import {
-  type AttemptView,
-  countEvents,
-  type EventFilter,
-  getEvent,
-  searchEvents,
-} from '../../../webhooks/list-events.ts'
-import { bodyOf } from '../../../webhooks/notification-body.ts'
-import { resendEvent } from '../../../webhooks/replay/resend.ts'
-import { loggedHeaders } from '../../../webhooks/sending/attempt.ts'
-import { type ListQuery, listRoutes } from '../../kernel/list.ts'
-import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '../../kernel/route.ts'
-import { CLOSED, done, line, nullable, orderNo, tenantParams, time, toDate, uuid } from '../../kernel/schemas.ts'
+import { type ListQuery, listRoutes } from '#console-api/kernel/list.ts'
+import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS, TENANT_STAFF } from '#console-api/kernel/route.ts'
+import { CLOSED, done, line, nullable, orderNo, tenantParams, time, toDate, uuid } from '#console-api/kernel/schemas.ts'
+import type { Deps } from '#deps.ts'
+import { findOrder, findOrdersOfTransaction } from '#orders/reading/find.ts'
+import { DELIVERY_STATES } from '#webhooks/delivery.ts'
+import { findEndpoint } from '#webhooks/endpoint/endpoint.ts'
+import { FIGURE_PERIODS, readEndpointFigures } from '#webhooks/endpoint/figures.ts'
+import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
+import { type AttemptView, countEvents, type EventFilter, getEvent, searchEvents } from '#webhooks/list-events.ts'
+import { bodyOf } from '#webhooks/notification-body.ts'
+import { resendEvent } from '#webhooks/replay/resend.ts'
+import { loggedHeaders } from '#webhooks/sending/attempt.ts'
 
 const eventRow = Type.Object({
   tenantId: Type.String(),

@@ -17,7 +17,7 @@ const otherDefaultSchema = {
   name: 'other-default-schema',
   enforce: 'pre' as const,
   transform: (code: string, id: string) =>
-    id.endsWith('/lib/postgres/schema.ts')
+    id.endsWith('/lib/src/postgres/schema.ts')
       ? code.replace("DEFAULT_SCHEMA = 'public'", "DEFAULT_SCHEMA = 'cell'")
       : null,
 }

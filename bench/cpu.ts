@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Db } from '../packages/gateway/src/lib/postgres/db.ts'
+import type { Db } from '../packages/lib/src/postgres/db.ts'
 
 /** The unit of processor time in /proc, independent of the kernel's own tick. */
 const TICKS_PER_S = 100

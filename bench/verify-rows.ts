@@ -1,4 +1,4 @@
-import type { Db } from '../packages/gateway/src/lib/postgres/db.ts'
+import type { Db } from '../packages/lib/src/postgres/db.ts'
 
 /** Checks that each acknowledged order or top-up has one row each in orders, order_items, transfers and events. @throws otherwise */
 export async function verifyRows(db: Db, tenantIds: string[], acknowledged: number): Promise<string> {

@@ -23,7 +23,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const targets = [
   {
     name: 'gateway',
-    sources: ['packages/gateway/src', 'packages/embedded-postgres/src', 'packages/contract/src', 'packages/sdk/src'],
+    sources: ['gateway', 'lib', 'embedded-postgres', 'contract', 'sdk'].map((name) => `packages/${name}/src`),
     output: 'packages/gateway/dist',
     present: () => true,
     build: async (output) => {

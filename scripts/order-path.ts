@@ -162,7 +162,7 @@ function print(title: string, lines: readonly string[]): void {
 function handOffsToDebit(entries: readonly Entry[]): string[] {
   const begin = entries.findIndex(({ file }) => file === HANDLERS)
   const values = entries.findIndex(({ name }, index) => index > begin && name === 'walletValues')
-  const end = entries.findIndex(({ file }, index) => index > values && file === 'lib/postgres/pipeline.ts')
+  const end = entries.findIndex(({ file }, index) => index > values && file === 'packages/lib/src/postgres/pipeline.ts')
   // Loops run meanwhile: a call counts if its caller has been reached from the handler.
   const reached = new Set([entries[begin]?.caller, HANDLERS])
   const calls: string[] = []

@@ -6,9 +6,6 @@ import { createOperations, type Path } from '../bench/growth/operations.ts'
 import { SYSTEM } from '../packages/gateway/src/audit/audit.ts'
 import { seedDemoCatalogue } from '../packages/gateway/src/catalogue/demo/seed.ts'
 import { ensureDeployment } from '../packages/gateway/src/deployment/ensure.ts'
-import { createCipher } from '../packages/gateway/src/lib/crypto.ts'
-import { systemIds } from '../packages/gateway/src/lib/ids.ts'
-import { createDb } from '../packages/gateway/src/lib/postgres/db.ts'
 import { createTenant } from '../packages/gateway/src/tenants/create.ts'
 import { topUp } from '../packages/gateway/src/wallet/ledger/top-up.ts'
 import { verifyLedger } from '../packages/gateway/src/wallet/verify/verify.ts'
@@ -17,6 +14,9 @@ import {
   type TestDatabase,
   withServerClient,
 } from '../packages/gateway/test/harness/databases/database.ts'
+import { createCipher } from '../packages/lib/src/crypto.ts'
+import { systemIds } from '../packages/lib/src/ids.ts'
+import { createDb } from '../packages/lib/src/postgres/db.ts'
 
 /*
  * The bench shows with millions of orders that reads stay flat. This test checks the reason with thousands: a page of results

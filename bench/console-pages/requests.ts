@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { routes } from '@dealer-esim/gateway/console-api/routes.ts'
-import type { Db } from '@dealer-esim/gateway/lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 export interface ConsoleRequest {
   as: 'operator' | 'dealer'

@@ -1,6 +1,6 @@
-import type { Db } from '@dealer-esim/gateway/lib/postgres/db.ts'
 import { PURCHASE_SUMS, SUMS } from '@dealer-esim/gateway/sales/sums-of-rows.ts'
 import { updateSales } from '@dealer-esim/gateway/sales/update-sales.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /** The tables of sums. */
 export const SUM_TABLES = [

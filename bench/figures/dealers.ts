@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Db } from '@dealer-esim/gateway/lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { compare, type Result } from '../compare.ts'
 import { cpuTimeUs, parentOf, serverCpuTimeUs } from '../cpu.ts'
 import type { Environment } from '../environment.ts'

@@ -1,4 +1,4 @@
-import type { Db } from '@dealer-esim/gateway/lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 const TIMES = 24
 /** The first five plans of a prepared statement depend on its values; gateways run the later, generic plan. */

@@ -1,5 +1,5 @@
-import type { Db } from '@dealer-esim/gateway/lib/postgres/db.ts'
 import { updateSales } from '@dealer-esim/gateway/sales/update-sales.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { SUM_TABLES } from '../console-pages/sums.ts'
 import { copyRows } from './copy.ts'
 import { balanceAfter, type OrderHistory, ordersOf, rowsOf, TABLES } from './history.ts'

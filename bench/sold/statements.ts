@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Db } from '@dealer-esim/gateway/lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /** The server's counters for a database. */
 export interface Counters {

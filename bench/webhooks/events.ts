@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { recordEvents } from '@dealer-esim/gateway/events/record.ts'
-import { systemIds } from '@dealer-esim/gateway/lib/ids.ts'
-import { wakeupStatement } from '@dealer-esim/gateway/lib/postgres/wakeups.ts'
+import { systemIds } from '@dealer-esim/lib/ids.ts'
+import { wakeupStatement } from '@dealer-esim/lib/postgres/wakeups.ts'
 import type { Environment } from '../environment.ts'
 
 const RECORDED_PER_STATEMENT = 1_000

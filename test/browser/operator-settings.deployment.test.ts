@@ -1,6 +1,6 @@
-import { createDb } from '@dealer-esim/gateway/lib/postgres/db.ts'
 import { createTestDatabase, type TestDatabase } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { type SmtpReceiver, startSmtpReceiver } from '@dealer-esim/gateway/test/harness/servers/smtp-receiver.ts'
+import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable } from './chromium.ts'

@@ -1,5 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import {
+  type Clock,
+  createDatabaseClock,
+  type DatabaseClock,
+  sampleDatabaseClock,
+  systemClock,
+} from '@dealer-esim/lib/clock.ts'
+import { type Cipher, createCipher } from '@dealer-esim/lib/crypto.ts'
+import { createIds, type Ids } from '@dealer-esim/lib/ids.ts'
+import { ensureLocalMasterKey } from '@dealer-esim/lib/local-master-key.ts'
+import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import { createDb, createStallWatch, type Database, type Db, type DbOptions } from '@dealer-esim/lib/postgres/db.ts'
+import { findPromoted } from '@dealer-esim/lib/postgres/servers.ts'
+import { createWakeups, type Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import type { OtlpOptions } from '@dealer-esim/lib/telemetry/otlp.ts'
+import type { Traces } from '@dealer-esim/lib/telemetry/traces.ts'
 import type { AdmissionDeps } from './admission/admission.ts'
 import { createAdmission } from './admission/create.ts'
 import { type Catalogue, createCatalogue } from './catalogue/catalogue.ts'
@@ -8,19 +27,6 @@ import { ORDER_CONNECTIONS } from './config/connections.ts'
 import { ensureDeployment } from './deployment/ensure.ts'
 import { nameWithKeys } from './deployment/peers.ts'
 import { plainRequestLog, type RequestLog, type RequestMetrics, requestMetrics } from './http/request-log.ts'
-import { type Clock, createDatabaseClock, type DatabaseClock, sampleDatabaseClock, systemClock } from './lib/clock.ts'
-import { type Cipher, createCipher } from './lib/crypto.ts'
-import { createIds, type Ids } from './lib/ids.ts'
-import { ensureLocalMasterKey } from './lib/master-key.ts'
-import { createOutbound, type Outbound } from './lib/outbound/outbound.ts'
-import { createDb, createStallWatch, type Database, type Db, type DbOptions } from './lib/postgres/db.ts'
-import { findPromoted } from './lib/postgres/servers.ts'
-import { createWakeups, type Wakeups } from './lib/postgres/wakeups.ts'
-import type { Running } from './lib/process/lifecycle.ts'
-import type { Log } from './lib/telemetry/log.ts'
-import { createLoopMetrics, createMetrics, type LoopMetrics, type Metrics } from './lib/telemetry/metrics.ts'
-import type { OtlpOptions } from './lib/telemetry/otlp.ts'
-import type { Traces } from './lib/telemetry/traces.ts'
 import { type OrderMetrics, orderMetrics } from './orders/change.ts'
 import { createOrderPlacer, type OrderPlacer } from './orders/placing/placer.ts'
 import { maintainPartitions } from './retention/table.ts'
@@ -242,7 +248,7 @@ async function createTraces({
 }: Pick<OtlpOptions, 'outbound' | 'metrics' | 'log' | 'loops'> & { config: Config; nodeId: string }) {
   const { otlpEndpoint: endpoint, otlpHeaders: headers, tracePercent: percent, deployment, role } = config
   if (endpoint === undefined) return undefined
-  const { startTraces } = await import('./lib/telemetry/otlp.ts')
+  const { startTraces } = await import('@dealer-esim/lib/telemetry/otlp.ts')
   const resource = {
     'service.name': 'dealer-esim',
     'service.instance.id': nodeId,

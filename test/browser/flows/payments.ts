@@ -1,5 +1,5 @@
-import type { Db } from '@dealer-esim/gateway/lib/postgres/db.ts'
 import type { SmtpReceiver } from '@dealer-esim/gateway/test/harness/servers/smtp-receiver.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
 import {

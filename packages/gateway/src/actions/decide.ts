@@ -1,5 +1,5 @@
 import { type CancelPolicy, type EsimAction, type FailureCode, formatTime, orderNoOf } from '@dealer-esim/contract'
-import type { ErrorParts } from '#lib/api-error.ts'
+import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
 import type { Supplier } from '#suppliers/supplier.ts'
 import type { EsimState } from './esim.ts'
 

@@ -1,6 +1,6 @@
 import { type EsimStatus, type SmdpStatus, stripIccidPadding } from '@dealer-esim/contract'
-import { isUuid } from '#lib/ids.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import { isUuid } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { openActionOn, openTopUpsOf } from '#orders/action.ts'
 
 /** How a caller names an eSIM: by one member or by both. */

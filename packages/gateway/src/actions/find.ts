@@ -1,6 +1,6 @@
 import { type ActionAnswer, type ActionQueryRequest, orderIdOf } from '@dealer-esim/contract'
-import { ApiError } from '#lib/api-error.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { ACTION_COLUMNS, type Action, actionAnswerOf } from '#orders/action.ts'
 
 /**

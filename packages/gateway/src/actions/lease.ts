@@ -1,4 +1,4 @@
-import type { Tx } from '#lib/postgres/db.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { ACTION_COLUMNS, type Action, IS_OPEN } from '#orders/action.ts'
 import { type LockedOrder, lockOrders, lockWalletAndOrders } from '#orders/lock.ts'
 import type { ActionDeps } from './deps.ts'

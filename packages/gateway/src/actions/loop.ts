@@ -1,6 +1,6 @@
+import { isFree } from '@dealer-esim/lib/leases.ts'
+import { type Loop, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import { claimJobs, type JobTable, runJob } from '#jobs/jobs.ts'
-import { isFree } from '#lib/leases.ts'
-import { type Loop, runLoop, settlesWithin } from '#lib/process/lifecycle.ts'
 import type { ActionDeps } from './deps.ts'
 import { type ActionJob, LEASE_MS } from './lease.ts'
 import { runAction } from './run.ts'

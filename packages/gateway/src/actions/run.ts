@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { failpoint } from '#lib/process/failpoint.ts'
-import { rootSpanIdOf, traceIdOf } from '#lib/telemetry/traces.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import { rootSpanIdOf, traceIdOf } from '@dealer-esim/lib/telemetry/traces.ts'
 import { type Action, wasNeverUsed } from '#orders/action.ts'
 import { changeAction } from '#orders/change-action.ts'
 import { itemKeyOf } from '#orders/item.ts'

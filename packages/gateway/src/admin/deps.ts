@@ -1,21 +1,27 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { borrowPostgres, readRunningPostgres } from '@dealer-esim/embedded-postgres'
+import {
+  type Clock,
+  createDatabaseClock,
+  type DatabaseClock,
+  sampleDatabaseClock,
+  systemClock,
+} from '@dealer-esim/lib/clock.ts'
+import { type Cipher, createCipher } from '@dealer-esim/lib/crypto.ts'
+import { createIds, type Ids } from '@dealer-esim/lib/ids.ts'
+import { ensureLocalMasterKey } from '@dealer-esim/lib/local-master-key.ts'
+import { createDb, type Db, joinTransaction } from '@dealer-esim/lib/postgres/db.ts'
+import { migrate, requireMigrated } from '@dealer-esim/lib/postgres/migrations.ts'
+import { type Wakeups, wakeupStatement } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { type Config, readConfig } from '#config/config.ts'
 import { migrationsFolder } from '#config/package-root.ts'
 import { ensureDeployment } from '#deployment/ensure.ts'
 import { nameWithKeys } from '#deployment/peers.ts'
 import type { Topic } from '#deps.ts'
-import { type Clock, createDatabaseClock, type DatabaseClock, sampleDatabaseClock, systemClock } from '#lib/clock.ts'
-import { type Cipher, createCipher } from '#lib/crypto.ts'
-import { createIds, type Ids } from '#lib/ids.ts'
-import { ensureLocalMasterKey } from '#lib/master-key.ts'
-import { createDb, type Db, joinTransaction } from '#lib/postgres/db.ts'
-import { migrate, requireMigrated } from '#lib/postgres/migrate.ts'
-import { type Wakeups, wakeupStatement } from '#lib/postgres/wakeups.ts'
-import { StartRefused } from '#lib/process/lifecycle.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import { silentLog } from '#lib/telemetry/log.ts'
 import { maintainPartitions } from '#retention/table.ts'
 
 /** The dependencies of admin commands: those of the gateway that a command needs and can create quickly. */

@@ -1,8 +1,8 @@
 import { codes, MalformedMoney } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { explainNoConnection, isNoConnection } from '@dealer-esim/lib/postgres/errors.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { CommanderError } from 'commander'
-import { ApiError } from '#lib/api-error.ts'
-import { explainNoConnection, isNoConnection } from '#lib/postgres/errors.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { jsonText } from './context.ts'
 import { printable } from './printable.ts'
 

@@ -1,6 +1,6 @@
 import type { WebhookSetAnswer } from '@dealer-esim/contract'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { By } from '#audit/audit.ts'
-import type { Outbound } from '#lib/outbound/outbound.ts'
 import { loadSuppliers, type Suppliers } from '#suppliers/registry.ts'
 import { type SetWebhookOptions, setWebhook, type WebhookChange } from '#webhooks/endpoint/set-webhook.ts'
 import type { AdminDeps } from './deps.ts'
@@ -34,7 +34,7 @@ export async function withOutbound<Result>(
   work: (outbound: Outbound) => Promise<Result>,
 ): Promise<Result> {
   // Loaded here because it takes a megabyte, and most commands open no outgoing connection.
-  const { createOutbound } = await import('#lib/outbound/outbound.ts')
+  const { createOutbound } = await import('@dealer-esim/lib/outbound/outbound.ts')
   const outbound = createOutbound({ clock })
   try {
     return await work(outbound)

@@ -1,4 +1,4 @@
-import { parseDateOrTime } from '#lib/date-or-time.ts'
+import { parseDateOrTime } from '@dealer-esim/lib/date-or-time.ts'
 import { UsageError } from './failure.ts'
 
 /* Parse typed values. Each throws a UsageError that says which form is expected. */

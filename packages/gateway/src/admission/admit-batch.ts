@@ -1,10 +1,10 @@
 import { CLOCK_WINDOW_MS, REQUEST_ID_KEPT_MS } from '@dealer-esim/contract'
-import { ApiError } from '#lib/api-error.ts'
-import { type Batcher, createBatcher } from '#lib/batch.ts'
-import type { Clock, DatabaseClock } from '#lib/clock.ts'
-import { NULL, plainArray, uuidArray } from '#lib/postgres/columns.ts'
-import type { Db, Statement, Tx } from '#lib/postgres/db.ts'
-import { sqlState } from '#lib/postgres/errors.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { type Batcher, createBatcher } from '@dealer-esim/lib/batch.ts'
+import type { Clock, DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import { NULL, plainArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
+import type { Db, Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 
 export interface AdmissionInput {
   tenantId: string

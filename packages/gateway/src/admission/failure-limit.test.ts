@@ -1,5 +1,5 @@
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { describe, expect, it } from 'vitest'
-import { ApiError } from '#lib/api-error.ts'
 import { createFailureLimit } from './failure-limit.ts'
 
 const clock = { time: 0, now: () => 0, monotonic: () => clock.time }

@@ -1,6 +1,6 @@
-import { networkKey } from '#lib/address-blocks.ts'
-import { ApiError, tooManyRequests } from '#lib/api-error.ts'
-import type { Clock } from '#lib/clock.ts'
+import { networkKey } from '@dealer-esim/lib/address-blocks.ts'
+import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 
 /**
  * Limits failed authentications per IPv4 address or IPv6 /64, before they cost a database call (contract §3).

@@ -1,7 +1,7 @@
+import { countMatching, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { type IdPage, idPage } from '@dealer-esim/lib/postgres/id-page.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { countMatching, type RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { type IdPage, idPage } from '#lib/postgres/id-page.ts'
 
 export interface AlertRow {
   alertId: string

@@ -1,6 +1,6 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { NIL_TENANT } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Tx } from '#lib/postgres/db.ts'
 import type { AlertKind } from './kinds.ts'
 
 export interface Alert {

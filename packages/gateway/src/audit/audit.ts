@@ -1,6 +1,6 @@
-import type { Ids } from '#lib/ids.ts'
-import { recordset } from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { recordset } from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { AuditAction } from './actions.ts'
 
 /** The owner of rows that belong to no tenant, in every table whose key begins with the tenant. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { firstUuidAt } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { type AuditEntry, NIL_TENANT } from './audit.ts'
 
 const MINUTE_MS = 60_000

@@ -1,6 +1,6 @@
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 
 export interface AuditRow {
   auditId: string

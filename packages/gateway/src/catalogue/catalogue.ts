@@ -1,6 +1,6 @@
 import type { CancelPolicy, PackageType } from '@dealer-esim/contract'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound, requireUuid } from '#lib/refusal.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import type { Coverage } from './coverage.ts'
 import { Plan, type PlanRuleRow } from './pricing/plan-rules.ts'
 import { type Assignment, type OwnPrice, type Quote, quote, type Tariff, tariffOf } from './pricing/quote.ts'

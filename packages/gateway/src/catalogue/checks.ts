@@ -1,6 +1,6 @@
 import { formatMoney, MONEY_MAX, NAME_LENGTH_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
-import type { Tx } from '#lib/postgres/db.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 
 /** Refuses an invalid field of a change, with a message that says what to do. */
 export function invalidField(field: string, reason: string): Refusal {

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '#lib/postgres/db.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 
 export interface CatalogueVersion {
   readonly version: bigint

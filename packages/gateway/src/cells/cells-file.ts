@@ -1,6 +1,6 @@
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { listSchemaFaults } from '@dealer-esim/lib/schema-faults.ts'
 import Type, { type Static } from 'typebox'
-import { Refusal } from '#lib/refusal.ts'
-import { listSchemaFaults } from '#lib/schema-faults.ts'
 
 const CLOSED = { additionalProperties: false } as const
 const CELL_NAME = '^[a-z0-9]{1,12}$'

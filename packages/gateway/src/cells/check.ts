@@ -1,4 +1,4 @@
-import type { Outbound } from '#lib/outbound/outbound.ts'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { addressOf, type Cell, type CellNode } from './cells-file.ts'
 
 const TIMEOUT_MS = 5_000

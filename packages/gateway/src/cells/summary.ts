@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Outbound } from '#lib/outbound/outbound.ts'
 import { type Cell, parseCells } from './cells-file.ts'
 
 const count = () => Type.Integer({ minimum: 0 })

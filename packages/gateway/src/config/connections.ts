@@ -7,9 +7,9 @@
 export const ORDER_CONNECTIONS = 6
 /** Two concurrent statements, and one spare while a connection is replaced. */
 export const ADMISSION_CONNECTIONS = 3
-/** For LISTEN and NOTIFY: lib/postgres/wakeups.ts. */
+/** For LISTEN and NOTIFY: packages/lib/src/postgres/wakeups.ts. */
 const WAKE_CONNECTIONS = 1
-/** During the start: lib/postgres/migrate.ts. */
+/** During the start: packages/lib/src/postgres/migrations.ts. */
 const MIGRATION_CONNECTIONS = 1
 
 export const OTHER_CONNECTIONS = ORDER_CONNECTIONS + ADMISSION_CONNECTIONS + WAKE_CONNECTIONS + MIGRATION_CONNECTIONS

@@ -1,4 +1,4 @@
-import { readAuthorities } from '#lib/process/certificate.ts'
+import { readAuthorities } from '@dealer-esim/lib/process/certificate.ts'
 
 /* Parsers of the variables about e-mail and about the identity provider, OIDC_… (variables.ts). */
 

@@ -1,5 +1,5 @@
+import { readCertificate } from '@dealer-esim/lib/process/certificate.ts'
 import ipaddr from 'ipaddr.js'
-import { readCertificate } from '#lib/process/certificate.ts'
 import type { Values } from './variables.ts'
 
 /** A rule on several variables, or on one variable of some deployments. */

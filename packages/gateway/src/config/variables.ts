@@ -1,14 +1,14 @@
 import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
+import { parseServers } from '@dealer-esim/lib/postgres/servers.ts'
 import ipaddr from 'ipaddr.js'
-import { DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
-import { parseServers } from '#lib/postgres/servers.ts'
 import { OTHER_CONNECTIONS } from './connections.ts'
 import { clientId, domains, groupRoles, issuer, mailAddress, mailAddresses, providerLabel, smtpUrl } from './parsers.ts'
 
 /*
- * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT (lib/process/failpoint.ts) by
+ * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT (packages/lib/src/process/failpoint.ts) by
  * tests, and sudo's by the CLI. `npm run configuration` writes docs/configuration.md from this table; a test fails when it
  * is stale.
  *

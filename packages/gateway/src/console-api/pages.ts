@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Ids } from '#lib/ids.ts'
 import { CONSOLE_API } from './kernel/route.ts'
 
 export interface PagesOptions {

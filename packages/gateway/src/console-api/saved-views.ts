@@ -1,7 +1,7 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 
 /** How a person wants to see a list: its filters, order and columns, as the query of the console's page. */
 export interface SavedView {

@@ -10,6 +10,7 @@ import {
   type RequestHeaders,
   type RequestOf,
 } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { FastifyInstance } from 'fastify'
 import { type Admitted, admit, authenticate, ServedElsewhere } from '#admission/admission.ts'
 import type { Deps } from '#deps.ts'
@@ -18,7 +19,6 @@ import { readBody } from '#http/body.ts'
 import { callerReader, isSecure } from '#http/caller.ts'
 import type { Forward } from '#http/forward.ts'
 import type { LoadShedder } from '#http/load-shedding/load-shedder.ts'
-import { ApiError } from '#lib/api-error.ts'
 import type { Call, EarlyHandler, Handler, Operations, Result } from './call.ts'
 import { createContext, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type OperationName, orderIdOf, REQUEST_HEADERS } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { isUuid } from '@dealer-esim/lib/ids.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '#deps.ts'
 import { type Answer, failureAnswer, sendAnswer, toApiError } from '#http/answer.ts'
 import type { UnreadAnswers } from '#http/load-shedding/byte-budget.ts'
 import { type OrderTrace, requestSpan } from '#http/request-log.ts'
-import { ApiError } from '#lib/api-error.ts'
-import { isUuid } from '#lib/ids.ts'
 
 /** The facts about one request that are known so far. */
 export interface RequestContext {

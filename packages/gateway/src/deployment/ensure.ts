@@ -1,9 +1,9 @@
+import { type Cipher, DecryptionFailed } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { NIL_TENANT } from '#audit/audit.ts'
 import type { Config } from '#config/config.ts'
-import { type Cipher, DecryptionFailed } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { StartRefused } from '#lib/process/lifecycle.ts'
 import { incompatiblePeers, listPeers, peersText } from './peers.ts'
 
 const LINK_KEY_BYTES = 32

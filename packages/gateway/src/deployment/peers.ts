@@ -1,6 +1,6 @@
-import type { Cipher } from '#lib/crypto.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { APPLICATION_PREFIX, applicationPrefix, DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { APPLICATION_PREFIX, applicationPrefix, DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 
 /*
  * Every gateway and every admin command lists its master keys in the application name of its connections. A process never

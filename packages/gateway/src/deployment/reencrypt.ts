@@ -1,6 +1,6 @@
-import type { Cipher } from '#lib/crypto.ts'
-import type { Db, Statement, Tx } from '#lib/postgres/db.ts'
-import { failpoint } from '#lib/process/failpoint.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Db, Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { EncryptedColumn } from './encrypted-columns.ts'
 
 /** Rows per transaction. They are locked for the milliseconds that rewriting them takes. */

@@ -1,10 +1,16 @@
+import { readDatabaseTime } from '@dealer-esim/lib/clock.ts'
+import { type Db, sessionSettings } from '@dealer-esim/lib/postgres/db.ts'
+import { explainNoConnection } from '@dealer-esim/lib/postgres/errors.ts'
+import { type DatabaseServer, SERVER, whyServerUnfit } from '@dealer-esim/lib/postgres/migrations.ts'
+import {
+  DEFAULT_SCHEMA,
+  IS_ON_SHARDS,
+  SCHEMA_ACCESS,
+  type SchemaAccess,
+  whySchemaUnfit,
+} from '@dealer-esim/lib/postgres/schema.ts'
 import { OTHER_CONNECTIONS } from '#config/connections.ts'
 import { isLoopback } from '#config/rules.ts'
-import { readDatabaseTime } from '#lib/clock.ts'
-import { type Db, sessionSettings } from '#lib/postgres/db.ts'
-import { explainNoConnection } from '#lib/postgres/errors.ts'
-import { type DatabaseServer, SERVER, whyServerUnfit } from '#lib/postgres/migrate.ts'
-import { DEFAULT_SCHEMA, IS_ON_SHARDS, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from '#lib/postgres/schema.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 const NEWEST_TESTED = 18

@@ -1,7 +1,7 @@
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Config } from '#config/config.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Outbound } from '#lib/outbound/outbound.ts'
-import type { Db } from '#lib/postgres/db.ts'
 
 /** One result of a check. The message of a warning or fault ends with what to do. */
 export interface Finding {

@@ -1,7 +1,7 @@
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
+import { readCertificate } from '@dealer-esim/lib/process/certificate.ts'
 import { isLoopback } from '#config/rules.ts'
-import type { Outbound } from '#lib/outbound/outbound.ts'
-import { createMailServer } from '#lib/outbound/smtp.ts'
-import { readCertificate } from '#lib/process/certificate.ts'
 import type { CheckInput, Finding, Findings } from './finding.ts'
 
 /*

@@ -1,6 +1,6 @@
+import { pendingMigrations } from '@dealer-esim/lib/postgres/migrations.ts'
+import { findMissingPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
 import { migrationsFolder } from '#config/package-root.ts'
-import { pendingMigrations } from '#lib/postgres/migrate.ts'
-import { findMissingPartitions } from '#lib/postgres/partitions.ts'
 import { PARTITIONED } from '#retention/table.ts'
 import { findLatestLedgerCheck } from '#wallet/verify/loop.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'

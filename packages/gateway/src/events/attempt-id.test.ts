@@ -1,5 +1,5 @@
+import { createIds, isUuid } from '@dealer-esim/lib/ids.ts'
 import { expect, test } from 'vitest'
-import { createIds, isUuid } from '#lib/ids.ts'
 import { createAttemptId, isAttemptId } from './attempt-id.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 26, 12)

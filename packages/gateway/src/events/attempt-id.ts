@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Ids } from '#lib/ids.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
 
 /**
  * Creates the id of an attempt to send an event, which is also its RT-RequestID: a UUIDv7 whose last 40 bits prove that a

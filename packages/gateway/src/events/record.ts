@@ -1,6 +1,14 @@
 import type { EventType } from '@dealer-esim/contract'
-import { type Columns, jsonArray, NULL, plainArray, timeArray, unnest, uuidArray } from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import {
+  type Columns,
+  jsonArray,
+  NULL,
+  plainArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
 export interface NewEvent {
   tenantId: string

@@ -1,6 +1,6 @@
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { Snapshot } from '#catalogue/catalogue.ts'
-import type { Tx } from '#lib/postgres/db.ts'
-import { failpoint } from '#lib/process/failpoint.ts'
 import { changeOrders, type OrderChange } from '#orders/change.ts'
 import { itemKeyOf } from '#orders/item.ts'
 import {

@@ -1,6 +1,6 @@
+import { isFree } from '@dealer-esim/lib/leases.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { isHeld } from '#jobs/conditions.ts'
-import { isFree } from '#lib/leases.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
 import {
   ITEM_COLUMNS,
   type ItemRow,

@@ -1,5 +1,5 @@
+import { AHEAD_TOLERANCE_MS } from '@dealer-esim/lib/leases.ts'
 import type { CataloguePackage, Route } from '#catalogue/catalogue.ts'
-import { AHEAD_TOLERANCE_MS } from '#lib/leases.ts'
 import type { LockedItem } from '#orders/lock.ts'
 import type { PriceGuard } from '#suppliers/supplier.ts'
 import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/transition.ts'

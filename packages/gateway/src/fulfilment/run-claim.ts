@@ -1,5 +1,5 @@
-import { groupBy } from '#lib/batch.ts'
-import { isConnectionLoss } from '#lib/postgres/errors.ts'
+import { groupBy } from '@dealer-esim/lib/batch.ts'
+import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
 import type { KeptOrder } from '#orders/lock.ts'
 import { recordMoney } from '#suppliers/balance/lack-of-money.ts'
 import { type ObservedPrice, recordPrice } from '#suppliers/prices.ts'

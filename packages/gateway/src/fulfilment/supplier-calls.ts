@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { failpoint } from '#lib/process/failpoint.ts'
-import { rootSpanIdOf, type Span, traceIdOf } from '#lib/telemetry/traces.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '@dealer-esim/lib/telemetry/traces.ts'
 import { lacksMoney } from '#suppliers/balance/lack-of-money.ts'
 import { withStorableMessage } from '#suppliers/stored-answer.ts'
 import type { Outcome, Supplier, SupplierRequest, TopUpRequest } from '#suppliers/supplier.ts'

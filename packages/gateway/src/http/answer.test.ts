@@ -1,7 +1,7 @@
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { CommitUnknown } from '@dealer-esim/lib/postgres/errors.ts'
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { ApiError } from '#lib/api-error.ts'
-import { CommitUnknown } from '#lib/postgres/errors.ts'
 import { failureAnswer, toApiError } from './answer.ts'
 
 it('an answer carries a header once: the value of the error replaces that of its code', () => {

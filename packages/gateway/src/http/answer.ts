@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { codes, failure } from '@dealer-esim/contract'
-import { ApiError } from '#lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, isOutOfResources } from '#lib/postgres/errors.ts'
-import { type Log, rateLimitedLog } from '#lib/telemetry/log.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { CommitUnknown, isConnectionLoss, isOutOfResources } from '@dealer-esim/lib/postgres/errors.ts'
+import { type Log, rateLimitedLog } from '@dealer-esim/lib/telemetry/log.ts'
 
 /** An answer in the contract's envelope: from the dealer API, and for paths that belong to no API. */
 export interface Answer {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { BODY_SIZE_MAX_BYTES } from '@dealer-esim/contract'
-import { ApiError } from '#lib/api-error.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { BodyHolder, ByteBudget } from './load-shedding/byte-budget.ts'
 
 /**

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { codes } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
+import { rateLimitedLog } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Deps } from '#deps.ts'
-import { ApiError } from '#lib/api-error.ts'
-import type { OutboundOutcome } from '#lib/outbound/outbound.ts'
-import { rateLimitedLog } from '#lib/telemetry/log.ts'
 import { type Answer, FORWARDED, untilCallerLeaves } from './answer.ts'
 
 /** A request of a dealer whom another cell serves. */

@@ -1,9 +1,9 @@
 import { formatTime, orderNoOf } from '@dealer-esim/contract'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { Metrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { rootSpanIdOf, type Span, traceIdOf } from '@dealer-esim/lib/telemetry/traces.ts'
 import { Counter, Histogram } from '@platformatic/prom-client'
 import { pino } from 'pino'
-import type { Log } from '#lib/telemetry/log.ts'
-import type { Metrics } from '#lib/telemetry/metrics.ts'
-import { rootSpanIdOf, type Span, traceIdOf } from '#lib/telemetry/traces.ts'
 
 /** The log line of one request. No member can hold a secret, or a character that JSON would escape. */
 export interface RequestLine {

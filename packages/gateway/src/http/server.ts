@@ -1,11 +1,11 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { Certificate, WatchedCertificate } from '@dealer-esim/lib/process/certificate.ts'
+import { registerDrain } from '@dealer-esim/lib/process/listener.ts'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from '#deps.ts'
-import { ApiError } from '#lib/api-error.ts'
-import type { Certificate, WatchedCertificate } from '#lib/process/certificate.ts'
-import { registerDrain } from '#lib/process/listener.ts'
 import { failureAnswer } from './answer.ts'
 
 type ServerDeps = Pick<Deps, 'suppliers'>

@@ -1,6 +1,6 @@
-import { isAhead, type TimesAhead } from '#lib/leases.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import type { Log } from '#lib/telemetry/log.ts'
+import { isAhead, type TimesAhead } from '@dealer-esim/lib/leases.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { isHeld } from './conditions.ts'
 
 /**

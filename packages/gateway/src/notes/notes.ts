@@ -1,7 +1,7 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 
 /* Audit entries about notes and tags belong to no tenant, because a dealer's people can read their own tenant's entries. */
 

@@ -1,6 +1,6 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { recordEvents } from '#events/record.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Tx } from '#lib/postgres/db.ts'
 import { ACTION_COLUMNS, type Action, actionAnswerOf, feeOf, IS_OPEN } from './action.ts'
 import { changeOrders, type OrderMetrics } from './change.ts'
 import type { LockedOrder, LockedProfile } from './lock.ts'

@@ -1,10 +1,17 @@
 import type { DeliveryUpdatedContent, OrderStatus } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import {
+  type Columns,
+  jsonbArray,
+  plainArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Counter, type Registry } from '@platformatic/prom-client'
 import { type EventDetails, type NewEvent, recordEvents } from '#events/record.ts'
-import type { Ids } from '#lib/ids.ts'
-import { type Columns, jsonbArray, plainArray, timeArray, unnest, uuidArray } from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
 import { orderStatusOf, statusesBetween } from './item.ts'
 import type { LockedOrder } from './lock.ts'
 

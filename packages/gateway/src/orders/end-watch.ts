@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ActionStatus, OrderStatus } from '@dealer-esim/contract'
-import { plainArray, uuidArray } from '#lib/postgres/columns.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import type { Wakeups } from '#lib/postgres/wakeups.ts'
-import type { Log } from '#lib/telemetry/log.ts'
+import { plainArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 
 /** An order or an action that a caller waits for. */
 export interface Awaited {

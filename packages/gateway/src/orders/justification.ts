@@ -1,4 +1,4 @@
-import { parseLine, Refusal } from '#lib/refusal.ts'
+import { parseLine, Refusal } from '@dealer-esim/lib/refusal.ts'
 
 export const EVIDENCE_LENGTH_MIN = 3
 export const EVIDENCE_LENGTH_MAX = 2_000

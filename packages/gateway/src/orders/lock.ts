@@ -1,6 +1,6 @@
 import type { EsimStatus, OrderStatus, OrderType, SmdpStatus } from '@dealer-esim/contract'
-import { failUnless, plainArray, uuidArray } from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import { failUnless, plainArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { lockWallet } from '#wallet/ledger/lock.ts'
 import type { ItemStatus, PackageLine } from './item.ts'
 import { sentTransactionId } from './transaction-id.ts'

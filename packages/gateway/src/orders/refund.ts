@@ -1,5 +1,5 @@
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import type { Tx } from '#lib/postgres/db.ts'
 import { lockWallet } from '#wallet/ledger/lock.ts'
 import { post } from '#wallet/ledger/post.ts'
 import type { LockedOrder } from './lock.ts'

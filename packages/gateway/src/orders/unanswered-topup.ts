@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { stripIccidPadding, type TopupRequest } from '@dealer-esim/contract'
-import { isUuid } from '#lib/ids.ts'
-import type { Db, Statement } from '#lib/postgres/db.ts'
-import { isConnectionLoss } from '#lib/postgres/errors.ts'
+import { isUuid } from '@dealer-esim/lib/ids.ts'
+import type { Db, Statement } from '@dealer-esim/lib/postgres/db.ts'
+import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
 import { isUnfinished } from './item.ts'
 
 /** A program that repeats a call does so within minutes. A call after this time is a new top-up. */

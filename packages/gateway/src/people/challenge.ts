@@ -1,8 +1,8 @@
+import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import type { DatabaseClock } from '#lib/clock.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { ageOfTimedTokenMs, createTimedToken, hashToken } from './token.ts'
 
 /*

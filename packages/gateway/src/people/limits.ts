@@ -1,8 +1,8 @@
+import { firstUuidAt, type Ids, timeOfUuid } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { type By, NIL_TENANT } from '#audit/audit.ts'
-import { firstUuidAt, type Ids, timeOfUuid } from '#lib/ids.ts'
-import type { Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 
 /** People of one organisation, including disabled ones. Bounds lists; far more than any dealer's staff. */
 export const PEOPLE_MAX = 500

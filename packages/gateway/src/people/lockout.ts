@@ -1,6 +1,6 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { normalEmail, type Person } from './person.ts'
 import { ageOfTimedTokenMs, createTimedToken, hashToken } from './token.ts'
 

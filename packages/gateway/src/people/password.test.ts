@@ -1,5 +1,5 @@
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { expect, test } from 'vitest'
-import { Refusal } from '#lib/refusal.ts'
 import { createHashQueue } from './password.ts'
 
 const isRefused = (error: unknown) => error instanceof Refusal && error.status === 503

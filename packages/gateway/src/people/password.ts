@@ -1,6 +1,6 @@
+import { createBatcher } from '@dealer-esim/lib/batch.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { hash, verify } from '@node-rs/argon2'
-import { createBatcher } from '#lib/batch.ts'
-import { Refusal } from '#lib/refusal.ts'
 
 export const PASSWORD_LENGTH_MIN = 12
 /** Bounds the work of argon2, which would accept megabytes. */

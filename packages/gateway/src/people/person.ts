@@ -1,6 +1,6 @@
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { PEOPLE_MAX } from './limits.ts'
 
 export interface Person {

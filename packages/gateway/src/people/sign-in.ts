@@ -1,11 +1,11 @@
+import { networkKey } from '@dealer-esim/lib/address-blocks.ts'
+import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { type AuditEntry, audit, byPerson, SYSTEM } from '#audit/audit.ts'
 import { auditCounted } from '#audit/counted.ts'
-import { networkKey } from '#lib/address-blocks.ts'
-import type { DatabaseClock } from '#lib/clock.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { isConfirmation } from './confirmation.ts'
 import {
   addressKey,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createToken, readToken } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
+import { createToken, readToken } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
 
 const TOKEN_BYTES = 32
 

@@ -1,6 +1,6 @@
 import type { ActionStatus } from '@dealer-esim/contract'
-import { timeOfId } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { timeOfId } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { UNFINISHED_STATUSES } from '#orders/item.ts'
 import type { UnfinishedStatus } from '#orders/reading/list-unfinished.ts'
 

@@ -1,9 +1,9 @@
+import { isUuid } from '@dealer-esim/lib/ids.ts'
+import { listen } from '@dealer-esim/lib/process/listener.ts'
+import { type Running, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import fastify from 'fastify'
 import { findLeaving } from '#cells/move/state.ts'
 import type { Deps } from '#deps.ts'
-import { isUuid } from '#lib/ids.ts'
-import { type Running, settlesWithin } from '#lib/process/lifecycle.ts'
-import { listen } from '#lib/process/listener.ts'
 import { databaseGaugesLoop } from './database-gauges.ts'
 import { addProcessGauges } from './process-gauges.ts'
 

@@ -1,7 +1,6 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import type { CataloguePackage } from '#catalogue/catalogue.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import { type Ids, timeOfUuid } from '#lib/ids.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import { type Ids, timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import {
   bytesArray,
   type Columns,
@@ -11,8 +10,9 @@ import {
   timeArray,
   unnest,
   uuidArray,
-} from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+} from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { CataloguePackage } from '#catalogue/catalogue.ts'
 import { allowanceOf } from '#orders/item.ts'
 import type { LockedProfile } from '#orders/lock.ts'
 import type { DeliveredEsim } from '#suppliers/supplier.ts'

@@ -6,12 +6,12 @@ import {
   type SmdpStatus,
   stripIccidPadding,
 } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { isUuid } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Buyer, Snapshot } from '#catalogue/catalogue.ts'
 import { listPackages } from '#catalogue/snapshot/list.ts'
 import type { EsimToTopUp } from '#catalogue/topup-fit.ts'
-import { ApiError } from '#lib/api-error.ts'
-import { isUuid } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { allowsTopUp } from '#orders/placing/top-up-offer.ts'
 import type { Suppliers } from '#suppliers/registry.ts'
 

@@ -8,9 +8,9 @@ import {
   SMDP_STATUSES,
   stripIccidPadding,
 } from '@dealer-esim/contract'
-import { type CursorScope, createCursor, readCursor } from '#lib/cursor.ts'
-import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '#lib/ids.ts'
-import type { Db, Statement } from '#lib/postgres/db.ts'
+import { type CursorScope, createCursor, readCursor } from '@dealer-esim/lib/cursor.ts'
+import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import type { Db, Statement } from '@dealer-esim/lib/postgres/db.ts'
 import { lineOfItem, type PackageLine } from '#orders/item.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'

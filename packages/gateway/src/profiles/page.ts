@@ -1,6 +1,6 @@
 import type { Profile } from '@dealer-esim/contract'
-import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { lineOfItem, type PackageLine } from '#orders/item.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'

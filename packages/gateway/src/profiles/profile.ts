@@ -7,7 +7,7 @@ import {
   type Profile,
   type SmdpStatus,
 } from '@dealer-esim/contract'
-import type { Cipher } from '#lib/crypto.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { PackageLine } from '#orders/item.ts'
 import { qrUrl, SHARE_ALIVE, shareUrl } from './qr/link.ts'
 import { decryptSecrets } from './secrets.ts'

@@ -8,8 +8,8 @@ import {
   type QueryAnswer,
   type QueryRequest,
 } from '@dealer-esim/contract'
-import { ApiError } from '#lib/api-error.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type ItemStatus, type PackageLine, publicLineOf } from '#orders/item.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
 import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'

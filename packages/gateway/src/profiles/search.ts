@@ -1,9 +1,9 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
+import { isUuid } from '@dealer-esim/lib/ids.ts'
+import type { RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
-import { isUuid } from '#lib/ids.ts'
-import type { RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound } from '#lib/refusal.ts'
 import { sentTransactionId } from '#orders/transaction-id.ts'
 import {
   countRows,

@@ -1,8 +1,8 @@
 import { type EsimStatus, type EsimUsage, formatTime, type UsageQueryAnswer } from '@dealer-esim/contract'
+import { isUuid } from '@dealer-esim/lib/ids.ts'
+import { uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { isUuid } from '#lib/ids.ts'
-import { uuidArray } from '#lib/postgres/columns.ts'
-import type { Db } from '#lib/postgres/db.ts'
 
 /** The answer of `esim/usage/query`, in the order of the request. An eSIM that is named twice is returned once. */
 export async function queryUsage(

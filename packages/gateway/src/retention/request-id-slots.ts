@@ -1,5 +1,5 @@
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { dropPartitions, type PartitionedTable } from '#lib/postgres/partitions.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { dropPartitions, type PartitionedTable } from '@dealer-esim/lib/postgres/partitions.ts'
 
 /*
  * A RequestID that is forgotten too early can be accepted again, so a slot (an hour of RT-Timestamp, one partition) is not

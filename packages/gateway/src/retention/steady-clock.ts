@@ -1,5 +1,5 @@
-import type { Clock } from '#lib/clock.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
 /*
  * Ages are measured by the database's clock. A machine that starts with a wrong date may be weeks ahead, and what is deleted

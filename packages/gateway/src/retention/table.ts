@@ -1,5 +1,5 @@
-import type { Db } from '#lib/postgres/db.ts'
-import { createPartitions, type PartitionedTable } from '#lib/postgres/partitions.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { createPartitions, type PartitionedTable } from '@dealer-esim/lib/postgres/partitions.ts'
 
 /*
  * How long rows are kept. Lists every table of the database once, as docs/running.md does. Only the retention loop deletes

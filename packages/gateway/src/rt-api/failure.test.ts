@@ -1,6 +1,6 @@
 import { failureCodes } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { expect, test } from 'vitest'
-import { ApiError } from '#lib/api-error.ts'
 import { failureOf } from './failure.ts'
 
 test.each(failureCodes)('the message of %s names only what this API has', (code) => {

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { LoadShedder } from '#http/load-shedding/load-shedder.ts'
-import { ApiError } from '#lib/api-error.ts'
 
 /** An answer with one long list, which is built and written part by part. */
 export class ListStream {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { ORDER_ESIMS_MAX, type OrderRequest, orderIdOf, rtTime } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Deps } from '#deps.ts'
-import { ApiError } from '#lib/api-error.ts'
 import type { SentLine } from '#orders/placing/input.ts'
 import { findUnnamedKey, recordReport } from '#orders/unanswered-topup.ts'
 import { pageProfiles } from '#profiles/page.ts'

@@ -6,7 +6,7 @@ import {
   parseStrictJson,
   type RequestOf,
 } from '@dealer-esim/contract'
-import { ApiError } from '#lib/api-error.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { storedTransactionId } from '#orders/transaction-id.ts'
 import { RtFailure } from './failure.ts'
 

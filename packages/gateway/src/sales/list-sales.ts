@@ -1,6 +1,6 @@
 import type { OrderType } from '@dealer-esim/contract'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { Db } from '#lib/postgres/db.ts'
 import { SUMS, SUMS_OF_ORDER } from './sums-of-rows.ts'
 
 type Reader = Pick<Db, 'query'>

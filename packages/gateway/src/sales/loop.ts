@@ -1,8 +1,8 @@
-import type { Clock } from '#lib/clock.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { type Running, runLoop } from '#lib/process/lifecycle.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import type { LoopMetrics } from '#lib/telemetry/metrics.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { updateSales } from './update-sales.ts'
 
 interface SalesLoopDeps {

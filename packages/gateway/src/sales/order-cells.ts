@@ -1,5 +1,5 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql, { raw, type Sql } from 'sql-template-tag'
-import type { Db } from '#lib/postgres/db.ts'
 
 /*
  * Orders are counted by quarter hour, outcome and delivery time. Delivery times are sorted into classes, two per doubling, so

@@ -1,4 +1,4 @@
-import { timeOfId } from '#lib/ids.ts'
+import { timeOfId } from '@dealer-esim/lib/ids.ts'
 
 /** The columns of sums, in the order of the tables. */
 export const SUMS = ['items', 'revenue', 'refunds', 'cost', 'unknown_items', 'unknown_revenue'] as const

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '#lib/clock.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /**
  * The rate limit of a supplier account, shared by all nodes: each request reserves the next free moment in a row of the

@@ -1,8 +1,8 @@
-import type { Db } from '#lib/postgres/db.ts'
-import type { Wakeups } from '#lib/postgres/wakeups.ts'
-import { type Running, runLoop } from '#lib/process/lifecycle.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import type { LoopMetrics } from '#lib/telemetry/metrics.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 
 /**
  * How many eSIMs could be delivered now, by the stock counters of suppliers. Advisory: up to a second old, but a product that

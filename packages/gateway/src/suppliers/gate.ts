@@ -1,5 +1,5 @@
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 import { Counter, Histogram, type Registry } from '@platformatic/prom-client'
-import type { Clock } from '#lib/clock.ts'
 import type { SupplierTraits } from './supplier.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { parseMoney } from '@dealer-esim/contract'
+import { type Cipher, DecryptionFailed } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import { type Cipher, DecryptionFailed } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import type { Wakeups } from '#lib/postgres/wakeups.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import {
   needsVerification,
   parseSupplierConfig,

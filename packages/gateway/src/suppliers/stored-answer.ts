@@ -1,4 +1,4 @@
-import type { Tx } from '#lib/postgres/db.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
 /* The parts of a supplier's answer that are stored with its attempt: the message, and the supplier's own name of the purchase. */
 

@@ -1,6 +1,6 @@
+import { type Block, isInBlocks, parseBlock, parseExactAddress, unmapAddress } from '@dealer-esim/lib/address-blocks.ts'
+import { shortList } from '@dealer-esim/lib/refusal.ts'
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
-import { type Block, isInBlocks, parseBlock, parseExactAddress, unmapAddress } from '#lib/address-blocks.ts'
-import { shortList } from '#lib/refusal.ts'
 import type { Tenant } from './tenant.ts'
 
 /** Enough for a dealer's offices and servers. */

@@ -1,9 +1,9 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import type { Wakeups } from '#lib/postgres/wakeups.ts'
-import { notFound, requireUuid } from '#lib/refusal.ts'
 
 export interface TenantDeps {
   db: Db

@@ -1,9 +1,9 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#audit/audit.ts'
 import type { Config } from '#config/config.ts'
 import { getOperatorSettings } from '#deployment/operator-settings.ts'
-import type { Ids } from '#lib/ids.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { insertSecret, type SecretDeps } from './secret.ts'
 import { textFault } from './settings.ts'
 

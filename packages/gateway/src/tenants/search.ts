@@ -1,7 +1,7 @@
+import { countAndSum, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import { countAndSum, type RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 import type { Position } from './tenant-rows.ts'
 import { matches, SUMMARY, type TenantSummary } from './tenant-views.ts'
 

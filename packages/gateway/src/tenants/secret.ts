@@ -1,9 +1,9 @@
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#audit/audit.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { notFound, Refusal, requireUuid } from '#lib/refusal.ts'
 import { changeTenant, lockTenant, type TenantDeps } from './change.ts'
 
 const SECRET_BYTES = 32

@@ -1,8 +1,15 @@
+import {
+  firstUuidAt,
+  HIGHEST_UUID,
+  LATEST_IDS_MS,
+  LOWEST_UUID,
+  lastUuidBefore,
+  timeOfUuid,
+} from '@dealer-esim/lib/ids.ts'
+import { COUNTED_ROWS_MAX, countOf, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt, HIGHEST_UUID, LATEST_IDS_MS, LOWEST_UUID, lastUuidBefore, timeOfUuid } from '#lib/ids.ts'
-import { COUNTED_ROWS_MAX, countOf, type RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 
 /*
  * Reads pages of rows of one tenant or of all tenants, for lists that people see. Tables that grow with orders have the key

@@ -1,8 +1,8 @@
 import type { EventFormat } from '@dealer-esim/contract'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound, requireUuid } from '#lib/refusal.ts'
 import { unsignedFault } from './allowlist.ts'
 
 /** A tenant in a list. */

@@ -1,7 +1,7 @@
 import { type PreparedSecret, prepareSecret } from '@dealer-esim/contract/node'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
 
 /** A tenant as admission and webhooks need it: decrypted credentials, and the settings that admission checks. */
 export interface Tenant {

@@ -1,6 +1,6 @@
 import { makeIccid, orderNoOf } from '@dealer-esim/contract'
+import { createIds, type Ids } from '@dealer-esim/lib/ids.ts'
 import type { CataloguePackage } from '#catalogue/catalogue.ts'
-import { createIds, type Ids } from '#lib/ids.ts'
 
 export interface TrialDealer {
   clientName: string

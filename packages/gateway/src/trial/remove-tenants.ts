@@ -1,5 +1,5 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import type { Db, Tx } from '#lib/postgres/db.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { subtractTenants } from '#sales/update-sales.ts'
 
 /**

@@ -1,6 +1,14 @@
-import type { OutboundOutcome } from '#lib/outbound/outbound.ts'
-import { bytesArray, type Columns, plainArray, textArray, timeArray, unnest, uuidArray } from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
+import {
+  bytesArray,
+  type Columns,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Notification } from './delivery.ts'
 import { ANSWER_KEPT_BYTES } from './limits.ts'
 import type { Attempt, Signer } from './sending/attempt.ts'

@@ -1,14 +1,14 @@
+import type { Clock, DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import type { Traces } from '@dealer-esim/lib/telemetry/traces.ts'
 import type { Registry } from '@platformatic/prom-client'
 import type { Config } from '#config/config.ts'
-import type { Clock, DatabaseClock } from '#lib/clock.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Outbound } from '#lib/outbound/outbound.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import type { Wakeups } from '#lib/postgres/wakeups.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import type { LoopMetrics } from '#lib/telemetry/metrics.ts'
-import type { Traces } from '#lib/telemetry/traces.ts'
 
 /** The dependencies of sending. Other functions of the module pick from them. */
 export interface WebhookDeps {

@@ -1,10 +1,10 @@
 import type { EventType } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
+import { firstUuidAt, timeOfUuid } from '@dealer-esim/lib/ids.ts'
+import type { RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { join, raw, type Sql } from 'sql-template-tag'
-import { firstUuidAt, timeOfUuid } from '#lib/ids.ts'
-import type { RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound, requireUuid } from '#lib/refusal.ts'
 import {
   countRows,
   type FoundKeys,

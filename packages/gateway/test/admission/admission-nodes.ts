@@ -1,8 +1,8 @@
+import type { Batcher } from '@dealer-esim/lib/batch.ts'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import { systemIds } from '@dealer-esim/lib/ids.ts'
+import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from '#admission/admit-batch.ts'
-import type { Batcher } from '#lib/batch.ts'
-import { systemClock } from '#lib/clock.ts'
-import { systemIds } from '#lib/ids.ts'
-import { createDb, type Db } from '#lib/postgres/db.ts'
 import { maintainPartitions } from '#retention/table.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 

@@ -1,4 +1,5 @@
 import { MONEY_MAX, operations } from '@dealer-esim/contract'
+import { joinTransaction } from '@dealer-esim/lib/postgres/db.ts'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Buyer, Snapshot } from '#catalogue/catalogue.ts'
@@ -9,7 +10,6 @@ import { setListPrices, setOwnPrice } from '#catalogue/pricing/prices.ts'
 import { deleteGroup, deletePlan, renameGroup, renamePlan } from '#catalogue/pricing/rename-delete.ts'
 import { listPackages } from '#catalogue/snapshot/list.ts'
 import { beginChange } from '#catalogue/version.ts'
-import { joinTransaction } from '#lib/postgres/db.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed

@@ -1,6 +1,6 @@
+import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { EXEMPT_TABLES, MOVED_TABLES, SUPPLIER_BOOKS, TABLES_OF_PEOPLE } from '#cells/move/tables.ts'
-import { createDb } from '#lib/postgres/db.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 let database: TestDatabase

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '#audit/audit.ts'
 import { putPackages, setOnSale } from '#catalogue/packages/put.ts'
@@ -7,7 +8,6 @@ import { createPlan, listPlans, removePlanRule, setPlanRule } from '#catalogue/p
 import { readEntries } from '#cells/publication/entries.ts'
 import { type ImportOptions, importPublication } from '#cells/publication/import-publication.ts'
 import { publishCatalogue } from '#cells/publication/publish.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { listRates, setRate } from '#products/rules/exchange-rates.ts'
 import { listRules } from '#products/rules/manage-rules.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'

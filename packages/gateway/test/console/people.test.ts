@@ -1,7 +1,7 @@
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Actor } from '#audit/audit.ts'
-import { firstUuidAt } from '#lib/ids.ts'
 import { createPersonLink, ensureFirstOperator, FIRST_OPERATOR } from '#people/manage.ts'
 import { hashToken } from '#people/token.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
+import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
+import { createWakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { putPackages } from '#catalogue/packages/put.ts'
 import { readConfig } from '#config/config.ts'
 import { migrationsFolder, packageRoot } from '#config/package-root.ts'
 import { listPeers } from '#deployment/peers.ts'
 import { examine } from '#doctor/examine.ts'
-import { migrate } from '#lib/postgres/migrate.ts'
-import { advisoryKey } from '#lib/postgres/schema.ts'
-import { createWakeups } from '#lib/postgres/wakeups.ts'
-import { silentLog } from '#lib/telemetry/log.ts'
 import { maintainPartitions } from '#retention/table.ts'
 import { addSupplier } from '#suppliers/manage.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
@@ -181,8 +181,12 @@ async function expectCellToAgree({ gateway, dealer, operator, receiver, load }: 
 }
 
 it('every advisory lock of the gateway contains the schema', () => {
-  const source = join(packageRoot(), 'src')
-  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const source = join(packageRoot(), '..')
+  const files = ['gateway/src', 'lib/src'].flatMap((folder) =>
+    readdirSync(join(source, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => join(folder, name)),
+  )
   const locks = files.flatMap((file) =>
     [...readFileSync(join(source, file), 'utf8').matchAll(/pg_\w*advisory\w*\(.*/g)].map(
       ([lock]) => `${file}: ${lock}`,
@@ -190,6 +194,6 @@ it('every advisory lock of the gateway contains the schema', () => {
   )
   expect(locks.length).toBeGreaterThan(5)
   // The keys of migrations and of views of shards are parameters with the schema, because it may not exist or be current yet.
-  const apart = (lock: string) => /advisoryKey\(|current_schema\(\)|postgres\/(migrate|citus)\.ts/.test(lock)
+  const apart = (lock: string) => /advisoryKey\(|current_schema\(\)|postgres\/(migrations|citus)\.ts/.test(lock)
   expect(locks.filter((lock) => !apart(lock))).toEqual([])
 })

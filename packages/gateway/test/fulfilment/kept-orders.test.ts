@@ -1,7 +1,7 @@
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { claimDueOrders } from '#fulfilment/claim.ts'
 import { runClaim } from '#fulfilment/run-claim.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, eventsOf, payOrders, type Shop } from '../harness/shop.ts'

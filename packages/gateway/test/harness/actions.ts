@@ -1,6 +1,6 @@
 import type { ActionStatus, EsimAction } from '@dealer-esim/contract'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /** Inserts an operator's action on each eSIM of the tenant, due now. */
 export async function addActions(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { type Log, silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { type Log, silentLog } from '#lib/telemetry/log.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage } from '../harness/shop.ts'

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
+import { createDb as connectDb } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { RequestLine } from '#http/request-log.ts'
-import { createDb as connectDb } from '#lib/postgres/db.ts'
 import { changeSettings } from '#tenants/settings.ts'
 import { addDealer, call, type Dealer, type Node, OPERATOR, signedHeaders, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'

@@ -1,10 +1,18 @@
 import type { LookupAddress } from 'node:dns'
 import { type LookupFunction, connect as netConnect } from 'node:net'
+import {
+  jsonArray,
+  jsonbArray,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '@dealer-esim/lib/postgres/columns.ts'
+import { createDb, type Db, TransactionEnded, type Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { jsonArray, jsonbArray, plainArray, textArray, timeArray, unnest, uuidArray } from '#lib/postgres/columns.ts'
-import { createDb, type Db, TransactionEnded, type Tx } from '#lib/postgres/db.ts'
-import { CommitUnknown, isConnectionLoss } from '#lib/postgres/errors.ts'
 import { createTestDatabase, type TestDatabase, withServerClient } from '../harness/databases/database.ts'
 import { startTcpProxy } from '../harness/databases/proxies.ts'
 import { ONLY_HERE, runOnNode } from '../harness/databases/tables.ts'

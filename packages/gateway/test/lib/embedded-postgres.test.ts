@@ -21,10 +21,10 @@ import { borrowPostgres, readRunningPostgres, startEmbeddedPostgres } from '@dea
 import { copiedBinaries } from '@dealer-esim/embedded-postgres/binaries.ts'
 import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import { canEnter, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { packageRoot } from '#config/package-root.ts'
-import { silentLog } from '#lib/telemetry/log.ts'
 import {
   buildGateway,
   copyUsedDataDir,

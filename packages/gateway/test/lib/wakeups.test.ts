@@ -1,5 +1,5 @@
+import { createWakeups, type Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { afterAll, beforeAll, it } from 'vitest'
-import { createWakeups, type Wakeups } from '#lib/postgres/wakeups.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
 import { waitUntil } from '../harness/shop.ts'

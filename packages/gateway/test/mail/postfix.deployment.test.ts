@@ -17,8 +17,8 @@ import {
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createMailServer } from '#lib/outbound/smtp.ts'
 import { canRun } from '../../../../test/can-run.ts'
 
 /* Debian's Postfix with Debian's TLS settings, master.cf and certificate, on another port. It discards its mails. */

@@ -1,4 +1,4 @@
-import type { Db } from '#lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type Answer, call, type Dealer, NODE_ENV } from '../harness/api-node.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'

@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { expect } from 'vitest'
-import type { Db } from '#lib/postgres/db.ts'
 import { itemKeyOf } from '#orders/item.ts'
 import { type Answer, call } from '../harness/api-node.ts'
 import { waitUntil } from '../harness/shop.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
-import { createDb, type Db } from '#lib/postgres/db.ts'
 import type { Verdict } from '#orders/placing/decide.ts'
 import type { OrderInput } from '#orders/placing/input.ts'
 import { createOrderPlacer, type OrderPlacer, type OrderPlacerDeps } from '#orders/placing/placer.ts'

@@ -1,7 +1,7 @@
 import { orderIdOf } from '@dealer-esim/contract'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { findOrder } from '#orders/reading/find.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'

@@ -1,5 +1,5 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { expect } from 'vitest'
-import type { Db } from '#lib/postgres/db.ts'
 import { verifyLedger } from '#wallet/verify/verify.ts'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 import { waitUntil } from '../harness/shop.ts'

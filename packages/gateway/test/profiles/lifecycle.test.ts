@@ -1,6 +1,6 @@
+import type { Loop } from '@dealer-esim/lib/process/start-stop.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
-import type { Loop } from '#lib/process/lifecycle.ts'
 import { expiryLoop } from '#profiles/life/expire.ts'
 import { pollSuppliersLoop } from '#profiles/poll-suppliers.ts'
 import type { ProfileReport, ReportOutcome, SuppliedEsim } from '#suppliers/supplier.ts'

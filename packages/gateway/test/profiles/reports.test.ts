@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Loop } from '@dealer-esim/lib/process/start-stop.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
-import type { Loop } from '#lib/process/lifecycle.ts'
 import { expiryLoop } from '#profiles/life/expire.ts'
 import { readLifeHistory } from '#profiles/life/history.ts'
 import { pollNow, pollSuppliersLoop } from '#profiles/poll-suppliers.ts'

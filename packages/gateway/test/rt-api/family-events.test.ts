@@ -1,6 +1,6 @@
+import { createMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/loop.ts'
-import { createMetrics } from '#lib/telemetry/metrics.ts'
 import { applyReports } from '#profiles/apply-reports.ts'
 import type { ProfileReport } from '#suppliers/supplier.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'

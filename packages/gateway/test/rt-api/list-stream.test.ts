@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { expect, test } from 'vitest'
 import { createLoadShedder } from '#http/load-shedding/load-shedder.ts'
-import { systemClock } from '#lib/clock.ts'
-import { silentLog } from '#lib/telemetry/log.ts'
 import { createListWriter, ListStream } from '#rt-api/list-stream.ts'
 
 const ITEM = { text: 'x'.repeat(1_000) }

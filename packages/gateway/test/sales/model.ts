@@ -1,6 +1,6 @@
+import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { expect } from 'vitest'
-import { timeOfUuid } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 
 interface ItemRow {
   tenantId: string

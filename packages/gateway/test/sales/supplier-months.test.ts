@@ -1,7 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
+import { createIds } from '@dealer-esim/lib/ids.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
-import { createIds } from '#lib/ids.ts'
 import { ITEM_STATUSES, type ItemStatus, orderStatusOf } from '#orders/item.ts'
 import { updateSales } from '#sales/update-sales.ts'
 import { openShop } from '../harness/open-shop.ts'

@@ -1,11 +1,11 @@
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { expect } from 'vitest'
 import {
   type Discrepancy,
   listSupplierMonths,
   streamDiscrepancies,
 } from '#fulfilment/reconciliation/supplier-report.ts'
-import { firstUuidAt } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 
 /* Computes the supplier reports by statements that read every row, and compares them with ours. */
 

@@ -1,7 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
+import type { Loop } from '@dealer-esim/lib/process/start-stop.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/loop.ts'
-import type { Loop } from '#lib/process/lifecycle.ts'
 import { itemKeyOf } from '#orders/item.ts'
 import { createGate } from '#suppliers/gate.ts'
 import type { ConfiguredSupplier, Suppliers } from '#suppliers/registry.ts'

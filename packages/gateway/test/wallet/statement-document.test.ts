@@ -1,6 +1,6 @@
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { silentLog } from '#lib/telemetry/log.ts'
 import { changeSettings } from '#tenants/settings.ts'
 import { topUp } from '#wallet/ledger/top-up.ts'
 import { getIssuedStatement } from '#wallet/statement/issue.ts'

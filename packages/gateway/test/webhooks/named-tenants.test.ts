@@ -1,5 +1,5 @@
+import { createMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { createMetrics } from '#lib/telemetry/metrics.ts'
 import { Sender } from '#webhooks/sending/sender.ts'
 import { createWebhookMetrics } from '#webhooks/sending/telemetry.ts'
 import { type Receiver, startReceiver } from './receiver.ts'

@@ -1,6 +1,6 @@
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { searchAudit } from '#audit/search.ts'
-import { silentLog } from '#lib/telemetry/log.ts'
 import { getEvent, listEvents } from '#webhooks/list-events.ts'
 import { cancelReplay, getReplay, type ReplayInput, startReplay } from '#webhooks/replay/replay.ts'
 import { replayLoop, stepReplay } from '#webhooks/replay/replay-step.ts'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:net'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ApiError } from '#lib/api-error.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'

@@ -1,6 +1,6 @@
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { recordEvents } from '#events/record.ts'
-import { firstUuidAt } from '#lib/ids.ts'
 import { SENDABLE_DAYS } from '#webhooks/limits.ts'
 import { getReplay, type ReplayInput, startReplay } from '#webhooks/replay/replay.ts'
 import { stepReplay } from '#webhooks/replay/replay-step.ts'

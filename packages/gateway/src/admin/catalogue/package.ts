@@ -1,3 +1,5 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseVolume } from '#catalogue/files/csv-cells.ts'
 import { exportedForm } from '#catalogue/files/export.ts'
@@ -10,8 +12,6 @@ import {
   listUnknownSuppliers,
   type PackageFilter,
 } from '#catalogue/packages/read.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound } from '#lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { parseWholeNumber } from '../parse.ts'

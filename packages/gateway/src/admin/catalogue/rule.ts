@@ -1,5 +1,5 @@
+import { csvText } from '@dealer-esim/lib/csv.ts'
 import type { Command } from 'commander'
-import { csvText } from '#lib/csv.ts'
 import { applyRules } from '#products/rules/apply.ts'
 import { deleteRule, getRule, listRules, releasePackages, setRule } from '#products/rules/manage-rules.ts'
 import { previewCells, previewRules } from '#products/rules/preview.ts'

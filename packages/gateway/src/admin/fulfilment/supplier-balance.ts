@@ -1,6 +1,6 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
-import { Refusal } from '#lib/refusal.ts'
 import {
   ensureBalance,
   findBalance,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { formatMoney, PACKAGE_TYPES } from '@dealer-esim/contract'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
-import { Refusal } from '#lib/refusal.ts'
 import { type ListedProduct, listCosts, searchProducts } from '#products/list-products.ts'
 import { acceptCatalogue } from '#products/sync/accept.ts'
 import { claimSync, runSync, type SyncResult } from '#products/sync/run-sync.ts'

@@ -1,4 +1,5 @@
 import { formatMoney } from '@dealer-esim/contract'
+import { csvText } from '@dealer-esim/lib/csv.ts'
 import type { Command } from 'commander'
 import {
   DISCREPANCY_COLUMNS,
@@ -8,7 +9,6 @@ import {
   type SupplierMonth,
   streamDiscrepancies,
 } from '#fulfilment/reconciliation/supplier-report.ts'
-import { csvText } from '#lib/csv.ts'
 import { PRICE_DIFFERENCE_COLUMNS, type PriceDifference, streamPriceDifferences } from '#suppliers/prices.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'

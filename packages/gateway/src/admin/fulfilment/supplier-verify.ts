@@ -1,5 +1,5 @@
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
-import { notFound } from '#lib/refusal.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
 import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact.ts'
 import { verifySupplier } from '#suppliers/verification/verify.ts'

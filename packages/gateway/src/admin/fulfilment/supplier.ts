@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { formatMoney } from '@dealer-esim/contract'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import { SUPPLIER_TYPES } from '#suppliers/create.ts'
 import { addSupplier, type DailySpend, listSuppliers, pauseSupplier, setSupplier } from '#suppliers/manage.ts'
 import type { AdminContext } from '../context.ts'

@@ -1,5 +1,5 @@
+import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import type { Command } from 'commander'
-import { createDb } from '#lib/postgres/db.ts'
 import type { AdminContext } from '../context.ts'
 import { borrowDatabase, prepareDatabase } from '../deps.ts'
 

@@ -1,3 +1,4 @@
+import { requireUuid } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
 import { invalidField } from '#catalogue/checks.ts'
 import {
@@ -8,7 +9,6 @@ import {
   setTenantGroup,
 } from '#catalogue/pricing/assignments.ts'
 import { deleteGroup, renameGroup } from '#catalogue/pricing/rename-delete.ts'
-import { requireUuid } from '#lib/refusal.ts'
 import type { AdminContext } from '../context.ts'
 import { type AdminDeps, inTransaction } from '../deps.ts'
 import { fields, table } from '../table.ts'

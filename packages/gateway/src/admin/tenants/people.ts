@@ -1,7 +1,7 @@
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
 import { type Config, localUrl } from '#config/config.ts'
 import { readLocalAccess } from '#config/local-access.ts'
-import { notFound } from '#lib/refusal.ts'
 import { mailPersonLink } from '#mail/queue.ts'
 import { consoleUrlOf, welcomeLink } from '#people/link.ts'
 import {

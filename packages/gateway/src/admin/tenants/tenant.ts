@@ -1,6 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
+import { type Db, joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Command } from 'commander'
-import { type Db, joinTransaction, type Tx } from '#lib/postgres/db.ts'
 import { resumeTenant, suspendTenant } from '#tenants/change.ts'
 import { createTenant } from '#tenants/create.ts'
 import { resetSecret } from '#tenants/secret.ts'

@@ -1,6 +1,6 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Command } from 'commander'
-import type { Db } from '#lib/postgres/db.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
 import { type Adjustment, listAdjustments } from '#wallet/ledger/adjustment.ts'
 import { listWalletNames } from '#wallet/ledger/wallet-names.ts'

@@ -1,6 +1,6 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { audit, SYSTEM } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { writePackages } from '../packages/write.ts'
 import { changeCatalogue } from '../version.ts'

@@ -1,5 +1,5 @@
 import type { Fault } from '@dealer-esim/contract'
-import type { Tx } from '#lib/postgres/db.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import {
   type DifferenceLine,
   differingMembers,

@@ -1,5 +1,5 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
-import { escapeFormula, unescapeFormula } from '#lib/csv.ts'
+import { escapeFormula, unescapeFormula } from '@dealer-esim/lib/csv.ts'
 
 /** Converts a type of value to a cell and back. Neither function is called for null, which is an empty cell. */
 export interface CellKind {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
+import { findFormatFault } from '@dealer-esim/lib/csv.ts'
 import { parse } from 'csv-parse'
-import { findFormatFault } from '#lib/csv.ts'
 import { columnOf, readRow } from './csv-columns.ts'
 import { type ImportRow, type Source, UnreadableFile } from './rows.ts'
 

@@ -1,5 +1,5 @@
-import { csvLines } from '#lib/csv.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
+import { csvLines } from '@dealer-esim/lib/csv.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { listDocumentBatches, type PackageFilter } from '../packages/read.ts'
 import { columnsFor, writeRow } from './csv-columns.ts'

@@ -1,6 +1,6 @@
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 import type { PackageDocument } from '../packages/document.ts'
 import { applyChanges, type ChangeDeps } from '../packages/put.ts'
 import { findDocuments, listUnknownSuppliers } from '../packages/read.ts'

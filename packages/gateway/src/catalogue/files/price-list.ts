@@ -1,4 +1,4 @@
-import { csvText } from '#lib/csv.ts'
+import { csvText } from '@dealer-esim/lib/csv.ts'
 import type { Buyer, QuotedPackage } from '../catalogue.ts'
 
 type Value = (quoted: QuotedPackage, buyer: Buyer) => unknown

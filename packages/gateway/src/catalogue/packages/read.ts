@@ -1,5 +1,5 @@
-import type { Statement } from '#lib/postgres/db.ts'
-import { notFound } from '#lib/refusal.ts'
+import type { Statement } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import { coverageOf, covers, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
 import type { PackageDocument, PriceDocument, SupplierDocument } from './document.ts'
 

@@ -1,5 +1,5 @@
-import { recordset } from '#lib/postgres/columns.ts'
-import type { Statement, Tx } from '#lib/postgres/db.ts'
+import { recordset } from '@dealer-esim/lib/postgres/columns.ts'
+import type { Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { coverageId } from '../coverage.ts'
 import { differingMembers, differingPrices, type Member, type PackageChange } from './difference.ts'
 import { VISIBLE_MEMBERS } from './document.ts'

@@ -1,6 +1,6 @@
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import { type AuditEntry, audit, type By } from '#audit/audit.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { notFound, requireUuid } from '#lib/refusal.ts'
 import { alreadyExists, checkExists, checkName, insertName } from '../checks.ts'
 import type { ChangeDeps } from '../packages/put.ts'
 import { changeCatalogue } from '../version.ts'

@@ -1,4 +1,4 @@
-import type { Tx } from '#lib/postgres/db.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { checkExists, invalidField } from '../checks.ts'
 import { isLocation } from '../coverage.ts'
 import type { RuleScope } from './plan-rules.ts'

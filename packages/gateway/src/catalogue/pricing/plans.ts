@@ -1,6 +1,6 @@
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { notFound } from '#lib/refusal.ts'
 import {
   alreadyExists,
   checkCurrency,

@@ -1,6 +1,6 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound, requireUuid } from '#lib/refusal.ts'
 import { checkExists, checkPrice, invalidField } from '../checks.ts'
 import { coverageOf } from '../coverage.ts'
 import type { PriceDocument } from '../packages/document.ts'

@@ -8,7 +8,7 @@ import {
   type PackageType,
   parseTime,
 } from '@dealer-esim/contract'
-import { type CursorScope, createCursor, type Position, readCursor } from '#lib/cursor.ts'
+import { type CursorScope, createCursor, type Position, readCursor } from '@dealer-esim/lib/cursor.ts'
 import type { Buyer, ListSource, Snapshot } from '../catalogue.ts'
 import type { Tariff } from '../pricing/quote.ts'
 import { pricedUntil, type Quote, quote, wideChangedAt } from '../pricing/quote.ts'

@@ -1,5 +1,5 @@
 import type { LocationNetwork } from '@dealer-esim/contract'
-import type { Db, Tx } from '#lib/postgres/db.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { type Coverage, coverageOf } from '../coverage.ts'
 import type { PlanRuleRow } from '../pricing/plan-rules.ts'
 import { parseRounding } from '../pricing/price-engine.ts'

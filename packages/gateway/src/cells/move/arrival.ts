@@ -1,5 +1,5 @@
+import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Deps } from '#deps.ts'
-import { type Loop, runLoop } from '#lib/process/lifecycle.ts'
 import { addressOf, type CellNode } from '../cells-file.ts'
 import { type ArrivingMove, listArriving, openTarget } from './state.ts'
 

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '#lib/postgres/db.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { CellNode } from '../cells-file.ts'
 
 /** A cell as the mover uses it: through its database. */

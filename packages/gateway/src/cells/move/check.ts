@@ -1,8 +1,8 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { MigrationRefused, pendingMigrations } from '@dealer-esim/lib/postgres/migrations.ts'
+import { Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
 import { migrationsFolder } from '#config/package-root.ts'
 import { findDeployment } from '#deployment/ensure.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { MigrationRefused, pendingMigrations } from '#lib/postgres/migrate.ts'
-import { Refusal, shortList } from '#lib/refusal.ts'
 import type { Move, MovingCell } from './cell-session.ts'
 import { findMove } from './state.ts'
 

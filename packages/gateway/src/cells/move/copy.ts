@@ -1,5 +1,5 @@
-import type { Tx } from '#lib/postgres/db.ts'
-import { failpoint } from '#lib/process/failpoint.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { itemKeyOf } from '#orders/item.ts'
 import { inCell, inSnapshot, type Move, type MovingCell } from './cell-session.ts'
 import { requireArriving } from './state.ts'

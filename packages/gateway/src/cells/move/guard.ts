@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { sqlState } from '#lib/postgres/errors.ts'
+import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 import type { MovingCell } from './cell-session.ts'
 import type { TableShape } from './table-shape.ts'
 

@@ -1,7 +1,7 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { type AuditEntry, audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 import type { CellNode } from '../cells-file.ts'
 import { inCell, type Move, type MovingCell } from './cell-session.ts'
 

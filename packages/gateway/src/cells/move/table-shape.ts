@@ -1,4 +1,4 @@
-import type { Db } from '#lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /** The columns of a table, as the database describes them. */
 export interface TableShape {
@@ -46,7 +46,7 @@ export async function describeTables(db: Db, tables: readonly string[]): Promise
 
 /**
  * SQL: the rows `t` of a table, with its own columns only. On Citus the table is a view that also has system columns
- * (lib/postgres/citus.ts).
+ * (packages/lib/src/postgres/citus.ts).
  */
 export function rowsOfTable({ table, columns }: TableShape): string {
   return `(select ${columns.join(', ')} from ${table}) t`

@@ -1,5 +1,5 @@
-import type { Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { verifyLedger } from '#wallet/verify/verify.ts'
 import { inCell, type Move, type MovingCell } from './cell-session.ts'
 import type { Shapes } from './copy.ts'

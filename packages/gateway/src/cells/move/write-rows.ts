@@ -1,5 +1,5 @@
-import type { Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { DIGEST, ROW_TEXT, rowsOfKeys, type TableShape } from './table-shape.ts'
 
 /** Rows read from the source. */

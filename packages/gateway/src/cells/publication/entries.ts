@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { listSchemaFaults } from '@dealer-esim/lib/schema-faults.ts'
 import Type, { type Static, type TSchema } from 'typebox'
 import { type PackageDocument, packageDocumentSchema } from '#catalogue/packages/document.ts'
-import { Refusal } from '#lib/refusal.ts'
-import { listSchemaFaults } from '#lib/schema-faults.ts'
 import { saleRule } from '#products/rules/sale-rule.ts'
 
 /*

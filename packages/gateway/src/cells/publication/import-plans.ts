@@ -1,3 +1,4 @@
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { By } from '#audit/audit.ts'
 import type { ChangeDeps } from '#catalogue/packages/put.ts'
 import {
@@ -8,7 +9,6 @@ import {
   setPlanDisplayName,
   setPlanRule,
 } from '#catalogue/pricing/plans.ts'
-import { Refusal } from '#lib/refusal.ts'
 import type { PublishedPlan, PublishedPlanRule } from './entries.ts'
 
 export interface PlanCounts {

@@ -1,7 +1,7 @@
+import { type Db, joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { listDocumentBatches } from '#catalogue/packages/read.ts'
 import { parsePercent } from '#catalogue/pricing/percent.ts'
 import { listPlans, type PlanDetails } from '#catalogue/pricing/plans.ts'
-import { type Db, joinTransaction, type Tx } from '#lib/postgres/db.ts'
 import { listRates } from '#products/rules/exchange-rates.ts'
 import { FORMAT, type PublicationEntry, type PublishedSaleRule } from './entries.ts'
 

@@ -1,5 +1,5 @@
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { FastifyRequest } from 'fastify'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import { ACCESS_TOKEN_PREFIX, findAccessToken } from '#people/access-token.ts'
 import { checkPasswordChosen, findPerson, isOperator, type Person } from '#people/person.ts'
 import { checkSecondFactorSet } from '#people/second-factor/required.ts'

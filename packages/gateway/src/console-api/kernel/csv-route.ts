@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { csvText } from '@dealer-esim/lib/csv.ts'
 import Type, { type TSchema } from 'typebox'
-import { csvText } from '#lib/csv.ts'
 import { type Context, type Part, type Route, route } from './route.ts'
 import { sendCsv } from './send-csv.ts'
 

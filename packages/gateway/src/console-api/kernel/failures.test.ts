@@ -1,6 +1,6 @@
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { ApiError } from '#lib/api-error.ts'
 import { failureOf } from './failures.ts'
 
 it('a full disk is temporary: 503, and no internal error', () => {

@@ -1,9 +1,9 @@
 import { codes, type FailureCode } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '@dealer-esim/lib/postgres/errors.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError } from '#lib/api-error.ts'
-import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '#lib/postgres/errors.ts'
-import { Refusal } from '#lib/refusal.ts'
-import type { Log } from '#lib/telemetry/log.ts'
 import { InvalidRequest } from './validate.ts'
 
 interface Failure {

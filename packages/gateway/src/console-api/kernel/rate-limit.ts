@@ -1,5 +1,5 @@
-import { networkKey } from '#lib/address-blocks.ts'
-import { Refusal } from '#lib/refusal.ts'
+import { networkKey } from '@dealer-esim/lib/address-blocks.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
 const MINUTE_MS = 60_000
 /** Bounds memory when requests come from very many addresses. The oldest are forgotten first. */

@@ -1,6 +1,6 @@
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { CataloguePackage } from '#catalogue/catalogue.ts'
-import type { Tx } from '#lib/postgres/db.ts'
-import { failpoint } from '#lib/process/failpoint.ts'
 import { changeOrders, type OrderChange } from '#orders/change.ts'
 import { allowanceOf, isOpen } from '#orders/item.ts'
 import type { KeptOrder, LockedItem, LockedOrder } from '#orders/lock.ts'

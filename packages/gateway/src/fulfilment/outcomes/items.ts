@@ -1,5 +1,13 @@
-import { type Columns, NULL, plainArray, textArray, timeArray, unnest, uuidArray } from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import {
+  type Columns,
+  NULL,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { LockedItem, LockedOrder } from '#orders/lock.ts'
 import type { ConfiguredSupplier } from '#suppliers/registry.ts'
 import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '#suppliers/supplier.ts'

@@ -1,9 +1,9 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { createAlert } from '#alerts/create.ts'
 import { NIL_TENANT } from '#audit/audit.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Tx } from '#lib/postgres/db.ts'
 import { encryptEsimSecrets } from '#profiles/secrets.ts'
 import type { DeliveredEsim } from '#suppliers/supplier.ts'
 

@@ -1,5 +1,5 @@
-import type { Cipher } from '#lib/crypto.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { itemKeyOf } from '#orders/item.ts'
 import { decryptSecrets } from '#profiles/secrets.ts'
 import { latestReference } from '#suppliers/stored-answer.ts'

@@ -1,5 +1,5 @@
-import { groupBy } from '#lib/batch.ts'
-import type { Clock } from '#lib/clock.ts'
+import { groupBy } from '@dealer-esim/lib/batch.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 
 /** A supplier that takes longer than this for one answer is not asked again in this pass. */
 const SLOW_MS = 10_000

@@ -1,5 +1,5 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
-import type { Db } from '#lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { ItemStatus } from '#orders/item.ts'
 import { parseItemKey } from '#orders/item.ts'
 import type { ConfiguredSupplier } from '#suppliers/registry.ts'

@@ -1,4 +1,4 @@
-import { type Loop, runLoop } from '#lib/process/lifecycle.ts'
+import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { askAboutWatched } from './ask-watched.ts'
 import { cancelOrphans } from './cancel-orphans.ts'

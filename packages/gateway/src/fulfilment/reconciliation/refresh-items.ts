@@ -1,5 +1,5 @@
+import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
 import { isHeld } from '#jobs/conditions.ts'
-import { isConnectionLoss } from '#lib/postgres/errors.ts'
 import { parseItemKey } from '#orders/item.ts'
 import { applyReports } from '#profiles/apply-reports.ts'
 import { decryptSecrets } from '#profiles/secrets.ts'

@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { firstUuidAt } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { ITEM_STATUSES, isOpen } from '#orders/item.ts'
 import { unfinishedOrders } from '#orders/reading/list-unfinished.ts'
 import { COST_CURRENCY, dayOf } from '#sales/sums-of-rows.ts'

@@ -1,6 +1,6 @@
 import { type OrderStatus, orderNoOf } from '@dealer-esim/contract'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import { changeOrders } from '#orders/change.ts'
 import { parseReason } from '#orders/justification.ts'
 import { type LockedItem, lockWalletAndOrders } from '#orders/lock.ts'

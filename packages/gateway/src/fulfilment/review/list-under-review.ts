@@ -1,5 +1,5 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import type { Db } from '#lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { itemKeyOf } from '#orders/item.ts'
 
 export interface OrderUnderReview {

@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import { itemKeyOf } from '#orders/item.ts'
 import { parseEvidence } from '#orders/justification.ts'
 import { type LockedItem, type LockedOrder, lockWalletAndOrders } from '#orders/lock.ts'

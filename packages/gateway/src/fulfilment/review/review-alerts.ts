@@ -1,7 +1,7 @@
+import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
+import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { createAlert } from '#alerts/create.ts'
 import { NIL_TENANT } from '#audit/audit.ts'
-import { advisoryKey } from '#lib/postgres/schema.ts'
-import { type Loop, runLoop } from '#lib/process/lifecycle.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 
 const POLL_MS = 60_000

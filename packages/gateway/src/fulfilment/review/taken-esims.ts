@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import type { Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { CsvEsim } from '#suppliers/stock/csv.ts'
 import { fingerprint } from '#suppliers/stock/taken-codes.ts'
 

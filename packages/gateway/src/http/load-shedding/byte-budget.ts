@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { ApiError } from '#lib/api-error.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 
 /** Memory that several holders share. If the budget is exceeded, the largest holder loses its memory. */
 export interface ByteBudget<Holder> {

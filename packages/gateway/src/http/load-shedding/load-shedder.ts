@@ -1,5 +1,5 @@
-import type { Clock } from '#lib/clock.ts'
-import { type Log, rateLimitedLog } from '#lib/telemetry/log.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
+import { type Log, rateLimitedLog } from '@dealer-esim/lib/telemetry/log.ts'
 import {
   type BodyHolder,
   type ByteBudget,

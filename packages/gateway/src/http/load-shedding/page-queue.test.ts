@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { systemClock } from '#lib/clock.ts'
-import type { Log } from '#lib/telemetry/log.ts'
 import { createLoadShedder } from './load-shedder.ts'
 import { createPageQueue, PIPELINED_MAX, STARTED_PER_TURN, WAITING_MAX } from './page-queue.ts'
 

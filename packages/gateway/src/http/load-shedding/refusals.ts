@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { ApiError } from '#lib/api-error.ts'
-import type { Clock } from '#lib/clock.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 import { failureAnswer } from '../answer.ts'
 
 /** A request that is to be answered with 000002. */

@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 
 /** Limits the dealers' requests in progress to as many as can be served without slowing each other down. */
 export interface RequestLimit {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { describe, expect, it } from 'vitest'
-import { ApiError } from '#lib/api-error.ts'
 import { REQUESTS_MAX } from './request-limit.ts'
 import { createTurns } from './turns.ts'
 

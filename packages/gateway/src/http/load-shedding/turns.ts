@@ -1,4 +1,4 @@
-import { ApiError } from '#lib/api-error.ts'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { REQUESTS_MAX } from './request-limit.ts'
 
 /** Starts work that takes milliseconds a little at a time, so that other dealers' requests are served in between. */

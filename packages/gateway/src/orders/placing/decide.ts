@@ -8,10 +8,10 @@ import {
   orderNoOf,
   type TopupAnswer,
 } from '@dealer-esim/contract'
+import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
+import { groupBy } from '@dealer-esim/lib/batch.ts'
+import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import type { Offer, Snapshot } from '#catalogue/catalogue.ts'
-import type { ErrorParts } from '#lib/api-error.ts'
-import { groupBy } from '#lib/batch.ts'
-import { timeOfUuid } from '#lib/ids.ts'
 import type { Suppliers } from '#suppliers/registry.ts'
 import { type LowBalanceChange, lowBalancePercent } from '#wallet/ledger/balance.ts'
 import type { Wallet } from '#wallet/ledger/lock.ts'

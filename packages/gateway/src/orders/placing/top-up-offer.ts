@@ -1,6 +1,6 @@
 import { type EsimStatus, type FailureCode, orderNoOf, type SmdpStatus, type TopupRequest } from '@dealer-esim/contract'
+import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
 import type { Offer, Snapshot } from '#catalogue/catalogue.ts'
-import type { ErrorParts } from '#lib/api-error.ts'
 import type { Suppliers } from '#suppliers/registry.ts'
 import type { Supplier } from '#suppliers/supplier.ts'
 import { allowanceOf, type PackageLine } from '../item.ts'

@@ -1,8 +1,8 @@
 import { orderIdOf } from '@dealer-esim/contract'
+import { firstUuidAt, isUuid, timeOfUuid } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty } from 'sql-template-tag'
-import { firstUuidAt, isUuid, timeOfUuid } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound } from '#lib/refusal.ts'
 import { storedTransactionId } from '../transaction-id.ts'
 
 /** The id of an order and that of its ORDER_PAID event are created within this time of each other. */

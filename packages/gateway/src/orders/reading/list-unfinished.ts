@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { firstUuidAt } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { UNFINISHED_STATUSES } from '../item.ts'
 
 export type UnfinishedStatus = (typeof UNFINISHED_STATUSES)[number]

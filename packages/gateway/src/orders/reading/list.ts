@@ -10,9 +10,9 @@ import {
   PAGE_SIZE_DEFAULT,
   parseTime,
 } from '@dealer-esim/contract'
-import { type CursorScope, createCursor, readCursor } from '#lib/cursor.ts'
-import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { type CursorScope, createCursor, readCursor } from '@dealer-esim/lib/cursor.ts'
+import { firstUuidAt, HIGHEST_UUID, LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { type PackageLine, publicLineOf } from '../item.ts'
 import { sentTransactionId } from '../transaction-id.ts'
 

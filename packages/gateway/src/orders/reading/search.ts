@@ -1,7 +1,7 @@
 import type { OrderStatus, OrderType } from '@dealer-esim/contract'
+import type { RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import {
   countRows,
   type FoundKeys,

@@ -1,8 +1,8 @@
 import type { OrderStatus } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
+import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql, { raw } from 'sql-template-tag'
-import { timeOfUuid } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '#webhooks/delivery.ts'
 
 /** One event in the life of an order. */

@@ -1,6 +1,6 @@
 import type { OrderStatus } from '@dealer-esim/contract'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import type { Db } from '#lib/postgres/db.ts'
 
 export interface EsimTopUp {
   orderId: string

@@ -1,6 +1,6 @@
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { audit, byPerson } from '#audit/audit.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { deadChallenge, spendChallenge } from '../challenge.ts'
 import { createConfirmation } from '../confirmation.ts'
 import { lockPerson, type Person } from '../person.ts'

@@ -1,6 +1,6 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { AuthenticationResponseJSON, PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server'
-import type { Db } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { type ChallengeDeps, createChallenge, deadChallenge, isChallenge } from '../challenge.ts'
 import { findCredential, type StoredCredential } from './passkey.ts'
 import type { RelyingParty } from './relying-party.ts'

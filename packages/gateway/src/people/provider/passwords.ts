@@ -1,5 +1,5 @@
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Config } from '#config/config.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { normalEmail, type Person } from '../person.ts'
 
 export type PasswordConfig = Pick<Config, 'oidcIssuer' | 'oidcName' | 'oidcDomains' | 'oidcPasswords'>

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Configuration, CustomFetch } from 'openid-client'
 import type { Config } from '#config/config.ts'
-import type { Outbound } from '#lib/outbound/outbound.ts'
-import { Refusal } from '#lib/refusal.ts'
-import type { Log } from '#lib/telemetry/log.ts'
 
 export type ProviderConfig = Pick<Config, 'deployment' | 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretFile'>
 

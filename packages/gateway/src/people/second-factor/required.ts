@@ -1,8 +1,8 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { hasSecondFactor, type Person, ROLES, type Role } from '../person.ts'
 
 /** The roles whose people must have a second factor, an authenticator or a passkey. */

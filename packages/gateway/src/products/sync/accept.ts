@@ -1,5 +1,5 @@
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import type { SupplierProduct } from '#suppliers/supplier.ts'
 import type { CostsFollowed } from '../rules/follow-costs.ts'
 import { finishDone, followChanges, type SyncDeps } from './run-sync.ts'

@@ -1,5 +1,5 @@
-import { recordset } from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
+import { recordset } from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { SupplierProduct } from '#suppliers/supplier.ts'
 import { isSameCost, isSameProduct } from './read-catalogue.ts'
 

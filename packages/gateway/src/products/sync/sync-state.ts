@@ -1,9 +1,9 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { isAhead, isFree, type TimesAhead } from '@dealer-esim/lib/leases.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import { isAhead, isFree, type TimesAhead } from '#lib/leases.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import type { Wakeups } from '#lib/postgres/wakeups.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import type { Suppliers } from '#suppliers/registry.ts'
 
 /** The lease is renewed continually. This long after a node has died, another node may sync. */

@@ -1,9 +1,9 @@
+import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { isHeld } from '#jobs/conditions.ts'
-import { LOWEST_UUID } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { type Loop, runLoop } from '#lib/process/lifecycle.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import type { LoopMetrics } from '#lib/telemetry/metrics.ts'
 import { applyEachReport, type ProfileDeps } from '../apply-reports.ts'
 
 export interface LifeDeps extends ProfileDeps {

@@ -1,6 +1,6 @@
+import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { isHeld } from '#jobs/conditions.ts'
-import { LOWEST_UUID } from '#lib/ids.ts'
-import { type Loop, runLoop } from '#lib/process/lifecycle.ts'
 import { endpointsToRescan, finishRescan } from '#webhooks/endpoint/endpoint.ts'
 import { applyEachReport } from '../apply-reports.ts'
 import type { LifeDeps } from './expire.ts'

@@ -1,7 +1,7 @@
 import type { EsimStatus, SmdpStatus } from '@dealer-esim/contract'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound } from '#lib/refusal.ts'
 
 /** A moment in the life of an eSIM. Moments in the future are planned: the last day to install it, its expiry. */
 export type LifeStep = { at: Date } & (

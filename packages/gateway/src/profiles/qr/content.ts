@@ -1,6 +1,6 @@
 import { type EsimStatus, parseActivationCode } from '@dealer-esim/contract'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { decryptSecrets } from '../secrets.ts'
 import { type QrSubject, readQrToken, readShareToken, SHARE_ALIVE } from './link.ts'
 

@@ -1,4 +1,4 @@
-import { createToken, readToken } from '#lib/crypto.ts'
+import { createToken, readToken } from '@dealer-esim/lib/crypto.ts'
 
 /*
  * The public links to an eSIM: PUBLIC_URL/qr/TOKEN, its QR code, and PUBLIC_URL/share/TOKEN, the traveller's page. A token

@@ -1,8 +1,8 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound } from '#lib/refusal.ts'
 
 /** Gives an eSIM another shareUrl. From then on the old one is answered with 404. Audited. */
 export async function renewShareLink(

@@ -1,5 +1,5 @@
+import type { OutboundRequest } from '@dealer-esim/lib/outbound/outbound.ts'
 import { describe, expect, it } from 'vitest'
-import type { OutboundRequest } from '#lib/outbound/outbound.ts'
 import type { Outcome } from '../supplier.ts'
 import { airaloSupplier } from './airalo.ts'
 import type { AiraloDeps } from './client.ts'

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { failpoint } from '#lib/process/failpoint.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { isObject, isText, parseObject } from '../members.ts'
 import { longestMs } from '../rest-client.ts'
 import { refuseSeveralDays } from '../several-days.ts'

@@ -1,5 +1,5 @@
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import Type, { type Static } from 'typebox'
-import type { Cipher } from '#lib/crypto.ts'
 import type { JsonObject } from '../members.ts'
 import { type RestAnswer, type RestClient, type RestDeps, restClient, restMembers } from '../rest-client.ts'
 import { currencySetting, secretSetting } from '../settings.ts'

@@ -1,8 +1,8 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { isAhead, type TimesAhead } from '@dealer-esim/lib/leases.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import { isAhead, type TimesAhead } from '#lib/leases.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import type { Suppliers } from '../registry.ts'
 
 /** How often a balance is read. */

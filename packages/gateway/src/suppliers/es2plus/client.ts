@@ -1,6 +1,6 @@
 import { padIccid, stripIccidPadding } from '@dealer-esim/contract'
-import type { Ids } from '#lib/ids.ts'
-import type { Outbound, OutboundOutcome } from '#lib/outbound/outbound.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Outbound, OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
 import { DEFAULTS, type Es2plusConfig } from './config.ts'
 import { type AnswerRules, type Es2plusResult, resultOf } from './outcome.ts'
 

@@ -1,5 +1,5 @@
+import { isAddressOrBlock } from '@dealer-esim/lib/address-blocks.ts'
 import Type, { type Static } from 'typebox'
-import { isAddressOrBlock } from '#lib/address-blocks.ts'
 import { addressesSetting, addressSetting, callSettings, nodeRateSetting, pemSetting } from '../settings.ts'
 
 /** What holds where a configuration says nothing. */

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import type { OutboundFailure } from '#lib/outbound/outbound.ts'
-import { failpoint } from '#lib/process/failpoint.ts'
+import type { OutboundFailure } from '@dealer-esim/lib/outbound/outbound.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { parseObject } from '../members.ts'
 import type { CancelOutcome, SuppliedEsim, Supplier } from '../supplier.ts'
 import { type Es2plusClient, es2plusClient } from './client.ts'

@@ -1,5 +1,5 @@
+import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
 import { describe, expect, it } from 'vitest'
-import type { OutboundOutcome } from '#lib/outbound/outbound.ts'
 import { type AnswerRules, resultOf } from './outcome.ts'
 
 const answer = (status: number, body: unknown): OutboundOutcome => ({

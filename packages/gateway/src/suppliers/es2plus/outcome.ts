@@ -1,5 +1,5 @@
 import { isIccid, stripIccidPadding } from '@dealer-esim/contract'
-import type { OutboundOutcome } from '#lib/outbound/outbound.ts'
+import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
 import { parseObject } from '../members.ts'
 
 /** The result of one ES2+ call. */

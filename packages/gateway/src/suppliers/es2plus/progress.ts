@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { makeIccid } from '@dealer-esim/contract'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { isConnectionLoss } from '#lib/postgres/errors.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
 import { supplierOwner } from '../supplier.ts'
 import { type Es2plusConfig, ISSUER_DIGITS } from './config.ts'
 

@@ -1,5 +1,5 @@
 import type { EsimAction } from '@dealer-esim/contract'
-import { failpoint } from '#lib/process/failpoint.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { ActionOutcome, SuppliedEsim } from '../supplier.ts'
 import type { Call } from './client.ts'
 import { findEsim } from './find.ts'

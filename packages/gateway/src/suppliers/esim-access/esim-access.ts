@@ -1,5 +1,5 @@
-import { isInBlocks, parseBlock } from '#lib/address-blocks.ts'
-import { systemClock } from '#lib/clock.ts'
+import { isInBlocks, parseBlock } from '@dealer-esim/lib/address-blocks.ts'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { TURN_WAIT_MAX_MS } from '../account-rate.ts'
 import { isObject, parseObject, textOf, wholeOf } from '../members.ts'
 import type { ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, SupplierRecord } from '../supplier.ts'

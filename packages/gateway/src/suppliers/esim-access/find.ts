@@ -1,5 +1,5 @@
-import { systemClock } from '#lib/clock.ts'
-import { timeOfUuid } from '#lib/ids.ts'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import { isObject, type JsonObject, wholeOf } from '../members.ts'
 import type { Call } from './client.ts'
 import { type EsimRow, rowsOf } from './esim.ts'

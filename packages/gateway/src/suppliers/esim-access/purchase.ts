@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { failpoint } from '#lib/process/failpoint.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { isObject, type JsonObject, textOf, wholeOf } from '../members.ts'
 import { refuseSeveralDays } from '../several-days.ts'
 import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest } from '../supplier.ts'

@@ -1,4 +1,4 @@
-import { failpoint } from '#lib/process/failpoint.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { dateOf, isCount, isObject, isText, type JsonObject, textOf } from '../members.ts'
 import { downOf, type RestAnswer } from '../rest-client.ts'
 import type { CancelOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '../supplier.ts'

@@ -1,5 +1,5 @@
-import { isAhead } from '#lib/leases.ts'
-import type { Db } from '#lib/postgres/db.ts'
+import { isAhead } from '@dealer-esim/lib/leases.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { SupplierRequest } from '../supplier.ts'
 
 /*

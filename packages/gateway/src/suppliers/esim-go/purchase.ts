@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '#lib/clock.ts'
-import { failpoint } from '#lib/process/failpoint.ts'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { iccidOf } from '../members.ts'
 import type { Outcome, SupplierRequest } from '../supplier.ts'
 import type { EsimGoClient } from './client.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ActionAnswer, EsimAction, Profile } from '@dealer-esim/contract'
-import { failpoint } from '#lib/process/failpoint.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { iccidOf } from '../members.ts'
 import type { ActionOutcome, SuppliedEsim, ToppedUpEsim } from '../supplier.ts'
 import type { Upstream } from './client.ts'

@@ -1,6 +1,6 @@
+import type { Outbound, OutboundFailure } from '@dealer-esim/lib/outbound/outbound.ts'
 import { DealerEsim, DealerEsimError } from '@dealer-esim/sdk'
 import Type, { type Static } from 'typebox'
-import type { Outbound, OutboundFailure } from '#lib/outbound/outbound.ts'
 import { addressSetting, callSettings, nodeRateSetting, secretSetting } from '../settings.ts'
 
 /** What holds where a configuration says nothing. */

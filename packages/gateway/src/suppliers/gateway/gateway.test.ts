@@ -1,6 +1,6 @@
 import type { Profile } from '@dealer-esim/contract'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { describe, expect, it } from 'vitest'
-import type { Outbound } from '#lib/outbound/outbound.ts'
 import { gatewaySupplier } from './gateway.ts'
 
 /* An upstream that violates the contract. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OrderAnswer } from '@dealer-esim/contract'
+import type { Outbound, OutboundFailure } from '@dealer-esim/lib/outbound/outbound.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
-import type { Outbound, OutboundFailure } from '#lib/outbound/outbound.ts'
-import { failpoint } from '#lib/process/failpoint.ts'
 import type {
   BalanceOutcome,
   CancelOutcome,

@@ -1,4 +1,4 @@
-import type { Db } from '#lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /*
  * Steps of an order at MobiMatter. Each is committed before its request is sent:

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { failpoint } from '#lib/process/failpoint.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { downOf, type RestAnswer } from '../rest-client.ts'
 import type { Outcome, QueryPurpose, SupplierRequest } from '../supplier.ts'
 import type { MobimatterClient } from './client.ts'

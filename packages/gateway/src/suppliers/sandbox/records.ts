@@ -1,6 +1,6 @@
 import { type EsimAction, makeIccid } from '@dealer-esim/contract'
-import type { Db } from '#lib/postgres/db.ts'
-import { failpoint } from '#lib/process/failpoint.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { ActionOutcome, SuppliedEsim } from '../supplier.ts'
 
 /** Product codes that make the sandbox simulate a special case. Any other product is delivered immediately. */

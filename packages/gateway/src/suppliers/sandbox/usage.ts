@@ -1,4 +1,4 @@
-import type { Db } from '#lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { ProfileReport, ReportOutcome, SuppliedEsim } from '../supplier.ts'
 import { iccidOf, SANDBOX_PRODUCTS } from './records.ts'
 

@@ -1,8 +1,8 @@
+import { countMatching, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { type IdPage, idPage } from '@dealer-esim/lib/postgres/id-page.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { countMatching, type RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { type IdPage, idPage } from '#lib/postgres/id-page.ts'
-import { notFound } from '#lib/refusal.ts'
 
 /** One import of codes, and how many of them were sold, have expired or are available. */
 export interface StockBatch {

@@ -1,9 +1,9 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { createAlert } from '#alerts/create.ts'
 import { audit, type By } from '#audit/audit.ts'
 import { invalidField } from '#catalogue/checks.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 
 /** How many batches one pass alerts about, to keep its transaction short. */
 const ALERTED_PER_PASS = 100

@@ -1,11 +1,11 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { createAlert } from '#alerts/create.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { type Loop, runLoop } from '#lib/process/lifecycle.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import type { LoopMetrics } from '#lib/telemetry/metrics.ts'
 import type { Supplier } from '../supplier.ts'
 
 export interface StockLevel {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { orderNoOf } from '@dealer-esim/contract'
-import type { Tx } from '#lib/postgres/db.ts'
-import { advisoryKey } from '#lib/postgres/schema.ts'
-import { Refusal } from '#lib/refusal.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
 /** The members of a row by which it is compared with codes in stock and sold codes. */
 export interface FingerprintedCode {

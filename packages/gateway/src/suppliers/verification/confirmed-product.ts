@@ -1,6 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
-import type { Db } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { needsVerification, type SupplierType } from '../create.ts'
 import type { Supplier, SupplierProduct } from '../supplier.ts'
 import { findOpenVerification, findProduct, type Verification } from './verify.ts'

@@ -1,4 +1,4 @@
-import type { Outbound } from '#lib/outbound/outbound.ts'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 
 /** A request of a verification with its answer, without data that identifies an eSIM or gives access to an account. */
 export interface KeptAnswer {

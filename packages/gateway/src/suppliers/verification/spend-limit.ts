@@ -1,4 +1,4 @@
-import type { Tx } from '#lib/postgres/db.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
 /** What may still be spent at a supplier on one UTC day, in 1/10 000 of a currency. */
 export interface SpendBudget {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { failpoint } from '#lib/process/failpoint.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { iccidOf, isObject, isText, parseObject } from '../members.ts'
 import { longestMs, type RestAnswer, type RestDeps } from '../rest-client.ts'
 import { refuseSeveralDays } from '../several-days.ts'

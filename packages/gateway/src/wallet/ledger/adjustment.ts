@@ -1,8 +1,8 @@
+import { countAndSum, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { type IdPage, idPage } from '@dealer-esim/lib/postgres/id-page.ts'
+import { requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { countAndSum, type RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { type IdPage, idPage } from '#lib/postgres/id-page.ts'
-import { requireUuid } from '#lib/refusal.ts'
 
 /*
  * An adjustment moves money without a payment or an order, so it takes two people:

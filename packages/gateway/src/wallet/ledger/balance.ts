@@ -1,9 +1,9 @@
 import { type BalanceAnswer, type BalanceLowContent, formatMoney, formatTime, MONEY_MAX } from '@dealer-esim/contract'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create.ts'
 import { recordEvents } from '#events/record.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
 import type { Wallet } from './lock.ts'
 
 /** The answer of `account/balance`. Reads without a lock. @throws for a tenant that does not exist */

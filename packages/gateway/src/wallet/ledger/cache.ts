@@ -1,4 +1,4 @@
-import type { Clock } from '#lib/clock.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 import type { Wallet } from './lock.ts'
 
 /** A wallet as this node's latest transaction left it. It is not locked, so it may have changed since. */

@@ -1,8 +1,8 @@
 import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { parseLine, Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import type { By } from '#audit/audit.ts'
-import type { Tx } from '#lib/postgres/db.ts'
-import { parseLine, Refusal } from '#lib/refusal.ts'
 import type { LockedWallet } from './lock.ts'
 
 /** Fit on one line of a statement. */

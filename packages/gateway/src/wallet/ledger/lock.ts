@@ -1,5 +1,5 @@
-import type { Tx } from '#lib/postgres/db.ts'
-import { notFound, requireUuid } from '#lib/refusal.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 
 /** A wallet's row as it was read; it may have changed since. */
 export interface Wallet {

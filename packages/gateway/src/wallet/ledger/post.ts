@@ -1,7 +1,7 @@
+import type { Columns, RowFormat } from '@dealer-esim/lib/postgres/columns.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import type { Actor } from '#audit/audit.ts'
-import type { Columns, RowFormat } from '#lib/postgres/columns.ts'
-import type { Tx } from '#lib/postgres/db.ts'
 import { lowBalancePercent } from './balance.ts'
 import { type LockedWallet, WALLET_ROW_HASH, type Wallet } from './lock.ts'
 

@@ -1,5 +1,5 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import type { Db } from '#lib/postgres/db.ts'
 
 /** The tenant's name and the currency of each wallet, to show amounts with. */
 export async function listWalletNames(

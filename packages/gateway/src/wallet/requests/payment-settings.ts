@@ -1,9 +1,9 @@
 import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#audit/audit.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { Refusal } from '#lib/refusal.ts'
 
 /** The ways in which dealers of a currency pay. */
 export interface PaymentSettings {

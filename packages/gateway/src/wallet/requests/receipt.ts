@@ -1,6 +1,6 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, parseLine, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import type { Db } from '#lib/postgres/db.ts'
-import { notFound, parseLine, Refusal, requireUuid } from '#lib/refusal.ts'
 
 /** Enough for a photograph of a receipt. At most OPEN_REQUESTS_MAX of them wait per dealer. */
 export const RECEIPT_SIZE_MAX_BYTES = 4 * 1024 * 1024

@@ -1,9 +1,9 @@
 import { formatMoney } from '@dealer-esim/contract'
+import { countAndSum, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { type IdPage, idPage } from '@dealer-esim/lib/postgres/id-page.ts'
+import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
-import { countAndSum, type RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { type IdPage, idPage } from '#lib/postgres/id-page.ts'
-import { notFound, requireUuid } from '#lib/refusal.ts'
 import { FIRST_PERSON_DAYS } from '../ledger/checks.ts'
 
 /*

@@ -1,4 +1,4 @@
-import { csvText } from '#lib/csv.ts'
+import { csvText } from '@dealer-esim/lib/csv.ts'
 import type { TransferKind } from '../ledger/post.ts'
 import type { StatementEntry } from './entries.ts'
 import type { MonthStatement } from './month.ts'

@@ -1,8 +1,8 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import { countAndSum, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
-import { countAndSum, type RowCount } from '#lib/postgres/count-rows.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { requireUuid } from '#lib/refusal.ts'
 import type { TransferKind } from '../ledger/post.ts'
 import type { VersionRange } from './month.ts'
 

@@ -7,9 +7,9 @@ import {
   type StatementKind,
   type StatementRequest,
 } from '@dealer-esim/contract'
+import { type CursorScope, createCursor, readCursor } from '@dealer-esim/lib/cursor.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { type CursorScope, createCursor, readCursor } from '#lib/cursor.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import type { TransferKind } from '../ledger/post.ts'
 import { getStatementPage, type StatementEntry } from './entries.ts'
 import { firstVersionAt } from './month.ts'

@@ -1,6 +1,6 @@
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import type { Db, Tx } from '#lib/postgres/db.ts'
-import { notFound, Refusal, requireUuid } from '#lib/refusal.ts'
 import { TRANSFER_KINDS, type TransferKind } from '../ledger/post.ts'
 
 /** A wallet's statement of one UTC month. The opening balance is the closing balance of the month before. */

@@ -1,6 +1,6 @@
 import { formatMoney, orderNoOf } from '@dealer-esim/contract'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import type { Tx } from '#lib/postgres/db.ts'
 import type { Verification } from './verification.ts'
 
 /** Totals of a wallet's transfers. */

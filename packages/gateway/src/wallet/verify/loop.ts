@@ -1,10 +1,10 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
-import { type Running, runLoop } from '#lib/process/lifecycle.ts'
-import type { Log } from '#lib/telemetry/log.ts'
-import type { LoopMetrics } from '#lib/telemetry/metrics.ts'
 import { type LedgerCounts, verifyLedger } from './verify.ts'
 
 export interface LedgerLoopDeps {

@@ -1,7 +1,7 @@
 import { formatMoney, orderNoOf } from '@dealer-esim/contract'
+import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { LOWEST_UUID } from '#lib/ids.ts'
-import type { Tx } from '#lib/postgres/db.ts'
 import type { Verification } from './verification.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS, type EventFormat } from '@dealer-esim/contract'
-import { ApiError, tooManyRequests } from '#lib/api-error.ts'
-import { isFree } from '#lib/leases.ts'
+import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
+import { isFree } from '@dealer-esim/lib/leases.ts'
 import { findTenant } from '#tenants/tenant.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'

@@ -4,10 +4,10 @@ import {
   EXPIRY_NOTICE_HOURS_DEFAULT,
   USAGE_THRESHOLDS_DEFAULT,
 } from '@dealer-esim/contract'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Db, Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import { isHeld } from '#jobs/conditions.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Db, Statement, Tx } from '#lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
 
 /** A tenant's callback URL with its settings and failures. */

@@ -1,7 +1,7 @@
+import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import type { DatabaseClock } from '#lib/clock.ts'
-import { firstUuidAt } from '#lib/ids.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { ACKNOWLEDGED } from '../attempt-log.ts'
 
 /** The results of attempts to send events to an endpoint, in equal parts of a period. */

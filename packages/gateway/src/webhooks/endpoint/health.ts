@@ -1,8 +1,8 @@
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { createAlert } from '#alerts/create.ts'
 import { audit, SYSTEM } from '#audit/audit.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Ids } from '#lib/ids.ts'
-import type { Tx } from '#lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
 import { type FailureWindow, lockEndpoint } from './endpoint.ts'
 

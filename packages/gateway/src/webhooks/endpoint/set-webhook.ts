@@ -10,11 +10,11 @@ import {
   type WebhookSetAnswer,
   type WebhookSetRequest,
 } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { type AcceptedRequestId, reenterRequestIds } from '#admission/admit-batch.ts'
 import { audit, type By } from '#audit/audit.ts'
-import { ApiError } from '#lib/api-error.ts'
-import type { Cipher } from '#lib/crypto.ts'
-import type { Tx } from '#lib/postgres/db.ts'
 import { maskedUrl } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import { withHealthCheck } from './check-callback-url.ts'

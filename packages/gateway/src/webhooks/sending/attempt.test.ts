@@ -1,5 +1,5 @@
+import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
 import { expect, test } from 'vitest'
-import type { OutboundOutcome } from '#lib/outbound/outbound.ts'
 import { PARTITIONED } from '#retention/table.ts'
 import { RETRY_STEPS_MS, SENDABLE_DAYS } from '../limits.ts'
 import { nextStep } from './attempt.ts'

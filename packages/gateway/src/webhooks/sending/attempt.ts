@@ -1,7 +1,7 @@
 import type { EVENT_HEADERS, REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signEvent, signRequest } from '@dealer-esim/contract/node'
+import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createAttemptId } from '#events/attempt-id.ts'
-import type { OutboundOutcome } from '#lib/outbound/outbound.ts'
 import type { Tenant } from '#tenants/tenant.ts'
 import { getPreparedSecret } from '#tenants/tenant.ts'
 import type { Notification } from '../delivery.ts'

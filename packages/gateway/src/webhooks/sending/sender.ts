@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
-import { type Batcher, createBatcher, groupBy } from '#lib/batch.ts'
-import type { OutboundOutcome } from '#lib/outbound/outbound.ts'
-import { createWokenKeys } from '#lib/postgres/wakeups.ts'
-import { type Running, runLoop, settlesWithin } from '#lib/process/lifecycle.ts'
+import { type Batcher, createBatcher, groupBy } from '@dealer-esim/lib/batch.ts'
+import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
+import { createWokenKeys } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { type Running, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import { loggedAttempt } from '../attempt-log.ts'
 import type { WebhookDeps } from '../deps.ts'
 import {

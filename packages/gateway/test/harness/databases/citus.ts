@@ -1,4 +1,4 @@
-import { DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
+import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { type TestNodes, withDatabaseName, withServerClient } from './database.ts'
 
 /*

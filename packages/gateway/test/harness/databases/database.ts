@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
+import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { sqlState } from '#lib/postgres/errors.ts'
-import { DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
 import { ONLY_HERE } from './tables.ts'
 
 export interface TestDatabase {

@@ -1,4 +1,4 @@
-import type { Db } from '#lib/postgres/db.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /**
  * The schema of a migrated database as text for people and comparisons: identical on PostgreSQL 15 to 18, in a stable order,

@@ -1,4 +1,4 @@
-import type { Db, Statement, Tx } from '#lib/postgres/db.ts'
+import type { Db, Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
 
 /** The cost of one statement according to PostgreSQL. */
 export interface ExplainedQuery {

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { build, type Plugin } from 'esbuild'
 import { packageRoot } from '#config/package-root.ts'
-import { DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
 
 export interface ChildBundle {
   path: string

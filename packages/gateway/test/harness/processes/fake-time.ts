@@ -8,8 +8,8 @@ import { serverBinaries } from '@dealer-esim/embedded-postgres/binaries.ts'
 import { clusterDirectory, dataArgument } from '@dealer-esim/embedded-postgres/cluster.ts'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import pg from 'pg'
-import { silentLog } from '#lib/telemetry/log.ts'
 import { waitUntil } from '../shop.ts'
 
 /** The clock of processes that are started with its environment. Their monotonic clock stays right. */

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
+import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { inject } from 'vitest'
 import { packageRoot } from '#config/package-root.ts'
-import { DEFAULT_SCHEMA } from '#lib/postgres/schema.ts'
 import { dataFolder } from '../temporary-folders.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }

@@ -1,6 +1,6 @@
+import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { createOutbound, type Outbound } from '#lib/outbound/outbound.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { esimGoSupplier } from '#suppliers/esim-go/esim-go.ts'
 import { createOrderStore } from '#suppliers/esim-go/orders.ts'
 import type { Outcome } from '#suppliers/supplier.ts'

@@ -1,6 +1,6 @@
-import { systemIds } from '#lib/ids.ts'
-import { createOutbound } from '#lib/outbound/outbound.ts'
-import { createDb } from '#lib/postgres/db.ts'
+import { systemIds } from '@dealer-esim/lib/ids.ts'
+import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import type { EsimAccessConfig } from '#suppliers/esim-access/client.ts'
 import { esimAccessSupplier } from '#suppliers/esim-access/esim-access.ts'
 

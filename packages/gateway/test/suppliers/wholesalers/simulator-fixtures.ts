@@ -1,5 +1,5 @@
+import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
-import { createOutbound } from '#lib/outbound/outbound.ts'
 import { airaloSupplier } from '#suppliers/airalo/airalo.ts'
 import { esimAccessSupplier } from '#suppliers/esim-access/esim-access.ts'
 import { esimGoSupplier } from '#suppliers/esim-go/esim-go.ts'

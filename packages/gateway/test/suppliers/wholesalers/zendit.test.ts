@@ -1,6 +1,6 @@
+import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createOutbound, type Outbound } from '#lib/outbound/outbound.ts'
 import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '#suppliers/supplier.ts'
 import { zenditSupplier } from '#suppliers/zendit/zendit.ts'
 import { firstProduct } from './simulator-fixtures.ts'

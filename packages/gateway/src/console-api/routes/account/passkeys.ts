@@ -1,3 +1,4 @@
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import Type from 'typebox'
 import { type ConsoleDeps, type Context, publicRoute, type Route, route } from '#console-api/kernel/route.ts'
@@ -11,7 +12,6 @@ import {
   time,
   uuid,
 } from '#console-api/kernel/schemas.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { mailNewPasskey } from '#mail/queue.ts'
 import { listPasskeys } from '#people/passkeys/passkey.ts'
 import { finishRegistration, removeOwnPasskey, renameOwnPasskey, startRegistration } from '#people/passkeys/register.ts'

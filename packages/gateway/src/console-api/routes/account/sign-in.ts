@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type from 'typebox'
 import {
   OPERATORS,
@@ -9,7 +10,6 @@ import {
   type SignedIn,
 } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, nullable, tenantParams } from '#console-api/kernel/schemas.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { mailPersonLink } from '#mail/queue.ts'
 import { requestForgottenPassword } from '#people/forgotten-password.ts'
 import { getLink, setPasswordByLink, welcomeLink } from '#people/link.ts'

@@ -1,3 +1,4 @@
+import { isUuid, timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { NIL_TENANT } from '#audit/audit.ts'
@@ -7,7 +8,6 @@ import { actionFilter, visibleAction, visibleMembers } from '#console-api/kernel
 import { type ListQuery, listRoutes } from '#console-api/kernel/list.ts'
 import type { Context, Route } from '#console-api/kernel/route.ts'
 import { line, nullable, time, toDate, uuid } from '#console-api/kernel/schemas.ts'
-import { isUuid, timeOfUuid } from '#lib/ids.ts'
 
 const entry = Type.Object({
   auditId: Type.String(),

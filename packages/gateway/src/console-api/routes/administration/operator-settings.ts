@@ -1,11 +1,11 @@
 import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { describeVariables } from '#config/describe.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, nullable } from '#console-api/kernel/schemas.ts'
 import { ALERT_EMAILS_MAX, getOperatorSettings, setOperatorSettings } from '#deployment/operator-settings.ts'
-import { createMailServer } from '#lib/outbound/smtp.ts'
-import { Refusal } from '#lib/refusal.ts'
 import { testMail } from '#mail/texts.ts'
 import { AGED_BY_CLOCK, DELETED } from '#retention/table.ts'
 

@@ -1,3 +1,5 @@
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '#console-api/kernel/route.ts'
@@ -11,8 +13,6 @@ import {
   time,
   uuid,
 } from '#console-api/kernel/schemas.ts'
-import type { Tx } from '#lib/postgres/db.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import { mailPersonLink } from '#mail/queue.ts'
 import { welcomeLink } from '#people/link.ts'
 import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '#people/manage.ts'

@@ -1,7 +1,7 @@
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type from 'typebox'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '#console-api/kernel/schemas.ts'
-import { notFound, Refusal } from '#lib/refusal.ts'
 import { hasSecondFactor, ROLES } from '#people/person.ts'
 import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required.ts'
 import { reauthenticate } from '#people/sign-in.ts'

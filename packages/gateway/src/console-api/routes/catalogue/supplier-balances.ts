@@ -1,8 +1,8 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time } from '#console-api/kernel/schemas.ts'
-import type { Db } from '#lib/postgres/db.ts'
 import { ALERT_BELOW_MAX, findBalance, setAlertBelow } from '#suppliers/balance/balance-state.ts'
 import { type LocalDay, localDays } from '../overview/local-days.ts'
 

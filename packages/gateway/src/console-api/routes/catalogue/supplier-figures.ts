@@ -1,9 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '@dealer-esim/lib/ids.ts'
 import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, nullable, time } from '#console-api/kernel/schemas.ts'
-import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '#lib/ids.ts'
 import { listPriceDifferences } from '#suppliers/prices.ts'
 
 const count = () => Type.Integer({ minimum: 0 })

@@ -1,7 +1,7 @@
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { OPERATOR_ADMINS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '#console-api/kernel/schemas.ts'
-import { notFound } from '#lib/refusal.ts'
 import { reauthenticate } from '#people/sign-in.ts'
 import { createSupplier, type SupplierType } from '#suppliers/create.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'

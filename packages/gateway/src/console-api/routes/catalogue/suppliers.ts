@@ -1,3 +1,4 @@
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
@@ -19,7 +20,6 @@ import {
   reauthentication,
   time,
 } from '#console-api/kernel/schemas.ts'
-import { notFound } from '#lib/refusal.ts'
 import { reauthenticate } from '#people/sign-in.ts'
 import { describeSupplierType } from '#suppliers/create.ts'
 import {

@@ -1,10 +1,10 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import Type, { type Static } from 'typebox'
 import type { AuditAction } from '#audit/actions.ts'
 import { audit, type By } from '#audit/audit.ts'
 import type { ConsoleDeps } from '#console-api/kernel/route.ts'
 import { money } from '#console-api/kernel/schemas.ts'
-import { ApiError } from '#lib/api-error.ts'
 import type { OrderInput } from '#orders/placing/input.ts'
 import { getTenantView } from '#tenants/tenant-views.ts'
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { ESIM_ACTIONS, ORDER_ESIMS_MAX } from '@dealer-esim/contract'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { actForOperator } from '#actions/operator.ts'
 import { resolveAction } from '#actions/resolve.ts'
@@ -7,7 +8,6 @@ import { OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts
 import { CLOSED, done, line, nullable, orderParams, profileParams } from '#console-api/kernel/schemas.ts'
 import { cancelOrder } from '#fulfilment/review/cancel-order.ts'
 import { type ItemVerdict, resolveOrder } from '#fulfilment/review/resolve-order.ts'
-import { Refusal } from '#lib/refusal.ts'
 import {
   EVIDENCE_LENGTH_MAX,
   EVIDENCE_LENGTH_MIN,

@@ -1,11 +1,11 @@
 import { DATA_TYPES, LINE_COUNT_MAX, type Package, PERIOD_NUM_MAX } from '@dealer-esim/contract'
+import { COUNTED_ROWS_MAX, countOf } from '@dealer-esim/lib/postgres/count-rows.ts'
 import Type, { type Static } from 'typebox'
 import { listSoldLocations } from '#catalogue/locations.ts'
 import { countListed, listPackages } from '#catalogue/snapshot/list.ts'
 import { listRoutes } from '#console-api/kernel/list.ts'
 import { BUYERS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams } from '#console-api/kernel/schemas.ts'
-import { COUNTED_ROWS_MAX, countOf } from '#lib/postgres/count-rows.ts'
 import { getActiveBuyer, placedOrder, placeForPerson, transactionId } from './buyer.ts'
 
 const buyablePackage = Type.Object({

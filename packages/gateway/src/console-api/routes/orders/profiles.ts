@@ -1,4 +1,6 @@
 import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim/contract'
+import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { type ListQuery, listRoutes } from '#console-api/kernel/list.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '#console-api/kernel/route.ts'
@@ -13,8 +15,6 @@ import {
   toDate,
   uuid,
 } from '#console-api/kernel/schemas.ts'
-import { LOWEST_UUID } from '#lib/ids.ts'
-import { notFound } from '#lib/refusal.ts'
 import { qrPng, qrSvg } from '#profiles/qr/picture.ts'
 import { renewShareLink } from '#profiles/qr/renew.ts'
 import { sendShareLink, viewShareLink } from '#profiles/qr/send.ts'

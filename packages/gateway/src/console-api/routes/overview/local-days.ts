@@ -1,5 +1,5 @@
 import { isDay } from '@dealer-esim/contract'
-import { Refusal } from '#lib/refusal.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
 /** A calendar day in one time zone. */
 export interface LocalDay {

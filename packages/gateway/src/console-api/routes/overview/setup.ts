@@ -1,10 +1,10 @@
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { audit, NIL_TENANT } from '#audit/audit.ts'
 import { type Context, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { nullable } from '#console-api/kernel/schemas.ts'
 import { examineRunning } from '#doctor/examine.ts'
-import { firstUuidAt } from '#lib/ids.ts'
 import { hasSecondFactor } from '#people/person.ts'
 
 const setup = Type.Object({

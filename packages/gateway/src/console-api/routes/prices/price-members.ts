@@ -1,5 +1,5 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type from 'typebox'
-import type { Db } from '#lib/postgres/db.ts'
 
 /** The tenants of a price plan or price group. */
 export const members = Type.Object({

@@ -1,3 +1,4 @@
+import { countOf } from '@dealer-esim/lib/postgres/count-rows.ts'
 import Type, { type Static } from 'typebox'
 import type { PlanRuleRow } from '#catalogue/pricing/plan-rules.ts'
 import {
@@ -17,7 +18,6 @@ import { listRoutes } from '#console-api/kernel/list.ts'
 import { pageInMemory } from '#console-api/kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, money, nullable } from '#console-api/kernel/schemas.ts'
-import { countOf } from '#lib/postgres/count-rows.ts'
 import { isUsableIn } from '#suppliers/registry.ts'
 import { rule, ruleBody, ruleKey, ruleKeyOf, ruleValueOf } from './plan-rule.ts'
 import { countPayers, members, membersOf } from './price-members.ts'

@@ -1,4 +1,5 @@
 import { orderIdOf } from '@dealer-esim/contract'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { createActorNaming } from '#console-api/kernel/actors.ts'
 import {
@@ -10,7 +11,6 @@ import {
   route,
 } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
-import { notFound } from '#lib/refusal.ts'
 import {
   addNote,
   deleteNote,

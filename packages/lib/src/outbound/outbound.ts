@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '#clock.ts'
 import { createPools, DialError, isCertificateRefusal, type Pools, type Target, type TlsIdentity } from './pools.ts'
 import { type CachedResolver, createCachedResolver, type Resolve, systemResolve, whyForbidden } from './resolve.ts'
 

@@ -11,7 +11,7 @@ import {
 } from './pipeline.ts'
 import { DEFAULT_SCHEMA } from './schema.ts'
 import { clientFor, countServers, isOutdated } from './servers.ts'
-import { applySettings, CONNECT_TIMEOUT_MS, type SessionSettings } from './session.ts'
+import { applySettings, CONNECT_TIMEOUT_MS, type SessionSettings } from './session-settings.ts'
 import { type ResponseWatch, type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 
 export type { Statement }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '#clock.ts'
 import type { Statement } from './pipeline.ts'
 import { DEFAULT_SCHEMA, wakeupChannel } from './schema.ts'
 import { clientFor, isOutdated } from './servers.ts'
-import { applySettings, CONNECT_TIMEOUT_MS } from './session.ts'
+import { applySettings, CONNECT_TIMEOUT_MS } from './session-settings.ts'
 
 /**
  * Wakes the background loops that listen to a topic: on this node directly, on other nodes by NOTIFY. A node wakes its own

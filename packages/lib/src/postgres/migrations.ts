@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { StartRefused } from '../process/lifecycle.ts'
-import type { Log } from '../telemetry/log.ts'
+import { StartRefused } from '#process/start-stop.ts'
+import type { Log } from '#telemetry/log.ts'
 import { createDistributedSchema, findCitus, isTested } from './citus.ts'
 import type { Db } from './db.ts'
 import { explainNoConnection, sqlState } from './errors.ts'
 import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from './schema.ts'
 import { connectClient } from './servers.ts'
-import { applySettings, CONNECT_TIMEOUT_MS, findPoolerFault } from './session.ts'
+import { applySettings, CONNECT_TIMEOUT_MS, findPoolerFault } from './session-settings.ts'
 
 export interface MigrateOptions {
   databaseUrl: string

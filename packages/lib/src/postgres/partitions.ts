@@ -1,4 +1,4 @@
-import { firstUuidAt } from '../ids.ts'
+import { firstUuidAt } from '#ids.ts'
 import type { Db } from './db.ts'
 import { advisoryKey } from './schema.ts'
 

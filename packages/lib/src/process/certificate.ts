@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import ipaddr from 'ipaddr.js'
-import type { Log } from '../telemetry/log.ts'
+import type { Log } from '#telemetry/log.ts'
 
 export interface CertificateFiles {
   certFile: string

@@ -1,4 +1,4 @@
-import { readAuthorities } from '../process/certificate.ts'
+import { readAuthorities } from '#process/certificate.ts'
 
 /** One e-mail, as plain text and as HTML (multipart/alternative). */
 export interface Mail {

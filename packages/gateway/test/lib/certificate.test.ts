@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readCertificate, watchCertificate } from '@dealer-esim/lib/process/certificate.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createAuthority } from '#test/harness/servers/certificates.ts'
-import type { Log } from '../telemetry/log.ts'
-import { readCertificate, watchCertificate } from './certificate.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
 
 const POLL_MS = 2_000
 const authority = createAuthority('Test authority')

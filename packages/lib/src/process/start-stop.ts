@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../telemetry/log.ts'
-import type { LoopMetrics } from '../telemetry/metrics.ts'
+import type { Log } from '#telemetry/log.ts'
+import type { LoopMetrics } from '#telemetry/metrics.ts'
 
 /** A started part that runs until it is stopped. */
 export interface Running {

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from '@platformatic/prom-client'
-import type { Outbound } from '../outbound/outbound.ts'
-import { type Loop, type Running, runLoop } from '../process/lifecycle.ts'
+import type { Outbound } from '#outbound/outbound.ts'
+import { type Loop, type Running, runLoop } from '#process/start-stop.ts'
 import type { Log } from './log.ts'
 import type { LoopMetrics } from './metrics.ts'
 import { createSpanId, type Span, type Traces } from './traces.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { StartRefused } from './process/lifecycle.ts'
+import { StartRefused } from './process/start-stop.ts'
 
 const KEY_BYTES = 32
 

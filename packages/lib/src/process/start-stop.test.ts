@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import { silentLog } from '../telemetry/log.ts'
-import { createStack, type Running, runLoop } from './lifecycle.ts'
+import { silentLog } from '#telemetry/log.ts'
+import { createStack, type Running, runLoop } from './start-stop.ts'
 
 const log = silentLog
 const NEVER_MS = 3_600_000

@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { StartRefused, settlesWithin } from './lifecycle.ts'
+import { StartRefused, settlesWithin } from './start-stop.ts'
 
 export interface Listener {
   server: Pick<Server, 'address'>

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Log } from '../telemetry/log.ts'
+import type { Log } from '#telemetry/log.ts'
 
 /** Under npm, Ctrl-C reaches us twice: from the terminal and from npm. Signals this close together count as one. */
 const REPEAT_MS = 1_000

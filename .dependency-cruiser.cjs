@@ -101,12 +101,19 @@ module.exports = {
       to: { path: '^packages/(?!lib/|contract/)' },
     },
     {
+      name: 'wholesalers-import-only-contract-sdk-lib',
+      comment: 'whoever adds one need not read the gateway',
+      severity: 'error',
+      from: { path: '^packages/wholesalers/src', pathNot: '\\.test\\.ts$' },
+      to: { path: '^packages/(?!wholesalers/|contract/|sdk/|lib/)' },
+    },
+    {
       name: 'only-outbound-dials',
       comment: 'every outgoing connection passes the address check of lib/outbound',
       severity: 'error',
       // http/server.ts answers where there is no request object: it uses the names of status codes, and opens no connection.
       from: {
-        path: '^packages/(gateway|lib)/src',
+        path: '^packages/(gateway|lib|wholesalers)/src',
         pathNot: `^packages/lib/src/outbound|${gateway}/http/server|\\.test\\.ts$`,
       },
       to: { path: '^(undici|node:https?|http|https|net|node:net|tls|node:tls)$', dependencyTypesNot: ['type-only'] },

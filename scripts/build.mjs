@@ -23,7 +23,9 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const targets = [
   {
     name: 'gateway',
-    sources: ['gateway', 'lib', 'embedded-postgres', 'contract', 'sdk'].map((name) => `packages/${name}/src`),
+    sources: ['gateway', 'lib', 'wholesalers', 'embedded-postgres', 'contract', 'sdk'].map(
+      (name) => `packages/${name}/src`,
+    ),
     output: 'packages/gateway/dist',
     present: () => true,
     build: async (output) => {

@@ -5,7 +5,7 @@ import { listFiles, readLines } from './repository.ts'
 const files = new Set(listFiles(/./))
 
 /** The folders that paths in ARCHITECTURE.md are relative to, besides the root. */
-const BASES = ['packages/gateway/src', 'packages/lib/src', 'packages']
+const BASES = ['packages/gateway/src', 'packages/lib/src', 'packages/wholesalers/src', 'packages']
 
 /** Every row of a table with the files that it names. A bare file name is in the folder of the file named before it. */
 const rows = readLines('ARCHITECTURE.md')

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EsimAction } from '@dealer-esim/contract'
-import type { ActionOutcome, SuppliedEsim, Supplier } from '#suppliers/supplier.ts'
+import type { ActionOutcome, SuppliedEsim, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 
 /**
  * Asks a supplier to carry out an action on an eSIM, outside any transaction. Never throws, and never takes longer than the

@@ -1,6 +1,6 @@
 import { type CancelPolicy, type EsimAction, type FailureCode, formatTime, orderNoOf } from '@dealer-esim/contract'
 import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
-import type { Supplier } from '#suppliers/supplier.ts'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import type { EsimState } from './esim.ts'
 
 export interface ActionRefusal {

@@ -1,7 +1,7 @@
 import { AHEAD_TOLERANCE_MS } from '@dealer-esim/lib/leases.ts'
+import type { PriceGuard } from '@dealer-esim/wholesalers/supplier.ts'
 import type { CataloguePackage, Route } from '#catalogue/catalogue.ts'
 import type { LockedItem } from '#orders/lock.ts'
-import type { PriceGuard } from '#suppliers/supplier.ts'
 import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/transition.ts'
 
 /** The next step for one item, as its own row and its package determine it. */

@@ -1,8 +1,8 @@
 import { countMatching, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
+import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
-import type { SupplierProduct } from '#suppliers/supplier.ts'
 
 /** A product of a supplier, as its latest accepted catalogue says. */
 export interface ListedProduct extends SupplierProduct {

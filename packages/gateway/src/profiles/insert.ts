@@ -12,10 +12,10 @@ import {
   uuidArray,
 } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { DeliveredEsim } from '@dealer-esim/wholesalers/supplier.ts'
 import type { CataloguePackage } from '#catalogue/catalogue.ts'
 import { allowanceOf } from '#orders/item.ts'
 import type { LockedProfile } from '#orders/lock.ts'
-import type { DeliveredEsim } from '#suppliers/supplier.ts'
 import { encryptEsimSecrets } from './secrets.ts'
 
 /** An eSIM that was delivered for an item. */

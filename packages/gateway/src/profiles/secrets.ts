@@ -3,10 +3,10 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
+import type { DeliveredEsim, SuppliedEsim } from '@dealer-esim/wholesalers/supplier.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#audit/audit.ts'
 import { itemKeyOf } from '#orders/item.ts'
-import type { DeliveredEsim, SuppliedEsim } from '#suppliers/supplier.ts'
 
 /** The values that install an eSIM: always stored encrypted, visible only to its dealer. */
 export interface ProfileSecrets {

@@ -3,6 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import { codes } from '@dealer-esim/contract'
 import { isInBlocks, parseBlock } from '@dealer-esim/lib/address-blocks.ts'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { parseNotification } from '@dealer-esim/wholesalers/es2plus/notification.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#config/config.ts'
 import type { FulfilmentDeps } from '#fulfilment/outcomes/deps.ts'
@@ -11,7 +12,6 @@ import { readBody } from '#http/body.ts'
 import { type Caller, callerReader, isSecure } from '#http/caller.ts'
 import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
 import { applyReportByIccid } from '#profiles/apply-reports.ts'
-import { parseNotification } from '#suppliers/es2plus/notification.ts'
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 

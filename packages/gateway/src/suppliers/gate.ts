@@ -1,6 +1,6 @@
 import type { Clock } from '@dealer-esim/lib/clock.ts'
+import type { SupplierTraits } from '@dealer-esim/wholesalers/supplier.ts'
 import { Counter, Histogram, type Registry } from '@platformatic/prom-client'
-import type { SupplierTraits } from './supplier.ts'
 
 /**
  * Limits the calls to one supplier on this node: concurrent requests, requests per second, a fair share of the permits for each

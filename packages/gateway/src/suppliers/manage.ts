@@ -4,6 +4,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import { audit, type By } from '#audit/audit.ts'
 import {
   needsVerification,
@@ -13,7 +14,6 @@ import {
   type SupplierType,
   secretMembers,
 } from './create.ts'
-import { supplierOwner } from './supplier.ts'
 import { readSpent } from './verification/spend-limit.ts'
 
 export interface ManageDeps {

@@ -7,8 +7,8 @@ import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { shortList } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import type { Charge } from '@dealer-esim/wholesalers/supplier.ts'
 import { createAlert } from '#alerts/create.ts'
-import type { Charge } from './supplier.ts'
 
 /** The price at which a supplier sold a product, or offered it. */
 export interface ObservedPrice {

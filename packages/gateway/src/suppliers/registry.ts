@@ -6,11 +6,11 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { type Loop, type Running, runLoop, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { SANDBOX_PRODUCTS } from '@dealer-esim/wholesalers/sandbox/sandbox-records.ts'
+import { type Supplier, supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Config } from '#config/config.ts'
 import { type CreateSupplierDeps, createSupplier, type SupplierType } from './create.ts'
 import { createGate, type Gate } from './gate.ts'
-import { SANDBOX_PRODUCTS } from './sandbox/records.ts'
-import { type Supplier, supplierOwner } from './supplier.ts'
 
 /** A supplier that can be called, with the limits on its calls. */
 export interface ConfiguredSupplier {

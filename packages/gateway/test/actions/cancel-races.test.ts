@@ -1,7 +1,7 @@
+import type { ActionOutcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { actForOperator } from '#actions/operator.ts'
 import { expireProfiles } from '#profiles/life/expire.ts'
-import type { ActionOutcome } from '#suppliers/supplier.ts'
 import { makeActionsDue } from '../harness/actions.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { type ActionTestbed, createActionTestbed, type Esim, PRICE } from './testbed.ts'

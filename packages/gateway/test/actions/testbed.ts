@@ -1,10 +1,16 @@
 import { type ActionAnswer, type CancelPolicy, type EsimAction, QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import type {
+  ActionOutcome,
+  ProfileReport,
+  SuppliedEsim,
+  Supplier,
+  SupplierTraits,
+} from '@dealer-esim/wholesalers/supplier.ts'
 import { expect } from 'vitest'
 import { runDueActions } from '#actions/loop.ts'
 import { putPackages } from '#catalogue/packages/put.ts'
 import { fulfilmentLoop } from '#fulfilment/loop.ts'
 import { applyReports } from '#profiles/apply-reports.ts'
-import type { ActionOutcome, ProfileReport, SuppliedEsim, Supplier, SupplierTraits } from '#suppliers/supplier.ts'
 import { changeSettings } from '#tenants/settings.ts'
 import { verifyLedger } from '#wallet/verify/verify.ts'
 import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'

@@ -147,13 +147,15 @@ const ALL_PLAYS_MS = 300_000
 
 it('every named failpoint has a crash test', () => {
   const tested = [...KINDS.flatMap(({ points, refunds }) => [...points, ...refunds]), ...CANCEL_POINTS, ...ACTED_POINTS]
-  expect(namedPoints(['actions', 'fulfilment', 'suppliers'])).toEqual([...new Set(tested)].sort())
+  expect(namedPoints(FOLDERS)).toEqual([...new Set(tested)].sort())
 })
 
-/** The failpoints in the sources of these modules. */
-function namedPoints(modules: string[]): string[] {
-  const files = modules.flatMap((module) =>
-    readdirSync(join(packageRoot(), 'src', module), { recursive: true, withFileTypes: true }),
+const FOLDERS = ['gateway/src/actions', 'gateway/src/fulfilment', 'gateway/src/suppliers', 'wholesalers/src']
+
+/** The failpoints in the sources of these folders of packages/. */
+function namedPoints(folders: string[]): string[] {
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(packageRoot(), '..', folder), { recursive: true, withFileTypes: true }),
   )
   const points = files
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))

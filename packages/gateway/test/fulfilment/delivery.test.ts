@@ -1,5 +1,6 @@
 import { makeIccid, orderNoOf } from '@dealer-esim/contract'
 import type { Loop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { claimDueOrders } from '#fulfilment/claim.ts'
 import { fulfilmentLoop } from '#fulfilment/loop.ts'
@@ -7,7 +8,6 @@ import { type ItemVerdict, resolveOrder } from '#fulfilment/review/resolve-order
 import { listProfiles } from '#profiles/list.ts'
 import { getOrderWithProfiles } from '#profiles/query-order.ts'
 import { pauseSupplier } from '#suppliers/manage.ts'
-import type { Outcome, Supplier, SupplierRequest, SupplierTraits } from '#suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
 import {

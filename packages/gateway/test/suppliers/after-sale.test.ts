@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { EsimAction } from '@dealer-esim/contract'
+import type { ProfileReport, SuppliedEsim, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refuseAction } from '#actions/decide.ts'
 import type { EsimState } from '#actions/esim.ts'
-import type { ProfileReport, SuppliedEsim, TopUpRequest } from '#suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createShop, type Shop, waitUntil } from '../harness/shop.ts'
 import {

@@ -1,6 +1,6 @@
+import { sandboxSupplier } from '@dealer-esim/wholesalers/sandbox/sandbox.ts'
+import type { SuppliedEsim, Supplier, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sandboxSupplier } from '#suppliers/sandbox/sandbox.ts'
-import type { SuppliedEsim, Supplier, TopUpRequest } from '#suppliers/supplier.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createShop, type Shop } from '../harness/shop.ts'
 

@@ -1,7 +1,7 @@
 import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import type { Outcome, Supplier, SupplierRequest, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { putPackages } from '#catalogue/packages/put.ts'
 import { fulfilmentLoop } from '#fulfilment/loop.ts'
-import type { Outcome, Supplier, SupplierRequest, TopUpRequest } from '#suppliers/supplier.ts'
 import { changeSettings } from '#tenants/settings.ts'
 import { verifyLedger } from '#wallet/verify/verify.ts'
 import { type Answer, addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'

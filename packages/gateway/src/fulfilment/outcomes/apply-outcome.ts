@@ -1,5 +1,6 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import type { Outcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import type { CataloguePackage } from '#catalogue/catalogue.ts'
 import { changeOrders, type OrderChange } from '#orders/change.ts'
 import { allowanceOf, isOpen } from '#orders/item.ts'
@@ -9,7 +10,6 @@ import { insertProfiles, type NewProfile } from '#profiles/insert.ts'
 import type { AddedPackage } from '#profiles/life/lifecycle.ts'
 import { applyTopUp } from '#profiles/life/lives.ts'
 import type { Suppliers } from '#suppliers/registry.ts'
-import type { Outcome, Supplier } from '#suppliers/supplier.ts'
 import type { FulfilmentDeps } from './deps.ts'
 import {
   type Attempt,

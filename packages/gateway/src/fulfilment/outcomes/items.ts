@@ -8,9 +8,9 @@ import {
   uuidArray,
 } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '@dealer-esim/wholesalers/supplier.ts'
 import type { LockedItem, LockedOrder } from '#orders/lock.ts'
 import type { ConfiguredSupplier } from '#suppliers/registry.ts'
-import type { Charge, Outcome, PriceGuard, ToppedUpEsim } from '#suppliers/supplier.ts'
 
 /** A committed attempt at one item. Only the worker that committed it sends it to the supplier. */
 export interface Attempt {

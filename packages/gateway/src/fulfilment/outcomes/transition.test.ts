@@ -1,6 +1,6 @@
+import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { describe, expect, it } from 'vitest'
 import type { LockedItem } from '#orders/lock.ts'
-import type { Outcome } from '#suppliers/supplier.ts'
 import { type OutcomeContext, SEND_WITHIN_MS, transition } from './transition.ts'
 
 const NOW = new Date('2026-11-20T12:00:00Z')

@@ -1,5 +1,5 @@
+import type { DeliveredEsim, Outcome, SupplierTraits } from '@dealer-esim/wholesalers/supplier.ts'
 import type { LockedItem } from '#orders/lock.ts'
-import type { DeliveredEsim, Outcome, SupplierTraits } from '#suppliers/supplier.ts'
 
 /** The effect of an outcome on its item. */
 export type Transition =

@@ -1,8 +1,8 @@
+import { latestReference, withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
+import type { ActionOutcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { callForAction } from '#actions/call-supplier.ts'
 import { claimJobs, type JobTable, runJob } from '#jobs/jobs.ts'
 import { type SuppliedEsimRow, toSuppliedEsim } from '#profiles/secrets.ts'
-import { latestReference, withStorableMessage } from '#suppliers/stored-answer.ts'
-import type { ActionOutcome } from '#suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 

@@ -1,10 +1,10 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { latestReference } from '@dealer-esim/wholesalers/stored-answer.ts'
+import type { SupplierRecord } from '@dealer-esim/wholesalers/supplier.ts'
 import type { ItemStatus } from '#orders/item.ts'
 import { parseItemKey } from '#orders/item.ts'
 import type { ConfiguredSupplier } from '#suppliers/registry.ts'
-import { latestReference } from '#suppliers/stored-answer.ts'
-import type { SupplierRecord } from '#suppliers/supplier.ts'
 import type { FulfilmentDeps } from '../outcomes/deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
 

@@ -1,8 +1,8 @@
 import { type EsimStatus, type FailureCode, orderNoOf, type SmdpStatus, type TopupRequest } from '@dealer-esim/contract'
 import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Offer, Snapshot } from '#catalogue/catalogue.ts'
 import type { Suppliers } from '#suppliers/registry.ts'
-import type { Supplier } from '#suppliers/supplier.ts'
 import { allowanceOf, type PackageLine } from '../item.ts'
 import type { OrderInput, ToppedUpEsim } from './input.ts'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { NAME_LENGTH_MAX } from '@dealer-esim/contract'
+import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { invalidField } from '#catalogue/checks.ts'
 import { countryName } from '#catalogue/coverage.ts'
-import type { SupplierProduct } from '#suppliers/supplier.ts'
 
 /** A product with the supplier that sells it. */
 export interface OfferedProduct extends SupplierProduct {

@@ -1,6 +1,6 @@
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { SupplierProduct } from '#suppliers/supplier.ts'
 import type { CostsFollowed } from '../rules/follow-costs.ts'
 import { finishDone, followChanges, type SyncDeps } from './run-sync.ts'
 import { type ProductChanges, readProducts, saveProducts } from './save-products.ts'

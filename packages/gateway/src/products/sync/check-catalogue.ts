@@ -1,4 +1,4 @@
-import type { SupplierProduct } from '#suppliers/supplier.ts'
+import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 
 /** A reason to hold a catalogue until an operator accepts it. */
 export type Doubt =

@@ -1,5 +1,5 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
-import type { Supplier, SupplierProduct } from '#suppliers/supplier.ts'
+import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 
 /** Bounds memory: several times the largest catalogue of a wholesaler. */
 export const PRODUCTS_MAX = 50_000

@@ -1,6 +1,6 @@
 import { recordset } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
-import type { SupplierProduct } from '#suppliers/supplier.ts'
+import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { isSameCost, isSameProduct } from './read-catalogue.ts'
 
 export interface ProductChanges {

@@ -1,6 +1,6 @@
 import type { SmdpStatus } from '@dealer-esim/contract'
+import type { ProfileReport } from '@dealer-esim/wholesalers/supplier.ts'
 import { describe, expect, it } from 'vitest'
-import type { ProfileReport } from '#suppliers/supplier.ts'
 import { afterReport, afterTime, type ProfileLife } from './lifecycle.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 12, 0, second))

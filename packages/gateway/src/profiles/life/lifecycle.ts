@@ -1,5 +1,5 @@
 import type { ActivationPolicy, EsimStatus, SmdpStatus } from '@dealer-esim/contract'
-import type { ProfileReport } from '#suppliers/supplier.ts'
+import type { ProfileReport } from '@dealer-esim/wholesalers/supplier.ts'
 
 /** The members of a profile that change during its life. */
 export interface ProfileLife {

@@ -2,10 +2,10 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { shortList } from '@dealer-esim/lib/refusal.ts'
+import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { createAlert } from '#alerts/create.ts'
 import { beginChange } from '#catalogue/version.ts'
 import type { ConfiguredSupplier } from '../registry.ts'
-import type { Outcome } from '../supplier.ts'
 import { ensureBalance } from './balance-state.ts'
 
 /*

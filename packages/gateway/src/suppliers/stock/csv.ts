@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream'
 import { isIccid, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
 import { findFormatFault } from '@dealer-esim/lib/csv.ts'
 import { parseDateOrTime } from '@dealer-esim/lib/date-or-time.ts'
+import type { DeliveredEsim } from '@dealer-esim/wholesalers/supplier.ts'
 import { type Info, parse } from 'csv-parse'
-import type { DeliveredEsim } from '../supplier.ts'
 
 /** One row of a file of eSIMs, and the line that it starts on. */
 export interface CsvEsim {

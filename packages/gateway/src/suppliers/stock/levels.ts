@@ -4,9 +4,9 @@ import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { createAlert } from '#alerts/create.ts'
 import { audit, type By } from '#audit/audit.ts'
-import type { Supplier } from '../supplier.ts'
 
 export interface StockLevel {
   supplier: string

@@ -3,9 +3,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import Type, { type Static } from 'typebox'
-import { giveUpSetting } from '../settings.ts'
-import { refuseSeveralDays } from '../several-days.ts'
+import { refuseSeveralDays } from '@dealer-esim/wholesalers/several-days.ts'
 import {
   type CancelOutcome,
   type Outcome,
@@ -13,7 +11,9 @@ import {
   type Supplier,
   type SupplierRequest,
   supplierOwner,
-} from '../supplier.ts'
+} from '@dealer-esim/wholesalers/supplier.ts'
+import { giveUpSetting } from '@dealer-esim/wholesalers/supplier-settings.ts'
+import Type, { type Static } from 'typebox'
 import { alertExpiring } from './expiry.ts'
 import { type CountedCode, expireCodes, lowerLevels, raiseLevel } from './levels.ts'
 

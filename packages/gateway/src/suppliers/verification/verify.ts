@@ -4,9 +4,15 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
+import type {
+  CancelOutcome,
+  Outcome,
+  Supplier,
+  SupplierProduct,
+  SupplierRequest,
+} from '@dealer-esim/wholesalers/supplier.ts'
 import { audit, type By, NIL_TENANT } from '#audit/audit.ts'
-import { withStorableMessage } from '../stored-answer.ts'
-import type { CancelOutcome, Outcome, Supplier, SupplierProduct, SupplierRequest } from '../supplier.ts'
 import type { KeptAnswer } from './redact.ts'
 import { lockBudgets } from './spend-limit.ts'
 

@@ -1,7 +1,7 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import type { BalanceOutcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { ensureBalance } from '#suppliers/balance/balance-state.ts'
 import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
-import type { BalanceOutcome } from '#suppliers/supplier.ts'
 import { createTestDatabase } from '#test/harness/databases/database.ts'
 import { addSupplier, createShop, type Shop } from '#test/harness/shop.ts'
 

@@ -1,5 +1,5 @@
-import type { Es2plusConfig } from '#suppliers/es2plus/config.ts'
-import type { Supplier, SupplierRequest } from '#suppliers/supplier.ts'
+import type { Es2plusConfig } from '@dealer-esim/wholesalers/es2plus/es2plus-config.ts'
+import type { Supplier, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { createTestDatabase } from '#test/harness/databases/database.ts'
 import { startEs2plusServer } from '#test/harness/servers/es2plus-server.ts'
 import { addSupplier, createShop } from '#test/harness/shop.ts'

@@ -1,6 +1,6 @@
 import { isIccid, makeIccid } from '@dealer-esim/contract'
+import type { SuppliedEsim, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { SuppliedEsim, Supplier } from '#suppliers/supplier.ts'
 import { createEs2plusTestbed, REQUESTER } from './es2plus-testbed.ts'
 
 const testbed = await createEs2plusTestbed()

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/loop.ts'
-import { airaloSupplier } from '#suppliers/airalo/airalo.ts'
 import {
   addPackage,
   addSupplier,

@@ -1,6 +1,6 @@
+import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-access.ts'
+import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { esimAccessSupplier } from '#suppliers/esim-access/esim-access.ts'
-import type { Outcome } from '#suppliers/supplier.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const testbed = await createWholesalerTestbed({

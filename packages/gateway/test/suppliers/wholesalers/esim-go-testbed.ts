@@ -1,7 +1,7 @@
 import type { FaultKind } from '@dealer-esim/wholesaler-simulators'
-import type { EsimGoConfig } from '#suppliers/esim-go/client.ts'
-import { esimGoSupplier } from '#suppliers/esim-go/esim-go.ts'
-import type { SuppliedEsim, SupplierRequest } from '#suppliers/supplier.ts'
+import type { EsimGoConfig } from '@dealer-esim/wholesalers/esim-go/client.ts'
+import { esimGoSupplier } from '@dealer-esim/wholesalers/esim-go/esim-go.ts'
+import type { SuppliedEsim, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 export const TIMEOUT_MS = 600

@@ -1,9 +1,9 @@
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { esimGoSupplier } from '@dealer-esim/wholesalers/esim-go/esim-go.ts'
+import { createOrderStore } from '@dealer-esim/wholesalers/esim-go/progress.ts'
+import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { esimGoSupplier } from '#suppliers/esim-go/esim-go.ts'
-import { createOrderStore } from '#suppliers/esim-go/orders.ts'
-import type { Outcome } from '#suppliers/supplier.ts'
 import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
 
 /* Purchases of the supplier at its wholesaler's simulator, where they are counted. */

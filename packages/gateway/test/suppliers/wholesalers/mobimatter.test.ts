@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { FaultKind } from '@dealer-esim/wholesaler-simulators'
+import type { MobimatterConfig } from '@dealer-esim/wholesalers/mobimatter/client.ts'
+import { mobimatterSupplier } from '@dealer-esim/wholesalers/mobimatter/mobimatter.ts'
+import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import type { MobimatterConfig } from '#suppliers/mobimatter/client.ts'
-import { mobimatterSupplier } from '#suppliers/mobimatter/mobimatter.ts'
-import type { Outcome } from '#suppliers/supplier.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const TIMEOUT_MS = 400

@@ -1,8 +1,8 @@
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
-import type { EsimAccessConfig } from '#suppliers/esim-access/client.ts'
-import { esimAccessSupplier } from '#suppliers/esim-access/esim-access.ts'
+import type { EsimAccessConfig } from '@dealer-esim/wholesalers/esim-access/client.ts'
+import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-access.ts'
 
 /* Calls a wholesaler without a pause until it is killed, and reports when it sends: node rate-node.ts DATABASE_URL CONFIG. */
 const [url = '', config = ''] = process.argv.slice(2)

@@ -1,7 +1,13 @@
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import type { Outcome, SuppliedEsim, Supplier, SupplierProduct, SupplierRequest } from '#suppliers/supplier.ts'
+import type {
+  Outcome,
+  SuppliedEsim,
+  Supplier,
+  SupplierProduct,
+  SupplierRequest,
+} from '@dealer-esim/wholesalers/supplier.ts'
 import { createTestDatabase } from '#test/harness/databases/database.ts'
 import { addSupplier, createShop, type Shop } from '#test/harness/shop.ts'
 import { chooseProducts } from './simulator-fixtures.ts'

@@ -1,8 +1,8 @@
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
+import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '#suppliers/supplier.ts'
-import { zenditSupplier } from '#suppliers/zendit/zendit.ts'
 import { firstProduct } from './simulator-fixtures.ts'
 
 const TIMEOUT_MS = 1_000

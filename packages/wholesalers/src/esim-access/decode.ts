@@ -1,0 +1,77 @@
+import { type Profile, parseActivationCode } from '@dealer-esim/contract'
+import { esimOf, reportOf } from '#gateway/decode.ts'
+import { dateOf, iccidOf, isObject, type JsonObject, textOf, wholeOf } from '#members.ts'
+import type { DeliveredEsim, ProfileReport } from '#supplier.ts'
+
+/*
+ * Pure: decodes an eSIM in an answer of esim/query. Identifiers and states have the names and values of our own interface.
+ */
+
+export interface EsimRow {
+  orderNo: string | undefined
+  /** The key of the order that delivered it. */
+  transactionId: string | undefined
+  esimTranNo: string | undefined
+  iccid: string | undefined
+  /** The status under the wholesaler's name. */
+  status: string | undefined
+  /** The keys of the eSIM's packages, including top-ups. undefined: a package has no key. */
+  packageKeys: string[] | undefined
+  /** The whole row, for members that are rarely needed. */
+  members: JsonObject
+}
+
+/** @returns undefined if the answer has no valid list */
+export function rowsOf({ esimList }: JsonObject): EsimRow[] | undefined {
+  if (!Array.isArray(esimList) || !esimList.every(isObject)) return undefined
+  return esimList.map((members) => ({
+    orderNo: textOf(members.orderNo),
+    transactionId: textOf(members.transactionId),
+    esimTranNo: textOf(members.esimTranNo),
+    iccid: iccidOf({ iccid: members.iccid }),
+    status: textOf(members.esimStatus),
+    packageKeys: packageKeysOf(members),
+    members,
+  }))
+}
+
+function packageKeysOf({ packageList }: JsonObject): string[] | undefined {
+  if (!Array.isArray(packageList)) return undefined
+  const keys = packageList.map((one) => (isObject(one) ? textOf(one.transactionId) : undefined))
+  return keys.every((key) => key !== undefined) ? keys : undefined
+}
+
+/** @returns undefined if the activation code is missing or unreadable */
+export function deliveredEsimOf({ members }: EsimRow): DeliveredEsim | undefined {
+  const code = parseActivationCode(textOf(members.ac) ?? '')
+  if (!code.ok) return undefined
+  const { smdpAddress, matchingId } = code.value
+  const named = { ...withoutEmpty(members), smdpAddress, matchingId, installBefore: undefined }
+  return esimOf(named as unknown as Profile)
+}
+
+/** @param time when the eSIM was queried: the interface does not say when a state changed */
+export function profileReportOf({ members, status }: EsimRow, time: Date): ProfileReport | undefined {
+  const named = {
+    ...withoutEmpty(members),
+    esimStatus: status === 'REVOKE' ? 'REVOKED' : status,
+    activateTime: timeText(members.activateTime),
+    expiredTime: timeText(members.expiredTime),
+    lastUpdateTime: time.toISOString(),
+    orderUsage: Number(wholeOf(members.orderUsage) ?? Number.NaN),
+  }
+  return reportOf(named as unknown as Profile)
+}
+
+/** 2025-09-11T13:28:09+0000 or …Z */
+export function timeOf(value: unknown): Date | undefined {
+  return dateOf(timeText(value))
+}
+
+function timeText(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/([+-]\d\d)(\d\d)$/, '$1:$2') : value
+}
+
+function withoutEmpty(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== ''))
+}

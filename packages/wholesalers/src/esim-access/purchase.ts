@@ -1,0 +1,151 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import { isObject, type JsonObject, textOf, wholeOf } from '#members.ts'
+import { refuseSeveralDays } from '#several-days.ts'
+import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest } from '#supplier.ts'
+import type { Call, RtAnswer } from './client.ts'
+import { timeOf } from './decode.ts'
+import { findByKey, findEsim, PENDING, queryRows } from './find.ts'
+import { OTHER_ORDER, outcomeOfFailure, outcomeOfRow, outcomeOfToppedUpRow } from './outcome.ts'
+
+export interface Account {
+  call: Call
+  currencyCode: string
+  timeoutMs: number
+}
+
+/** When a call queries the order that it has just placed: most eSIMs are delivered within seconds. */
+export const CHECK_AFTER_MS: readonly number[] = [0, 500, 1_500]
+
+export async function order(account: Account, request: SupplierRequest): Promise<Outcome> {
+  const { key, productCode, periodNum } = request
+  const placed = await buyAtPrice(account, request, 'BASE', (price) => {
+    const line = { packageCode: productCode, count: 1, ...(periodNum && { periodNum }) }
+    return account.call('esim/order', { transactionId: key, packageInfoList: [{ ...line, ...(price && { price }) }] })
+  })
+  await failpoint('esim-access.ordered')
+  if ('kind' in placed) return placed
+  const { obj, charged } = placed
+  const reference = textOf(obj.orderNo)
+  if ((textOf(obj.transactionId) ?? key) !== key) return OTHER_ORDER
+  if (reference === undefined) return { kind: 'unknown', message: 'the answer names no order', charged }
+  let outcome: Outcome = { kind: 'ordered', message: 'the wholesaler has accepted it', reference, charged }
+  for (const waitMs of CHECK_AFTER_MS) {
+    await delay(waitMs)
+    outcome = await queryOrder(account, key, reference, charged)
+    if (outcome.kind !== 'ordered') break
+  }
+  return outcome.kind === 'unknown' ? { ...outcome, charged, reference } : outcome
+}
+
+/** The wholesaler answers a top-up at once, so it needs no query. A top-up of a day pass adds one day. */
+export async function topUp(account: Account, request: TopUpRequest): Promise<Outcome> {
+  const refusal = refuseSeveralDays(request)
+  if (refusal !== undefined) return refusal
+  const { key: transactionId, productCode: packageCode } = request
+  const found = await findEsim(account.call, request.topUp)
+  if ('failure' in found) return { kind: 'retry', message: found.failure.message, ...downOf(found.failure) }
+  const esimTranNo = found.value?.esimTranNo
+  if (esimTranNo === undefined) return { kind: 'refused', message: 'the wholesaler has no such eSIM' }
+  const added = await buyAtPrice(account, request, 'TOPUP', (price) =>
+    account.call('esim/topup', { esimTranNo, packageCode, transactionId, ...(price && { amount: price }) }),
+  )
+  if ('kind' in added) return added
+  const { obj, charged } = added
+  if ((textOf(obj.transactionId) ?? transactionId) !== transactionId) return OTHER_ORDER
+  return { kind: 'toppedUp', expiredTime: timeOf(obj.expiredTime), charged }
+}
+
+/**
+ * Queries a purchase by its order number, otherwise by our key. This never buys: an order that is not found returns to
+ * fulfilment, which repeats it with the same key and its price guard.
+ */
+export async function query(account: Account, request: SupplierRequest): Promise<Outcome> {
+  const { key, reference, topUp: esim } = request
+  if (esim !== undefined) {
+    const found = await findEsim(account.call, esim)
+    if ('failure' in found) return inDoubt(found.failure)
+    return found.value === undefined
+      ? { kind: 'unknown', message: 'the wholesaler has no such eSIM' }
+      : outcomeOfToppedUpRow(found.value, key)
+  }
+  if (reference !== undefined) return queryOrder(account, key, reference, undefined)
+  const found = await findByKey(account.call, request, 2 * account.timeoutMs)
+  if ('failure' in found) return inDoubt(found.failure)
+  if (found.value === undefined) return { kind: 'retry', message: 'the wholesaler has no eSIM with this key' }
+  return outcomeOfRow(found.value, key, undefined)
+}
+
+async function queryOrder(
+  { call }: Account,
+  key: string,
+  reference: string,
+  charged: Charge | undefined,
+): Promise<Outcome> {
+  const found = await queryRows(call, { orderNo: reference })
+  const isPending = 'failure' in found && found.failure.kind === 'failed' && found.failure.code === PENDING
+  if (isPending || ('value' in found && found.value.length === 0)) {
+    return { kind: 'ordered', message: 'the wholesaler has accepted it and not delivered it yet', reference, charged }
+  }
+  if ('failure' in found) return { ...inDoubt(found.failure), reference }
+  const row = found.value.find(({ transactionId }) => transactionId === key) ?? found.value[0]!
+  return outcomeOfRow({ ...row, orderNo: reference }, key, charged)
+}
+
+/** A query changes nothing: any failure leaves the item in doubt. */
+function inDoubt(failure: Exclude<RtAnswer, { kind: 'done' }>): Extract<Outcome, { kind: 'unknown' }> {
+  return { kind: 'unknown', message: failure.message, ...downOf(failure) }
+}
+
+function downOf(failure: Exclude<RtAnswer, { kind: 'done' }>): { down?: true } {
+  return failure.kind === 'none' && failure.down ? { down: true } : {}
+}
+
+type Bought = { obj: JsonObject; charged: Charge | undefined }
+
+const OTHER_PRICE: readonly string[] = ['200005', '200006']
+
+/**
+ * Buys at the cost in the catalogue, which the wholesaler compares with its current price. If they differ, it sells nothing: we
+ * then buy at the current price if that is at most the sale price, and otherwise refuse the purchase.
+ */
+async function buyAtPrice(
+  account: Account,
+  request: SupplierRequest,
+  type: 'BASE' | 'TOPUP',
+  send: (price: number | undefined) => Promise<RtAnswer>,
+): Promise<Bought | Outcome> {
+  const { currencyCode } = account
+  const guard = request.guard?.currencyCode === currencyCode ? request.guard : undefined
+  let price = guard?.cost
+  let answer = await send(price === undefined ? undefined : Number(price))
+  if (guard !== undefined && answer.kind === 'failed' && OTHER_PRICE.includes(answer.code)) {
+    const current = await currentPrice(account.call, request.productCode, type)
+    if (current === undefined) {
+      return { kind: 'retry', message: `${answer.message}; the current price could not be queried` }
+    }
+    if (current > guard.salePrice) return tooExpensive(guard, current)
+    price = current
+    answer = await send(Number(current))
+    if (answer.kind === 'failed' && OTHER_PRICE.includes(answer.code)) return { kind: 'retry', message: answer.message }
+  }
+  if (answer.kind !== 'done') return outcomeOfFailure(answer, type === 'TOPUP')
+  // The answer states no amount, but the wholesaler has compared our price with its own.
+  const days = BigInt(request.periodNum ?? 1)
+  return { obj: answer.obj, charged: price ? { amount: price * days, currencyCode } : undefined }
+}
+
+/** No figures: dealers can read this message, and costs are confidential to the operator. */
+function tooExpensive({ currencyCode }: PriceGuard, amount: bigint): Outcome {
+  const message = 'the current price of the wholesaler is above the sale price'
+  return { kind: 'refused', message, price: { amount, currencyCode } }
+}
+
+async function currentPrice(call: Call, packageCode: string, type: 'BASE' | 'TOPUP'): Promise<bigint | undefined> {
+  const answer = await call('package/list', { type, packageCode })
+  if (answer.kind !== 'done' || !Array.isArray(answer.obj.packageList)) return undefined
+  const offered = answer.obj.packageList
+    .filter(isObject)
+    .find((one) => one.packageCode === packageCode || one.slug === packageCode)
+  return wholeOf(offered?.price)
+}

@@ -1,0 +1,82 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { iccidOf, parseObject } from '#members.ts'
+import { longestMs, type RestDeps, TIMEOUT_MS } from '#rest-client.ts'
+import { refuseSeveralDays } from '#several-days.ts'
+import type { ReceivedEvent, Supplier } from '#supplier.ts'
+import { DEFAULTS, type EsimGoConfig, esimGoClient, SEND_WITHIN_MS } from './client.ts'
+import { listOrders, listProducts, readBalance, testAccount } from './lists.ts'
+import { createOrderStore, type OrderStore } from './progress.ts'
+import { CHECK_AFTER_MS, CLAIM_WAIT_MAX_MS, CLOCK_TOLERANCE_MS, type EsimGoContext, order, query } from './purchase.ts'
+import { cancel, reportOn } from './reports.ts'
+
+/** Sending an order, searching it and querying it. */
+const CALLS_MAX = 4
+
+/**
+ * The wholesaler eSIM Go. It accepts no idempotency key, so all nodes together buy a bundle once at a time. Then an order whose
+ * answer was lost is the only order of its bundle in its time span that belongs to no other key. Written from public
+ * documentation; not yet verified against a live account.
+ */
+export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDeps): Supplier {
+  const {
+    timeoutMs = TIMEOUT_MS,
+    settlesMs: graceMs = DEFAULTS.settlesMs,
+    perSecond = DEFAULTS.perSecond,
+    share = 1,
+  } = config
+  const client = esimGoClient(name, config, deps)
+  const sendingMs = SEND_WITHIN_MS + timeoutMs + graceMs
+  // The next purchase of the bundle begins only after the time span in which this one can be found.
+  const store = createOrderStore(name, deps.db, sendingMs + 2 * CLOCK_TOLERANCE_MS)
+  const claimWaitMs = Math.min(CLAIM_WAIT_MAX_MS, timeoutMs / 2)
+  const context: EsimGoContext = { client, store, sendingMs, claimWaitMs, isShared: share < 1 }
+  return {
+    name,
+    type: 'esim-go',
+    traits: {
+      batch: 1,
+      concurrency: config.concurrency ?? DEFAULTS.concurrency,
+      perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
+      timeoutMs:
+        claimWaitMs + longestMs(CALLS_MAX, { timeoutMs, perSecond }) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
+      graceMs,
+      giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
+      findsLate: true,
+    },
+    order: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
+    topUp: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
+    query: (requests) => Promise.all(requests.map((request) => query(context, request))),
+    cancel: (esim) => cancel(client, esim),
+    report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),
+    list: (since) => listOrders(client, store, since),
+    catalogue: () => listProducts(client),
+    balance: () => readBalance(client),
+    receive: (event) => receive(config, store, event),
+    test: () => testAccount(client),
+  }
+}
+
+interface Event {
+  headers: Record<string, string | string[] | undefined>
+  body: Buffer
+}
+
+/** Verifies an event and finds the key of the eSIM that it names. It is only a hint to query that eSIM. */
+async function receive({ apiKey }: EsimGoConfig, store: OrderStore, event: Event): Promise<ReceivedEvent> {
+  if (!isSigned(event, apiKey)) {
+    return { kind: 'refused', message: 'X-Signature-SHA256 is not the signature of the event with the apiKey' }
+  }
+  const iccid = iccidOf(parseObject(event.body.toString()) ?? {})
+  const key = iccid === undefined ? undefined : await store.findKeyOf(iccid)
+  return { kind: 'changed', keys: key === undefined ? [] : [key] }
+}
+
+/** The public documents disagree whether the signature is in base64 or in hexadecimal digits, so both are accepted. */
+function isSigned({ headers, body }: Event, apiKey: string): boolean {
+  const given = headers['x-signature-sha256']
+  if (typeof given !== 'string') return false
+  const signature = createHmac('sha256', apiKey).update(body).digest()
+  return [Buffer.from(given, 'hex'), Buffer.from(given, 'base64')].some(
+    (one) => one.length === signature.length && timingSafeEqual(one, signature),
+  )
+}

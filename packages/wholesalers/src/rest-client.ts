@@ -1,0 +1,156 @@
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import type { Outbound, OutboundFailure, OutboundRequest } from '@dealer-esim/lib/outbound/outbound.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import Type from 'typebox'
+import { accountRate, TURN_WAIT_MAX_MS } from './account-rate.ts'
+import { type JsonObject, parseObject } from './members.ts'
+import {
+  accountRateSettings,
+  addressSetting,
+  type CallDefaults,
+  callSettings,
+  spendLimitSetting,
+} from './supplier-settings.ts'
+
+/** The configuration that all wholesalers with a JSON interface have. `url` includes the path that all requests share. */
+export const restMembers = ({ url, perSecond, ...calls }: RestDefaults) => ({
+  url: Type.Optional(addressSetting('Only if it is not the public address of the wholesaler.', { default: url })),
+  ...spendLimitSetting(),
+  ...callSettings({ timeoutMs: TIMEOUT_MS, ...calls }),
+  ...accountRateSettings(perSecond),
+})
+
+interface RestDefaults extends Omit<CallDefaults, 'timeoutMs'> {
+  url: string
+  perSecond?: number
+}
+
+export const TIMEOUT_MS = 15_000
+/** Enough for a catalogue of some thousand products, each with its countries. */
+const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
+
+/** The wholesaler's reply, or the failure to get one. */
+export type RestAnswer = RestReply | RestFailure
+
+/** Without a phase the request was not sent, because the account's rate limit is used up. */
+export type RestFailure = Pick<OutboundFailure, 'kind' | 'sent' | 'message'> & Partial<Pick<OutboundFailure, 'phase'>>
+
+export interface RestReply {
+  kind: 'reply'
+  status: number
+  /** undefined: not a complete JSON object. */
+  body: JsonObject | undefined
+  retryAfterMs: number | undefined
+  /** The time of the reply by the server's clock. */
+  time: Date | undefined
+}
+
+/** Sends a request with a path below the url. */
+export type RestClient = (method: OutboundRequest['method'], path: string, content?: RestContent) => Promise<RestAnswer>
+
+interface RestContent {
+  query?: Record<string, string>
+  body?: JsonObject | undefined
+  /** The request is not sent if the rate limit delays it longer than this. */
+  sendWithinMs?: number
+  /** A form to send instead of a body. */
+  form?: Record<string, string>
+  /** Headers in addition to the account's. */
+  headers?: Record<string, string>
+  /** false: use a new connection, if an unknown outcome costs more than a handshake. */
+  reuse?: boolean
+}
+
+export interface RestDeps {
+  outbound: Outbound
+  db: Pick<Db, 'query'>
+}
+
+interface RestAccount {
+  url: string
+  /** Headers that identify the account. */
+  headers: Record<string, string>
+  timeoutMs?: number | undefined
+  perSecond?: number | undefined
+  share?: number | undefined
+}
+
+/** Sends JSON, within the account's rate limit. */
+export function restClient(supplier: string, account: RestAccount, deps: RestDeps): RestClient {
+  const { perSecond, share, timeoutMs = TIMEOUT_MS } = account
+  const rate = perSecond === undefined ? undefined : accountRate(deps.db, supplier, { perSecond, share })
+  const base = account.url.replace(/\/+$/, '')
+  return async (method, path, { query = {}, body, form, headers: ownHeaders, reuse, sendWithinMs } = {}) => {
+    const startedAt = systemClock.monotonic()
+    const hasTurn = rate === undefined || (await rate.turn().catch(() => undefined))
+    if (!hasTurn) {
+      const why = hasTurn === false ? 'the rate limit of the account is used up' : 'the database is not reachable'
+      return { kind: 'failed', sent: false, message: `not sent: ${why}` }
+    }
+    if (sendWithinMs !== undefined && systemClock.monotonic() - startedAt > sendWithinMs) {
+      return { kind: 'failed', sent: false, message: 'not sent: it had to wait too long' }
+    }
+    const search = new URLSearchParams(query).toString()
+    const outcome = await deps.outbound.request({
+      url: `${base}${path}${search === '' ? '' : `?${search}`}`,
+      method,
+      headers: {
+        ...account.headers,
+        ...ownHeaders,
+        accept: 'application/json',
+        ...(form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(form ? { body: new URLSearchParams(form).toString() } : {}),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(reuse === undefined ? {} : { reuse }),
+      timeoutMs,
+      answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
+      allowPrivate: true, // configured by an operator
+    })
+    if (outcome.kind === 'failed') return outcome
+    const { status, headers, truncated } = outcome
+    return {
+      kind: 'reply',
+      status,
+      body: truncated ? undefined : parseObject(outcome.body.toString()),
+      retryAfterMs: parseRetryAfter(headers['retry-after']),
+      time: parseTime(headers.date),
+    }
+  }
+}
+
+const RETRY_AFTER_MAX_S = 3_600
+
+/** Accepts seconds only: no wholesaler documents another form. */
+function parseRetryAfter(header: unknown): number | undefined {
+  return typeof header === 'string' && /^\d{1,6}$/.test(header)
+    ? Math.min(Number(header), RETRY_AFTER_MAX_S) * 1000
+    : undefined
+}
+
+function parseTime(header: unknown): Date | undefined {
+  const time = typeof header === 'string' ? Date.parse(header) : Number.NaN
+  return Number.isNaN(time) ? undefined : new Date(time)
+}
+
+/** The longest time that this many consecutive requests take, including their waits for the account's rate limit. */
+export function longestMs(requests: number, { timeoutMs = TIMEOUT_MS, perSecond }: Partial<RestAccount>): number {
+  return requests * (timeoutMs + (perSecond === undefined ? 0 : TURN_WAIT_MAX_MS))
+}
+
+/**
+ * Decides from an answer whether the supplier as a whole seems to be down. A request that only waited for the rate limit does
+ * not show that.
+ */
+export function downOf(answer: RestAnswer): { down?: true } {
+  const isDown = answer.kind === 'failed' ? answer.phase !== undefined : answer.status >= 500
+  return isDown ? { down: true } : {}
+}
+
+/** The message about a test without a reply: the layer at fault and what to do about it. */
+export function describeFailure({ phase, message }: RestFailure): string {
+  if (phase === 'dns') return `DNS: the name does not resolve: ${message}. Check the url.`
+  if (phase === 'tls') return `TLS: the handshake failed: ${message}. Check the url.`
+  return `Connection: ${message}. Check the url and the firewall.`
+}

@@ -1,0 +1,80 @@
+import { dateOf, iccidOf, isObject, type JsonObject } from '#members.ts'
+import { describeFailure, downOf } from '#rest-client.ts'
+import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '#supplier.ts'
+import type { ZenditClient } from './client.ts'
+import { bytesOf, moneyOf } from './decode.ts'
+import { messageOf } from './outcome.ts'
+
+/** Asks for the plans of one eSIM: its package and those added to it. */
+export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
+  const answer = await client.get(`/esim/${encodeURIComponent(iccid)}/plans`)
+  if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
+  const { status, body, time } = answer
+  if (status !== 200 || body === undefined || time === undefined) return { kind: 'silent' }
+  const report = reportOf(body, iccid, time)
+  return report ? { kind: 'reported', report } : { kind: 'silent' }
+}
+
+/**
+ * Pure: adds up the plans of an eSIM. Zendit lists only active and queued ones, so an eSIM without plans says nothing: it
+ * may be unused or expired. The statuses of plans are not documented in full; the times and volumes decide.
+ */
+export function reportOf({ list }: JsonObject, iccid: string, time: Date): ProfileReport | undefined {
+  if (!Array.isArray(list)) return undefined
+  const plans = list.filter(isObject).filter((plan) => plan.iccid === undefined || iccidOf(plan) === iccid)
+  if (plans.length === 0) return undefined
+  const starts = plans.flatMap(({ startAt }) => dateOf(startAt) ?? []).filter((start) => start <= time)
+  const ends = plans.flatMap(({ endAt }) => dateOf(endAt) ?? [])
+  const usages = plans.map(usageOf)
+  const isMeasured = usages.every((usage) => usage !== undefined)
+  const remaining = plans.map(({ remainingDataGB, reamainingDataGB }) => bytesOf(remainingDataGB ?? reamainingDataGB))
+  const isUsedUp = isMeasured && usages.some((usage) => usage! > 0n) && remaining.every((left) => left === 0n)
+  return {
+    time,
+    ...(isUsedUp ? { esimStatus: 'USED_UP' as const } : starts.length > 0 ? { esimStatus: 'IN_USE' as const } : {}),
+    ...(isMeasured ? { usage: usages.reduce<bigint>((sum, usage) => sum + usage!, 0n) } : {}),
+    ...(starts.length > 0 ? { activateTime: earliest(starts) } : {}),
+    ...(starts.length > 0 && ends.length === plans.length ? { expiredTime: latest(ends) } : {}),
+  }
+}
+
+/** An unlimited plan has no volume. Zendit's documents spell the remaining one in two ways. */
+function usageOf({ initialDataGB, remainingDataGB, reamainingDataGB }: JsonObject): bigint | undefined {
+  const initial = bytesOf(initialDataGB)
+  const left = bytesOf(remainingDataGB ?? reamainingDataGB)
+  return initial && left !== undefined && left <= initial ? initial - left : undefined
+}
+
+function earliest(dates: Date[]): Date {
+  return new Date(Math.min(...dates.map(Number)))
+}
+
+function latest(dates: Date[]): Date {
+  return new Date(Math.max(...dates.map(Number)))
+}
+
+export async function readBalance(client: ZenditClient): Promise<BalanceOutcome> {
+  const answer = await client.get('/balance')
+  if (answer.kind === 'failed' || answer.status !== 200) {
+    return { kind: 'silent', message: messageOf(answer) }
+  }
+  const { availableBalance, currency, currencyDivisor } = answer.body ?? {}
+  const money = moneyOf(availableBalance, currency, currencyDivisor)
+  return money ? { kind: 'balance', ...money } : { kind: 'silent', message: 'the balance at Zendit is unreadable' }
+}
+
+/** Reads the balance, which changes nothing. @returns a message for the operator: the problem and how to fix it */
+export async function testAccount(client: ZenditClient): Promise<string | undefined> {
+  const answer = await client.get('/balance')
+  if (answer.kind === 'failed') return describeFailure(answer)
+  const message = messageOf(answer)
+  if (answer.status === 401)
+    return `Credentials: ${message}. Copy the API key of this environment from Zendit's console.`
+  if (answer.status === 403) return `Address: ${message}. Allow this gateway's outgoing address in Zendit's console.`
+  if (answer.status === 404)
+    return `Protocol: ${message}. The url must end with the version, as in https://api.zendit.io/v1.`
+  if (answer.status !== 200) return `${answer.status}: ${message}`
+  const { currency, currencyDivisor, availableBalance } = answer.body ?? {}
+  if (moneyOf(availableBalance, currency, currencyDivisor)) return undefined
+  return 'Protocol: the balance is unreadable. Check that the url is that of Zendit or of something compatible with it.'
+}

@@ -3,12 +3,12 @@ import { countBuffers } from '../bench/growth/buffers.ts'
 import { type OrderHistory, secretsText } from '../bench/growth/history.ts'
 import { loadHistory } from '../bench/growth/load.ts'
 import { createOperations, type Path } from '../bench/growth/operations.ts'
-import { SYSTEM } from '../packages/gateway/src/audit/audit.ts'
-import { seedDemoCatalogue } from '../packages/gateway/src/catalogue/demo/seed.ts'
-import { ensureDeployment } from '../packages/gateway/src/deployment/ensure.ts'
-import { createTenant } from '../packages/gateway/src/tenants/create.ts'
-import { topUp } from '../packages/gateway/src/wallet/ledger/top-up.ts'
-import { verifyLedger } from '../packages/gateway/src/wallet/verify/verify.ts'
+import { seedDemoCatalogue } from '../packages/gateway/src/catalogue/demo/seed-catalogue.ts'
+import { SYSTEM } from '../packages/gateway/src/platform/audit/audit.ts'
+import { ensureDeployment } from '../packages/gateway/src/platform/deployment/ensure-deployment.ts'
+import { createTenant } from '../packages/gateway/src/tenants/create-tenant.ts'
+import { topUp } from '../packages/gateway/src/wallet/ledger/top-up-wallet.ts'
+import { verifyLedger } from '../packages/gateway/src/wallet/verify/verify-ledger.ts'
 import {
   createTestDatabase,
   type TestDatabase,

@@ -1,4 +1,4 @@
-import { AGED_BY_CLOCK } from '@dealer-esim/gateway/retention/table.ts'
+import { AGED_BY_CLOCK } from '@dealer-esim/gateway/platform/retention/retention-table.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { createPartitions } from '@dealer-esim/lib/postgres/partitions.ts'

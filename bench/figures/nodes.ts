@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { verifyLedger } from '@dealer-esim/gateway/wallet/verify/verify.ts'
+import { verifyLedger } from '@dealer-esim/gateway/wallet/verify/verify-ledger.ts'
 import { compare, formatValue, median, type Result } from '../compare.ts'
 import { cpuTimeUs, parentOf, serverCpuTimeUs } from '../cpu.ts'
 import type { Environment } from '../environment.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ENDPOINT_IN_FLIGHT_MAX } from '@dealer-esim/gateway/webhooks/limits.ts'
+import { ENDPOINT_IN_FLIGHT_MAX } from '@dealer-esim/gateway/webhooks/webhook-limits.ts'
 import { checkMark, compare, median, percentile, type Result } from '../compare.ts'
 import { cpuTimeUs } from '../cpu.ts'
 import type { Environment } from '../environment.ts'

@@ -1,4 +1,4 @@
-import { verifyLedger } from '@dealer-esim/gateway/wallet/verify/verify.ts'
+import { verifyLedger } from '@dealer-esim/gateway/wallet/verify/verify-ledger.ts'
 import { median } from '../compare.ts'
 import { type BenchDatabase, type Environment, OPENING_BALANCE, type Tenant } from '../environment.ts'
 import { requireSuccess, sendAll, signedRequest } from '../load.ts'

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { signedHeaders } from '@dealer-esim/gateway/webhooks/sending/attempt.ts'
+import { signedHeaders } from '@dealer-esim/gateway/webhooks/sending/delivery-attempt.ts'
 
 /** A loop of POSTs in a separate process that runs plain JavaScript, like the gateway. */
 export interface BarePosts {

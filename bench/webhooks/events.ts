@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { recordEvents } from '@dealer-esim/gateway/events/record.ts'
+import { recordEvents } from '@dealer-esim/gateway/platform/record-events.ts'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { wakeupStatement } from '@dealer-esim/lib/postgres/wakeups.ts'
 import type { Environment } from '../environment.ts'

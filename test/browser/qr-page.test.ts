@@ -1,4 +1,4 @@
-import { qrSvg } from '@dealer-esim/gateway/profiles/qr/picture.ts'
+import { qrSvg } from '@dealer-esim/gateway/esims/qr/qr-picture.ts'
 import { DOCS_ICON } from '@dealer-esim/gateway/public/docs-style.ts'
 import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from '@dealer-esim/gateway/public/traveller-page.ts'
 import axe from 'axe-core'

@@ -1,4 +1,4 @@
-import { TENANT_ALERT_KINDS } from '@dealer-esim/gateway/alerts/kinds.ts'
+import { TENANT_ALERT_KINDS } from '@dealer-esim/gateway/alerts/alert-kinds.ts'
 import { expect, test } from 'vitest'
 import { DEALER_ALERT_KINDS } from './alert-kinds.ts'
 

@@ -1,4 +1,4 @@
-import type { AlertKind } from '@dealer-esim/gateway/alerts/kinds.ts'
+import type { AlertKind } from '@dealer-esim/gateway/alerts/alert-kinds.ts'
 
 /** The kinds of alerts for a dealer's administrators. All others are for the operator's people. */
 export const DEALER_ALERT_KINDS: readonly AlertKind[] = [

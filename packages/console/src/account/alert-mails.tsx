@@ -1,4 +1,4 @@
-import type { AlertKind } from '@dealer-esim/gateway/alerts/kinds.ts'
+import type { AlertKind } from '@dealer-esim/gateway/alerts/alert-kinds.ts'
 import { Checkbox, SimpleGrid, Text } from '@mantine/core'
 import { useChange } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'

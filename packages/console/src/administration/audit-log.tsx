@@ -1,6 +1,6 @@
-import type { AuditAction } from '@dealer-esim/gateway/audit/actions.ts'
 import type { AuditEntry } from '@dealer-esim/gateway/console-api/routes/administration/audit.ts'
 import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administration/people.ts'
+import type { AuditAction } from '@dealer-esim/gateway/platform/audit/audited-actions.ts'
 import { Anchor, Modal, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import.ts'
+import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import-packages.ts'
 import { Accordion, Alert, Anchor, Button, FileInput, Group, SimpleGrid, Text } from '@mantine/core'
 import { IconFileUpload } from '@tabler/icons-react'
 import { useState } from 'react'

@@ -1,5 +1,5 @@
-import type { ImportChange } from '@dealer-esim/gateway/catalogue/files/check.ts'
-import type { DifferenceLine, DifferenceWarning } from '@dealer-esim/gateway/catalogue/packages/difference.ts'
+import type { ImportChange } from '@dealer-esim/gateway/catalogue/files/check-rows.ts'
+import type { DifferenceLine, DifferenceWarning } from '@dealer-esim/gateway/catalogue/packages/package-difference.ts'
 import { Badge, Group, Stack, Text } from '@mantine/core'
 import { formatBytes, formatMoney, formatPercentChange } from '#parts/format.ts'
 import { interpolate, t } from '#strings/strings.ts'

@@ -1,4 +1,4 @@
-import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import.ts'
+import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import-packages.ts'
 
 /** A file to start from: one package with data in total, and one day pass. */
 export const SAMPLE_FILE = [

@@ -1,4 +1,4 @@
-import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/document.ts'
+import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/package-document.ts'
 import { interpolate, locale, t } from '#strings/strings.ts'
 
 type Networks = PackageDocument['locationNetworkList']

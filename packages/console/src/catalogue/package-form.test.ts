@@ -1,4 +1,4 @@
-import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/document.ts'
+import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/package-document.ts'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { parseNetworks } from './networks.ts'
 import { differs, emptyPrice, emptySupplier, errorAt, newPackage, parsePackage, typedPackage } from './package-form.ts'

@@ -1,4 +1,4 @@
-import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/document.ts'
+import type { PackageDocument } from '@dealer-esim/gateway/catalogue/packages/package-document.ts'
 import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { networksText, parseNetworks } from './networks.ts'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import type { By } from '#audit/audit.ts'
+import type { By } from '#platform/audit/audit.ts'
 import type { AdminDeps } from './deps.ts'
 import { printable, printableJson } from './printable.ts'
 

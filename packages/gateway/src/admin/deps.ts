@@ -17,12 +17,12 @@ import { type Wakeups, wakeupStatement } from '@dealer-esim/lib/postgres/wakeups
 import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
-import { type Config, readConfig } from '#config/config.ts'
-import { migrationsFolder } from '#config/package-root.ts'
-import { ensureDeployment } from '#deployment/ensure.ts'
-import { nameWithKeys } from '#deployment/peers.ts'
 import type { Topic } from '#deps.ts'
-import { maintainPartitions } from '#retention/table.ts'
+import { type Config, readConfig } from '#platform/config/config.ts'
+import { ensureDeployment } from '#platform/deployment/ensure-deployment.ts'
+import { nameWithKeys } from '#platform/deployment/peers.ts'
+import { migrationsFolder } from '#platform/package-root.ts'
+import { maintainPartitions } from '#platform/retention/retention-table.ts'
 
 /** The dependencies of admin commands: those of the gateway that a command needs and can create quickly. */
 export interface AdminDeps {

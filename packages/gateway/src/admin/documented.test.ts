@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { beforeAll, expect, test } from 'vitest'
-import { packageRoot } from '#config/package-root.ts'
+import { packageRoot } from '#platform/package-root.ts'
 import { adminContext } from './context.ts'
 import { NOUNS } from './program.ts'
 

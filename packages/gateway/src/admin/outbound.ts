@@ -1,7 +1,7 @@
 import type { WebhookSetAnswer } from '@dealer-esim/contract'
 import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
-import type { By } from '#audit/audit.ts'
-import { loadSuppliers, type Suppliers } from '#suppliers/registry.ts'
+import type { By } from '#platform/audit/audit.ts'
+import { loadSuppliers, type Suppliers } from '#suppliers/supplier-registry.ts'
 import { type SetWebhookOptions, setWebhook, type WebhookChange } from '#webhooks/endpoint/set-webhook.ts'
 import type { AdminDeps } from './deps.ts'
 

@@ -1,5 +1,5 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { NIL_TENANT } from '#audit/audit.ts'
+import { NIL_TENANT } from '#platform/audit/audit.ts'
 
 /**
  * The console page that shows what an alert is about, as a path below /console: the order, the eSIM, the dealer's wallet, the

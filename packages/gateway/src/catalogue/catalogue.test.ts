@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { arbitraryChanges, type Change, rowsAfter } from '#test/harness/catalogue-history.ts'
 import { LoadedSnapshot } from './catalogue.ts'
-import { listPackages } from './snapshot/list.ts'
+import { listPackages } from './snapshot/list-packages.ts'
 
 // A snapshot made in steps answers like one made from all changes together.
 

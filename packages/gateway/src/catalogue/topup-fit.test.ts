@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { coverageOf } from './coverage.ts'
-import type { CataloguePackage, Route } from './snapshot/package.ts'
+import type { CataloguePackage, Route } from './snapshot/snapshot-package.ts'
 import { fitKeys, fitsEsim } from './topup-fit.ts'
 
 const route = (supplier: string): Route => ({ supplier, productCode: 'P', cost: null, costCurrency: null })

@@ -1,4 +1,4 @@
-import type { CataloguePackage } from './snapshot/package.ts'
+import type { CataloguePackage } from './snapshot/snapshot-package.ts'
 
 /** The properties of an eSIM that decide which packages can be added to it. */
 export interface EsimToTopUp {

@@ -1,6 +1,6 @@
 import type { AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
-import type { Admitted } from '#admission/admission.ts'
 import type { Deps } from '#deps.ts'
+import type { Admitted } from '#tenants/admission/admission.ts'
 
 /** An admitted request of an operation. */
 export interface Call<Name extends OperationName> extends Admitted {

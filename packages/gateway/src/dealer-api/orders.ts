@@ -1,8 +1,8 @@
 import type { OperationName } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Deps } from '#deps.ts'
-import type { Verdict } from '#orders/placing/decide.ts'
-import type { NewOrderInput, TopUpInput } from '#orders/placing/input.ts'
+import type { Verdict } from '#orders/placing/decide-order.ts'
+import type { NewOrderInput, TopUpInput } from '#orders/placing/order-input.ts'
 import type { Call, EarlyCall, Result } from './call.ts'
 
 /** `esim/order`. */

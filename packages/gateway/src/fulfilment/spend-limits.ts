@@ -1,13 +1,13 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
-import { createAlert } from '#alerts/create.ts'
+import { createAlert } from '#alerts/create-alert.ts'
 import type { Snapshot } from '#catalogue/catalogue.ts'
-import { itemKeyOf } from '#orders/item.ts'
-import type { LockedItem, LockedOrder } from '#orders/lock.ts'
-import type { Suppliers } from '#suppliers/registry.ts'
+import type { LockedItem, LockedOrder } from '#orders/lock-orders.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { lockBudgets, type SpendBudget } from '#suppliers/verification/spend-limit.ts'
-import type { Attempt } from './outcomes/items.ts'
-import type { Step } from './plan.ts'
+import type { Attempt } from './outcomes/outcome-items.ts'
+import type { Step } from './plan-step.ts'
 
 type OrderStep = Extract<Step, { do: 'order' }>
 type SupplierNames = ReadonlySet<string>

@@ -4,10 +4,10 @@ import { rootSpanIdOf, type Span, traceIdOf } from '@dealer-esim/lib/telemetry/t
 import { withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { Outcome, Supplier, SupplierRequest, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { lacksMoney } from '#suppliers/balance/lack-of-money.ts'
-import type { FulfilmentDeps } from './outcomes/deps.ts'
-import type { Attempt, ItemResult } from './outcomes/items.ts'
+import { SEND_WITHIN_MS } from './outcomes/item-transition.ts'
+import type { FulfilmentDeps } from './outcomes/outcome-deps.ts'
+import type { Attempt, ItemResult } from './outcomes/outcome-items.ts'
 import { acceptLateEsims } from './outcomes/save-outcomes.ts'
-import { SEND_WITHIN_MS } from './outcomes/transition.ts'
 
 /** Attempts that one call sends: the same supplier, operation and group, at most the supplier's batch size. */
 export type SupplierCall = [Attempt, ...Attempt[]]

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { isInBlocks, parseBlock, parseExactAddress, unmapAddress } from '@dealer-esim/lib/address-blocks.ts'
-import type { Config } from '#config/config.ts'
+import type { Config } from '#platform/config/config.ts'
 
 /** The caller's address and protocol, behind the proxies that the configuration trusts. */
 export type Caller = KnownCaller | { unknown: true }

@@ -1,7 +1,7 @@
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '#config/config.ts'
+import type { Config } from '#platform/config/config.ts'
 import { toApiError, unavailableLog } from './answer.ts'
 import { callerReader, isSecure } from './caller.ts'
 import type { PageQueue } from './load-shedding/page-queue.ts'

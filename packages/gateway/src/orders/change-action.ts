@@ -1,9 +1,9 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
-import { recordEvents } from '#events/record.ts'
-import { ACTION_COLUMNS, type Action, actionAnswerOf, feeOf, IS_OPEN } from './action.ts'
-import { changeOrders, type OrderMetrics } from './change.ts'
-import type { LockedOrder, LockedProfile } from './lock.ts'
+import { recordEvents } from '#platform/record-events.ts'
+import { changeOrders, type OrderMetrics } from './change-order.ts'
+import { ACTION_COLUMNS, type Action, actionAnswerOf, feeOf, IS_OPEN } from './esim-action.ts'
+import type { LockedOrder, LockedProfile } from './lock-orders.ts'
 import { refundItems } from './refund.ts'
 
 /** A change of an open action. */

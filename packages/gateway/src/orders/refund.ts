@@ -1,8 +1,8 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { lockWallet } from '#wallet/ledger/lock.ts'
+import { lockWallet } from '#wallet/ledger/lock-wallets.ts'
 import { post } from '#wallet/ledger/post.ts'
-import type { LockedOrder } from './lock.ts'
+import type { LockedOrder } from './lock-orders.ts'
 
 /** An item to refund, and its price. */
 export interface RefundedItem {

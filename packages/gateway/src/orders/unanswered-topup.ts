@@ -4,7 +4,7 @@ import { stripIccidPadding, type TopupRequest } from '@dealer-esim/contract'
 import { isUuid } from '@dealer-esim/lib/ids.ts'
 import type { Db, Statement } from '@dealer-esim/lib/postgres/db.ts'
 import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
-import { isUnfinished } from './item.ts'
+import { isUnfinished } from './order-item.ts'
 
 /** A program that repeats a call does so within minutes. A call after this time is a new top-up. */
 const REPEATED_WITHIN = '1 hour'

@@ -3,7 +3,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import { ageOfTimedTokenMs, createTimedToken, hashToken } from './token.ts'
+import { ageOfTimedTokenMs, createTimedToken, hashToken } from './secret-token.ts'
 
 /*
  * A challenge that a passkey signs or a provider returns. Its MAC proves that we issued it, so nothing is stored when it is

@@ -1,6 +1,6 @@
 import type { ChallengeDeps } from './challenge.ts'
 import type { Person } from './person.ts'
-import { ageOfTimedTokenMs, createTimedToken } from './token.ts'
+import { ageOfTimedTokenMs, createTimedToken } from './secret-token.ts'
 
 /** As long as a form is open after its person was confirmed. */
 const LIFETIME_MS = 5 * 60_000

@@ -2,10 +2,10 @@ import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
 import { firstUuidAt, type Ids, timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { audit, NIL_TENANT } from '#audit/audit.ts'
-import { createLink } from './link.ts'
+import { audit, NIL_TENANT } from '#platform/audit/audit.ts'
 import { findPersonByEmail, lockPerson, type Person } from './person.ts'
-import { isPasswordOff, type PasswordConfig } from './provider/passwords.ts'
+import { createLink } from './personal-link.ts'
+import { isPasswordOff, type PasswordConfig } from './provider/provider-passwords.ts'
 
 /** Anybody can request a link for anybody's address. This is few enough not to fill a mailbox, and enough if a mail gets lost. */
 const LINKS_PER_HOUR_MAX = 3

@@ -2,7 +2,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import { normalEmail, type Person } from './person.ts'
-import { ageOfTimedTokenMs, createTimedToken, hashToken } from './token.ts'
+import { ageOfTimedTokenMs, createTimedToken, hashToken } from './secret-token.ts'
 
 // Ten failures within 15 minutes lock an address for 15 minutes. That allows 40 guesses an hour, and locks out a person
 // who forgot the password only briefly. Unknown addresses are counted too, so that outsiders cannot find out who has an

@@ -1,7 +1,7 @@
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import { PEOPLE_MAX } from './limits.ts'
+import { PEOPLE_MAX } from './sign-in-limits.ts'
 
 export interface Person {
   personId: string

@@ -2,9 +2,9 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import { audit, type By } from '#audit/audit.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
 import type { Person } from './person.ts'
-import { createRandomToken, hashToken } from './token.ts'
+import { createRandomToken, hashToken } from './secret-token.ts'
 
 /** Ends the session of a forgotten tab overnight. After this time without activity, a session has expired. */
 const IDLE_MAX = '12 hours'

@@ -4,8 +4,8 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
-import { type AuditEntry, audit, byPerson, SYSTEM } from '#audit/audit.ts'
-import { auditCounted } from '#audit/counted.ts'
+import { type AuditEntry, audit, byPerson, SYSTEM } from '#platform/audit/audit.ts'
+import { auditCounted } from '#platform/audit/audit-count.ts'
 import { isConfirmation } from './confirmation.ts'
 import {
   addressKey,
@@ -20,7 +20,7 @@ import {
 } from './lockout.ts'
 import { passwordMatches } from './password.ts'
 import { findPersonByEmail, hasSecondFactor, lockPerson, lockUnchanged, type Person } from './person.ts'
-import { checkPasswordAllowed, type PasswordConfig } from './provider/passwords.ts'
+import { checkPasswordAllowed, type PasswordConfig } from './provider/provider-passwords.ts'
 import { redeemCode, wrongCode } from './second-factor/authenticator.ts'
 import { createSession, type SignInMethod } from './session.ts'
 

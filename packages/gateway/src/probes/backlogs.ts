@@ -1,7 +1,7 @@
 import type { ActionStatus } from '@dealer-esim/contract'
 import { timeOfId } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { UNFINISHED_STATUSES } from '#orders/item.ts'
+import { UNFINISHED_STATUSES } from '#orders/order-item.ts'
 import type { UnfinishedStatus } from '#orders/reading/list-unfinished.ts'
 
 /** Backlogs are counted up to this size: a larger one is just as alarming, and counting it would take seconds. */

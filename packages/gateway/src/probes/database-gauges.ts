@@ -2,8 +2,8 @@ import { findMissingPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
 import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { Gauge } from '@platformatic/prom-client'
 import type { Deps } from '#deps.ts'
-import { PARTITIONED } from '#retention/table.ts'
-import { findLatestLedgerCheck } from '#wallet/verify/loop.ts'
+import { PARTITIONED } from '#platform/retention/retention-table.ts'
+import { findLatestLedgerCheck } from '#wallet/verify/verify-loop.ts'
 import { COUNTED_MAX, countBacklogs } from './backlogs.ts'
 
 /** Fresh for every scrape at the usual 15 s, and a negligible load even for a large database. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '#config/package-root.ts'
+import { packageRoot } from '#platform/package-root.ts'
 
 /**
  * The files served under /docs, by address without that prefix: `quick-start` is docs/quick-start.md. The table is built

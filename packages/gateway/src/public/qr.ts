@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { findQrContent, findSharedEsim } from '#profiles/qr/content.ts'
-import { qrPng, qrSvg } from '#profiles/qr/picture.ts'
+import { findQrContent, findSharedEsim } from '#esims/qr/qr-content.ts'
+import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
 import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from './traveller-page.ts'
 
 const HEADERS = {

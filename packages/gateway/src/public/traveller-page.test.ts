@@ -1,6 +1,6 @@
 import { ESIM_STATUSES } from '@dealer-esim/contract'
 import { describe, expect, it } from 'vitest'
-import type { SharedEsim } from '#profiles/qr/content.ts'
+import type { SharedEsim } from '#esims/qr/qr-content.ts'
 import { sharePage } from './traveller-page.ts'
 
 const GIGABYTE = 1_073_741_824n

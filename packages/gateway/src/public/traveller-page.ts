@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { androidInstallUrl, appleInstallUrl, type EsimStatus } from '@dealer-esim/contract'
-import type { QrContent, SharedEsim } from '#profiles/qr/content.ts'
+import type { QrContent, SharedEsim } from '#esims/qr/qr-content.ts'
 import { escapeHtml } from './docs-page.ts'
 
 /**

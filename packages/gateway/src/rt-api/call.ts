@@ -1,8 +1,8 @@
 import type { RequestHeaders } from '@dealer-esim/contract'
-import type { Admitted } from '#admission/admission.ts'
 import type { Deps } from '#deps.ts'
 import type { OrderTrace } from '#http/request-log.ts'
 import type { Awaited } from '#orders/end-watch.ts'
+import type { Admitted } from '#tenants/admission/admission.ts'
 import type { RtRequest } from './request.ts'
 
 /** An admitted request, as the operations handle it. */

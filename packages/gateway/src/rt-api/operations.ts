@@ -6,12 +6,12 @@ import {
   type RtOperationName,
   rtTime,
 } from '@dealer-esim/contract'
-import { ensureAction } from '#actions/start.ts'
 import { listLocations } from '#catalogue/locations.ts'
-import { wideChangedAt } from '#catalogue/pricing/quote.ts'
+import { wideChangedAt } from '#catalogue/prices/quote.ts'
 import type { Deps } from '#deps.ts'
-import { listPackagesFor } from '#profiles/list-packages.ts'
-import { queryUsage } from '#profiles/usage.ts'
+import { ensureAction } from '#esims/actions/start-action.ts'
+import { queryUsage } from '#esims/esim-usage.ts'
+import { listPackagesFor } from '#esims/list-fitting-packages.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
 import { findEndpoint } from '#webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'

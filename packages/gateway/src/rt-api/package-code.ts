@@ -1,5 +1,5 @@
 import type { Snapshot } from '#catalogue/catalogue.ts'
-import { listPackages } from '#catalogue/snapshot/list.ts'
+import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import type { RtCall } from './call.ts'
 
 /**

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkRequestHeaders, type RequestHeaders, RT_API_PATH, type RtOperationName } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { FastifyInstance } from 'fastify'
-import { type Authenticated, admit, authenticate, authenticateUnsigned, ServedElsewhere } from '#admission/admission.ts'
 import type { Deps } from '#deps.ts'
 import { sendAnswer, unavailableLog, whenAnswerIsLost } from '#http/answer.ts'
 import { readBody } from '#http/body.ts'
@@ -13,6 +12,13 @@ import type { LoadShedder } from '#http/load-shedding/load-shedder.ts'
 import type { RequestLimit } from '#http/load-shedding/request-limit.ts'
 import { type OrderTrace, requestSpan } from '#http/request-log.ts'
 import { createEndWatch, type EndWatch } from '#orders/end-watch.ts'
+import {
+  type Authenticated,
+  admit,
+  authenticate,
+  authenticateUnsigned,
+  ServedElsewhere,
+} from '#tenants/admission/admission.ts'
 import type { RtCall } from './call.ts'
 import { failureOf, RtFailure } from './failure.ts'
 import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'

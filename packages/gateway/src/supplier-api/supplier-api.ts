@@ -5,13 +5,13 @@ import { isInBlocks, parseBlock } from '@dealer-esim/lib/address-blocks.ts'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { parseNotification } from '@dealer-esim/wholesalers/es2plus/notification.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '#config/config.ts'
-import type { FulfilmentDeps } from '#fulfilment/outcomes/deps.ts'
+import { applyReportByIccid } from '#esims/apply-reports.ts'
+import type { FulfilmentDeps } from '#fulfilment/outcomes/outcome-deps.ts'
 import { refreshItems } from '#fulfilment/reconciliation/refresh-items.ts'
 import { readBody } from '#http/body.ts'
 import { type Caller, callerReader, isSecure } from '#http/caller.ts'
 import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
-import { applyReportByIccid } from '#profiles/apply-reports.ts'
+import type { Config } from '#platform/config/config.ts'
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type CreateSupplierDeps, createSupplier, describeSupplierType, type SupplierType } from './create.ts'
+import { type CreateSupplierDeps, createSupplier, describeSupplierType, type SupplierType } from './create-supplier.ts'
 
 type Defaults = Record<string, { default?: unknown } | undefined>
 

@@ -9,10 +9,10 @@ import {
   uuidArray,
 } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
-import type { Notification } from './delivery.ts'
-import { ANSWER_KEPT_BYTES } from './limits.ts'
-import type { Attempt, Signer } from './sending/attempt.ts'
-import { isAcknowledged } from './sending/attempt.ts'
+import type { Notification } from './delivery-state.ts'
+import type { Attempt, Signer } from './sending/delivery-attempt.ts'
+import { isAcknowledged } from './sending/delivery-attempt.ts'
+import { ANSWER_KEPT_BYTES } from './webhook-limits.ts'
 
 /** An attempt as the log keeps it. */
 export interface LoggedAttempt {

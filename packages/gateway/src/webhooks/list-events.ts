@@ -15,7 +15,7 @@ import {
   type RowTable,
 } from '#tenants/tenant-rows.ts'
 import { ACKNOWLEDGED } from './attempt-log.ts'
-import { DELIVERY_OF_EVENT, type DeliveryState } from './delivery.ts'
+import { DELIVERY_OF_EVENT, type DeliveryState } from './delivery-state.ts'
 
 /** An event and the state of its delivery. */
 export interface EventView {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Notification } from './delivery.ts'
+import type { Notification } from './delivery-state.ts'
 import { bodyOf, checkHealthBody } from './notification-body.ts'
 
 const ESIM = { orderNo: 'O-1', transactionId: 'T-1', esimTranNo: 'E-1', iccid: '8985200012345678901' }

@@ -8,8 +8,8 @@ import {
   type RtNotifyType,
   rtTime,
 } from '@dealer-esim/contract'
-import type { EventDetails } from '#events/record.ts'
-import type { Notification } from './delivery.ts'
+import type { EventDetails } from '#platform/record-events.ts'
+import type { Notification } from './delivery-state.ts'
 
 /** The body to post; undefined if the format has no such event. */
 export function bodyOf(format: EventFormat, notification: Notification): string | undefined {

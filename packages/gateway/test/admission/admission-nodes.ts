@@ -2,8 +2,8 @@ import type { Batcher } from '@dealer-esim/lib/batch.ts'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
-import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from '#admission/admit-batch.ts'
-import { maintainPartitions } from '#retention/table.ts'
+import { maintainPartitions } from '#platform/retention/retention-table.ts'
+import { type AdmissionInput, type AdmissionResult, createAdmissionBatcher } from '#tenants/admission/admit-batch.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 
 export const MINUTE_MS = 60_000

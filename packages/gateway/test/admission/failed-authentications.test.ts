@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { suspendTenant } from '#tenants/change.ts'
-import { changeSettings } from '#tenants/settings.ts'
+import { suspendTenant } from '#tenants/change-tenant.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
 import {
   type Answer,
   addDealer,

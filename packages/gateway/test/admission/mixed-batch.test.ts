@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AdmissionInput } from '#admission/admit-batch.ts'
+import type { AdmissionInput } from '#tenants/admission/admit-batch.ts'
 import { type AdmissionNodes, HOUR_MS, inputOf, nextEdgeMs, startAdmissionNodes } from './admission-nodes.ts'
 
 let admission: AdmissionNodes
@@ -36,7 +36,7 @@ async function enterAlone(entry: AdmissionInput, nowMs = entry.timestampMs): Pro
   return (await node!.add(entry)).verdict
 }
 
-/** Single requests and batches use different statements (admission/admit-batch.ts). */
+/** Single requests and batches use different statements (tenants/admission/admit-batch.ts). */
 describe('the answer to a request', () => {
   const halfPastMs = nextEdgeMs() - HOUR_MS / 2
   for (const [where, nowMs] of [

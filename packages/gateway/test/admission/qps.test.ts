@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { changeSettings } from '#tenants/settings.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
 import { addDealer, call, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { type AdmissionNodes, inputOf, startAdmissionNodes } from './admission-nodes.ts'
 

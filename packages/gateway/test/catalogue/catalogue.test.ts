@@ -3,13 +3,19 @@ import { joinTransaction } from '@dealer-esim/lib/postgres/db.ts'
 import { Check } from 'typebox/value'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Buyer, Snapshot } from '#catalogue/catalogue.ts'
-import { setOnSale } from '#catalogue/packages/put.ts'
-import { createGroup, listGroups, setGroupPlan, setTenantGroup, setTenantPlan } from '#catalogue/pricing/assignments.ts'
-import { createPlan, listPlans, removePlanRule, setPlanRule } from '#catalogue/pricing/plans.ts'
-import { setListPrices, setOwnPrice } from '#catalogue/pricing/prices.ts'
-import { deleteGroup, deletePlan, renameGroup, renamePlan } from '#catalogue/pricing/rename-delete.ts'
-import { listPackages } from '#catalogue/snapshot/list.ts'
-import { beginChange } from '#catalogue/version.ts'
+import { beginChange } from '#catalogue/catalogue-version.ts'
+import { setOnSale } from '#catalogue/packages/put-packages.ts'
+import {
+  createGroup,
+  listGroups,
+  setGroupPlan,
+  setTenantGroup,
+  setTenantPlan,
+} from '#catalogue/prices/price-assignments.ts'
+import { createPlan, listPlans, removePlanRule, setPlanRule } from '#catalogue/prices/price-plans.ts'
+import { setListPrices, setOwnPrice } from '#catalogue/prices/prices.ts'
+import { deleteGroup, deletePlan, renameGroup, renamePlan } from '#catalogue/prices/rename-delete.ts'
+import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed

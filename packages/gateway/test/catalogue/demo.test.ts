@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { seedDemoCatalogue, seedSandboxPackages } from '#catalogue/demo/seed.ts'
-import { listPackages } from '#catalogue/snapshot/list.ts'
+import { seedDemoCatalogue, seedSandboxPackages } from '#catalogue/demo/seed-catalogue.ts'
+import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
-import { exportPackages, type FileFormat } from '#catalogue/files/export.ts'
-import { importPackages } from '#catalogue/files/import.ts'
-import { listDocumentBatches, type PackageFilter } from '#catalogue/packages/read.ts'
+import { seedDemoCatalogue } from '#catalogue/demo/seed-catalogue.ts'
+import { exportPackages, type FileFormat } from '#catalogue/files/export-packages.ts'
+import { importPackages } from '#catalogue/files/import-packages.ts'
+import { listDocumentBatches, type PackageFilter } from '#catalogue/packages/read-packages.ts'
 import { type CatalogueTestbed, createCatalogueTestbed, packageInput } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed

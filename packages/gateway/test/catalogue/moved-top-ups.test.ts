@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Buyer, Snapshot } from '#catalogue/catalogue.ts'
-import { listPackages } from '#catalogue/snapshot/list.ts'
+import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
 
 let testbed: CatalogueTestbed

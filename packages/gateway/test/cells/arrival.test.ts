@@ -1,7 +1,7 @@
 import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { arrivalLoop } from '#cells/move/arrival.ts'
-import { openTarget } from '#cells/move/state.ts'
+import { openTarget } from '#cells/move/move-state.ts'
 import { startProbes } from '#probes/server.ts'
 import { freePort } from '../deployment/proxies.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'

@@ -1,7 +1,7 @@
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { parseCells } from '#cells/cells-file.ts'
-import { checkCells } from '#cells/check.ts'
+import { checkCells } from '#cells/check-cells.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 

@@ -1,8 +1,8 @@
 import { createDb, type Database } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Move } from '#cells/move/cell-session.ts'
+import { findMove, insertMove } from '#cells/move/move-state.ts'
 import { type MoveDeps, moveTenant } from '#cells/move/move-tenant.ts'
-import { findMove, insertMove } from '#cells/move/state.ts'
 import { addDealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 

@@ -1,6 +1,6 @@
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { EXEMPT_TABLES, MOVED_TABLES, SUPPLIER_BOOKS, TABLES_OF_PEOPLE } from '#cells/move/tables.ts'
+import { EXEMPT_TABLES, MOVED_TABLES, SUPPLIER_BOOKS, TABLES_OF_PEOPLE } from '#cells/move/moved-tables.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 let database: TestDatabase
@@ -36,7 +36,7 @@ it.each([
   ['the key of an item at a supplier', ['supplier', 'key'], BOOKS],
 ])('every table with %s is moved, or exempt with a reason', async (_, columns, moved) => {
   const missing = (await tablesWith(...columns)).filter((table) => !moved.includes(table) && !EXEMPT_TABLES[table])
-  expect(missing, 'add them to cells/move/tables.ts').toEqual([])
+  expect(missing, 'add them to cells/move/moved-tables.ts').toEqual([])
 })
 
 it('no list of the move names a table twice, or one that does not exist', async () => {

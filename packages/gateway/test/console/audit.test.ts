@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { AUDIT_ACTIONS } from '#audit/actions.ts'
-import { auditAll } from '#audit/audit.ts'
+import { auditAll } from '#platform/audit/audit.ts'
+import { AUDIT_ACTIONS } from '#platform/audit/audited-actions.ts'
 import { type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
 let testbed: ConsoleTestbed

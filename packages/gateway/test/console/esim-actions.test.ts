@@ -1,7 +1,7 @@
 import { ESIM_ACTIONS } from '@dealer-esim/contract'
 import type { ActionOutcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runDueActions } from '#actions/loop.ts'
+import { runDueActions } from '#esims/actions/action-loop.ts'
 import { addActions } from '../harness/actions.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAlert } from '#alerts/create.ts'
+import { createAlert } from '#alerts/create-alert.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 import { seedTenant } from './seeded-console.ts'

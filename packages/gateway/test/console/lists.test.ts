@@ -1,7 +1,7 @@
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
 import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAlert } from '#alerts/create.ts'
+import { createAlert } from '#alerts/create-alert.ts'
 import { vacuum } from '../harness/databases/tables.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'

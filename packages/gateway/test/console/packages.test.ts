@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '#audit/audit.ts'
-import { addSupplier, pauseSupplier } from '#suppliers/manage.ts'
+import { SYSTEM } from '#platform/audit/audit.ts'
+import { addSupplier, pauseSupplier } from '#suppliers/manage-suppliers.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
 type SignedInPerson = Awaited<ReturnType<typeof signedInAs>>

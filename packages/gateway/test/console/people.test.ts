@@ -1,9 +1,9 @@
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Actor } from '#audit/audit.ts'
-import { createPersonLink, ensureFirstOperator, FIRST_OPERATOR } from '#people/manage.ts'
-import { hashToken } from '#people/token.ts'
+import { createPersonLink, ensureFirstOperator, FIRST_OPERATOR } from '#people/manage-people.ts'
+import { hashToken } from '#people/secret-token.ts'
+import type { Actor } from '#platform/audit/audit.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import {
   addPerson,

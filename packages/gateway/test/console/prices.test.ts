@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '#audit/audit.ts'
-import { setListPrices } from '#catalogue/pricing/prices.ts'
-import { listPackages } from '#catalogue/snapshot/list.ts'
+import { setListPrices } from '#catalogue/prices/prices.ts'
+import { listPackages } from '#catalogue/snapshot/list-packages.ts'
+import { SYSTEM } from '#platform/audit/audit.ts'
 import { addPackage } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 

@@ -1,5 +1,5 @@
-import { putPackages, setOnSale } from '#catalogue/packages/put.ts'
-import { changeSettings } from '#tenants/settings.ts'
+import { putPackages, setOnSale } from '#catalogue/packages/put-packages.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
 import {
   type Answer,
   addDealer,

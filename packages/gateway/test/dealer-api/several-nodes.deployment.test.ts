@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { putPackages } from '#catalogue/packages/put.ts'
-import { addSupplier } from '#suppliers/manage.ts'
+import { putPackages } from '#catalogue/packages/put-packages.ts'
+import { addSupplier } from '#suppliers/manage-suppliers.ts'
 import { addDealer, call, type Dealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'

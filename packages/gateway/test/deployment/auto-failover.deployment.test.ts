@@ -1,7 +1,7 @@
 import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { migrationsFolder } from '#config/package-root.ts'
+import { migrationsFolder } from '#platform/package-root.ts'
 import { canRun } from '../../../../test/can-run.ts'
 import { type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'

@@ -1,8 +1,8 @@
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
-import { describeMove } from '#cells/move/copy.ts'
-import { installGuards } from '#cells/move/guard.ts'
-import { insertMove, liftFence, setFence } from '#cells/move/state.ts'
+import { describeMove } from '#cells/move/copy-rows.ts'
+import { installGuards } from '#cells/move/move-guard.ts'
+import { insertMove, liftFence, setFence } from '#cells/move/move-state.ts'
 import { call, type Dealer, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
 import { hostOfSchema } from '../harness/databases/citus.ts'
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { readConfig } from '#config/config.ts'
-import { describeVariables } from '#config/describe.ts'
+import { readConfig } from '#platform/config/config.ts'
+import { describeVariables } from '#platform/config/describe-config.ts'
 import { type ConsoleTestbed, signedInAs, startConsole } from '../console/console-testbed.ts'
 import { type SmtpReceiver, startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 

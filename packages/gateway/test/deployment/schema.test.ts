@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { packageRoot } from '#config/package-root.ts'
+import { packageRoot } from '#platform/package-root.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { schemaText } from '../harness/databases/schema-text.ts'
 

@@ -9,7 +9,7 @@ import { readRunningPostgres } from '@dealer-esim/embedded-postgres'
 import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 import pg from 'pg'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { packageRoot } from '#config/package-root.ts'
+import { packageRoot } from '#platform/package-root.ts'
 import { createEmptyDatabase } from '../harness/databases/database.ts'
 import { adminJson } from '../harness/processes/admin-process.ts'
 import {

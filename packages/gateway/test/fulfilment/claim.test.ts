@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { claimDueOrders } from '#fulfilment/claim.ts'
+import { claimDueOrders } from '#fulfilment/claim-orders.ts'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
 import { resolveOrder } from '#fulfilment/review/resolve-order.ts'
 import { runClaim } from '#fulfilment/run-claim.ts'

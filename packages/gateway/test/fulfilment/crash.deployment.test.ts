@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { packageRoot } from '#config/package-root.ts'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
+import { packageRoot } from '#platform/package-root.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'
 import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import {
@@ -150,7 +150,7 @@ it('every named failpoint has a crash test', () => {
   expect(namedPoints(FOLDERS)).toEqual([...new Set(tested)].sort())
 })
 
-const FOLDERS = ['gateway/src/actions', 'gateway/src/fulfilment', 'gateway/src/suppliers', 'wholesalers/src']
+const FOLDERS = ['gateway/src/esims/actions', 'gateway/src/fulfilment', 'gateway/src/suppliers', 'wholesalers/src']
 
 /** The failpoints in the sources of these folders of packages/. */
 function namedPoints(folders: string[]): string[] {

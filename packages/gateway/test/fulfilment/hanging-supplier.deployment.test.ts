@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop, waitUntil } from '../harness/shop.ts'

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { claimDueOrders } from '#fulfilment/claim.ts'
+import { claimDueOrders } from '#fulfilment/claim-orders.ts'
 import { runClaim } from '#fulfilment/run-claim.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'

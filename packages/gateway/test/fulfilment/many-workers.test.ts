@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { importStock } from '#suppliers/stock/import.ts'
+import { importStock } from '#stock/import-stock.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { bundleForChildren, spawnFulfilment } from '../harness/processes/child-process.ts'
 import {

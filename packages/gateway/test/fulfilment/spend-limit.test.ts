@@ -1,7 +1,7 @@
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
-import { addSupplier, listSuppliers, setSupplier } from '#suppliers/manage.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
+import { addSupplier, listSuppliers, setSupplier } from '#suppliers/manage-suppliers.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import {
   addPackage,

@@ -4,11 +4,11 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { startApi } from '#api.ts'
-import { readConfig } from '#config/config.ts'
 import { createDeps, type Deps } from '#deps.ts'
 import type { RequestLog } from '#http/request-log.ts'
-import { createTenant } from '#tenants/create.ts'
-import { topUp } from '#wallet/ledger/top-up.ts'
+import { readConfig } from '#platform/config/config.ts'
+import { createTenant } from '#tenants/create-tenant.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 
 /** Shared by all nodes of a test, in this process or in separate ones. */
 export const NODE_ENV = {

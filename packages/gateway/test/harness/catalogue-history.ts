@@ -1,10 +1,10 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
 import fc from 'fast-check'
 import { coverageOf } from '#catalogue/coverage.ts'
-import { NO_ROUNDING } from '#catalogue/pricing/price-engine.ts'
-import type { Assignment } from '#catalogue/pricing/quote.ts'
-import type { CatalogueChanges } from '#catalogue/snapshot/load.ts'
-import type { CataloguePackage, ListPrice } from '#catalogue/snapshot/package.ts'
+import { NO_ROUNDING } from '#catalogue/prices/price-engine.ts'
+import type { Assignment } from '#catalogue/prices/quote.ts'
+import type { CatalogueChanges } from '#catalogue/snapshot/load-snapshot.ts'
+import type { CataloguePackage, ListPrice } from '#catalogue/snapshot/snapshot-package.ts'
 
 /* Random histories of a catalogue: a sequence of changes, each with its position as its time, and the database rows that the
  * catalogue module leaves after some of them. */

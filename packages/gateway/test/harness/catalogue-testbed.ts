@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
-import type { By } from '#audit/audit.ts'
 import { type Catalogue, createCatalogue } from '#catalogue/catalogue.ts'
-import { type ChangeDeps, putPackages } from '#catalogue/packages/put.ts'
+import { type ChangeDeps, putPackages } from '#catalogue/packages/put-packages.ts'
+import type { By } from '#platform/audit/audit.ts'
 import { createTestDatabase } from './databases/database.ts'
 
 /** A catalogue on a separate database, with functions for its tests. */

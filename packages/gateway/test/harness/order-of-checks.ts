@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { suspendTenant } from '#tenants/change.ts'
-import { changeSettings } from '#tenants/settings.ts'
+import { suspendTenant } from '#tenants/change-tenant.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
 import { addDealer, type Dealer, type Node, OPERATOR, type RequestParts } from './api-node.ts'
 
 /** A request under construction. Each fault breaks a different part, so that any two can be combined. */

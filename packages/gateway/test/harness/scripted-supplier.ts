@@ -1,7 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import type { Outcome, Supplier, SupplierTraits } from '@dealer-esim/wholesalers/supplier.ts'
-import { createGate } from '#suppliers/gate.ts'
-import type { ConfiguredSupplier } from '#suppliers/registry.ts'
+import { createGate } from '#suppliers/supplier-gate.ts'
+import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 import type { Shop } from './shop.ts'
 
 /**

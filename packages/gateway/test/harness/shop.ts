@@ -8,9 +8,9 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { createCatalogue } from '#catalogue/catalogue.ts'
 import type { Topic } from '#deps.ts'
-import type { FulfilmentDeps } from '#fulfilment/outcomes/deps.ts'
-import type { SupplierType } from '#suppliers/create.ts'
-import { createSuppliers } from '#suppliers/registry.ts'
+import type { FulfilmentDeps } from '#fulfilment/outcomes/outcome-deps.ts'
+import type { SupplierType } from '#suppliers/create-supplier.ts'
+import { createSuppliers } from '#suppliers/supplier-registry.ts'
 
 /** Shared by all nodes of a test and its child processes. */
 export const TEST_KEY = Buffer.alloc(32, 7)

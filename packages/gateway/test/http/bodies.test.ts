@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addSupplier } from '#suppliers/manage.ts'
+import { addSupplier } from '#suppliers/manage-suppliers.ts'
 import { type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { openConnection, type RawAnswer, type RawConnection } from './raw-connection.ts'

@@ -1,7 +1,7 @@
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { repairTimesAhead } from '#doctor/times-ahead.ts'
-import { claimJobs, type JobTable, jobsAhead } from '#jobs/jobs.ts'
+import { repairTimesAhead } from '#operations/doctor/times-ahead.ts'
+import { claimJobs, type JobTable, jobsAhead } from '#platform/jobs.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { runOnNode } from '../harness/databases/tables.ts'
 

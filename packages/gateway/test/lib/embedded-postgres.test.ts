@@ -24,7 +24,7 @@ import { canEnter, serverAccount } from '@dealer-esim/embedded-postgres/server-a
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { packageRoot } from '#config/package-root.ts'
+import { packageRoot } from '#platform/package-root.ts'
 import {
   buildGateway,
   copyUsedDataDir,

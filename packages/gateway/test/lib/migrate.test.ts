@@ -8,7 +8,7 @@ import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { migrationsFolder } from '#config/package-root.ts'
+import { migrationsFolder } from '#platform/package-root.ts'
 import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startTcpProxy } from '../harness/databases/proxies.ts'
 

@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { NOTES_MAX } from '#notes/notes.ts'
+import { NOTES_MAX } from '#tenants/notes.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../console/console-testbed.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 

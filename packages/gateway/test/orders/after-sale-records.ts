@@ -1,7 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { expect } from 'vitest'
-import { itemKeyOf } from '#orders/item.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
 import { type Answer, call } from '../harness/api-node.ts'
 import { waitUntil } from '../harness/shop.ts'
 import type { RequestedSale } from './after-sale-load.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
+import { seedDemoCatalogue } from '#catalogue/demo/seed-catalogue.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 

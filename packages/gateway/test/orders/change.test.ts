@@ -2,8 +2,8 @@ import type { OrderStatus } from '@dealer-esim/contract'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createDb, type Database } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { changeOrders } from '#orders/change.ts'
-import type { LockedItem, LockedOrder } from '#orders/lock.ts'
+import { changeOrders } from '#orders/change-order.ts'
+import type { LockedItem, LockedOrder } from '#orders/lock-orders.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 let database: TestDatabase

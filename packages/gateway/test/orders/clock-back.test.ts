@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
-import { createOrderPlacer } from '#orders/placing/placer.ts'
+import { seedDemoCatalogue } from '#catalogue/demo/seed-catalogue.ts'
+import { createOrderPlacer } from '#orders/placing/order-placer.ts'
 import { addDealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { verifyLedger } from '#wallet/verify/verify.ts'
+import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import { addDealer, call, NODE_ENV, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'

@@ -1,8 +1,8 @@
 import { orderIdOf } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
-import { findOrder } from '#orders/reading/find.ts'
+import { seedDemoCatalogue } from '#catalogue/demo/seed-catalogue.ts'
+import { findOrder } from '#orders/reading/find-order.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 

@@ -1,6 +1,6 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { expect } from 'vitest'
-import { verifyLedger } from '#wallet/verify/verify.ts'
+import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 import { waitUntil } from '../harness/shop.ts'
 import type { Receiver } from '../webhooks/receiver.ts'

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '#audit/audit.ts'
-import { seedDemoCatalogue } from '#catalogue/demo/seed.ts'
-import { setOnSale } from '#catalogue/packages/put.ts'
-import { setListPrices } from '#catalogue/pricing/prices.ts'
-import type { Verdict } from '#orders/placing/decide.ts'
-import { createOrderPlacer, type OrderPlacer } from '#orders/placing/placer.ts'
-import { topUp } from '#wallet/ledger/top-up.ts'
-import { verifyLedger } from '#wallet/verify/verify.ts'
+import { seedDemoCatalogue } from '#catalogue/demo/seed-catalogue.ts'
+import { setOnSale } from '#catalogue/packages/put-packages.ts'
+import { setListPrices } from '#catalogue/prices/prices.ts'
+import type { Verdict } from '#orders/placing/decide-order.ts'
+import { createOrderPlacer, type OrderPlacer } from '#orders/placing/order-placer.ts'
+import { SYSTEM } from '#platform/audit/audit.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
+import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import { addDealer, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
@@ -24,7 +24,7 @@ const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const LOCKS = 'wallets-lock'
 const WRITES_ONE = 'orders-write-one-if-unchanged'
-/** The limit of orders/placing/write.ts: a statement that waited longer for its wallet writes nothing. */
+/** The limit of orders/placing/write-orders.ts: a statement that waited longer for its wallet writes nothing. */
 const LOCK_WAIT_MAX_MS = 50
 
 let database: TestDatabase

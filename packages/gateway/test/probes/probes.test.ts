@@ -1,7 +1,7 @@
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readConfig } from '#config/config.ts'
 import { createDeps, type Deps } from '#deps.ts'
+import { readConfig } from '#platform/config/config.ts'
 import { type Readiness, startProbes } from '#probes/server.ts'
 import { NODE_ENV } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { SYSTEM } from '#audit/audit.ts'
-import { applyRules } from '#products/rules/apply.ts'
-import { previewRules } from '#products/rules/preview.ts'
+import { SYSTEM } from '#platform/audit/audit.ts'
+import { applyRules } from '#products/rules/apply-rules.ts'
+import { previewRules } from '#products/rules/preview-rules.ts'
 import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
 
 /* A large wholesaler: 5 000 products over 200 countries. */

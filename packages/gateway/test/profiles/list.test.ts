@@ -1,7 +1,7 @@
 import { ESIM_STATUSES, type Profile, type ProfileListRequest, SMDP_STATUSES } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { insertProfiles } from '#profiles/insert.ts'
-import { listProfiles } from '#profiles/list.ts'
+import { insertProfiles } from '#esims/insert-profiles.ts'
+import { listProfiles } from '#esims/list-profiles.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 

@@ -5,8 +5,8 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { createMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { enforceRetention, retentionLoop } from '#retention/loop.ts'
-import { DELETED, KEPT, maintainPartitions, PARTITIONED } from '#retention/table.ts'
+import { enforceRetention, retentionLoop } from '#platform/retention/retention-loop.ts'
+import { DELETED, KEPT, maintainPartitions, PARTITIONED } from '#platform/retention/retention-table.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { setOnSale } from '#catalogue/packages/put.ts'
-import { changeSettings } from '#tenants/settings.ts'
+import { setOnSale } from '#catalogue/packages/put-packages.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
 import { addDealer, type Dealer, OPERATOR } from '../harness/api-node.ts'
 import { GB } from '../topups/testbed.ts'
 import { familyCall } from './family-program.ts'

@@ -1,6 +1,6 @@
 import type { EsimAction } from '@dealer-esim/contract'
 import type { ActionOutcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
-import { actionLoop } from '#actions/loop.ts'
+import { actionLoop } from '#esims/actions/action-loop.ts'
 import type { Dealer, Node } from '../harness/api-node.ts'
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from '../topups/testbed.ts'
 import { type FamilyAnswer, type FamilyParts, familyCall } from './family-program.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { putPackages, setOnSale } from '#catalogue/packages/put.ts'
+import { putPackages, setOnSale } from '#catalogue/packages/put-packages.ts'
 import { addDealer, OPERATOR } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { waitUntil } from '../harness/shop.ts'

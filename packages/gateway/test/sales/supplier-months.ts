@@ -5,7 +5,7 @@ import {
   type Discrepancy,
   listSupplierMonths,
   streamDiscrepancies,
-} from '#fulfilment/reconciliation/supplier-report.ts'
+} from '#fulfilment/reconciliation/reconciliation-report.ts'
 
 /* Computes the supplier reports by statements that read every row, and compares them with ours. */
 

@@ -1,7 +1,7 @@
 import type { Outcome, QueryPurpose, SupplierRequest, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { expect } from 'vitest'
 import { acceptFound } from '#fulfilment/outcomes/save-outcomes.ts'
-import { itemKeyOf } from '#orders/item.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
 import { payTopUps, type Shop, statuses, walletOf } from '../harness/shop.ts'
 import { type Conformance, REVIEW_AFTER_MS, refuseInReview, runCase, untilFinal } from './conformance-cases.ts'
 import type { SupplierFixture } from './supplier-fixtures.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { alertPriceDifferences, recordPrice } from '#suppliers/prices.ts'
+import { alertPriceDifferences, recordPrice } from '#suppliers/supplier-prices.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addSupplier } from '../harness/shop.ts'

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { loadSuppliers } from '#suppliers/registry.ts'
+import { loadSuppliers } from '#suppliers/supplier-registry.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { addSupplier, type Shop } from '../harness/shop.ts'
 

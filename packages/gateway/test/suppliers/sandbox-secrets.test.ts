@@ -1,8 +1,8 @@
 import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
-import { itemKeyOf } from '#orders/item.ts'
-import { listProfiles } from '#profiles/list.ts'
+import { listProfiles } from '#esims/list-profiles.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 

@@ -3,7 +3,7 @@ import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Loop } from '@dealer-esim/lib/process/start-stop.ts'
 import { gatewaySupplier } from '@dealer-esim/wholesalers/gateway/gateway.ts'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import {

@@ -1,7 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { MOBIMATTER_POINTS } from '../fulfilment/crash-scenes.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { bundleForChildren, type ChildBundle, spawnFulfilment } from '../harness/processes/child-process.ts'

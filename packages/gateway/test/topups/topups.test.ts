@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { applyReports } from '#esims/apply-reports.ts'
 import { compareSupplierList } from '#fulfilment/reconciliation/compare-lists.ts'
 import { resolveOrder } from '#fulfilment/review/resolve-order.ts'
-import { applyReports } from '#profiles/apply-reports.ts'
-import { changeSettings } from '#tenants/settings.ts'
-import { topUp as topUpWallet } from '#wallet/ledger/top-up.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
+import { topUp as topUpWallet } from '#wallet/ledger/top-up-wallet.ts'
 import { addDealer, OPERATOR } from '../harness/api-node.ts'
 import { createTopUpTestbed, DAY_PRICE, type Esim, GB, PRICE, type TopUpTestbed } from './testbed.ts'
 

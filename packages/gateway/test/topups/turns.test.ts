@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLAIM_ORDERS_MAX } from '#fulfilment/claim.ts'
+import { CLAIM_ORDERS_MAX } from '#fulfilment/claim-orders.ts'
 import { waitUntil } from '../harness/shop.ts'
 import { createTopUpTestbed, type Esim, GB, type TopUpTestbed } from './testbed.ts'
 

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { changeSettings } from '#tenants/settings.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
 import { listAdjustments } from '#wallet/ledger/adjustment.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'

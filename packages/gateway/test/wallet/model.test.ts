@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
-import { topUp } from '#wallet/ledger/top-up.ts'
-import { verifyLedger } from '#wallet/verify/verify.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
+import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import { ALICE, BOB, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>

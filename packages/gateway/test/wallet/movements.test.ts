@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { changeSettings } from '#tenants/settings.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
 import { approveAdjustment, proposeAdjustment } from '#wallet/ledger/adjust.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
-import { topUp } from '#wallet/ledger/top-up.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { ALICE, BOB, createWalletTestbed, insertPaidOrder, refundLocked } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>

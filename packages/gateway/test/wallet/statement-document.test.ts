@@ -1,12 +1,12 @@
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { changeSettings } from '#tenants/settings.ts'
-import { topUp } from '#wallet/ledger/top-up.ts'
-import { getIssuedStatement } from '#wallet/statement/issue.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
-import { getMonthStatement } from '#wallet/statement/month.ts'
+import { getIssuedStatement } from '#wallet/statement/issue-statement.ts'
 import { setOperatorDetails } from '#wallet/statement/operator-details.ts'
+import { getMonthStatement } from '#wallet/statement/statement-month.ts'
 import { ALICE, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
 
 let money: Awaited<ReturnType<typeof createWalletTestbed>>

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { topUp } from '#wallet/ledger/top-up.ts'
-import { getStatementPage, type StatementEntry, streamEntries } from '#wallet/statement/entries.ts'
-import { firstVersionAt, getMonthStatement } from '#wallet/statement/month.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
+import { getStatementPage, type StatementEntry, streamEntries } from '#wallet/statement/statement-entries.ts'
+import { firstVersionAt, getMonthStatement } from '#wallet/statement/statement-month.ts'
 import { type ExplainedQuery, explainQueries, waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { ALICE, createWalletTestbed, insertPaidOrder } from '../harness/wallets.ts'
 

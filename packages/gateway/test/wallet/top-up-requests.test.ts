@@ -1,13 +1,13 @@
 import sql from 'sql-template-tag'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Actor } from '#audit/audit.ts'
+import type { Actor } from '#platform/audit/audit.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
-import { topUp } from '#wallet/ledger/top-up.ts'
-import { OPEN_REQUESTS_MAX, requestTopUp } from '#wallet/requests/create.ts'
-import { confirmTopUpRequest, declineTopUpRequest } from '#wallet/requests/decide.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
+import { OPEN_REQUESTS_MAX, requestTopUp } from '#wallet/requests/create-request.ts'
+import { confirmTopUpRequest, declineTopUpRequest } from '#wallet/requests/decide-request.ts'
 import { setPaymentSettings } from '#wallet/requests/payment-settings.ts'
 import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '#wallet/requests/receipt.ts'
-import { countOpenRequests, listTopUpRequests } from '#wallet/requests/request.ts'
+import { countOpenRequests, listTopUpRequests } from '#wallet/requests/top-up-request.ts'
 import { ALICE, BOB, createWalletTestbed } from '../harness/wallets.ts'
 
 const DEALER = { actor: 'person:dealer' as Actor }

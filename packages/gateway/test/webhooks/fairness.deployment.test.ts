@@ -1,7 +1,7 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { deliveriesOf, eventsOf } from '#events/record.ts'
-import { ENDPOINT_IN_FLIGHT_FIRST } from '#webhooks/limits.ts'
+import { deliveriesOf, eventsOf } from '#platform/record-events.ts'
+import { ENDPOINT_IN_FLIGHT_FIRST } from '#webhooks/webhook-limits.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { dropPastPartitions } from '#retention/loop.ts'
+import { dropPastPartitions } from '#platform/retention/retention-loop.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed } from './testbed.ts'
 

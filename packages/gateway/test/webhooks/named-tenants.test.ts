@@ -1,7 +1,7 @@
 import { createMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { Sender } from '#webhooks/sending/sender.ts'
-import { createWebhookMetrics } from '#webhooks/sending/telemetry.ts'
+import { createWebhookMetrics } from '#webhooks/sending/sending-telemetry.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

@@ -1,10 +1,10 @@
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { searchAudit } from '#audit/search.ts'
+import { searchAudit } from '#platform/audit/search-audit.ts'
 import { getEvent, listEvents } from '#webhooks/list-events.ts'
 import { cancelReplay, getReplay, type ReplayInput, startReplay } from '#webhooks/replay/replay.ts'
 import { replayLoop, stepReplay } from '#webhooks/replay/replay-step.ts'
-import { resendEvent } from '#webhooks/replay/resend.ts'
+import { resendEvent } from '#webhooks/replay/resend-event.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

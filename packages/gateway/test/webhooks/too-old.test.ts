@@ -1,10 +1,10 @@
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { recordEvents } from '#events/record.ts'
-import { SENDABLE_DAYS } from '#webhooks/limits.ts'
+import { recordEvents } from '#platform/record-events.ts'
 import { getReplay, type ReplayInput, startReplay } from '#webhooks/replay/replay.ts'
 import { stepReplay } from '#webhooks/replay/replay-step.ts'
-import { resendEvent } from '#webhooks/replay/resend.ts'
+import { resendEvent } from '#webhooks/replay/resend-event.ts'
+import { SENDABLE_DAYS } from '#webhooks/webhook-limits.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
 

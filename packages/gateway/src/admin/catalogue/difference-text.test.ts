@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DifferenceLine, DifferenceWarning } from '#catalogue/packages/difference.ts'
+import type { DifferenceLine, DifferenceWarning } from '#catalogue/packages/package-difference.ts'
 import { differenceText } from './difference-text.ts'
 
 const price = (

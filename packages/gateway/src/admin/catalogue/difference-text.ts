@@ -1,7 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
 import { shortList } from '@dealer-esim/lib/refusal.ts'
-import type { DifferenceLine } from '#catalogue/packages/difference.ts'
-import type { SupplierDocument } from '#catalogue/packages/document.ts'
+import type { DifferenceLine } from '#catalogue/packages/package-difference.ts'
+import type { SupplierDocument } from '#catalogue/packages/package-document.ts'
 
 /** One change of a package, shown to the operator before an import. */
 export interface DifferenceText {

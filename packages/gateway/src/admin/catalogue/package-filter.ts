@@ -1,6 +1,6 @@
 import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
 import { type Command, Option } from 'commander'
-import type { PackageFilter } from '#catalogue/packages/read.ts'
+import type { PackageFilter } from '#catalogue/packages/read-packages.ts'
 
 export interface FilterOptions {
   country?: string

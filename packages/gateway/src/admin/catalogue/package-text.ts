@@ -1,7 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
-import type { ImportReport } from '#catalogue/files/import.ts'
-import { warningsOf } from '#catalogue/packages/difference.ts'
-import type { PackageDocument } from '#catalogue/packages/document.ts'
+import type { ImportReport } from '#catalogue/files/import-packages.ts'
+import { warningsOf } from '#catalogue/packages/package-difference.ts'
+import type { PackageDocument } from '#catalogue/packages/package-document.ts'
 import { count, fields, table } from '../table.ts'
 import { differenceText } from './difference-text.ts'
 

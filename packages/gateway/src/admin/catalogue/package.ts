@@ -2,16 +2,16 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseVolume } from '#catalogue/files/csv-cells.ts'
-import { exportedForm } from '#catalogue/files/export.ts'
-import type { PackageInput } from '#catalogue/packages/merge.ts'
-import { putPackages, setOnSale } from '#catalogue/packages/put.ts'
+import { exportedForm } from '#catalogue/files/export-packages.ts'
+import type { PackageInput } from '#catalogue/packages/merge-packages.ts'
+import { putPackages, setOnSale } from '#catalogue/packages/put-packages.ts'
 import {
   findDocuments,
   findLackingMoney,
   listDocumentBatches,
   listUnknownSuppliers,
   type PackageFilter,
-} from '#catalogue/packages/read.ts'
+} from '#catalogue/packages/read-packages.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { parseWholeNumber } from '../parse.ts'

@@ -1,6 +1,6 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { RuleDetails } from '#products/rules/manage-rules.ts'
-import type { Preview, PreviewLine } from '#products/rules/preview.ts'
+import type { Preview, PreviewLine } from '#products/rules/preview-rules.ts'
 import { count, fields, table, timeText } from '../table.ts'
 
 export function ruleTable(rules: readonly RuleDetails[]): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseSupplierConfig, SUPPLIER_TYPES } from '#suppliers/create.ts'
+import { parseSupplierConfig, SUPPLIER_TYPES } from '#suppliers/create-supplier.ts'
 import { SUPPLIER_EXAMPLES, supplierExamplesText } from './supplier-examples.ts'
 
 test.each(SUPPLIER_TYPES)('the example of type %s is a valid configuration, and the help shows it', (type) => {

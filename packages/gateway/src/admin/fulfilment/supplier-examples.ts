@@ -1,4 +1,4 @@
-import type { SupplierType } from '#suppliers/create.ts'
+import type { SupplierType } from '#suppliers/create-supplier.ts'
 
 /** A configuration of each type: what must be given, and what most set. A test proves that each is valid. */
 export const SUPPLIER_EXAMPLES: Record<SupplierType, object> = {

@@ -3,7 +3,7 @@ import { formatMoney, PACKAGE_TYPES } from '@dealer-esim/contract'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
 import { type ListedProduct, listCosts, searchProducts } from '#products/list-products.ts'
-import { acceptCatalogue } from '#products/sync/accept.ts'
+import { acceptCatalogue } from '#products/sync/accept-catalogue.ts'
 import { claimSync, runSync, type SyncResult } from '#products/sync/run-sync.ts'
 import {
   ensureSync,

@@ -8,8 +8,8 @@ import {
   SUPPLIER_MONTH_COLUMNS,
   type SupplierMonth,
   streamDiscrepancies,
-} from '#fulfilment/reconciliation/supplier-report.ts'
-import { PRICE_DIFFERENCE_COLUMNS, type PriceDifference, streamPriceDifferences } from '#suppliers/prices.ts'
+} from '#fulfilment/reconciliation/reconciliation-report.ts'
+import { PRICE_DIFFERENCE_COLUMNS, type PriceDifference, streamPriceDifferences } from '#suppliers/supplier-prices.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { writeOutput } from '../files.ts'

@@ -1,8 +1,8 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
-import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact.ts'
-import { verifySupplier } from '#suppliers/verification/verify.ts'
+import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact-answer.ts'
+import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 import type { AdminContext } from '../context.ts'
 import { withSuppliers } from '../outbound.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { getKeyState, rotateMasterKey } from '#deployment/rotate.ts'
+import { getKeyState, rotateMasterKey } from '#platform/deployment/rotate-master-key.ts'
 import type { AdminContext } from '../context.ts'
 import { progressBar } from '../progress-bar.ts'
 import { fields, table } from '../table.ts'

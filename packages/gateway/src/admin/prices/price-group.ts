@@ -1,14 +1,14 @@
 import { requireUuid } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
-import { invalidField } from '#catalogue/checks.ts'
+import { invalidField } from '#catalogue/catalogue-checks.ts'
 import {
   createGroup,
   type GroupDetails,
   listGroups,
   setGroupPlan,
   setTenantGroup,
-} from '#catalogue/pricing/assignments.ts'
-import { deleteGroup, renameGroup } from '#catalogue/pricing/rename-delete.ts'
+} from '#catalogue/prices/price-assignments.ts'
+import { deleteGroup, renameGroup } from '#catalogue/prices/rename-delete.ts'
 import type { AdminContext } from '../context.ts'
 import { type AdminDeps, inTransaction } from '../deps.ts'
 import { fields, table } from '../table.ts'

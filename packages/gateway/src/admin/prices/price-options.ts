@@ -1,6 +1,6 @@
 import { parseMoney } from '@dealer-esim/contract'
 import { InvalidArgumentError } from 'commander'
-import { parsePercent } from '#catalogue/pricing/percent.ts'
+import { parsePercent } from '#catalogue/prices/percent.ts'
 
 /** Parses a price such as `4.50`. */
 export function amount(value: string): bigint {

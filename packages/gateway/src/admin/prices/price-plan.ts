@@ -1,7 +1,7 @@
 import { formatTime } from '@dealer-esim/contract'
 import { type Command, InvalidArgumentError } from 'commander'
-import { setGroupPlan, setTenantPlan } from '#catalogue/pricing/assignments.ts'
-import type { PercentBasis } from '#catalogue/pricing/plan-rules.ts'
+import type { PercentBasis } from '#catalogue/prices/plan-rules.ts'
+import { setGroupPlan, setTenantPlan } from '#catalogue/prices/price-assignments.ts'
 import {
   createPlan,
   listPlans,
@@ -12,8 +12,8 @@ import {
   removePlanRule,
   setPlanDisplayName,
   setPlanRule,
-} from '#catalogue/pricing/plans.ts'
-import { deletePlan, renamePlan } from '#catalogue/pricing/rename-delete.ts'
+} from '#catalogue/prices/price-plans.ts'
+import { deletePlan, renamePlan } from '#catalogue/prices/rename-delete.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'
 import { type AdminDeps, inTransaction } from '../deps.ts'

@@ -1,7 +1,7 @@
 import { formatMoney } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { type Buyer, createCatalogue, getBuyer, type QuotedPackage } from '#catalogue/catalogue.ts'
-import { getPackagePrices, type PackagePrices, setListPrices, setOwnPrice } from '#catalogue/pricing/prices.ts'
+import { getPackagePrices, type PackagePrices, setListPrices, setOwnPrice } from '#catalogue/prices/prices.ts'
 import { formatRate, listRates, parseRate, setRate } from '#products/rules/exchange-rates.ts'
 import { priceText } from '../catalogue/package-text.ts'
 import type { AdminContext } from '../context.ts'

@@ -1,20 +1,20 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
-import { type Config, localUrl } from '#config/config.ts'
-import { readLocalAccess } from '#config/local-access.ts'
-import { mailPersonLink } from '#mail/queue.ts'
-import { consoleUrlOf, welcomeLink } from '#people/link.ts'
+import { mailPersonLink } from '#alerts/mail/mail-queue.ts'
 import {
   allowPassword,
   changePerson,
   createPersonLink,
   invitePerson,
   removePersonSecondFactor,
-} from '#people/manage.ts'
+} from '#people/manage-people.ts'
 import type { Role } from '#people/person.ts'
 import { findPersonByEmail, hasSecondFactor, listPeople, type Person, ROLES } from '#people/person.ts'
-import { unlinkProvider } from '#people/provider/account.ts'
-import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required.ts'
+import { consoleUrlOf, welcomeLink } from '#people/personal-link.ts'
+import { unlinkProvider } from '#people/provider/provider-account.ts'
+import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required-factor.ts'
+import { type Config, localUrl } from '#platform/config/config.ts'
+import { readLocalAccess } from '#platform/config/local-access.ts'
 import { getTenantId } from '#tenants/tenant-views.ts'
 import type { AdminContext } from '../context.ts'
 import type { AdminDeps } from '../deps.ts'

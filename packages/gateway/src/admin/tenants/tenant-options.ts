@@ -1,5 +1,5 @@
 import { EVENT_FORMATS, parseMoney } from '@dealer-esim/contract'
-import type { SettingsInput } from '#tenants/settings.ts'
+import type { SettingsInput } from '#tenants/tenant-settings.ts'
 import type { WebhookChange } from '#webhooks/endpoint/set-webhook.ts'
 import { UsageError } from '../failure.ts'
 import { parseWholeNumber } from '../parse.ts'

@@ -1,10 +1,10 @@
 import { formatMoney } from '@dealer-esim/contract'
 import { type Db, joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Command } from 'commander'
-import { resumeTenant, suspendTenant } from '#tenants/change.ts'
-import { createTenant } from '#tenants/create.ts'
-import { resetSecret } from '#tenants/secret.ts'
-import { changeSettings, checkSettings } from '#tenants/settings.ts'
+import { resetSecret } from '#tenants/app-secret.ts'
+import { resumeTenant, suspendTenant } from '#tenants/change-tenant.ts'
+import { createTenant } from '#tenants/create-tenant.ts'
+import { changeSettings, checkSettings } from '#tenants/tenant-settings.ts'
 import {
   getTenantId,
   getTenantView,

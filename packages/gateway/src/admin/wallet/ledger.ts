@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { LedgerFault } from '#wallet/verify/verification.ts'
-import { verifyLedger } from '#wallet/verify/verify.ts'
+import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 import type { AdminContext } from '../context.ts'
 
 /** Bounds the JSON document. Without --json, every fault is printed. */

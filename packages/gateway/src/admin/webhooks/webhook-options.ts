@@ -1,6 +1,6 @@
 import { EVENT_TYPES, type EventType } from '@dealer-esim/contract'
 import type { Command } from 'commander'
-import { DELIVERY_STATES, type DeliveryState } from '#webhooks/delivery.ts'
+import { DELIVERY_STATES, type DeliveryState } from '#webhooks/delivery-state.ts'
 import type { EventFilter } from '#webhooks/list-events.ts'
 import { REPLAYABLE, type ReplayInput } from '#webhooks/replay/replay.ts'
 import { UsageError } from '../failure.ts'

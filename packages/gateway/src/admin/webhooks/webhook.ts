@@ -1,9 +1,8 @@
 import type { WebhookSetRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { getTenantId } from '#tenants/tenant-views.ts'
-import { DELIVERY_STATES } from '#webhooks/delivery.ts'
+import { DELIVERY_STATES } from '#webhooks/delivery-state.ts'
 import { listEndpoints } from '#webhooks/endpoint/endpoint.ts'
-import { SENDABLE_DAYS } from '#webhooks/limits.ts'
 import { getEvent, listEvents } from '#webhooks/list-events.ts'
 import {
   cancelReplay,
@@ -13,7 +12,8 @@ import {
   REPLAYED_BY_DEFAULT,
   startReplay,
 } from '#webhooks/replay/replay.ts'
-import { resendEvent } from '#webhooks/replay/resend.ts'
+import { resendEvent } from '#webhooks/replay/resend-event.ts'
+import { SENDABLE_DAYS } from '#webhooks/webhook-limits.ts'
 import type { AdminContext } from '../context.ts'
 import { UsageError } from '../failure.ts'
 import { setWebhookHere } from '../outbound.ts'

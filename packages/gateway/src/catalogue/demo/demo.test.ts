@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
-import { isPackageDocument } from '../packages/document.ts'
-import { mergePackage } from '../packages/merge.ts'
-import { demoPackages, sandboxPackages } from './packages.ts'
+import { mergePackage } from '../packages/merge-packages.ts'
+import { isPackageDocument } from '../packages/package-document.ts'
+import { demoPackages, sandboxPackages } from './demo-packages.ts'
 
 const demo = demoPackages()
 const all = [...demo, ...sandboxPackages()]

@@ -1,6 +1,6 @@
 import type { Fault } from '@dealer-esim/contract'
-import { type PackageDocument, SUPPLIERS_MAX } from '../packages/document.ts'
-import type { PackageInput } from '../packages/merge.ts'
+import type { PackageInput } from '../packages/merge-packages.ts'
+import { type PackageDocument, SUPPLIERS_MAX } from '../packages/package-document.ts'
 import { boolean, type CellKind, integer, json, money, text, volume, word, wordList } from './csv-cells.ts'
 
 type PlainMember = Exclude<keyof PackageDocument, 'prices' | 'suppliers' | 'cancelPolicy' | LaterMember>

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { findFormatFault } from '@dealer-esim/lib/csv.ts'
 import { parse } from 'csv-parse'
 import { columnOf, readRow } from './csv-columns.ts'
-import { type ImportRow, type Source, UnreadableFile } from './rows.ts'
+import { type ImportRow, type Source, UnreadableFile } from './package-rows.ts'
 
 /** A cell with the networks of the whole world has about 20 kB. */
 const RECORD_LENGTH_MAX = 1_048_576

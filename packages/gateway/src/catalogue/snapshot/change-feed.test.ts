@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { arbitraryChanges, type Change, rowsAfter } from '#test/harness/catalogue-history.ts'
 import { type Buyer, LoadedSnapshot } from '../catalogue.ts'
-import { listPackages } from './list.ts'
+import { listPackages } from './list-packages.ts'
 
 // Compares the state of a poller of the change feed with a complete list.
 

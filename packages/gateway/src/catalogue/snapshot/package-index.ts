@@ -1,9 +1,9 @@
 import { GLOBAL, REGIONAL } from '@dealer-esim/contract'
 import { type Coverage, EVERYWHERE, matchesWords, searchTextOf, splitKeyword } from '../coverage.ts'
-import type { Plan, PlanRuleRow } from '../pricing/plan-rules.ts'
-import type { OwnPrice } from '../pricing/quote.ts'
+import type { Plan, PlanRuleRow } from '../prices/plan-rules.ts'
+import type { OwnPrice } from '../prices/quote.ts'
 import { fitKey, fitKeys, hasSameFit } from '../topup-fit.ts'
-import type { CataloguePackage } from './package.ts'
+import type { CataloguePackage } from './snapshot-package.ts'
 
 /**
  * All packages, oldest first by (createdAt, packageCode), with lookups by slug, location and keyword. The position in that

@@ -1,7 +1,7 @@
 import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Deps } from '#deps.ts'
 import { addressOf, type CellNode } from '../cells-file.ts'
-import { type ArrivingMove, listArriving, openTarget } from './state.ts'
+import { type ArrivingMove, listArriving, openTarget } from './move-state.ts'
 
 /** How often the source is asked. Including the answer, this fits into the time that the fence leaves (switch-over.ts). */
 const POLL_MS = 500

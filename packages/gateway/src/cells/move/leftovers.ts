@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
-import { audit, type By } from '#audit/audit.ts'
-import { removeTenants } from '#trial/remove-tenants.ts'
+import { removeTenants } from '#operations/trial/remove-tenants.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
 import { inSnapshot, type Move, type MovingCell } from './cell-session.ts'
-import { copyChanges, type Shapes } from './copy.ts'
-import { removeGuards } from './guard.ts'
-import { auditInCell, findMove } from './state.ts'
+import { copyChanges, type Shapes } from './copy-rows.ts'
+import { removeGuards } from './move-guard.ts'
+import { auditInCell, findMove } from './move-state.ts'
 
 const POLL_MS = 50
 /** Longer than an admission statement may take. */

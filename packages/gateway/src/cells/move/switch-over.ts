@@ -3,10 +3,10 @@ import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { inSnapshot, type Move } from './cell-session.ts'
-import { findOpenStock, requireOneRelease } from './check.ts'
-import { copyChanges, copyPeople, copyTables, restartTable, type Shapes } from './copy.ts'
-import { closeSource, holdWork, liftFence, setFence, setState } from './state.ts'
-import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify.ts'
+import { findOpenStock, requireOneRelease } from './check-move.ts'
+import { copyChanges, copyPeople, copyTables, restartTable, type Shapes } from './copy-rows.ts'
+import { closeSource, holdWork, liftFence, setFence, setState } from './move-state.ts'
+import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify-move.ts'
 
 /**
  * How long the fence stands, by the clock of the source's database. Requests are refused for at most five seconds. The

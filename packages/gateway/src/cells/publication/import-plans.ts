@@ -1,6 +1,5 @@
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
-import type { By } from '#audit/audit.ts'
-import type { ChangeDeps } from '#catalogue/packages/put.ts'
+import type { ChangeDeps } from '#catalogue/packages/put-packages.ts'
 import {
   createPlan,
   listPlans,
@@ -8,8 +7,9 @@ import {
   removePlanRule,
   setPlanDisplayName,
   setPlanRule,
-} from '#catalogue/pricing/plans.ts'
-import type { PublishedPlan, PublishedPlanRule } from './entries.ts'
+} from '#catalogue/prices/price-plans.ts'
+import type { By } from '#platform/audit/audit.ts'
+import type { PublishedPlan, PublishedPlanRule } from './publication-entries.ts'
 
 export interface PlanCounts {
   readonly added: number

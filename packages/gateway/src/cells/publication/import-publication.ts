@@ -1,15 +1,21 @@
 import { joinTransaction, type Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
-import { audit, type By } from '#audit/audit.ts'
-import type { PackageDocument } from '#catalogue/packages/document.ts'
-import { type ChangeDeps, putPackages, setOnSale } from '#catalogue/packages/put.ts'
-import { findDocuments, listUnknownSuppliers } from '#catalogue/packages/read.ts'
-import { beginChange } from '#catalogue/version.ts'
-import { writeOwners } from '#products/rules/apply.ts'
+import { beginChange } from '#catalogue/catalogue-version.ts'
+import type { PackageDocument } from '#catalogue/packages/package-document.ts'
+import { type ChangeDeps, putPackages, setOnSale } from '#catalogue/packages/put-packages.ts'
+import { findDocuments, listUnknownSuppliers } from '#catalogue/packages/read-packages.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import { writeOwners } from '#products/rules/apply-rules.ts'
 import { setRate } from '#products/rules/exchange-rates.ts'
 import { setRule } from '#products/rules/manage-rules.ts'
-import type { PublicationEntry, PublicationHead, PublishedPlan, PublishedRate, PublishedSaleRule } from './entries.ts'
 import { importPlans, type PlanCounts } from './import-plans.ts'
+import type {
+  PublicationEntry,
+  PublicationHead,
+  PublishedPlan,
+  PublishedRate,
+  PublishedSaleRule,
+} from './publication-entries.ts'
 
 export interface PublicationReport {
   readonly from: PublicationHead

@@ -1,8 +1,8 @@
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { FastifyRequest } from 'fastify'
-import { ACCESS_TOKEN_PREFIX, findAccessToken } from '#people/access-token.ts'
+import { ACCESS_TOKEN_PREFIX, findAccessToken } from '#people/account/access-token.ts'
 import { checkPasswordChosen, findPerson, isOperator, type Person } from '#people/person.ts'
-import { checkSecondFactorSet } from '#people/second-factor/required.ts'
+import { checkSecondFactorSet } from '#people/second-factor/required-factor.ts'
 import { findSession, notSignedIn } from '#people/session.ts'
 import type { ConsoleDeps, Route, SignedIn } from './route.ts'
 

@@ -1,5 +1,5 @@
-import type { AuditAction } from '#audit/actions.ts'
-import type { AuditFilter } from '#audit/search.ts'
+import type { AuditAction } from '#platform/audit/audited-actions.ts'
+import type { AuditFilter } from '#platform/audit/search-audit.ts'
 import type { Context } from './route.ts'
 
 /** Members of audit entries that dealers do not see: suppliers' statements, plans, groups, and the first of two people. */

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
-import type { By } from '#audit/audit.ts'
-import type { Config } from '#config/config.ts'
 import type { Deps } from '#deps.ts'
 import { type Person, ROLES, type Role } from '#people/person.ts'
 import type { Provider } from '#people/provider/provider.ts'
 import type { SignInMethod } from '#people/session.ts'
+import type { By } from '#platform/audit/audit.ts'
+import type { Config } from '#platform/config/config.ts'
 
 /** The path under which the console API is served. */
 export const CONSOLE_API = '/console/api'

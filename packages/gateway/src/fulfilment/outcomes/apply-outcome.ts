@@ -2,15 +2,17 @@ import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { Outcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import type { CataloguePackage } from '#catalogue/catalogue.ts'
-import { changeOrders, type OrderChange } from '#orders/change.ts'
-import { allowanceOf, isOpen } from '#orders/item.ts'
-import type { KeptOrder, LockedItem, LockedOrder } from '#orders/lock.ts'
+import { insertProfiles, type NewProfile } from '#esims/insert-profiles.ts'
+import type { AddedPackage } from '#esims/life/esim-lifecycle.ts'
+import { applyTopUp } from '#esims/life/lives.ts'
+import { changeOrders, type OrderChange } from '#orders/change-order.ts'
+import type { KeptOrder, LockedItem, LockedOrder } from '#orders/lock-orders.ts'
+import { allowanceOf, isOpen } from '#orders/order-item.ts'
 import { refundItems } from '#orders/refund.ts'
-import { insertProfiles, type NewProfile } from '#profiles/insert.ts'
-import type { AddedPackage } from '#profiles/life/lifecycle.ts'
-import { applyTopUp } from '#profiles/life/lives.ts'
-import type { Suppliers } from '#suppliers/registry.ts'
-import type { FulfilmentDeps } from './deps.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
+import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } from './item-transition.ts'
+import { keepOrphan, keepOrphanTopUp, type Orphan, type OrphanTopUp } from './orphans.ts'
+import type { FulfilmentDeps } from './outcome-deps.ts'
 import {
   type Attempt,
   type ItemResult,
@@ -19,10 +21,8 @@ import {
   type WatchedItem,
   watchItem,
   writeItems,
-} from './items.ts'
-import { keepOrphan, keepOrphanTopUp, type Orphan, type OrphanTopUp } from './orphans.ts'
+} from './outcome-items.ts'
 import { wakeNextTopUps } from './top-up-orders.ts'
-import { type Transition, transition, transitionOnDelivery, transitionOnTopUp } from './transition.ts'
 
 export interface HeldLease {
   leaseToken: string

@@ -3,9 +3,9 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { DeliveredEsim } from '@dealer-esim/wholesalers/supplier.ts'
-import { createAlert } from '#alerts/create.ts'
-import { NIL_TENANT } from '#audit/audit.ts'
-import { encryptEsimSecrets } from '#profiles/secrets.ts'
+import { createAlert } from '#alerts/create-alert.ts'
+import { encryptEsimSecrets } from '#esims/profile-secrets.ts'
+import { NIL_TENANT } from '#platform/audit/audit.ts'
 
 /** An eSIM that a supplier delivered for an item that was closed without it, or that has another eSIM. */
 export interface Orphan {

@@ -6,12 +6,19 @@ import { useGenericPlans } from '@dealer-esim/lib/postgres/session-settings.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { DeliveredEsim, Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Snapshot } from '#catalogue/catalogue.ts'
-import { changeOrders } from '#orders/change.ts'
-import { expectKeptOrders, type LockedOrders, lockOrders, lockWalletAndOrders } from '#orders/lock.ts'
-import { awaitResolving, fingerprint } from '#suppliers/stock/taken-codes.ts'
+import { changeOrders } from '#orders/change-order.ts'
+import { expectKeptOrders, type LockedOrders, lockOrders, lockWalletAndOrders } from '#orders/lock-orders.ts'
+import { awaitResolving, fingerprint } from '#stock/taken-codes.ts'
 import { type HeldLease, type LeaseState, OutcomeBatch } from './apply-outcome.ts'
-import type { FulfilmentDeps } from './deps.ts'
-import { type Attempt, applyUnwritten, finishAttempts, type ItemResult, markWritten, writeItems } from './items.ts'
+import type { FulfilmentDeps } from './outcome-deps.ts'
+import {
+  type Attempt,
+  applyUnwritten,
+  finishAttempts,
+  type ItemResult,
+  markWritten,
+  writeItems,
+} from './outcome-items.ts'
 import { listEsimOrders } from './top-up-orders.ts'
 
 /**

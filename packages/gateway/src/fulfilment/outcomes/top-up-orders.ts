@@ -2,8 +2,8 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { latestReference } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { ToppedUpEsim } from '@dealer-esim/wholesalers/supplier.ts'
-import { itemKeyOf } from '#orders/item.ts'
-import { decryptSecrets } from '#profiles/secrets.ts'
+import { decryptSecrets } from '#esims/profile-secrets.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
 
 /** The eSIM of a TOPUP order, as fulfilment needs it. */
 export interface EsimOfTopUp {

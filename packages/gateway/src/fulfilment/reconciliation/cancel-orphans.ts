@@ -1,9 +1,9 @@
 import { latestReference, withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { ActionOutcome } from '@dealer-esim/wholesalers/supplier.ts'
-import { callForAction } from '#actions/call-supplier.ts'
-import { claimJobs, type JobTable, runJob } from '#jobs/jobs.ts'
-import { type SuppliedEsimRow, toSuppliedEsim } from '#profiles/secrets.ts'
-import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import { callForAction } from '#esims/actions/call-supplier.ts'
+import { type SuppliedEsimRow, toSuppliedEsim } from '#esims/profile-secrets.ts'
+import { claimJobs, type JobTable, runJob } from '#platform/jobs.ts'
+import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { askBySupplier, CLAIMED_MAX } from './ask-by-supplier.ts'
 
 const CANCEL_AGAIN_MS = 10 * 60_000

@@ -1,5 +1,5 @@
 import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { askAboutWatched } from './ask-watched.ts'
 import { cancelOrphans } from './cancel-orphans.ts'
 import { compareSupplierList } from './compare-lists.ts'

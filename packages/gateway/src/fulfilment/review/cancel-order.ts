@@ -1,12 +1,12 @@
 import { type OrderStatus, orderNoOf } from '@dealer-esim/contract'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
-import { audit, type By } from '#audit/audit.ts'
-import { changeOrders } from '#orders/change.ts'
+import { changeOrders } from '#orders/change-order.ts'
 import { parseReason } from '#orders/justification.ts'
-import { type LockedItem, lockWalletAndOrders } from '#orders/lock.ts'
+import { type LockedItem, lockWalletAndOrders } from '#orders/lock-orders.ts'
 import { refundItems } from '#orders/refund.ts'
-import type { FulfilmentDeps } from '../outcomes/deps.ts'
-import { writeItems } from '../outcomes/items.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
+import { writeItems } from '../outcomes/outcome-items.ts'
 
 /**
  * Refunds what an order still waits for, such as a supplier that is paused or lacks money. An order that was not sent to any

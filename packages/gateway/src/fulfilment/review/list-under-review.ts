@@ -1,6 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { itemKeyOf } from '#orders/item.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
 
 export interface OrderUnderReview {
   tenantId: string

@@ -1,8 +1,8 @@
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import { createAlert } from '#alerts/create.ts'
-import { NIL_TENANT } from '#audit/audit.ts'
-import type { FulfilmentDeps } from '../outcomes/deps.ts'
+import { createAlert } from '#alerts/create-alert.ts'
+import { NIL_TENANT } from '#platform/audit/audit.ts'
+import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 
 const POLL_MS = 60_000
 /** While more orders go to review, operators get at most one alert in this time. */

@@ -2,9 +2,9 @@ import type { QueryAnswer } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import type { ItemStatus } from '#orders/item.ts'
-import { itemKeyOf } from '#orders/item.ts'
-import { getOrderWithProfiles } from '#profiles/query-order.ts'
+import { getOrderWithProfiles } from '#esims/query-order.ts'
+import type { ItemStatus } from '#orders/order-item.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
 
 /** An order as operators see it: with the calls to suppliers, without activation codes. */
 export interface OperatorOrder extends Omit<QueryAnswer, 'profileList'> {

@@ -1,8 +1,8 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
-import type { CsvEsim } from '#suppliers/stock/csv.ts'
-import { fingerprint } from '#suppliers/stock/taken-codes.ts'
+import type { CsvEsim } from '#stock/stock-csv.ts'
+import { fingerprint } from '#stock/taken-codes.ts'
 
 /** An eSIM of an operator's file, with the key of its item. */
 export interface AssignedEsim extends CsvEsim {

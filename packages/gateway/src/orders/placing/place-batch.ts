@@ -5,17 +5,24 @@ import { textArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { violatedKey } from '@dealer-esim/lib/postgres/errors.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import { reenterRequestIds } from '#admission/admit-batch.ts'
-import { type AuditEntry, auditAll } from '#audit/audit.ts'
 import type { Catalogue, Offer } from '#catalogue/catalogue.ts'
-import type { Suppliers } from '#suppliers/registry.ts'
+import { type AuditEntry, auditAll } from '#platform/audit/audit.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
+import { reenterRequestIds } from '#tenants/admission/admit-batch.ts'
 import { reportLowBalance } from '#wallet/ledger/balance.ts'
-import type { CachedWallet, WalletCache } from '#wallet/ledger/cache.ts'
-import { lockWallets } from '#wallet/ledger/lock.ts'
-import { type BatchDecision, dayOf, decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide.ts'
-import type { OrderInput } from './input.ts'
+import type { CachedWallet, WalletCache } from '#wallet/ledger/cached-wallets.ts'
+import { lockWallets } from '#wallet/ledger/lock-wallets.ts'
+import {
+  type BatchDecision,
+  dayOf,
+  decideBatch,
+  type ExistingOrder,
+  type PlacedOrder,
+  type Verdict,
+} from './decide-order.ts'
+import type { OrderInput } from './order-input.ts'
 import { type AssumedEsims, assumeEsims, expectedEsims, readToppedUpEsims } from './topped-up-esims.ts'
-import { type Assumptions, writeIfUnchanged, writePlaced } from './write.ts'
+import { type Assumptions, writeIfUnchanged, writePlaced } from './write-orders.ts'
 
 export interface PlacementDeps {
   db: Db

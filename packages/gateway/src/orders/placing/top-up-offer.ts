@@ -2,9 +2,9 @@ import { type EsimStatus, type FailureCode, orderNoOf, type SmdpStatus, type Top
 import type { ErrorParts } from '@dealer-esim/lib/api-error.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Offer, Snapshot } from '#catalogue/catalogue.ts'
-import type { Suppliers } from '#suppliers/registry.ts'
-import { allowanceOf, type PackageLine } from '../item.ts'
-import type { OrderInput, ToppedUpEsim } from './input.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
+import { allowanceOf, type PackageLine } from '../order-item.ts'
+import type { OrderInput, ToppedUpEsim } from './order-input.ts'
 
 /** 2^53 - 1: a JSON number must hold the volume exactly. */
 export const VOLUME_MAX = BigInt(Number.MAX_SAFE_INTEGER)

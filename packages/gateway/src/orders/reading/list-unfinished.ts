@@ -1,7 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import type { UNFINISHED_STATUSES } from '../item.ts'
+import type { UNFINISHED_STATUSES } from '../order-item.ts'
 
 export type UnfinishedStatus = (typeof UNFINISHED_STATUSES)[number]
 

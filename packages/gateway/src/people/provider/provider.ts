@@ -4,7 +4,7 @@ import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Configuration, CustomFetch } from 'openid-client'
-import type { Config } from '#config/config.ts'
+import type { Config } from '#platform/config/config.ts'
 
 export type ProviderConfig = Pick<Config, 'deployment' | 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretFile'>
 

@@ -1,7 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { hashToken } from '../token.ts'
+import { hashToken } from '../secret-token.ts'
 
 const RECOVERY_CODES = 10
 const RECOVERY_CODE_BYTES = 8

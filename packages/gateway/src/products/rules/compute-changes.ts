@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Fault } from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
-import type { PackageDocument } from '#catalogue/packages/document.ts'
-import { mergePackage } from '#catalogue/packages/merge.ts'
-import { findSlugOwners } from '#catalogue/packages/put.ts'
-import { findDocuments } from '#catalogue/packages/read.ts'
+import { mergePackage } from '#catalogue/packages/merge-packages.ts'
+import type { PackageDocument } from '#catalogue/packages/package-document.ts'
+import { findSlugOwners } from '#catalogue/packages/put-packages.ts'
+import { findDocuments } from '#catalogue/packages/read-packages.ts'
 import { listRates, ratesByPair } from './exchange-rates.ts'
+import type { OfferedProduct } from './package-templates.ts'
 import { type PackagePlan, type PlannedPackage, planPackages } from './plan-packages.ts'
 import { type ParsedRule, parseRule, type SaleRule } from './sale-rule.ts'
-import type { OfferedProduct } from './templates.ts'
 
 /** A package as it is, and as the rules would make it now. */
 export interface RulePackage {

@@ -1,7 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
-import { audit, type By } from '#audit/audit.ts'
-import { checkCurrency, invalidField } from '#catalogue/checks.ts'
+import { checkCurrency, invalidField } from '#catalogue/catalogue-checks.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
 import { type Rates, rateKey } from './plan-packages.ts'
 
 /** A rate that an operator entered: 1 of the currency of costs is so many of the currency of sales. */

@@ -1,8 +1,8 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
-import { audit, type By } from '#audit/audit.ts'
-import { checkName } from '#catalogue/checks.ts'
+import { checkName } from '#catalogue/catalogue-checks.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
 import { mergeRule, type SaleRule, type SaleRuleInput } from './sale-rule.ts'
 
 interface RuleDeps {

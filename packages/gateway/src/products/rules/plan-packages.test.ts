@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { codeOf, nameOf, type OfferedProduct } from './package-templates.ts'
 import { planPackages, type Rates, rateKey } from './plan-packages.ts'
 import { mergeRule, parseRule, type SaleRuleInput } from './sale-rule.ts'
-import { codeOf, nameOf, type OfferedProduct } from './templates.ts'
 
 const GB = 1_000_000_000n
 const ruleOf = (ruleName: string, input: SaleRuleInput = {}) =>

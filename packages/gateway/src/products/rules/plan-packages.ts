@@ -1,9 +1,9 @@
 import { isCountry } from '#catalogue/coverage.ts'
-import { type PackageDocument, SUPPLIERS_MAX } from '#catalogue/packages/document.ts'
-import type { PackageInput } from '#catalogue/packages/merge.ts'
-import { convertCost, priceFromCost } from '#catalogue/pricing/price-engine.ts'
+import type { PackageInput } from '#catalogue/packages/merge-packages.ts'
+import { type PackageDocument, SUPPLIERS_MAX } from '#catalogue/packages/package-document.ts'
+import { convertCost, priceFromCost } from '#catalogue/prices/price-engine.ts'
+import { codeOf, nameOf, type OfferedProduct, sizeOf } from './package-templates.ts'
 import type { ParsedRule, ProductFilter } from './sale-rule.ts'
-import { codeOf, nameOf, type OfferedProduct, sizeOf } from './templates.ts'
 
 /** A package as a rule makes it from the products of one or more suppliers. */
 export interface PlannedPackage {

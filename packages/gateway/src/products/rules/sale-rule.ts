@@ -1,11 +1,11 @@
 import { NAME_LENGTH_MAX, PACKAGE_TYPES, TEXT_PATTERNS } from '@dealer-esim/contract'
 import Type, { type Static, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { invalidField } from '#catalogue/checks.ts'
+import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { isCountry } from '#catalogue/coverage.ts'
-import { MalformedPercent, parsePercent } from '#catalogue/pricing/percent.ts'
-import { type CostPlus, MalformedRounding, parseRounding } from '#catalogue/pricing/price-engine.ts'
-import { CODE_DEFAULT, checkTemplate, NAME_DEFAULT } from './templates.ts'
+import { MalformedPercent, parsePercent } from '#catalogue/prices/percent.ts'
+import { type CostPlus, MalformedRounding, parseRounding } from '#catalogue/prices/price-engine.ts'
+import { CODE_DEFAULT, checkTemplate, NAME_DEFAULT } from './package-templates.ts'
 
 const CLOSED = { additionalProperties: false } as const
 const LISTED_MAX = 300

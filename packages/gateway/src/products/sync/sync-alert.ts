@@ -3,7 +3,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { shortList } from '@dealer-esim/lib/refusal.ts'
 import { withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
-import { createAlert } from '#alerts/create.ts'
+import { createAlert } from '#alerts/create-alert.ts'
 import type { CostsFollowed } from '../rules/follow-costs.ts'
 import type { Doubt } from './check-catalogue.ts'
 

@@ -4,7 +4,7 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { type Running, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
-import type { Suppliers } from '#suppliers/registry.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { claimSync, followChanges, releaseSync, runSync, type SyncClaim } from './run-sync.ts'
 import { ensureSync } from './sync-state.ts'
 

@@ -3,8 +3,8 @@ import { isAhead, isFree, type TimesAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
-import { audit, type By } from '#audit/audit.ts'
-import type { Suppliers } from '#suppliers/registry.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
 
 /** The lease is renewed continually. This long after a node has died, another node may sync. */
 export const SYNC_LEASE_MS = 120_000

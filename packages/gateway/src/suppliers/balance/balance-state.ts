@@ -2,8 +2,8 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { isAhead, type TimesAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
-import { audit, type By } from '#audit/audit.ts'
-import type { Suppliers } from '../registry.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import type { Suppliers } from '../supplier-registry.ts'
 
 /** How often a balance is read. */
 export const READ_EVERY_MS = 15 * 60_000

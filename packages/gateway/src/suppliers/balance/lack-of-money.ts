@@ -3,9 +3,9 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { shortList } from '@dealer-esim/lib/refusal.ts'
 import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
-import { createAlert } from '#alerts/create.ts'
-import { beginChange } from '#catalogue/version.ts'
-import type { ConfiguredSupplier } from '../registry.ts'
+import { createAlert } from '#alerts/create-alert.ts'
+import { beginChange } from '#catalogue/catalogue-version.ts'
+import type { ConfiguredSupplier } from '../supplier-registry.ts'
 import { ensureBalance } from './balance-state.ts'
 
 /*

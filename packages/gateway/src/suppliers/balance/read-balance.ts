@@ -7,7 +7,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { BalanceOutcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
-import { createAlert } from '#alerts/create.ts'
+import { createAlert } from '#alerts/create-alert.ts'
 import { READ_EVERY_MS } from './balance-state.ts'
 import { followMoney, makeOrdersDue } from './lack-of-money.ts'
 

@@ -2,8 +2,8 @@ import { formatMoney } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
-import { needsVerification, type SupplierType } from '../create.ts'
-import { findOpenVerification, findProduct, type Verification } from './verify.ts'
+import { needsVerification, type SupplierType } from '../create-supplier.ts'
+import { findOpenVerification, findProduct, type Verification } from './verify-supplier.ts'
 
 /**
  * Finds an open purchase, or else the product at the confirmed price.

@@ -2,9 +2,9 @@ import { type BalanceAnswer, type BalanceLowContent, formatMoney, formatTime, MO
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { createAlert } from '#alerts/create.ts'
-import { recordEvents } from '#events/record.ts'
-import type { Wallet } from './lock.ts'
+import { createAlert } from '#alerts/create-alert.ts'
+import { recordEvents } from '#platform/record-events.ts'
+import type { Wallet } from './lock-wallets.ts'
 
 /** The answer of `account/balance`. Reads without a lock. @throws for a tenant that does not exist */
 export async function getBalance(db: Pick<Db, 'query'>, tenantId: string): Promise<BalanceAnswer> {

@@ -1,15 +1,15 @@
 import type { Columns, RowFormat } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import type { Actor } from '#audit/audit.ts'
+import type { Actor } from '#platform/audit/audit.ts'
 import { lowBalancePercent } from './balance.ts'
-import { type LockedWallet, WALLET_ROW_HASH, type Wallet } from './lock.ts'
+import { type LockedWallet, WALLET_ROW_HASH, type Wallet } from './lock-wallets.ts'
 
 /** In the order of a statement's totals. */
 export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'ESIM_TOPUP', 'REFUND', 'ADJUSTMENT'] as const
 export type TransferKind = (typeof TRANSFER_KINDS)[number]
 
-/** One movement of the wallet. Orders are posted in batches by orders/placing/write.ts, everything else by `post`. */
+/** One movement of the wallet. Orders are posted in batches by orders/placing/write-orders.ts, everything else by `post`. */
 export type Posting =
   | { kind: 'TOP_UP'; amount: bigint; reference: string; reason?: string; actor: Actor }
   /** Negative: taken from the wallet. */
@@ -91,7 +91,7 @@ function rowsOf(wallet: LockedWallet, postings: Posting[]) {
 }
 
 /*
- * The wallet's part of the statements that place orders (orders/placing/write.ts). The wallets are locked by the caller
+ * The wallet's part of the statements that place orders (orders/placing/write-orders.ts). The wallets are locked by the caller
  * (lockWallets) or by the statement (lockAndHashWallets), and the caller has applied the debits to the values.
  */
 

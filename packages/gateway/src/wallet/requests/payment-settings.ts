@@ -3,7 +3,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
-import { audit, type By } from '#audit/audit.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
 
 /** The ways in which dealers of a currency pay. */
 export interface PaymentSettings {

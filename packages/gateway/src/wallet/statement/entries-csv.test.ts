@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import type { StatementEntry } from './entries.ts'
 import { entriesCsv, statementFileName } from './entries-csv.ts'
+import type { StatementEntry } from './statement-entries.ts'
 
 const entry: StatementEntry = {
   walletVersion: 7n,

@@ -1,7 +1,7 @@
 import { csvText } from '@dealer-esim/lib/csv.ts'
 import type { TransferKind } from '../ledger/post.ts'
-import type { StatementEntry } from './entries.ts'
-import type { MonthStatement } from './month.ts'
+import type { StatementEntry } from './statement-entries.ts'
+import type { MonthStatement } from './statement-month.ts'
 
 type Value = (entry: StatementEntry, currencyCode: string) => unknown
 

@@ -4,8 +4,8 @@ import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import sql from 'sql-template-tag'
-import { SYSTEM } from '#audit/audit.ts'
-import { getIssuedStatement } from './issue.ts'
+import { SYSTEM } from '#platform/audit/audit.ts'
+import { getIssuedStatement } from './issue-statement.ts'
 import { getOperatorDetails } from './operator-details.ts'
 
 export interface StatementLoopDeps {

@@ -1,7 +1,7 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { audit, type By } from '#audit/audit.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
 
 /** The operator's details as statements show them. */
 export interface OperatorDetails {

@@ -3,9 +3,9 @@ import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
 import { isFree } from '@dealer-esim/lib/leases.ts'
 import { findTenant } from '#tenants/tenant.ts'
 import { firstLineOf, logAttempts, loggedAttempt } from '../attempt-log.ts'
-import type { WebhookDeps } from '../deps.ts'
 import { checkHealthBody } from '../notification-body.ts'
-import { attemptDelivery, isAcknowledged } from '../sending/attempt.ts'
+import { attemptDelivery, isAcknowledged } from '../sending/delivery-attempt.ts'
+import type { WebhookDeps } from '../webhook-deps.ts'
 
 type CheckDeps = Pick<
   WebhookDeps,

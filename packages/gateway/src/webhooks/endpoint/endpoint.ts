@@ -7,7 +7,7 @@ import {
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db, Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
-import { isHeld } from '#jobs/conditions.ts'
+import { isHeld } from '#platform/held-tenants.ts'
 import { maskedUrl } from '../attempt-log.ts'
 
 /** A tenant's callback URL with its settings and failures. */

@@ -13,10 +13,10 @@ import {
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
-import { type AcceptedRequestId, reenterRequestIds } from '#admission/admit-batch.ts'
-import { audit, type By } from '#audit/audit.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import { type AcceptedRequestId, reenterRequestIds } from '#tenants/admission/admit-batch.ts'
 import { maskedUrl } from '../attempt-log.ts'
-import type { WebhookDeps } from '../deps.ts'
+import type { WebhookDeps } from '../webhook-deps.ts'
 import { withHealthCheck } from './check-callback-url.ts'
 import { type Endpoint, findEndpoint, lockEndpoint } from './endpoint.ts'
 
@@ -171,7 +171,7 @@ function writeEndpoint(tx: Tx, cipher: Pick<Cipher, 'encrypt'>, tenantId: string
   })
 }
 
-/** The loop that records ESIM_EXPIRING applies the changed hours to the tenant's eSIMs (profiles/life/expiring.ts). */
+/** The loop that records ESIM_EXPIRING applies the changed hours to the tenant's eSIMs (esims/life/expiring.ts). */
 function startRescan(tx: Tx, tenantId: string): void {
   tx.send({
     // In whole milliseconds, which is the precision of a Date.

@@ -1,11 +1,11 @@
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
-import { isHeld } from '#jobs/conditions.ts'
-import { runJob } from '#jobs/jobs.ts'
-import type { WebhookDeps } from '../deps.ts'
-import { STEP_MAX } from '../limits.ts'
-import { sendableSince } from '../sending/attempt.ts'
-import { usePlanHints } from '../sending/claim.ts'
+import { isHeld } from '#platform/held-tenants.ts'
+import { runJob } from '#platform/jobs.ts'
+import { usePlanHints } from '../sending/claim-deliveries.ts'
+import { sendableSince } from '../sending/delivery-attempt.ts'
+import type { WebhookDeps } from '../webhook-deps.ts'
+import { STEP_MAX } from '../webhook-limits.ts'
 
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 

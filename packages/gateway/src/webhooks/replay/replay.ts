@@ -3,12 +3,12 @@ import { firstUuidAt, timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
-import { audit, type By } from '#audit/audit.ts'
-import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from '../delivery.ts'
-import type { WebhookDeps } from '../deps.ts'
-import { SENDABLE_DAYS } from '../limits.ts'
-import { sendableSince } from '../sending/attempt.ts'
-import { requireEndpoint } from './resend.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import { DELIVERY_OF_EVENT, type DeliveryState, STATE_OF_EVENT } from '../delivery-state.ts'
+import { sendableSince } from '../sending/delivery-attempt.ts'
+import type { WebhookDeps } from '../webhook-deps.ts'
+import { SENDABLE_DAYS } from '../webhook-limits.ts'
+import { requireEndpoint } from './resend-event.ts'
 
 /** Final outcomes of a delivery. Events that are still being sent are not replayed. */
 export const REPLAYABLE = ['DELIVERED', 'DEAD', 'UNSENT'] as const satisfies readonly DeliveryState[]

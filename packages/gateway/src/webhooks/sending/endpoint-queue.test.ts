@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { CLAIMS_BEFORE_RESTART } from '../limits.ts'
-import type { Claim, ClaimedEvent, ClaimRequest, Position } from './claim.ts'
+import { CLAIMS_BEFORE_RESTART } from '../webhook-limits.ts'
+import type { Claim, ClaimedEvent, ClaimRequest, Position } from './claim-deliveries.ts'
 import {
   addClaimed,
   createEndpointQueue,

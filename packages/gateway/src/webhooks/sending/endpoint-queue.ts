@@ -1,6 +1,6 @@
 import type { EventFormat } from '@dealer-esim/contract'
 import { type FailureWindow, settingsVersion } from '../endpoint/endpoint.ts'
-import { afterFailure, type EndpointChange } from '../endpoint/health.ts'
+import { afterFailure, type EndpointChange } from '../endpoint/endpoint-health.ts'
 import {
   CLAIM_AHEAD_FACTOR,
   CLAIMS_BEFORE_RESTART,
@@ -10,9 +10,9 @@ import {
   LEASE_MARGIN_MS,
   LEASE_MS,
   PROMPT_MS,
-} from '../limits.ts'
-import type { NextStep, Signer } from './attempt.ts'
-import type { Claim, ClaimedEvent, ClaimRequest, Position, SendSettings } from './claim.ts'
+} from '../webhook-limits.ts'
+import type { Claim, ClaimedEvent, ClaimRequest, Position, SendSettings } from './claim-deliveries.ts'
+import type { NextStep, Signer } from './delivery-attempt.ts'
 
 /** The events of one tenant that this node has claimed, and what it knows about the tenant's endpoint. */
 export interface EndpointQueue {

@@ -7,10 +7,10 @@ import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { Registry } from '@platformatic/prom-client'
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
-import { RESULTS_GATHER_MS, RESULTS_MAX, RESULTS_TO_GATHER } from '../limits.ts'
+import { RESULTS_GATHER_MS, RESULTS_MAX, RESULTS_TO_GATHER } from '../webhook-limits.ts'
 import type { EventResult } from './save-results.ts'
 import { resultWriter } from './save-results.ts'
-import { createWebhookMetrics } from './telemetry.ts'
+import { createWebhookMetrics } from './sending-telemetry.ts'
 
 const RESULT: EventResult = {
   tenantId: systemIds.uuid(),

@@ -5,14 +5,14 @@ import { type Columns, NULL, plainArray, unnest, uuidArray } from '@dealer-esim/
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { CommitUnknown, violatedKey } from '@dealer-esim/lib/postgres/errors.ts'
 import { groupAlike, isAlike, LOG, type LoggedAttempt, logAttempts, logValues } from '../attempt-log.ts'
-import type { DeliveryState } from '../delivery.ts'
-import type { WebhookDeps } from '../deps.ts'
-import { type EndpointChange, saveEndpointChange } from '../endpoint/health.ts'
-import { RESULTS_GATHER_MS, RESULTS_MAX, RESULTS_TO_GATHER } from '../limits.ts'
-import type { NextStep } from './attempt.ts'
-import type { HeldQueue } from './claim.ts'
-import { byTenant, releaseQueues, usePlanHints } from './claim.ts'
-import type { WebhookMetrics } from './telemetry.ts'
+import type { DeliveryState } from '../delivery-state.ts'
+import { type EndpointChange, saveEndpointChange } from '../endpoint/endpoint-health.ts'
+import type { WebhookDeps } from '../webhook-deps.ts'
+import { RESULTS_GATHER_MS, RESULTS_MAX, RESULTS_TO_GATHER } from '../webhook-limits.ts'
+import type { HeldQueue } from './claim-deliveries.ts'
+import { byTenant, releaseQueues, usePlanHints } from './claim-deliveries.ts'
+import type { NextStep } from './delivery-attempt.ts'
+import type { WebhookMetrics } from './sending-telemetry.ts'
 
 /** The outcome of a claimed event. */
 export interface EventResult {

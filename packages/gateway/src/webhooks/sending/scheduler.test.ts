@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
-import { ENDPOINT_IN_FLIGHT_FIRST, FAILING_IN_FLIGHT_MAX, IN_FLIGHT_MAX, UNPROVEN_IN_FLIGHT_MAX } from '../limits.ts'
-import type { ClaimedEvent } from './claim.ts'
+import {
+  ENDPOINT_IN_FLIGHT_FIRST,
+  FAILING_IN_FLIGHT_MAX,
+  IN_FLIGHT_MAX,
+  UNPROVEN_IN_FLIGHT_MAX,
+} from '../webhook-limits.ts'
+import type { ClaimedEvent } from './claim-deliveries.ts'
 import { createEndpointQueue, type EndpointQueue } from './endpoint-queue.ts'
 import { createScheduler } from './scheduler.ts'
 

@@ -1,4 +1,4 @@
-import { FAILING_IN_FLIGHT_MAX, IN_FLIGHT_MAX, UNPROVEN_IN_FLIGHT_MAX } from '../limits.ts'
+import { FAILING_IN_FLIGHT_MAX, IN_FLIGHT_MAX, UNPROVEN_IN_FLIGHT_MAX } from '../webhook-limits.ts'
 import type { EndpointQueue } from './endpoint-queue.ts'
 
 /**

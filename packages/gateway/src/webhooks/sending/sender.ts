@@ -5,7 +5,8 @@ import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createWokenKeys } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { type Running, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import { loggedAttempt } from '../attempt-log.ts'
-import type { WebhookDeps } from '../deps.ts'
+import { bodyOf } from '../notification-body.ts'
+import type { WebhookDeps } from '../webhook-deps.ts'
 import {
   CLAIMED_MAX,
   ENDPOINT_IN_FLIGHT_MAX,
@@ -14,9 +15,7 @@ import {
   STEP_MAX,
   TENANTS_PER_CLAIM,
   TENANTS_PER_PASS,
-} from '../limits.ts'
-import { bodyOf } from '../notification-body.ts'
-import { type Attempt, attemptDelivery, nextStep } from './attempt.ts'
+} from '../webhook-limits.ts'
 import {
   type Claim,
   type ClaimedEvent,
@@ -25,8 +24,9 @@ import {
   type HeldQueue,
   loadSendSettings,
   releaseQueuesAlone,
-} from './claim.ts'
-import { type DueTenant, listDueTenants, markUnsent } from './due.ts'
+} from './claim-deliveries.ts'
+import { type Attempt, attemptDelivery, nextStep } from './delivery-attempt.ts'
+import { type DueTenant, listDueTenants, markUnsent } from './due-tenants.ts'
 import {
   addClaimed,
   afterAttempt,
@@ -42,7 +42,7 @@ import {
 import type { EventResult } from './save-results.ts'
 import { type ResultWriter, resultWriter } from './save-results.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
-import { createWebhookMetrics, observeAttempt, type WebhookMetrics } from './telemetry.ts'
+import { createWebhookMetrics, observeAttempt, type WebhookMetrics } from './sending-telemetry.ts'
 
 /** Sends events. A pass starts when a commit recorded some, when a retry comes due, and at every poll. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '#console-api/kernel/route.ts'
 import { routes } from '#console-api/routes.ts'
-import { createAccessToken } from '#people/access-token.ts'
+import { createAccessToken } from '#people/account/access-token.ts'
 import { ROLES, type Role } from '#people/person.ts'
 import { createSession } from '#people/session.ts'
 import { addPerson, addTenant, type ConsoleTestbed, ORIGIN, startConsole } from '../console-testbed.ts'

@@ -1,9 +1,9 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { audit } from '#audit/audit.ts'
+import { audit } from '#platform/audit/audit.ts'
 import { addPackage, payOrders } from '#test/harness/shop.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
-import { topUp } from '#wallet/ledger/top-up.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../console-testbed.ts'
 
 let testbed: ConsoleTestbed

@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { COUNTED_PER_MINUTE_MAX } from '#audit/counted.ts'
+import { COUNTED_PER_MINUTE_MAX } from '#platform/audit/audit-count.ts'
 import {
   addPerson,
   addTenant,

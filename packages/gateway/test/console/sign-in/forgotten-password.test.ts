@@ -1,6 +1,6 @@
 import { Secret } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hashToken } from '#people/token.ts'
+import { hashToken } from '#people/secret-token.ts'
 import {
   addPerson,
   browser,

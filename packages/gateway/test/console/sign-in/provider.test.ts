@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { allowPassword } from '#people/manage.ts'
-import { linkAccount } from '#people/provider/account.ts'
+import { allowPassword } from '#people/manage-people.ts'
 import { createProvider } from '#people/provider/provider.ts'
+import { linkAccount } from '#people/provider/provider-account.ts'
 import {
   addPerson,
   addTenant,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { build, type Plugin } from 'esbuild'
-import { packageRoot } from '#config/package-root.ts'
+import { packageRoot } from '#platform/package-root.ts'
 
 export interface ChildBundle {
   path: string

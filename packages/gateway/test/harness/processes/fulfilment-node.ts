@@ -1,5 +1,5 @@
-import { actionLoop } from '#actions/loop.ts'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { actionLoop } from '#esims/actions/action-loop.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { createShop } from '../shop.ts'
 
 /*

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { inject } from 'vitest'
-import { packageRoot } from '#config/package-root.ts'
+import { packageRoot } from '#platform/package-root.ts'
 import { dataFolder } from '../temporary-folders.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }

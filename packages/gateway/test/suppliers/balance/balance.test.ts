@@ -1,7 +1,7 @@
 import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM } from '#audit/audit.ts'
+import { SYSTEM } from '#platform/audit/audit.ts'
 import { balanceLoop } from '#suppliers/balance/balance-loop.ts'
 import { findBalance, READ_EVERY_MS, setAlertBelow } from '#suppliers/balance/balance-state.ts'
 import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { exportBatch, findCodes, revealStockCode } from '#suppliers/stock/codes.ts'
-import type { CsvRefused } from '#suppliers/stock/csv.ts'
+import { exportBatch, findCodes, revealStockCode } from '#stock/stock-codes.ts'
+import type { CsvRefused } from '#stock/stock-csv.ts'
 import { BY, createStockTestbed, type StockTestbed } from './stock-testbed.ts'
 
 let testbed: StockTestbed

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { makeIccid } from '@dealer-esim/contract'
-import { importStock, type StockImport } from '#suppliers/stock/import.ts'
+import { importStock, type StockImport } from '#stock/import-stock.ts'
 import { createTestDatabase } from '#test/harness/databases/database.ts'
 import { addSupplier, createShop } from '#test/harness/shop.ts'
 

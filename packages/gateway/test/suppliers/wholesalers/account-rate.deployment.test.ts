@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { packageRoot } from '#config/package-root.ts'
+import { packageRoot } from '#platform/package-root.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import { bundleForChildren, type ChildBundle } from '#test/harness/processes/child-process.ts'
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import {
   addPackage,
   addSupplier,

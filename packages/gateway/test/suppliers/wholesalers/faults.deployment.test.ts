@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { fulfilmentLoop } from '#fulfilment/loop.ts'
+import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import {
   addPackage,

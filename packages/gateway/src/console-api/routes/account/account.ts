@@ -11,7 +11,7 @@ import {
   time,
   uuid,
 } from '#console-api/kernel/schemas.ts'
-import { listAccessTokens } from '#people/access-token.ts'
+import { listAccessTokens } from '#people/account/access-token.ts'
 import {
   changePassword,
   confirmOwnSecondFactor,
@@ -23,7 +23,7 @@ import {
   removeOwnSecondFactor,
   renameSelf,
   setUpOwnSecondFactor,
-} from '#people/own-account.ts'
+} from '#people/account/own-account.ts'
 import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
 import { listSessions } from '#people/session.ts'
 import { sessionCredential } from './sign-in.ts'

@@ -4,7 +4,7 @@ import type { ConsoleDeps, SignedIn } from '#console-api/kernel/route.ts'
 import { EVERY_ROLE, type Route, route } from '#console-api/kernel/route.ts'
 import { nullable } from '#console-api/kernel/schemas.ts'
 import { hasSecondFactor, type Person, ROLES } from '#people/person.ts'
-import { isSecondFactorMissing } from '#people/second-factor/required.ts'
+import { isSecondFactorMissing } from '#people/second-factor/required-factor.ts'
 import type { SignInMethod } from '#people/session.ts'
 
 /** The signed-in person, and what the pages need before they load anything else. */

@@ -1,6 +1,7 @@
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import Type from 'typebox'
+import { mailNewPasskey } from '#alerts/mail/mail-queue.ts'
 import { type ConsoleDeps, type Context, publicRoute, type Route, route } from '#console-api/kernel/route.ts'
 import {
   CLOSED,
@@ -12,11 +13,20 @@ import {
   time,
   uuid,
 } from '#console-api/kernel/schemas.ts'
-import { mailNewPasskey } from '#mail/queue.ts'
 import { listPasskeys } from '#people/passkeys/passkey.ts'
-import { finishRegistration, removeOwnPasskey, renameOwnPasskey, startRegistration } from '#people/passkeys/register.ts'
+import {
+  confirmByPasskey,
+  requestConfirmation,
+  requestSignIn,
+  signInByPasskey,
+} from '#people/passkeys/passkey-sign-in.ts'
+import {
+  finishRegistration,
+  removeOwnPasskey,
+  renameOwnPasskey,
+  startRegistration,
+} from '#people/passkeys/register-passkey.ts'
 import { type RelyingParty, relyingPartyOf } from '#people/passkeys/relying-party.ts'
-import { confirmByPasskey, requestConfirmation, requestSignIn, signInByPasskey } from '#people/passkeys/sign-in.ts'
 import { me } from './me.ts'
 import { answerSignedIn, flowOf, sessionCredential } from './sign-in.ts'
 

@@ -3,7 +3,11 @@ import Type from 'typebox'
 import { type ConsoleDeps, type PublicContext, publicRoute, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, REAUTHENTICATIONS_PER_MINUTE } from '#console-api/kernel/schemas.ts'
 import type { Provider } from '#people/provider/provider.ts'
-import { finishProviderConfirmation, finishProviderSignIn, startProviderSignIn } from '#people/provider/sign-in.ts'
+import {
+  finishProviderConfirmation,
+  finishProviderSignIn,
+  startProviderSignIn,
+} from '#people/provider/provider-sign-in.ts'
 import { me } from './me.ts'
 import { answerSignedIn, flowOf } from './sign-in.ts'
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, uuid } from '#console-api/kernel/schemas.ts'
-import { deleteView, listViews, saveView } from '#console-api/saved-views.ts'
+import { deleteView, listViews, saveView } from '#people/account/saved-view.ts'
 
 const view = {
   list: Type.String({ pattern: '^[a-z-]{1,30}$' }),

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type from 'typebox'
+import { mailPersonLink } from '#alerts/mail/mail-queue.ts'
 import {
   OPERATORS,
   type PublicContext,
@@ -10,13 +11,12 @@ import {
   type SignedIn,
 } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, nullable, tenantParams } from '#console-api/kernel/schemas.ts'
-import { mailPersonLink } from '#mail/queue.ts'
 import { requestForgottenPassword } from '#people/forgotten-password.ts'
-import { getLink, setPasswordByLink, welcomeLink } from '#people/link.ts'
 import { BROWSER_KNOWN_S } from '#people/lockout.ts'
 import { relyingPartyOf } from '#people/passkeys/relying-party.ts'
 import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
-import { providerName } from '#people/provider/passwords.ts'
+import { getLink, setPasswordByLink, welcomeLink } from '#people/personal-link.ts'
+import { providerName } from '#people/provider/provider-passwords.ts'
 import { endView, signOut, viewAsDealer } from '#people/session.ts'
 import { type SignInResult, signIn } from '#people/sign-in.ts'
 import { describeMe, me } from './me.ts'

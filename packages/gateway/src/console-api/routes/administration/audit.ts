@@ -1,13 +1,13 @@
 import { isUuid, timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { NIL_TENANT } from '#audit/audit.ts'
-import { type AuditFilter, type AuditRow, countAudit, searchAudit } from '#audit/search.ts'
 import { createActorNaming, OPERATOR_NAME, personIdOf } from '#console-api/kernel/actors.ts'
 import { actionFilter, visibleAction, visibleMembers } from '#console-api/kernel/audit-visibility.ts'
 import { type ListQuery, listRoutes } from '#console-api/kernel/list.ts'
 import type { Context, Route } from '#console-api/kernel/route.ts'
 import { line, nullable, time, toDate, uuid } from '#console-api/kernel/schemas.ts'
+import { NIL_TENANT } from '#platform/audit/audit.ts'
+import { type AuditFilter, type AuditRow, countAudit, searchAudit } from '#platform/audit/search-audit.ts'
 
 const entry = Type.Object({
   auditId: Type.String(),

@@ -1,6 +1,6 @@
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
-import { type CellSummary, cellSummary, type ReadCell, readSummaries } from '#cells/summary.ts'
+import { type CellSummary, cellSummary, type ReadCell, readSummaries } from '#cells/cells-summary.ts'
 import { type Context, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
 import { nullable } from '#console-api/kernel/schemas.ts'
 import packageJson from '#package.json' with { type: 'json' }

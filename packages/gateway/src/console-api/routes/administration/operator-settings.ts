@@ -2,12 +2,12 @@ import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
-import { describeVariables } from '#config/describe.ts'
+import { testMail } from '#alerts/mail/mail-texts.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, nullable } from '#console-api/kernel/schemas.ts'
-import { ALERT_EMAILS_MAX, getOperatorSettings, setOperatorSettings } from '#deployment/operator-settings.ts'
-import { testMail } from '#mail/texts.ts'
-import { AGED_BY_CLOCK, DELETED } from '#retention/table.ts'
+import { describeVariables } from '#platform/config/describe-config.ts'
+import { ALERT_EMAILS_MAX, getOperatorSettings, setOperatorSettings } from '#platform/deployment/operator-options.ts'
+import { AGED_BY_CLOCK, DELETED } from '#platform/retention/retention-table.ts'
 
 const ADDRESS_LENGTH_MAX = 254
 /** A low limit, because each test contacts the mail server. */

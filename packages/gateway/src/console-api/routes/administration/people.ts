@@ -1,6 +1,7 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
+import { mailPersonLink } from '#alerts/mail/mail-queue.ts'
 import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_ADMINS } from '#console-api/kernel/route.ts'
 import {
@@ -13,9 +14,7 @@ import {
   time,
   uuid,
 } from '#console-api/kernel/schemas.ts'
-import { mailPersonLink } from '#mail/queue.ts'
-import { welcomeLink } from '#people/link.ts'
-import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '#people/manage.ts'
+import { changePerson, createPersonLink, invitePerson, removePersonSecondFactor } from '#people/manage-people.ts'
 import {
   findPerson,
   hasSecondFactor,
@@ -27,7 +26,8 @@ import {
   ROLES,
   type Role,
 } from '#people/person.ts'
-import { unlinkProvider } from '#people/provider/account.ts'
+import { welcomeLink } from '#people/personal-link.ts'
+import { unlinkProvider } from '#people/provider/provider-account.ts'
 import { notSignedIn } from '#people/session.ts'
 import { type Reauthentication, reauthenticate } from '#people/sign-in.ts'
 import { getTenantId } from '#tenants/tenant-views.ts'

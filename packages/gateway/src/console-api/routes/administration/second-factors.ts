@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '#console-api/kernel/schemas.ts'
 import { hasSecondFactor, ROLES } from '#people/person.ts'
-import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required.ts'
+import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required-factor.ts'
 import { reauthenticate } from '#people/sign-in.ts'
 
 export const secondFactorRoutes: Route[] = [

@@ -5,7 +5,7 @@ import { EVERY_ROLE, type Route, route, TENANT_ADMINS } from '#console-api/kerne
 import { CLOSED, done, money, nullable, tenantParams } from '#console-api/kernel/schemas.ts'
 import { isOperator } from '#people/person.ts'
 import { ALLOWLIST_ENTRIES_MAX } from '#tenants/allowlist.ts'
-import { changeSettings, type SettingsInput, TEXT_LENGTH_MAX } from '#tenants/settings.ts'
+import { changeSettings, type SettingsInput, TEXT_LENGTH_MAX } from '#tenants/tenant-settings.ts'
 
 const text = (member: keyof typeof TEXT_LENGTH_MAX) =>
   Type.Optional(nullable(Type.String({ maxLength: TEXT_LENGTH_MAX[member] })))

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
-import { exportPackages } from '#catalogue/files/export.ts'
-import { importPackages } from '#catalogue/files/import.ts'
-import type { PackageDocument } from '#catalogue/packages/document.ts'
-import { setOnSale } from '#catalogue/packages/put.ts'
+import { exportPackages } from '#catalogue/files/export-packages.ts'
+import { importPackages } from '#catalogue/files/import-packages.ts'
+import type { PackageDocument } from '#catalogue/packages/package-document.ts'
+import { setOnSale } from '#catalogue/packages/put-packages.ts'
 import {
   countPackages,
   findLackingMoney,
@@ -12,7 +12,7 @@ import {
   type PackageFilter,
   type PackageSort,
   positionOf,
-} from '#catalogue/packages/read.ts'
+} from '#catalogue/packages/read-packages.ts'
 import { listRoutes } from '#console-api/kernel/list.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, money, nullable } from '#console-api/kernel/schemas.ts'

@@ -1,16 +1,16 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { type Buyer, getBuyer, type Snapshot } from '#catalogue/catalogue.ts'
-import { type PackageDocument, packageDocumentSchema } from '#catalogue/packages/document.ts'
-import { putPackages } from '#catalogue/packages/put.ts'
-import { getPackage } from '#catalogue/packages/read.ts'
-import { cheapestCost, type Explanation, explainPrice, type PriceStep } from '#catalogue/pricing/explain.ts'
-import { ruleDetails } from '#catalogue/pricing/plans.ts'
+import { type PackageDocument, packageDocumentSchema } from '#catalogue/packages/package-document.ts'
+import { putPackages } from '#catalogue/packages/put-packages.ts'
+import { getPackage } from '#catalogue/packages/read-packages.ts'
+import { cheapestCost, type Explanation, explainPrice, type PriceStep } from '#catalogue/prices/explain-price.ts'
+import { ruleDetails } from '#catalogue/prices/price-plans.ts'
 import { listRoutes } from '#console-api/kernel/list.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time, toDate, uuid } from '#console-api/kernel/schemas.ts'
-import { isUsableIn } from '#suppliers/registry.ts'
-import { countTenants, searchTenants, type TenantSort } from '#tenants/search.ts'
+import { isUsableIn } from '#suppliers/supplier-registry.ts'
+import { countTenants, searchTenants, type TenantSort } from '#tenants/search-tenants.ts'
 import type { TenantSummary } from '#tenants/tenant-views.ts'
 import { rule } from '../prices/plan-rule.ts'
 
@@ -67,7 +67,7 @@ export type PriceExplanation = Static<typeof explanation>
 
 const params = Type.Object({ packageCode: line(64) }, CLOSED)
 const buyerFilter = { q: Type.Optional(line(100)) }
-/** Checked by the catalogue, which names each faulty member (catalogue/packages/merge.ts). */
+/** Checked by the catalogue, which names each faulty member (catalogue/packages/merge-packages.ts). */
 const members = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Members as in a JSON file of packages; absent ones stay as they are',
 })

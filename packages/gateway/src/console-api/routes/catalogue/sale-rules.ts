@@ -5,9 +5,15 @@ import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time } from '#console-api/kernel/schemas.ts'
 import { sendCsv } from '#console-api/kernel/send-csv.ts'
-import { applyRules } from '#products/rules/apply.ts'
+import { applyRules } from '#products/rules/apply-rules.ts'
 import { deleteRule, getRule, listRules, releasePackages, setRule } from '#products/rules/manage-rules.ts'
-import { PREVIEW_CHANGES, type Preview, type PreviewLine, previewCells, previewRules } from '#products/rules/preview.ts'
+import {
+  PREVIEW_CHANGES,
+  type Preview,
+  type PreviewLine,
+  previewCells,
+  previewRules,
+} from '#products/rules/preview-rules.ts'
 import { mergeRule, saleRule, saleRuleInput } from '#products/rules/sale-rule.ts'
 
 const ruleRow = Type.Object({

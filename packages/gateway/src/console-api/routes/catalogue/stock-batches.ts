@@ -23,9 +23,9 @@ import {
 } from '#console-api/kernel/schemas.ts'
 import { sendCsv } from '#console-api/kernel/send-csv.ts'
 import { reauthenticate } from '#people/sign-in.ts'
-import { type BatchFilter, countBatches, getBatch, listBatches } from '#suppliers/stock/batches.ts'
-import { exportBatch, findCodes, revealStockCode } from '#suppliers/stock/codes.ts'
-import { setBatchExpiry, setExpiryAlert } from '#suppliers/stock/expiry.ts'
+import { type BatchFilter, countBatches, getBatch, listBatches } from '#stock/stock-batches.ts'
+import { exportBatch, findCodes, revealStockCode } from '#stock/stock-codes.ts'
+import { setBatchExpiry, setExpiryAlert } from '#stock/stock-expiry.ts'
 
 const batch = Type.Object({
   supplier: Type.String(),

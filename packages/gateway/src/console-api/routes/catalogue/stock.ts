@@ -5,9 +5,9 @@ import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
 import { failureOf } from '#console-api/kernel/failures.ts'
 import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, nullable, time, toDate } from '#console-api/kernel/schemas.ts'
-import { CsvRefused } from '#suppliers/stock/csv.ts'
-import { importStock } from '#suppliers/stock/import.ts'
-import { listStock, setLowStock } from '#suppliers/stock/levels.ts'
+import { importStock } from '#stock/import-stock.ts'
+import { CsvRefused } from '#stock/stock-csv.ts'
+import { listStock, setLowStock } from '#stock/stock-levels.ts'
 
 const level = Type.Object({
   supplier: Type.String(),

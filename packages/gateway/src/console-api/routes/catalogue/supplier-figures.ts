@@ -4,7 +4,7 @@ import sql, { raw, type Sql } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { OPERATORS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, nullable, time } from '#console-api/kernel/schemas.ts'
-import { listPriceDifferences } from '#suppliers/prices.ts'
+import { listPriceDifferences } from '#suppliers/supplier-prices.ts'
 
 const count = () => Type.Integer({ minimum: 0 })
 const duration = () => nullable(Type.Integer({ description: 'ms; null: nothing was purchased' }))

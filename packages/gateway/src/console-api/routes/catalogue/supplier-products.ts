@@ -4,7 +4,7 @@ import { listRoutes } from '#console-api/kernel/list.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, money, nullable, time } from '#console-api/kernel/schemas.ts'
 import { countProducts, listCosts, searchProducts } from '#products/list-products.ts'
-import { acceptCatalogue } from '#products/sync/accept.ts'
+import { acceptCatalogue } from '#products/sync/accept-catalogue.ts'
 import {
   EVERY_MINUTES_MAX,
   EVERY_MINUTES_MIN,

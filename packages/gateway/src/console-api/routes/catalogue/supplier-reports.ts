@@ -7,8 +7,8 @@ import {
   listSupplierMonths,
   SUPPLIER_MONTH_COLUMNS,
   streamDiscrepancies,
-} from '#fulfilment/reconciliation/supplier-report.ts'
-import { PRICE_DIFFERENCE_COLUMNS, streamPriceDifferences } from '#suppliers/prices.ts'
+} from '#fulfilment/reconciliation/reconciliation-report.ts'
+import { PRICE_DIFFERENCE_COLUMNS, streamPriceDifferences } from '#suppliers/supplier-prices.ts'
 
 const count = () => Type.Integer({ minimum: 0 })
 

@@ -3,10 +3,10 @@ import Type, { type Static } from 'typebox'
 import { OPERATOR_ADMINS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '#console-api/kernel/schemas.ts'
 import { reauthenticate } from '#people/sign-in.ts'
-import { createSupplier, type SupplierType } from '#suppliers/create.ts'
+import { createSupplier, type SupplierType } from '#suppliers/create-supplier.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
-import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact.ts'
-import { verifySupplier } from '#suppliers/verification/verify.ts'
+import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact-answer.ts'
+import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 
 const verified = Type.Object({
   iccid: Type.String(),

@@ -21,7 +21,7 @@ import {
   time,
 } from '#console-api/kernel/schemas.ts'
 import { reauthenticate } from '#people/sign-in.ts'
-import { describeSupplierType } from '#suppliers/create.ts'
+import { describeSupplierType } from '#suppliers/create-supplier.ts'
 import {
   addSupplier,
   allowedTypes,
@@ -29,7 +29,7 @@ import {
   listSuppliers,
   pauseSupplier,
   setSupplier,
-} from '#suppliers/manage.ts'
+} from '#suppliers/manage-suppliers.ts'
 
 const supplierRow = Type.Object({
   supplier: Type.String(),

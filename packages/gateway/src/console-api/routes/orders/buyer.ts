@@ -1,11 +1,11 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import Type, { type Static } from 'typebox'
-import type { AuditAction } from '#audit/actions.ts'
-import { audit, type By } from '#audit/audit.ts'
 import type { ConsoleDeps } from '#console-api/kernel/route.ts'
 import { money } from '#console-api/kernel/schemas.ts'
-import type { OrderInput } from '#orders/placing/input.ts'
+import type { OrderInput } from '#orders/placing/order-input.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import type { AuditAction } from '#platform/audit/audited-actions.ts'
 import { getTenantView } from '#tenants/tenant-views.ts'
 
 export const placedOrder = Type.Object({

@@ -1,12 +1,12 @@
 import { ACTION_STATUSES, type ActionAnswer, ESIM_ACTIONS } from '@dealer-esim/contract'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
-import { listActions } from '#actions/find.ts'
-import { startAction } from '#actions/start.ts'
 import { BUYERS, EVERY_ROLE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, money, nullable, profileParams, time } from '#console-api/kernel/schemas.ts'
-import { actionAnswerOf, isAnswerMissing } from '#orders/action.ts'
-import { searchProfiles } from '#profiles/search.ts'
+import { listActions } from '#esims/actions/find-action.ts'
+import { startAction } from '#esims/actions/start-action.ts'
+import { searchProfiles } from '#esims/search-profiles.ts'
+import { actionAnswerOf, isAnswerMissing } from '#orders/esim-action.ts'
 import { transactionId } from './buyer.ts'
 
 const esimAction = Type.Object({

@@ -2,8 +2,8 @@ import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import Type, { type Static } from 'typebox'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '#console-api/kernel/route.ts'
 import { profileParams, time } from '#console-api/kernel/schemas.ts'
-import { readLifeHistory } from '#profiles/life/history.ts'
-import { pollNow } from '#profiles/poll-suppliers.ts'
+import { readLifeHistory } from '#esims/life/esim-history.ts'
+import { pollNow } from '#esims/poll-suppliers.ts'
 
 const step = Type.Object({
   at: time(),

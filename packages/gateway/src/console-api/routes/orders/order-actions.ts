@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import { ESIM_ACTIONS, ORDER_ESIMS_MAX } from '@dealer-esim/contract'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
-import { actForOperator } from '#actions/operator.ts'
-import { resolveAction } from '#actions/resolve.ts'
 import { OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, nullable, orderParams, profileParams } from '#console-api/kernel/schemas.ts'
+import { actForOperator } from '#esims/actions/operator-action.ts'
+import { resolveAction } from '#esims/actions/resolve-action.ts'
 import { cancelOrder } from '#fulfilment/review/cancel-order.ts'
 import { type ItemVerdict, resolveOrder } from '#fulfilment/review/resolve-order.ts'
 import {
@@ -14,8 +14,8 @@ import {
   REASON_LENGTH_MAX,
   REASON_LENGTH_MIN,
 } from '#orders/justification.ts'
-import { parseOrderNo } from '#orders/reading/find.ts'
-import { type CsvEsim, parseEsims } from '#suppliers/stock/csv.ts'
+import { parseOrderNo } from '#orders/reading/find-order.ts'
+import { type CsvEsim, parseEsims } from '#stock/stock-csv.ts'
 
 /** What the supplier stated, who said it and when, so that another operator can check it. */
 const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })

@@ -2,7 +2,7 @@ import { DATA_TYPES, LINE_COUNT_MAX, type Package, PERIOD_NUM_MAX } from '@deale
 import { COUNTED_ROWS_MAX, countOf } from '@dealer-esim/lib/postgres/count-rows.ts'
 import Type, { type Static } from 'typebox'
 import { listSoldLocations } from '#catalogue/locations.ts'
-import { countListed, listPackages } from '#catalogue/snapshot/list.ts'
+import { countListed, listPackages } from '#catalogue/snapshot/list-packages.ts'
 import { listRoutes } from '#console-api/kernel/list.ts'
 import { BUYERS, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams } from '#console-api/kernel/schemas.ts'

@@ -15,11 +15,11 @@ import {
   toDate,
   uuid,
 } from '#console-api/kernel/schemas.ts'
-import { qrPng, qrSvg } from '#profiles/qr/picture.ts'
-import { renewShareLink } from '#profiles/qr/renew.ts'
-import { sendShareLink, viewShareLink } from '#profiles/qr/send.ts'
-import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '#profiles/search.ts'
-import { revealCodes } from '#profiles/secrets.ts'
+import { revealCodes } from '#esims/profile-secrets.ts'
+import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
+import { renewShareLink } from '#esims/qr/renew-link.ts'
+import { sendShareLink, viewShareLink } from '#esims/qr/send-link.ts'
+import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '#esims/search-profiles.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),

@@ -4,9 +4,9 @@ import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { BUYERS, EVERY_ROLE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, money, nullable, profileParams, time } from '#console-api/kernel/schemas.ts'
+import { findEsimToTopUp, listPackagesFor } from '#esims/list-fitting-packages.ts'
+import { searchProfiles } from '#esims/search-profiles.ts'
 import { listTopUpsOf } from '#orders/reading/top-ups-of-esim.ts'
-import { findEsimToTopUp, listPackagesFor } from '#profiles/list-packages.ts'
-import { searchProfiles } from '#profiles/search.ts'
 import { getActiveBuyer, placedOrder, placeForPerson, transactionId } from './buyer.ts'
 
 const topUpPackage = Type.Object({

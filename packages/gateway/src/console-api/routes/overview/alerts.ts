@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { alertPath } from '#alerts/alert-path.ts'
 import { type AlertRow, countAlerts, countUnreadAlerts, listAlerts, markAlertsRead } from '#alerts/alerts.ts'
-import { NIL_TENANT } from '#audit/audit.ts'
 import { listRoutes } from '#console-api/kernel/list.ts'
 import { PAGE_SIZE_MAX, pageByKey } from '#console-api/kernel/paging.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '#console-api/kernel/route.ts'
 import { CLOSED, done, nullable, time, uuid } from '#console-api/kernel/schemas.ts'
+import { NIL_TENANT } from '#platform/audit/audit.ts'
 
 const alert = Type.Object({
   noticeId: Type.String(),

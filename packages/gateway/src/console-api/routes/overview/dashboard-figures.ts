@@ -2,7 +2,7 @@ import { firstUuidAt, LATEST_IDS_MS } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
 import { listOrderParts } from '#sales/order-cells.ts'
-import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '#webhooks/delivery.ts'
+import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '#webhooks/delivery-state.ts'
 import type { LocalDay } from './local-days.ts'
 
 /*

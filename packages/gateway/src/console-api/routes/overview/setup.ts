@@ -1,11 +1,11 @@
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { audit, NIL_TENANT } from '#audit/audit.ts'
 import { type Context, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { nullable } from '#console-api/kernel/schemas.ts'
-import { examineRunning } from '#doctor/examine.ts'
+import { examineRunning } from '#operations/doctor/examine.ts'
 import { hasSecondFactor } from '#people/person.ts'
+import { audit, NIL_TENANT } from '#platform/audit/audit.ts'
 
 const setup = Type.Object({
   /** Each step, and whether it is done. */

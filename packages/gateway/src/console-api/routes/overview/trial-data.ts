@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { done } from '#console-api/kernel/schemas.ts'
-import { getTrialData, removeTrialData, startTrialData } from '#trial/trial-data.ts'
+import { getTrialData, removeTrialData, startTrialData } from '#operations/trial/trial-data.ts'
 
 const trialData = Type.Object({
   state: Type.Enum(['NONE', 'FILLING', 'READY']),

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { invalidField } from '#catalogue/checks.ts'
-import { MalformedPercent, parsePercent } from '#catalogue/pricing/percent.ts'
-import type { RuleKey, RuleValue } from '#catalogue/pricing/plans.ts'
+import { invalidField } from '#catalogue/catalogue-checks.ts'
+import { MalformedPercent, parsePercent } from '#catalogue/prices/percent.ts'
+import type { RuleKey, RuleValue } from '#catalogue/prices/price-plans.ts'
 import { CLOSED, line, money, nullable, time, toDate } from '#console-api/kernel/schemas.ts'
 
 const PERCENT_BASES = ['LIST', 'COST'] as const

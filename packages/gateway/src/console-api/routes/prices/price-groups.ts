@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '#catalogue/pricing/assignments.ts'
-import { deleteGroup, renameGroup } from '#catalogue/pricing/rename-delete.ts'
+import { createGroup, type GroupDetails, listGroups, setGroupPlan } from '#catalogue/prices/price-assignments.ts'
+import { deleteGroup, renameGroup } from '#catalogue/prices/rename-delete.ts'
 import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, nullable } from '#console-api/kernel/schemas.ts'

@@ -1,6 +1,7 @@
 import { countOf } from '@dealer-esim/lib/postgres/count-rows.ts'
 import Type, { type Static } from 'typebox'
-import type { PlanRuleRow } from '#catalogue/pricing/plan-rules.ts'
+import type { PlanRuleRow } from '#catalogue/prices/plan-rules.ts'
+import { previewRule } from '#catalogue/prices/preview-prices.ts'
 import {
   createPlan,
   draftRemoval,
@@ -10,15 +11,14 @@ import {
   removePlanRule,
   setPlanDisplayName,
   setPlanRule,
-} from '#catalogue/pricing/plans.ts'
-import { previewRule } from '#catalogue/pricing/preview.ts'
-import { deletePlan, renamePlan } from '#catalogue/pricing/rename-delete.ts'
+} from '#catalogue/prices/price-plans.ts'
+import { deletePlan, renamePlan } from '#catalogue/prices/rename-delete.ts'
 import { csvRoute, inOnePart } from '#console-api/kernel/csv-route.ts'
 import { listRoutes } from '#console-api/kernel/list.ts'
 import { pageInMemory } from '#console-api/kernel/paging.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, money, nullable } from '#console-api/kernel/schemas.ts'
-import { isUsableIn } from '#suppliers/registry.ts'
+import { isUsableIn } from '#suppliers/supplier-registry.ts'
 import { rule, ruleBody, ruleKey, ruleKeyOf, ruleValueOf } from './plan-rule.ts'
 import { countPayers, members, membersOf } from './price-members.ts'
 

@@ -7,7 +7,7 @@ import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '#co
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
 import { ADJUSTMENT_STATUSES, type Adjustment, countAdjustments, listAdjustments } from '#wallet/ledger/adjustment.ts'
-import { LINE_LENGTH_MAX } from '#wallet/ledger/checks.ts'
+import { LINE_LENGTH_MAX } from '#wallet/ledger/ledger-checks.ts'
 
 const adjustment = Type.Object({
   adjustmentId: Type.String(),

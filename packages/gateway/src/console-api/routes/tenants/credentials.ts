@@ -9,7 +9,7 @@ import {
   time,
 } from '#console-api/kernel/schemas.ts'
 import { reauthenticate } from '#people/sign-in.ts'
-import { GRACE_MAX_MS, resetSecret, viewSecret } from '#tenants/secret.ts'
+import { GRACE_MAX_MS, resetSecret, viewSecret } from '#tenants/app-secret.ts'
 
 const GRACE_MAX_S = GRACE_MAX_MS / 1000
 

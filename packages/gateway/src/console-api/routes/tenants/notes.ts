@@ -11,6 +11,7 @@ import {
   route,
 } from '#console-api/kernel/route.ts'
 import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
+import { searchOrders } from '#orders/reading/search-orders.ts'
 import {
   addNote,
   deleteNote,
@@ -22,8 +23,7 @@ import {
   setTags,
   TAG_LENGTH_MAX,
   TAGS_MAX,
-} from '#notes/notes.ts'
-import { searchOrders } from '#orders/reading/search.ts'
+} from '#tenants/notes.ts'
 
 const notes = Type.Object({
   notes: Type.Array(

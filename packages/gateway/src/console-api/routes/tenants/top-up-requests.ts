@@ -12,10 +12,10 @@ import {
   route,
 } from '#console-api/kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '#console-api/kernel/schemas.ts'
-import { LINE_LENGTH_MAX } from '#wallet/ledger/checks.ts'
+import { LINE_LENGTH_MAX } from '#wallet/ledger/ledger-checks.ts'
 import { listWalletNames } from '#wallet/ledger/wallet-names.ts'
-import { requestTopUp } from '#wallet/requests/create.ts'
-import { confirmTopUpRequest, declineTopUpRequest } from '#wallet/requests/decide.ts'
+import { requestTopUp } from '#wallet/requests/create-request.ts'
+import { confirmTopUpRequest, declineTopUpRequest } from '#wallet/requests/decide-request.ts'
 import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '#wallet/requests/receipt.ts'
 import {
   countOpenRequests,
@@ -23,7 +23,7 @@ import {
   listTopUpRequests,
   TOP_UP_REQUEST_STATUSES,
   type TopUpRequest,
-} from '#wallet/requests/request.ts'
+} from '#wallet/requests/top-up-request.ts'
 
 const status = () => Type.Enum(TOP_UP_REQUEST_STATUSES)
 const topUpRequest = Type.Object({

@@ -10,14 +10,24 @@ import { listRoutes } from '#console-api/kernel/list.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '#console-api/kernel/route.ts'
 import { CLOSED, line, money, nullable, tenantParams, time } from '#console-api/kernel/schemas.ts'
 import { sendCsv } from '#console-api/kernel/send-csv.ts'
-import { LINE_LENGTH_MAX } from '#wallet/ledger/checks.ts'
+import { LINE_LENGTH_MAX } from '#wallet/ledger/ledger-checks.ts'
 import { TRANSFER_KINDS, type TransferKind } from '#wallet/ledger/post.ts'
-import { topUp } from '#wallet/ledger/top-up.ts'
-import { styleOf } from '#wallet/statement/document.ts'
-import { countEntries, getStatementPage, type StatementEntry, streamEntries } from '#wallet/statement/entries.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { csvFileName, entriesCsv, statementFileName } from '#wallet/statement/entries-csv.ts'
-import { findIssuedStatement, getIssuedStatement, isStatementAvailable } from '#wallet/statement/issue.ts'
-import { getMonthStatement, getMonthVersions, getWalletHistory, type MonthStatement } from '#wallet/statement/month.ts'
+import { findIssuedStatement, getIssuedStatement, isStatementAvailable } from '#wallet/statement/issue-statement.ts'
+import { styleOf } from '#wallet/statement/statement-document.ts'
+import {
+  countEntries,
+  getStatementPage,
+  type StatementEntry,
+  streamEntries,
+} from '#wallet/statement/statement-entries.ts'
+import {
+  getMonthStatement,
+  getMonthVersions,
+  getWalletHistory,
+  type MonthStatement,
+} from '#wallet/statement/statement-month.ts'
 
 const wallet = Type.Object({
   currencyCode: Type.String(),

@@ -1,0 +1,45 @@
+import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
+import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import { Counter } from '@platformatic/prom-client'
+import type { Deps } from '#deps.ts'
+import { consoleUrlOf } from '#people/personal-link.ts'
+import { queueAlertMails } from './queue-alerts.ts'
+import { sendDueMails } from './send-mail.ts'
+
+/** A pass takes two index probes. The interval is short, because people wait for their link. */
+const POLL_MS = 1_000
+
+type LoopDeps = Pick<Deps, 'config' | 'db' | 'ids' | 'cipher' | 'databaseClock' | 'log' | 'loops' | 'metrics' | 'links'>
+
+/** Queues mails for new alerts and sends due mails. Without SMTP_URL nothing is queued, and there is no loop. */
+export function mailLoop(deps: LoopDeps): Running | undefined {
+  const { config, links, log, loops, metrics } = deps
+  if (config.smtpUrl === undefined) return undefined
+  const mails = new Counter({
+    name: 'dealer_esim_mails_total',
+    help: 'Attempts to send an e-mail, by outcome: sent, failed (will be tried again) or given_up',
+    labelNames: ['outcome'],
+    registers: [metrics],
+  })
+  for (const outcome of ['sent', 'failed', 'given_up']) mails.inc({ outcome }, 0)
+  const server = createMailServer(config.smtpUrl)
+  const consoleUrl = () => consoleUrlOf(links)
+  const loop = runLoop({
+    name: 'mail',
+    log,
+    loops,
+    pollMs: POLL_MS,
+    async pass() {
+      const moreAlerts = await queueAlertMails({ ...deps, mailServer: server, consoleUrl })
+      const { outcomes, more } = await sendDueMails({ ...deps, mailServer: server, consoleUrl })
+      for (const outcome of outcomes) mails.inc({ outcome })
+      return moreAlerts || more
+    },
+  })
+  return {
+    async stop(deadlineMs) {
+      await loop.stop(deadlineMs)
+      server.close()
+    },
+  }
+}

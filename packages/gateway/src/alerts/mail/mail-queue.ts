@@ -1,0 +1,64 @@
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { normalEmail } from '#people/person.ts'
+import type { LinkKind } from '#people/personal-link.ts'
+import { NIL_TENANT } from '#platform/audit/audit.ts'
+import type { Config } from '#platform/config/config.ts'
+import type { MailText } from './mail-template.ts'
+import { linkMail, passkeyMail } from './mail-texts.ts'
+
+export interface QueuedMail extends MailText {
+  /** null: to the operator's staff. */
+  tenantId: string | null
+  recipient: string
+  kind: string
+}
+
+/** Queues an e-mail in the transaction that causes it; the mail loop sends it after the commit. */
+export function queueMail(tx: Tx, deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> }, mail: QueuedMail): void {
+  const tenantId = mail.tenantId ?? NIL_TENANT
+  const content = deps.cipher.encrypt(
+    JSON.stringify({ subject: mail.subject, text: mail.text, html: mail.html }),
+    tenantId,
+  )
+  tx.send({
+    text: `insert into mails (tenant_id, mail_id, recipient, kind, content, due_at) values ($1, $2, $3, $4, $5, now())`,
+    values: [tenantId, deps.ids.uuid(), mail.recipient, mail.kind, content],
+  })
+}
+
+export interface LinkMailDeps {
+  config: Pick<Config, 'smtpUrl'>
+  ids: Ids
+  cipher: Pick<Cipher, 'encrypt'>
+}
+
+/**
+ * Queues a mail with an invitation or password link, if e-mail is configured.
+ * @returns false if it is not: the person who created the link must pass it on
+ */
+export function mailPersonLink(
+  tx: Tx,
+  deps: LinkMailDeps,
+  person: { tenantId: string | null; email: string; name: string },
+  { kind, link }: { kind: LinkKind; link: string },
+): boolean {
+  if (deps.config.smtpUrl === undefined) return false
+  const { tenantId, name } = person
+  const recipient = normalEmail(person.email)
+  queueMail(tx, deps, { tenantId, recipient, kind, ...linkMail(kind, { name, link }) })
+  return true
+}
+
+/** Notifies a person of a new passkey, if e-mail is configured, because a stranger may have added it. */
+export function mailNewPasskey(
+  tx: Tx,
+  deps: LinkMailDeps,
+  person: { tenantId: string | null; email: string },
+  about: { name: string; accountUrl: string },
+): void {
+  if (deps.config.smtpUrl === undefined) return
+  const { tenantId, email: recipient } = person
+  queueMail(tx, deps, { tenantId, recipient, kind: 'PASSKEY_ADDED', ...passkeyMail(about) })
+}

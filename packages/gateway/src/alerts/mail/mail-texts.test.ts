@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { ALERT_SUBJECTS, alertMail, linkMail } from './mail-texts.ts'
+
+const about = {
+  client: 'Acme\r\nBcc: everybody@example.com',
+  consoleUrl: 'https://esim.example.com/console',
+  path: '/orders?status=UNDER_REVIEW&x=1',
+}
+
+test('a name with line breaks cannot add headers', () => {
+  for (const kind of Object.keys(ALERT_SUBJECTS)) {
+    expect(alertMail({ kind, message: 'A sentence.' }, about).subject).not.toMatch(/[\r\n]/)
+  }
+  expect(linkMail('INVITATION', { name: 'Ada\r\n.\r\nQUIT', link: 'https://x' }).text).toMatch(/^Hello Ada \. QUIT,\n/)
+})
+
+test.each([
+  'Your account ends today. Keep it: https://evil.test/in',
+  'evil.test',
+  'Ada, ask help@evil.test',
+  'evil．test',
+  'evil.test\\in',
+])('a name that looks like an address is left out of the greeting: %s', (name) => {
+  expect(linkMail('INVITATION', { name, link: 'https://x' }).text).toMatch(/^Hello,\n/)
+})
+
+test.each(['Ada', 'Dr. Ada O’Neil-Müller', '李 小龍'])('an ordinary name is greeted: %s', (name) => {
+  expect(linkMail('PASSWORD_RESET', { name, link: 'https://x' }).text).toContain(`Hello ${name},\n`)
+})
+
+test('an alert mail contains the message of the console and a link to the details', () => {
+  const { subject, text } = alertMail(
+    { kind: 'LOW_BALANCE', message: 'The balance is 3.00 USD.' },
+    { ...about, client: 'Acme' },
+  )
+  expect(subject).toBe('Your balance is low: Acme')
+  expect(text).toMatch(
+    /^The balance is 3\.00 USD\.\n\nDetails in the console:\nhttps:\/\/esim\.example\.com\/console\/orders\?status=UNDER_REVIEW&x=1\n/,
+  )
+})
+
+test('an alert kind without a subject gets a general one', () => {
+  expect(alertMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe('An alert about your eSIM account')
+})
+
+test('the HTML form says what the text says, and nothing in it is markup of others', () => {
+  const message = 'eSIM <img src=x onerror="alert(1)"> & more'
+  const { html } = alertMail({ kind: 'LOW_STOCK', message }, about)
+  expect(html).toContain('eSIM &#60;img src=x onerror=&#34;alert(1)&#34;&#62; &#38; more')
+  expect(html).toContain('href="https://esim.example.com/console/orders?status=UNDER_REVIEW&#38;x=1"')
+  expect(html).not.toMatch(/<(img|script|link|style)/)
+  const invited = linkMail('INVITATION', { name: '<b>Ada</b>', link: 'https://x' })
+  expect(invited.html).not.toContain('<b>')
+})

@@ -1,0 +1,125 @@
+import type { LinkKind } from '#people/personal-link.ts'
+import type { AlertKind } from '../alert-kinds.ts'
+import { composeMail, type MailText } from './mail-template.ts'
+
+/* All texts of e-mails. An alert's own message says what happened, as in the console. */
+
+/** Subjects of alerts by kind; `{client}` is the dealer's name. A kind of a newer gateway has a general subject. */
+export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
+  LOW_BALANCE: 'Your balance is low: {client}',
+  ENDPOINT_FAILING: 'Your callback URL is not responding: {client}',
+  ENDPOINT_DISABLED: 'Your callback URL was disabled: {client}',
+  LOW_STOCK: 'Activation codes are running low',
+  STOCK_EXPIRING: 'Activation codes expire soon',
+  SUPPLIER_PRICE: 'A supplier’s prices differ from your catalogue',
+  SUPPLIER_SPEND_LIMIT: 'A supplier’s daily spend limit was reached',
+  SUPPLIER_CATALOGUE: 'A supplier’s catalogue was held back',
+  SUPPLIER_BALANCE: 'Your balance at a supplier is low',
+  SUPPLIER_NO_MONEY: 'Purchases refused: your balance at a supplier is too low',
+  PACKAGES_OFF_SALE: 'Packages went off sale after a change of costs',
+  UNDER_REVIEW: 'Orders are waiting for your decision',
+  ORPHAN_ESIM: 'Unexpected eSIM received',
+  ACTION_UNDER_REVIEW: 'A supplier did not answer about an eSIM',
+  TOP_UP_REQUESTED: 'A dealer has reported a payment',
+  TOP_UP_PAID: 'Your top-up was credited: {client}',
+  TOP_UP_DECLINED: 'Your top-up request was declined: {client}',
+  LEDGER_FAULT: 'The ledger does not add up',
+}
+
+/** @param about.path of the console page with what the alert is about (alerts/alert-path.ts) */
+export function alertMail(
+  alert: { kind: string; message: string },
+  about: { client: string; consoleUrl: string; path: string },
+): MailText {
+  const subject = (
+    (ALERT_SUBJECTS as Readonly<Record<string, string>>)[alert.kind] ?? 'An alert about your eSIM account'
+  ).replace('{client}', about.client)
+  return composeMail({
+    subject: oneLine(subject),
+    paragraphs: [alert.message, { label: 'Details in the console', url: about.consoleUrl + about.path }],
+    footer:
+      'You receive this e-mail because your address is registered for such alerts. If you have an account on the console, choose on its Account page which alerts are sent to you. It was sent automatically; replies are not read.',
+  })
+}
+
+const LINK_TEXTS: Record<LinkKind, { subject: string; text: string; label: string; valid: string }> = {
+  INVITATION: {
+    subject: 'Your invitation to the eSIM console',
+    text: 'You have been invited to the eSIM console. Open this link to choose a password and sign in:',
+    label: 'Choose a password',
+    valid:
+      'The link can be used once and expires after seven days. If you did not expect an invitation, ignore this e-mail.',
+  },
+  PASSWORD_RESET: {
+    subject: 'Choose a new password for the eSIM console',
+    text: 'A new password was requested for your account at the eSIM console. Open this link to choose one:',
+    label: 'Choose a new password',
+    valid:
+      'The link can be used once and expires after 24 hours. If you did not request it, ignore this e-mail and inform the operator of the console: your old password stays valid.',
+  },
+  FORGOTTEN_PASSWORD: {
+    subject: 'Choose a new password for the eSIM console',
+    text: 'Somebody, probably you, said that they forgot the password of your account at the eSIM console. Open this link to choose a new one:',
+    label: 'Choose a new password',
+    valid:
+      'The link can be used once and expires after one hour. All your sessions and access tokens then end, and a second factor stays required. If it was not you, ignore this e-mail: your old password stays valid.',
+  },
+}
+
+export function linkMail(kind: LinkKind, about: { name: string; link: string }): MailText {
+  const { subject, text, label, valid } = LINK_TEXTS[kind]
+  return composeMail({
+    subject,
+    paragraphs: [`${greeting(oneLine(about.name))},`, text, { label, url: about.link }, valid],
+    footer: 'Keep the link to yourself: anyone who opens it first can set your password.',
+  })
+}
+
+/** The mail to a traveller. Users cannot change its text, so that nobody can write to strangers in the operator's name. */
+export function shareMail(about: { seller: string; packageName: string; link: string }): MailText {
+  const seller = oneLine(about.seller)
+  return composeMail({
+    subject: oneLine(`Your eSIM from ${seller}`),
+    paragraphs: [
+      'Hello,',
+      `Your eSIM “${oneLine(about.packageName)}” from ${seller} is ready. Open this link on the device that you travel with to install it:`,
+      { label: 'Install your eSIM', url: about.link },
+      'The page also shows how much data is left. Keep the link to yourself: an eSIM can be installed once, by anyone who has the link.',
+    ],
+    footer: `If you have questions, ask ${seller}. This e-mail was sent automatically; replies are not read. If you did not expect it, ignore it.`,
+  })
+}
+
+export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: string }): MailText {
+  return composeMail({
+    subject: 'A passkey was added to your account',
+    paragraphs: [
+      `The passkey “${oneLine(name)}” can now sign in to your account at the eSIM console.`,
+      'If it was not you, remove it on your account page, change your password, and inform the operator of the console.',
+      { label: 'Your account', url: accountUrl },
+    ],
+    footer: 'You receive this e-mail because it concerns the security of your account. Replies are not read.',
+  })
+}
+
+/** The test mail, to the person who asked for it. */
+export function testMail(consoleUrl: string): MailText {
+  return composeMail({
+    subject: 'Test e-mail from the eSIM console',
+    paragraphs: ['The gateway can send e-mail.', { label: 'Settings', url: `${consoleUrl}/settings` }],
+    footer: 'You receive this e-mail because you sent it to yourself from the console. Replies are not read.',
+  })
+}
+
+/**
+ * The inviter chooses the name, and the mail goes to any address in the operator's name. Mail programs turn text that looks
+ * like an address into a link, so such a name is left out.
+ */
+function greeting(name: string): string {
+  return /[/\\@:]|[.\u2024\u3002\uff0e]\S/.test(name) ? 'Hello' : `Hello ${name}`
+}
+
+/** A line break in a name must not add headers. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').slice(0, 200)
+}

@@ -1,0 +1,138 @@
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import sql from 'sql-template-tag'
+import { getOperatorSettings } from '#platform/deployment/operator-options.ts'
+import { runJob } from '#platform/jobs.ts'
+import { alertPath } from '../alert-path.ts'
+import { queueMail } from './mail-queue.ts'
+import { alertMail } from './mail-texts.ts'
+import type { MailDeps } from './send-mail.ts'
+
+const DAY_MS = 86_400_000
+/** How many alerts one pass queues. */
+const ALERTS_MAX = 100
+/** Older alerts are not mailed. Otherwise an operator who configures e-mail late would get the alerts of a year at once. */
+const MAILED_WITHIN_MS = DAY_MS
+/**
+ * The most alert mails of a dealer. Dealers choose their balance threshold and billing address, and each new threshold above
+ * the balance raises an alert: without a limit, a dealer could make the operator's mail server write to anybody, all day. The
+ * console shows all alerts.
+ */
+const MAILS_PER_DAY_MAX = 100
+
+/**
+ * Queues a mail to each recipient of each new alert. Locks one alert at a time, so one node queues its mails.
+ * @returns whether there may be more
+ */
+export async function queueAlertMails(deps: MailDeps): Promise<boolean> {
+  const rows = await listUnmailed(deps.db, firstUuidAt(deps.databaseClock.now() - MAILED_WITHIN_MS))
+  let queued = 0
+  for (const { tenantId, alertId } of rows) {
+    await runJob(deps.log, 'alert mail', { tenantId, alertId }, async () => {
+      await deps.db.tx((tx) => queueMails(tx, deps, tenantId, alertId))
+      queued++
+    })
+  }
+  return rows.length === ALERTS_MAX && queued > 0
+}
+
+function listUnmailed(db: Db, since: string) {
+  return db.query<{ tenantId: string; alertId: string }>({
+    name: 'mail-alerts',
+    text: `select tenant_id, alert_id from alerts where mailed_at is null and alert_id > $1
+           order by alert_id limit $2`,
+    values: [since, ALERTS_MAX],
+  })
+}
+
+interface Alert {
+  kind: string
+  audience: 'OPERATOR' | 'TENANT'
+  message: string
+  data: Record<string, unknown>
+}
+
+async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: string): Promise<void> {
+  const [alert] = await tx.query<Alert>({
+    text: `update alerts set mailed_at = now() where tenant_id = $1 and alert_id = $2 and mailed_at is null
+           returning kind, audience, message, data`,
+    values: [tenantId, alertId],
+  })
+  if (!alert) return
+  const about = { tenantId, kind: alert.kind, audience: alert.audience }
+  const { client, recipients } = await listRecipients(tx, about, deps.config.operatorEmails)
+  const limit = alert.audience === 'OPERATOR' ? recipients.length : await mailsLeftToday(tx, deps, tenantId)
+  const mail = alertMail(alert, {
+    ...{ client, consoleUrl: deps.consoleUrl() },
+    path: alertPath({ ...alert, tenantId }),
+  })
+  // A mail to the operator does not belong to the dealer that it is about, so it counts towards no limit.
+  const owner = alert.audience === 'OPERATOR' ? null : tenantId
+  for (const recipient of recipients.slice(0, limit))
+    queueMail(tx, deps, { tenantId: owner, recipient, kind: alert.kind, ...mail })
+  if (recipients.length > limit)
+    deps.log.warn(
+      { tenantId, kind: alert.kind },
+      'an alert is shown in the console only: the dealer has reached its limit of mails per day',
+    )
+  await failpoint('mail.taken-over')
+}
+
+/** Kinds of mails that are not alerts. */
+const OTHER_KINDS = ['INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'PASSKEY_ADDED', 'SHARE_LINK']
+
+/** How many alert mails the dealer may still receive today. */
+async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
+  const mailed = await tx.query({
+    text: `select 1 from mails
+           where tenant_id = $1 and mail_id >= $2 and kind <> all ($3) limit $4`,
+    values: [tenantId, firstUuidAt(deps.databaseClock.now() - DAY_MS), OTHER_KINDS, MAILS_PER_DAY_MAX],
+  })
+  return MAILS_PER_DAY_MAX - mailed.length
+}
+
+/** Alerts for the people who pay. */
+const MONEY_ALERTS: ReadonlySet<string> = new Set(['LOW_BALANCE', 'TOP_UP_PAID', 'TOP_UP_DECLINED'])
+/** The most recipients of one alert. */
+const RECIPIENTS_MAX = 20
+
+/**
+ * Lists who receives an alert by e-mail, in this order of preference. About money: the tenant's billing address, its
+ * administrators. Other alerts to a tenant: its administrators, the billing address. The operator's alerts: the addresses set
+ * in the console, OPERATOR_EMAIL, the operator's staff. People who have not accepted their invitation receive none, because the
+ * address may be mistyped. Nor do people who muted this kind of alert.
+ */
+async function listRecipients(
+  tx: Tx,
+  alert: { tenantId: string; kind: string; audience: 'OPERATOR' | 'TENANT' },
+  operatorEmails: readonly string[],
+): Promise<{ client: string; recipients: string[] }> {
+  if (alert.audience === 'OPERATOR') {
+    const { alertEmails } = await getOperatorSettings(tx)
+    const addresses = alertEmails.length > 0 ? alertEmails : operatorEmails
+    if (addresses.length > 0) return { client: '', recipients: [...addresses] }
+    const people = await tx.query<{ email: string }>(sql`
+      select email from people where tenant_id is null and status = 'ACTIVE' and ${accepted}
+        and not ${alert.kind} = any(muted_alerts) and role in ('OPERATOR_ADMIN', 'OPERATOR_STAFF')
+      order by person_id limit ${RECIPIENTS_MAX}`)
+    return { client: '', recipients: people.map((person) => person.email) }
+  }
+  const [[tenant], administrators] = await Promise.all([
+    tx.query<{ client: string; billing: string | null }>(sql`
+      select tenant_name as client, billing_email as billing from tenants where tenant_id = ${alert.tenantId}`),
+    tx.query<{ email: string; muted: boolean }>(sql`
+      select email, ${alert.kind} = any(muted_alerts) as muted from people
+      where tenant_id = ${alert.tenantId} and status = 'ACTIVE' and ${accepted} and role = 'DEALER_ADMIN'
+      order by person_id limit ${RECIPIENTS_MAX}`),
+  ])
+  const billing = tenant?.billing ? [tenant.billing] : []
+  const people = administrators.filter((person) => !person.muted).map((person) => person.email)
+  const client = tenant?.client ?? ''
+  if (MONEY_ALERTS.has(alert.kind)) return { client, recipients: billing.length > 0 ? billing : people }
+  // Administrators who muted the alert do not want it at the billing address either.
+  return { client, recipients: administrators.length > 0 ? people : billing }
+}
+
+/** SQL: the person has chosen a password, or has signed in through the provider. */
+const accepted = sql`(password_hash is not null or last_sign_in_at is not null)`

@@ -1,0 +1,109 @@
+import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { isFree } from '@dealer-esim/lib/leases.ts'
+import type { MailOutcome, MailServer } from '@dealer-esim/lib/outbound/smtp.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { Config } from '#platform/config/config.ts'
+import { claimJobs, type JobTable } from '#platform/jobs.ts'
+import type { MailText } from './mail-template.ts'
+
+const MINUTE_MS = 60_000
+/** Pauses after failed attempts. After the last one the gateway gives the mail up, about 27 hours after it was due. */
+const RETRY_PAUSES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
+/** Longer than the mail server's time limits together. After a crash, claimed mails are sent when the lease ends. */
+const LEASE_MS = 2 * MINUTE_MS
+/** How many mails are claimed and sent at once. */
+const CLAIMED_MAX = 20
+
+/** What the mail loop needs. */
+export interface MailDeps {
+  config: Pick<Config, 'operatorEmails' | 'mailFrom'>
+  db: Db
+  ids: Ids
+  cipher: Cipher
+  databaseClock: DatabaseClock
+  log: Log
+  mailServer: MailServer
+  /** Without a trailing slash. */
+  consoleUrl(): string
+}
+
+interface ClaimedMail {
+  tenantId: string
+  mailId: string
+  recipient: string
+  kind: string
+  content: Buffer
+  attempts: number
+}
+
+/**
+ * Sends due mails, each under a lease, at least once: a mail that a node sent before it died unsaved is sent again with the
+ * same Message-ID. @returns the outcome of each, and whether there may be more
+ */
+export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]; more: boolean }> {
+  const claimed = await claimJobs<ClaimedMail>(deps.db, MAILS, CLAIMED_MAX)
+  if (claimed.length > 0) await failpoint('mail.claimed')
+  const outcomes = await Promise.all(claimed.map((mail) => sendOne(deps, mail)))
+  return { outcomes, more: claimed.length === CLAIMED_MAX }
+}
+
+/** The pause before a mail's next attempt; the first one is due immediately. */
+const PAUSE_MS = `coalesce((array[${RETRY_PAUSES_MS}])[attempts], 0)`
+
+export const MAILS: JobTable = {
+  name: 'mail',
+  table: 'mails',
+  key: ['mail_id'],
+  claimable: `due_at is not null and ${isFree('lease_until', LEASE_MS)}`,
+  dueAt: 'due_at',
+  longestWaitMs: PAUSE_MS,
+  claim: `attempts = attempts + 1, lease_until = now() + interval '1 millisecond' * ${LEASE_MS}`,
+  columns: 'job.tenant_id, job.mail_id, job.recipient, job.kind, job.content, job.attempts',
+}
+
+async function sendOne(deps: MailDeps, mail: ClaimedMail): Promise<string> {
+  const outcome = await attempt(deps, mail)
+  await failpoint('mail.sent')
+  const pauseMs = RETRY_PAUSES_MS[mail.attempts - 1]
+  const over = outcome.kind === 'sent' || outcome.rejected || pauseMs === undefined
+  // `attempts = $3`: a node whose lease has expired must not overwrite the result of a later attempt.
+  await deps.db.query({
+    name: 'mail-save',
+    text: `update mails set lease_until = null, failure = $4,
+             due_at = case when $5 then null else now() + $6 * interval '1 millisecond' end,
+             sent_at = case when $4::text is null then now() end,
+             content = case when $5 then null else content end
+           where tenant_id = $1 and mail_id = $2 and attempts = $3`,
+    values: [
+      mail.tenantId,
+      mail.mailId,
+      mail.attempts,
+      outcome.kind === 'sent' ? null : outcome.message,
+      over,
+      pauseMs ?? 0,
+    ],
+  })
+  const result = outcome.kind === 'sent' ? 'sent' : over ? 'given_up' : 'failed'
+  const { mailId, kind, attempts } = mail
+  // The recipient is left out: log readers need not know addresses.
+  const line = { tenantId: mail.tenantId, mailId, kind, attempt: attempts, outcome: result }
+  if (outcome.kind === 'sent') deps.log.info(line, 'mail')
+  else deps.log.warn({ ...line, failure: outcome.message.replaceAll(mail.recipient, '[recipient]') }, 'mail')
+  return result
+}
+
+async function attempt({ cipher, config, mailServer }: MailDeps, mail: ClaimedMail): Promise<MailOutcome> {
+  let content: MailText
+  try {
+    content = JSON.parse(cipher.decrypt(mail.content, mail.tenantId).toString())
+  } catch {
+    return { kind: 'failed', message: 'its text cannot be decrypted', rejected: true }
+  }
+  const from = config.mailFrom!
+  const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost'
+  return mailServer.send({ from, to: mail.recipient, ...content, messageId: `<${mail.mailId}@${domain}>` })
+}

@@ -1,0 +1,66 @@
+import type { Profile } from '@dealer-esim/contract'
+import { firstUuidAt, HIGHEST_UUID, isUuid, LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { lineOfItem, type PackageLine } from '#orders/order-item.ts'
+import { sentTransactionId } from '#orders/transaction-id.ts'
+import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
+
+/** The limit on the eSIMs that a numbered page can count: neither count nor page reads more rows. */
+export const COUNTED_PROFILES_MAX = 10_000
+
+export interface ProfilePageFilter {
+  esimTranNo?: string | undefined
+  /** Without padding. */
+  iccid?: string | undefined
+  startMs?: number | undefined
+  endMs?: number | undefined
+}
+
+/**
+ * Reads one numbered page of a tenant's eSIMs, oldest first by (createTime, id), so that new eSIMs are at the end and do not
+ * shift pages. Those of one ICCID are listed newest first, because an ICCID names the newest eSIM that has it.
+ * @returns undefined if the filter matches more than COUNTED_PROFILES_MAX
+ */
+export async function pageProfiles(
+  deps: ProfileReadDeps & { db: Db },
+  tenantId: string,
+  { esimTranNo, iccid, startMs, endMs }: ProfilePageFilter,
+  { pageNum, pageSize }: { pageNum: number; pageSize: number },
+): Promise<{ profiles: Profile[]; total: number } | undefined> {
+  if (esimTranNo !== undefined && !isUuid(esimTranNo)) return { profiles: [], total: 0 }
+  const from = startMs === undefined ? LOWEST_UUID : firstUuidAt(startMs)
+  const below = endMs === undefined ? HIGHEST_UUID : firstUuidAt(endMs)
+  const [name, filter] =
+    esimTranNo !== undefined
+      ? ['esim', 'p.profile_id = $4::uuid and ($5::text is null or p.iccid = $5)']
+      : iccid !== undefined
+        ? ['iccid', '$4::uuid is null and p.iccid = $5']
+        : ['times', '$4::uuid is null and $5::text is null']
+  const order = `p.profile_id ${name === 'iccid' ? 'desc' : 'asc'}`
+  const where = `p.tenant_id = $1 and p.profile_id >= $2::uuid and p.profile_id < $3::uuid and ${filter}`
+  const values = [tenantId, from, below, esimTranNo ?? null, iccid ?? null]
+  const [counted] = await deps.db.query<{ total: number }>({
+    name: `profiles-count-${name}`,
+    text: `select count(*)::int as total from (select from profiles p where ${where} limit ${COUNTED_PROFILES_MAX + 1}) c`,
+    values,
+  })
+  const { total } = counted!
+  if (total > COUNTED_PROFILES_MAX) return undefined
+  const offset = (pageNum - 1) * pageSize
+  if (offset >= total) return { profiles: [], total }
+  const rows = await deps.db.query<Omit<ProfileRow, 'line'> & { itemNo: number; packageLines: PackageLine[] }>({
+    name: `profiles-page-${name}`,
+    text: `with found as materialized (
+             select p.* from profiles p where ${where} order by ${order} offset $6 limit $7
+           ), sold as materialized (
+             select order_id, transaction_id, sent, package_lines from orders
+             where tenant_id = $1 and order_id = any (array(select order_id from found)))
+           select ${PROFILE_COLUMNS}, p.item_no, ${sentTransactionId('o')} as transaction_id, o.package_lines
+           from found p join sold o on o.order_id = p.order_id order by ${order}`,
+    values: [...values, offset, pageSize],
+  })
+  const profiles = rows.map((row) =>
+    toProfile(deps, tenantId, { ...row, line: lineOfItem(row.packageLines, row.itemNo) }),
+  )
+  return { profiles, total }
+}

@@ -1,0 +1,99 @@
+import { type EsimStatus, parseActivationCode } from '@dealer-esim/contract'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { decryptSecrets } from '../profile-secrets.ts'
+import { type QrSubject, readQrToken, readShareToken, SHARE_ALIVE } from './qr-link.ts'
+
+/** Never log it: it is enough to install the eSIM. */
+export interface QrContent {
+  ac: string
+  smdpAddress: string
+  /** Empty if the SM-DP+ identifies the eSIM by the device. */
+  matchingId: string
+  isConfirmationCodeRequired: boolean
+  iccid: string
+  packageName: string
+}
+
+/** The data that the traveller's page shows. */
+export interface SharedEsim {
+  /** Undefined once the eSIM is installed or expired. */
+  codes: QrContent | undefined
+  iccid: string
+  packageName: string
+  esimStatus: EsimStatus
+  suspended: boolean
+  /** Bytes; null: unlimited. */
+  totalVolume: bigint | null
+  /** Bytes; null: not reported. */
+  orderUsage: bigint | null
+  usageUpdateTime: Date | null
+  installBefore: Date | null
+  expiredTime: Date | null
+}
+
+interface LinkDeps {
+  db: Pick<Db, 'query'>
+  cipher: Pick<Cipher, 'decrypt'>
+  linkKey: Buffer
+}
+
+/** Finds the content of a QR link. @returns undefined for an invalid link, or once the eSIM is installed or cancelled */
+export async function findQrContent(deps: LinkDeps, token: string): Promise<QrContent | undefined> {
+  const subject = readQrToken(deps.linkKey, token)
+  if (subject === undefined) return undefined
+  const row = await find(deps, subject)
+  return row?.isInstallable ? codesOf(deps, subject, row) : undefined
+}
+
+/**
+ * Finds the eSIM of a share link.
+ * @returns undefined for an invalid or renewed link, once the eSIM is cancelled or revoked, and 90 days after its expiry
+ */
+export async function findSharedEsim(deps: LinkDeps, token: string): Promise<SharedEsim | undefined> {
+  const subject = readShareToken(deps.linkKey, token)
+  if (subject === undefined) return undefined
+  const row = await find(deps, subject)
+  if (!row?.isShared || row.shareGeneration !== subject.generation) return undefined
+  const { secrets: _, smdpAddress: __, isInstallable, isShared: ___, shareGeneration: ____, ...esim } = row
+  return { ...esim, codes: isInstallable ? codesOf(deps, subject, row) : undefined }
+}
+
+function codesOf({ cipher }: Pick<LinkDeps, 'cipher'>, { tenantId }: QrSubject, row: Row): QrContent {
+  const { ac, matchingId } = decryptSecrets(cipher, tenantId, row.secrets)
+  const parsed = parseActivationCode(ac)
+  return {
+    ac,
+    smdpAddress: row.smdpAddress,
+    matchingId,
+    isConfirmationCodeRequired: parsed.ok && parsed.value.confirmationCodeRequired,
+    iccid: row.iccid,
+    packageName: row.packageName,
+  }
+}
+
+interface Row extends Omit<SharedEsim, 'codes'> {
+  secrets: Buffer
+  smdpAddress: string
+  isInstallable: boolean
+  isShared: boolean
+  shareGeneration: number
+}
+
+async function find({ db }: LinkDeps, { tenantId, profileId }: QrSubject): Promise<Row | undefined> {
+  const [row] = await db.query<Row>({ name: 'profiles-link', text: FIND, values: [tenantId, profileId] })
+  return row
+}
+
+// Not installed yet. An eSIM in use is installed, unless its SM-DP+ still reports RELEASED or DOWNLOAD.
+const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
+  or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`
+
+const FIND = `
+  select p.secrets, p.smdp_address, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,
+    p.usage_update_time, p.install_before, p.expired_time, p.share_generation, ${INSTALLABLE} as is_installable,
+    ${SHARE_ALIVE} as is_shared, o.package_lines -> i.line_no ->> 'packageName' as package_name
+  from profiles p
+  join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
+  join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
+  where p.tenant_id = $1 and p.profile_id = $2`

@@ -1,0 +1,113 @@
+import {
+  formatTime,
+  type OrderLine,
+  type OrderStatus,
+  type OrderType,
+  orderIdOf,
+  orderNoOf,
+  type QueryAnswer,
+  type QueryRequest,
+} from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { type ItemStatus, type PackageLine, publicLineOf } from '#orders/order-item.ts'
+import { sentTransactionId } from '#orders/transaction-id.ts'
+import { PROFILE_COLUMNS, type ProfileReadDeps, type ProfileRow, toProfile } from './profile.ts'
+
+/**
+ * The answer of `esim/query`: one order with its lines, eSIMs and history, read in one snapshot. If both orderNo and
+ * transactionId are given, both must match.
+ * @throws ApiError 200013 if the tenant has no such order.
+ */
+export async function getOrderWithProfiles(
+  deps: ProfileReadDeps & { db: Db },
+  tenantId: string,
+  { orderNo, transactionId }: QueryRequest,
+): Promise<QueryAnswer> {
+  const orderId = orderNo === undefined ? null : orderIdOf(orderNo)
+  if (orderId === undefined) throw new ApiError('200013')
+  const values = [tenantId, orderId, transactionId ?? null]
+  const rows = await deps.db.query<Row>(
+    orderId === null
+      ? { name: 'orders-query-transaction', text: BY_TRANSACTION, values }
+      : { name: 'orders-query-order', text: BY_ORDER, values },
+  )
+  const [order] = rows
+  if (!order) throw new ApiError('200013')
+  return answerOf(deps, tenantId, order, rows)
+}
+
+/** The order's columns, repeated in each row, and those of a profile, which are null if the order has no profile. */
+type Row = OrderColumns & (Omit<ProfileRow, 'line' | 'transactionId'> | { profileId: null })
+
+interface OrderColumns {
+  ofOrderId: string
+  ofTransactionId: string
+  orderType: OrderType
+  toppedUpProfileId: string | null
+  orderStatus: OrderStatus
+  amount: bigint
+  refundedAmount: bigint
+  currencyCode: string
+  remark: string | null
+  packageLines: PackageLine[]
+  statusHistory: { orderStatus: OrderStatus; time: string }[]
+  ofCreatedAt: Date
+  ofUpdatedAt: Date
+  /** The items in the order of their numbers: the index is itemNo - 1. */
+  items: { lineNo: number; itemStatus: ItemStatus; failureReason: string | null }[]
+  itemNo: number | null
+}
+
+// One statement, and so one snapshot: status, counts and profiles never contradict each other.
+const SELECT = `
+  select o.order_id as of_order_id, ${sentTransactionId('o')} as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
+    o.currency_code, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
+    o.updated_at as of_updated_at, i.items, p.item_no, ${PROFILE_COLUMNS}
+  from orders o
+  cross join lateral (
+    select json_agg(json_build_object('lineNo', line_no, 'itemStatus', item_status, 'failureReason', failure_reason)
+      order by item_no) as items
+    from order_items where tenant_id = o.tenant_id and order_id = o.order_id) i
+  left join profiles p on p.tenant_id = o.tenant_id and p.order_id = o.order_id
+  where o.tenant_id = $1`
+const BY_ORDER = `${SELECT} and o.order_id = $2 and ($3::text is null or o.transaction_id = $3) order by p.item_no`
+const BY_TRANSACTION = `${SELECT} and o.transaction_id = $3 and $2::uuid is null order by p.item_no`
+
+function answerOf(deps: ProfileReadDeps, tenantId: string, order: OrderColumns, rows: readonly Row[]): QueryAnswer {
+  const profileList = rows.flatMap((row) => {
+    if (row.profileId === null) return []
+    const line = order.packageLines[order.items[row.itemNo! - 1]!.lineNo]!
+    return [toProfile(deps, tenantId, { ...row, transactionId: order.ofTransactionId, line })]
+  })
+  return {
+    orderNo: orderNoOf(order.ofOrderId),
+    transactionId: order.ofTransactionId,
+    orderType: order.orderType,
+    orderStatus: order.orderStatus,
+    amount: Number(order.amount),
+    refundedAmount: Number(order.refundedAmount),
+    currencyCode: order.currencyCode,
+    remark: order.remark,
+    esimTranNo: order.toppedUpProfileId,
+    createTime: formatTime(order.ofCreatedAt),
+    lastUpdateTime: formatTime(order.ofUpdatedAt),
+    packageInfoList: order.packageLines.map((line, lineNo) => lineOf(line, lineNo, order.items)),
+    profileList,
+    statusHistory: order.statusHistory.map(({ orderStatus, time }) => ({
+      orderStatus,
+      time: formatTime(new Date(time)), // the database writes its own form of RFC 3339
+    })),
+  }
+}
+
+function lineOf(line: PackageLine, lineNo: number, items: OrderColumns['items']): OrderLine {
+  const own = items.filter((item) => item.lineNo === lineNo)
+  const failed = own.filter((item) => item.itemStatus === 'REFUSED' || item.itemStatus === 'CANCELLED')
+  return {
+    ...publicLineOf(line),
+    deliveredCount: own.filter((item) => item.itemStatus === 'DELIVERED').length,
+    failedCount: failed.length,
+    failureReason: failed.find((item) => item.failureReason !== null)?.failureReason ?? null,
+  }
+}

@@ -1,0 +1,32 @@
+import type { Clock, DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import type { Traces } from '@dealer-esim/lib/telemetry/traces.ts'
+import type { Catalogue } from '#catalogue/catalogue.ts'
+import type { OrderMetrics } from '#orders/change-order.ts'
+import type { SupplierMetrics } from '#suppliers/supplier-gate.ts'
+import type { Suppliers } from '#suppliers/supplier-registry.ts'
+
+/** The part of Deps that fulfilment needs. */
+export interface FulfilmentDeps {
+  db: Db
+  ids: Ids
+  clock: Clock
+  /** Decides when orders are due. */
+  databaseClock: Pick<DatabaseClock, 'now'>
+  cipher: Cipher
+  /** Keys the fingerprints of activation codes that operators recorded. */
+  linkKey: Buffer
+  log: Log
+  loops?: LoopMetrics
+  wake: Pick<Wakeups<'fulfilment' | 'webhooks' | 'settings'>, 'wake' | 'on'>
+  catalogue: Catalogue
+  suppliers: Suppliers
+  supplierMetrics?: SupplierMetrics
+  orderMetrics?: OrderMetrics
+  traces?: Traces | undefined
+}

@@ -1,0 +1,52 @@
+import {
+  decryptLinkKey,
+  findDeployment,
+  refuseIncompatiblePeers,
+  refuseOtherKind,
+  refuseOutdatedKey,
+} from '#platform/deployment/ensure-deployment.ts'
+import { listPeers } from '#platform/deployment/peers.ts'
+import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
+
+/** Checks which deployment the database belongs to, whether we have its key, and lists the other gateways on it. */
+export async function checkDeployment(
+  { db, cipher, config }: DatabaseCheckInput,
+  findings: Findings,
+): Promise<Finding[]> {
+  const row = await findDeployment(db)
+  if (!row) return [findings.ok('No gateway has been started on this database yet.')]
+  const found: Finding[] = []
+  if (config.deployment !== undefined) refuseOtherKind(row, config.deployment)
+  found.push(findings.ok(`The database belongs to a ${row.kind} deployment.`))
+  if (cipher === undefined) {
+    // On test and production its absence is a fault of the configuration already.
+    if (config.deployment !== 'local') return found
+    return [
+      ...found,
+      findings.fault(
+        'The database is encrypted, and DATA_DIR contains no valid master.key. Restore that file, or set MASTER_KEY.',
+      ),
+    ]
+  }
+  decryptLinkKey(cipher, row)
+  refuseOutdatedKey(cipher, row)
+  await refuseIncompatiblePeers(db, cipher)
+  if (row.rotatingTo !== null) {
+    found.push(
+      findings.warning(
+        `The master key is being rotated to ${row.rotatingTo}. Run npm run -s admin -- master-key rotate until it says that it is done.`,
+      ),
+    )
+  } else if (row.masterKeyFingerprint !== cipher.fingerprint) {
+    found.push(
+      findings.warning(
+        `The first key of MASTER_KEY (${cipher.fingerprint}) is new to this database (${row.masterKeyFingerprint}). Rotate to it: npm run -s admin -- master-key rotate`,
+      ),
+    )
+  } else
+    found.push(findings.ok(`The database is encrypted with this master key (fingerprint ${row.masterKeyFingerprint}).`))
+  const peers = await listPeers(db)
+  const machines = new Set(peers.map(({ address }) => address ?? 'this machine'))
+  if (machines.size > 0) found.push(findings.ok(`Gateways connected to the database: ${[...machines].join(', ')}.`))
+  return found
+}

@@ -1,0 +1,54 @@
+import { pendingMigrations } from '@dealer-esim/lib/postgres/migrations.ts'
+import { findMissingPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
+import { migrationsFolder } from '#platform/package-root.ts'
+import { PARTITIONED } from '#platform/retention/retention-table.ts'
+import { findLatestLedgerCheck } from '#wallet/verify/verify-loop.ts'
+import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
+
+export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const pending = await pendingMigrations(db, migrationsFolder())
+  if (pending.length === 0) return [findings.ok('The database has the tables of this release.')]
+  const [first, last] = [pending[0], pending.at(-1)]
+  const which = pending.length === 1 ? String(first) : `${pending.length} migrations, ${first} to ${last}`
+  return [
+    findings.warning(
+      `This database lacks ${which}. The next start of a gateway of this release runs them. To run them now: npm run -s admin -- migrate`,
+    ),
+  ]
+}
+
+export async function checkPartitions({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const tables = (await findMissingPartitions(db, PARTITIONED)).filter(({ names }) => names.length > 0)
+  if (tables.length === 0) return [findings.ok('The partitions for the current and the next period exist.')]
+  const which = tables.map(({ table, names }) => `${table}: ${names.join(', ')}`).join('; ')
+  return [
+    findings.warning(
+      `Partitions are missing (${which}). A worker creates them when it starts and every few minutes: start one (--role worker or all), or run: npm run -s admin -- migrate`,
+    ),
+  ]
+}
+
+const HOUR_MS = 3_600_000
+/** One check a day, plus half a day for its duration. */
+const STALE_MS = 36 * HOUR_MS
+
+export async function checkLedger({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const state = await findLatestLedgerCheck(db)
+  if (!state) return [findings.ok('The ledger has not been checked yet: a worker checks it once a day.')]
+  if (state.faults > 0n) {
+    const [first] = state.firstFaults
+    return [
+      findings.fault(
+        `The check of ${state.checkedOn} found faults in the ledger: ${state.faults}, the first: ${first} To list all of them: npm run -s admin -- ledger verify`,
+      ),
+    ]
+  }
+  if (Date.now() - state.finishedAt.getTime() > STALE_MS) {
+    return [
+      findings.warning(
+        `The ledger was last checked on ${state.checkedOn}, but should be checked daily. Make sure that a worker runs (--role worker or all).`,
+      ),
+    ]
+  }
+  return [findings.ok(`The check of ${state.checkedOn} found no fault in the ledger (transfers: ${state.transfers}).`)]
+}

@@ -1,0 +1,109 @@
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import { systemIds } from '@dealer-esim/lib/ids.ts'
+import { StartRefused, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+import { decryptLinkKey, findDeployment } from '#platform/deployment/ensure-deployment.ts'
+import { listSuppliers, type SupplierSummary } from '#suppliers/manage-suppliers.ts'
+import { loadSuppliers, type Suppliers } from '#suppliers/supplier-registry.ts'
+import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
+
+const TIMEOUT_MS = 10_000
+
+/** Calls every supplier without buying, and looks for packages that no supplier can deliver. */
+export async function checkSuppliers(input: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const { db, cipher, outbound } = input
+  const packages = [
+    ...(await packagesWithoutSupplier(input, findings)),
+    ...(await packagesOfMissingSupplier(input, findings)),
+  ]
+  if (cipher === undefined || !(await hasMasterKey(input, cipher))) return packages // checkDeployment reports why
+  const rows = await listSuppliers(db)
+  const linkKey = Buffer.alloc(0) // nothing is issued with it
+  const wake = { wake() {}, on: () => () => {} } // nothing is bought
+  const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog, wake }
+  const suppliers = await loadSuppliers(deps)
+  const found = await Promise.all(rows.map((row) => judge(row, suppliers, input, findings)))
+  if (rows.length === 0 && input.config.deployment === 'production') {
+    found.push(
+      findings.warning(
+        'There is no supplier, so orders would wait. Add one under Suppliers in the console, or: npm run -s admin -- supplier add --help',
+      ),
+    )
+  }
+  return [...found, ...packages]
+}
+
+/** With another master key every configuration looks broken, and an operator might replace it and so lose it. */
+async function hasMasterKey({ db }: DatabaseCheckInput, cipher: Cipher): Promise<boolean> {
+  const row = await findDeployment(db)
+  try {
+    if (row !== undefined) decryptLinkKey(cipher, row)
+    return true
+  } catch (error) {
+    if (error instanceof StartRefused) return false
+    throw error
+  }
+}
+
+async function judge(row: SupplierSummary, suppliers: Suppliers, input: DatabaseCheckInput, findings: Findings) {
+  const { name, type, paused } = row
+  if (type === 'sandbox' && input.config.deployment === 'production') {
+    return findings.fault(
+      `${name} is a sandbox: a production gateway sells no test eSIMs and does not start with one. Remove it, or use a test deployment.`,
+    )
+  }
+  const supplied = suppliers.get(name)
+  if (supplied === undefined) {
+    return findings.fault(
+      `${name} has a configuration that cannot be used. Enter it again on its page of the console, or: npm run -s admin -- supplier set ${name} --help`,
+    )
+  }
+  if (paused)
+    return findings.warning(
+      `${name} is paused: its orders wait. Resume it on its page of the console, or: npm run -s admin -- supplier resume ${name}`,
+    )
+  const testing = supplied.supplier.test()
+  if (!(await settlesWithin(testing, TIMEOUT_MS)))
+    return findings.fault(`${name} does not respond within ${TIMEOUT_MS / 1000} s. Check its address and the network.`)
+  const fault = await testing
+  return fault === undefined
+    ? findings.ok(`${name} (${type}) works.`)
+    : findings.fault(`${name} does not work: ${fault}`)
+}
+
+async function packagesWithoutSupplier({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const [row] = await db.query<{ count: number; example: string | null }>({
+    text: `select count(*)::int as count, min(package_code) as example from packages p
+           where on_sale and not exists (select from package_suppliers s where s.package_code = p.package_code)`,
+  })
+  const { count, example } = row!
+  if (count === 0) return []
+  const which = count === 1 ? `${example} is` : `${count} packages are`
+  const such = count === 1 ? '' : `, such as ${example}`
+  const problem = `${which} on sale and ${count === 1 ? 'has' : 'have'} no supplier${such}: orders fail and are refunded.`
+  return [
+    findings.warning(
+      `${problem} Assign one on its page of the console, or: npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`,
+    ),
+  ]
+}
+
+async function packagesOfMissingSupplier({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  const [row] = await db.query<{ count: number; example: string; supplier: string }>({
+    text: `select count(distinct package_code)::int as count, (min(array[package_code, supplier]))[1] as example,
+             (min(array[package_code, supplier]))[2] as supplier
+           from package_suppliers s where not exists (select from suppliers x where x.supplier = s.supplier)`,
+  })
+  const { count, example, supplier } = row!
+  if (count === 0) return []
+  const problem =
+    count === 1
+      ? `The package ${example} names a supplier that does not exist, ${supplier}.`
+      : `${count} packages name a supplier that does not exist, such as ${example} (${supplier}).`
+  return [
+    findings.warning(
+      `${problem} Add it under Suppliers in the console, or assign another on the package’s page, or: npm run -s admin -- package set --help`,
+    ),
+  ]
+}

@@ -1,0 +1,34 @@
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Config } from '#platform/config/config.ts'
+
+/** One result of a check. The message of a warning or fault ends with what to do. */
+export interface Finding {
+  check: string
+  /** FAULT: does not work, or will lose something. WARNING: works, but an operator should know. */
+  state: 'OK' | 'WARNING' | 'FAULT'
+  message: string
+}
+
+/** Makes the findings of one check. */
+export function createFindings(check: string) {
+  const make = (state: Finding['state']) => (message: string) => ({ check, state, message })
+  return { ok: make('OK'), warning: make('WARNING'), fault: make('FAULT') }
+}
+
+export type Findings = ReturnType<typeof createFindings>
+
+/** Input of a check that needs no database. Checks only read. */
+export interface CheckInput {
+  /** Variables that could be read. */
+  config: Partial<Config>
+  outbound: Outbound
+}
+
+/** Input of a check of a database that responds. */
+export interface DatabaseCheckInput extends CheckInput {
+  db: Db
+  /** undefined: no key is configured, or its file does not exist yet. */
+  cipher: Cipher | undefined
+}

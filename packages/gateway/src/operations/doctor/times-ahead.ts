@@ -1,0 +1,178 @@
+import type { Clock, DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import { isAhead, type TimesAhead } from '@dealer-esim/lib/leases.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { Gauge, type Registry } from '@platformatic/prom-client'
+import { MAILS } from '#alerts/mail/send-mail.ts'
+import { ACTIONS } from '#esims/actions/action-loop.ts'
+import { LEASE_MS } from '#fulfilment/order-lease.ts'
+import { LONGEST_RETRY_MS, REVIEW_WAIT_MAX_MS, REVIEW_WAIT_MIN_MS } from '#fulfilment/outcomes/item-transition.ts'
+import { WATCHED } from '#fulfilment/reconciliation/ask-watched.ts'
+import { ORPHANS } from '#fulfilment/reconciliation/cancel-orphans.ts'
+import { jobsAhead } from '#platform/jobs.ts'
+import { SYNCS_AHEAD } from '#products/sync/sync-state.ts'
+import { BALANCES_AHEAD } from '#suppliers/balance/balance-state.ts'
+import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '#webhooks/sending/due-tenants.ts'
+import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
+
+/**
+ * SQL: how long an order may wait. An order under review waits as long as its items have been open, at most an hour; any other
+ * order waits for the retry of an item.
+ */
+const WAIT_MS = `
+  case when order_status = 'UNDER_REVIEW'
+       then least(${REVIEW_WAIT_MAX_MS},
+                  greatest(${REVIEW_WAIT_MIN_MS}, extract(epoch from now() - created_at) * 1000))::float8
+       else ${LONGEST_RETRY_MS} end`
+
+/**
+ * Orders that wait longer than any retry takes. A supplier's grace may be longer: such an order is queried early, which does no
+ * harm.
+ */
+const ORDERS_AHEAD: TimesAhead = {
+  table: 'orders',
+  key: ['tenant_id', 'order_id'],
+  isAhead: `due_at is not null and ${isAhead('due_at', WAIT_MS)}`,
+  repair: 'due_at = now()',
+}
+
+/** Leases that claims ignore. */
+const ORDER_LEASES_AHEAD: TimesAhead = {
+  table: 'orders',
+  key: ['tenant_id', 'order_id'],
+  isAhead: `due_at is not null and ${isAhead('lease_until', String(LEASE_MS))}`,
+}
+
+/** The times by which work is claimed. docs/clocks.md also lists times that are only shown or compared. */
+export const TIMES_AHEAD: readonly TimesAhead[] = [
+  ORDERS_AHEAD,
+  ORDER_LEASES_AHEAD,
+  DELIVERIES_AHEAD,
+  QUEUE_LEASES_AHEAD,
+  jobsAhead(MAILS),
+  jobsAhead(WATCHED),
+  jobsAhead(ORPHANS),
+  jobsAhead(ACTIONS),
+  SYNCS_AHEAD,
+  BALANCES_AHEAD,
+  {
+    table: 'webhook_replays',
+    key: ['tenant_id', 'replay_id'],
+    isAhead: `replay_state = 'RUNNING' and stepped_at > now() + interval '10 seconds'`,
+  },
+]
+
+export async function checkTimesAhead({ db }: DatabaseCheckInput, { ok, warning }: Findings): Promise<Finding[]> {
+  const ahead = (await countTimesAhead(db, TIMES_AHEAD)).filter(({ count }) => count > 0)
+  if (ahead.length === 0) return [ok('No work waits for a time that only a wrong clock can have written.')]
+  const tables = ahead.map(({ table, count }) => `${table}: ${count}`).join(', ')
+  return [
+    warning(
+      `Work waits for times too far in the future (${tables}): the database's clock was ahead and was set back. A worker makes it due within a minute: see that one runs (--role worker or all).`,
+    ),
+  ]
+}
+
+interface TimesAheadDeps {
+  db: Db
+  clock: Clock
+  databaseClock: Pick<DatabaseClock, 'now'>
+  wake: Pick<Wakeups, 'wake'>
+  log: Log
+  metrics: Registry
+  loops?: LoopMetrics
+}
+
+/** How often this node checks whether the database's clock was set back. */
+const POLL_MS = 1_000
+/** How often the tables are searched even if this node saw no step: another node may have written while this one did not run. */
+const SEARCH_EVERY_MS = 60_000
+/** How the tables are searched after the clock was set back, because nodes that have not noticed it may still write. */
+const AFTER_STEP = { everyMs: 5_000, forMs: 30_000 }
+/** A smaller difference may be an error of measurement. */
+const STEP_MIN_MS = 500
+
+/**
+ * Makes work due that waits for a time written by a clock that was ahead: immediately after the database's clock was set back,
+ * and once a minute.
+ */
+export function timesAheadLoop(deps: TimesAheadDeps): Loop {
+  const { db, clock, databaseClock, wake, log } = deps
+  const gauge = new Gauge({
+    name: 'dealer_esim_times_ahead',
+    help: 'Rows that wait for a time which only a wrong clock can have written, counted up to 1000',
+    labelNames: ['table'],
+    registers: [deps.metrics],
+  })
+  let offsetMs = Number.NEGATIVE_INFINITY
+  let steppedAt = Number.NEGATIVE_INFINITY
+  let searchedAt = Number.NEGATIVE_INFINITY
+
+  function isTimeToSearch(): boolean {
+    const now = clock.monotonic()
+    const seenOffsetMs = databaseClock.now() - now
+    const wasSetBack = seenOffsetMs < offsetMs - STEP_MIN_MS
+    offsetMs = seenOffsetMs
+    if (wasSetBack) steppedAt = now
+    const isRecent = now - steppedAt < AFTER_STEP.forMs
+    return wasSetBack || now - searchedAt >= (isRecent ? AFTER_STEP.everyMs : SEARCH_EVERY_MS)
+  }
+
+  return runLoop({
+    name: 'times ahead',
+    log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    async pass() {
+      if (!isTimeToSearch()) return false
+      searchedAt = clock.monotonic()
+      const counts = await countTimesAhead(db, TIMES_AHEAD)
+      const tables = new Map<string, number>()
+      for (const { table, count } of counts) tables.set(table, Math.max(count, tables.get(table) ?? 0))
+      for (const [table, count] of tables) gauge.set({ table }, count)
+      if (counts.every(({ count }) => count === 0)) return false
+      log.warn({ tables: Object.fromEntries(tables) }, 'work waits for times that a wrong clock wrote: it is made due')
+      await repairTimesAhead(db, TIMES_AHEAD)
+      for (const topic of ['fulfilment', 'actions', 'webhooks'] as const) wake.wake(topic)
+      return false
+    },
+  })
+}
+
+const COUNTED_MAX = 1_000
+/** Bounds one transaction. */
+const REPAIRED_MAX = 1_000
+
+/** Counts up to 1 000 such rows per table. Takes no lock. */
+export async function countTimesAhead(
+  db: Pick<Db, 'query'>,
+  tables: readonly TimesAhead[],
+): Promise<{ table: string; count: number }[]> {
+  const counts: { table: string; count: number }[] = []
+  for (const { table, isAhead: condition } of tables) {
+    const text = `select count(*)::int as count from (select from ${table} where ${condition} limit ${COUNTED_MAX}) ahead`
+    const [row] = await db.query<{ count: number }>({ text })
+    counts.push({ table, count: row!.count })
+  }
+  return counts
+}
+
+/** Makes such rows due now. Each statement locks up to 1 000 rows and skips locked ones. @returns how many */
+export async function repairTimesAhead(db: Pick<Db, 'query'>, tables: readonly TimesAhead[]): Promise<number> {
+  let repaired = 0
+  for (const { table, key, isAhead: condition, repair } of tables) {
+    if (repair === undefined) continue
+    const keys = key.join(', ')
+    const text = `
+      with ahead as (
+        select ${keys} from ${table} where ${condition} limit ${REPAIRED_MAX} for no key update skip locked)
+      update ${table} job set ${repair} from ahead
+      where ${key.map((column) => `job.${column} = ahead.${column}`).join(' and ')}
+      returning 1`
+    for (let rows = REPAIRED_MAX; rows === REPAIRED_MAX; repaired += rows) rows = (await db.query({ text })).length
+  }
+  return repaired
+}

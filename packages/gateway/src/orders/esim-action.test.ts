@@ -1,0 +1,15 @@
+import { MONEY_MAX } from '@dealer-esim/contract'
+import { expect, test } from 'vitest'
+import { feeOf } from './esim-action.ts'
+
+test.each([
+  ['half a unit', 1n, 50, 1n],
+  ['less than half a unit', 1n, 49, 0n],
+  ['one and a half', 3n, 50, 2n],
+  ['the whole price', 3n, 100, 3n],
+  ['nothing', 3n, 0, 0n],
+  ['of a free eSIM', 0n, 100, 0n],
+  ['of the largest price', BigInt(MONEY_MAX), 99, 8_917_127_262_193_581n],
+])('a fee is rounded half up, and never more than the price: %s', (_, price, percent, fee) => {
+  expect(feeOf(price, percent)).toBe(fee)
+})

@@ -1,0 +1,156 @@
+import {
+  type EsimStatus,
+  type OrderRequest,
+  type OrderType,
+  type RequestHeaders,
+  type SmdpStatus,
+  stripIccidPadding,
+  type TopupRequest,
+} from '@dealer-esim/contract'
+import type { Tenant } from '#tenants/tenant.ts'
+import type { PackageLine } from '../order-item.ts'
+
+/** An order to be placed. Its id is created beforehand, so that the order is recognised after a lost COMMIT. */
+export type OrderInput = NewOrderInput | TopUpInput
+
+interface InputMembers {
+  tenant: Pick<Tenant, 'tenantId' | 'currencyCode'>
+  orderId: string
+  /** The request's RequestID and timestamp; absent if the gateway itself places the order. */
+  headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
+  /** When the request arrived, by `Clock.monotonic`; present together with `headers`. */
+  receivedAt?: number
+  /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
+  isAdmitted?: Promise<boolean>
+  /** Present for a request of the RT API. */
+  sent?: SentRequest
+}
+
+/** The members of a request of the RT API that it sent in its own form. */
+export interface SentRequest {
+  /** The dealer's text, if the transactionId is derived from it. */
+  transactionId?: string
+  /** The address of a request without a signature. */
+  unsignedFrom?: string
+  /** A top-up without a transactionId whose final result has not been returned yet (orders/unanswered-topup.ts). */
+  isUnanswered?: true
+  /** The calls that have reported the end of such a top-up. */
+  answeredBy?: string[]
+  /** The lines as they were sent, before lines of one package were added up. */
+  lines: readonly SentLine[]
+}
+
+export interface SentLine {
+  /** A packageCode or a slug. */
+  name: string
+  /** The package that the name means in today's catalogue; the name itself if it is unknown. */
+  packageCode: string
+  count: number
+  periodNum?: number | undefined
+}
+
+/** Buys eSIMs. */
+export interface NewOrderInput extends InputMembers {
+  orderType?: 'NEW'
+  request: OrderRequest
+}
+
+/** Adds a package to one eSIM. */
+export interface TopUpInput extends InputMembers {
+  orderType: 'TOPUP'
+  request: TopupRequest
+  /** The eSIM that the ICCID identifies, if the request gives no id. Looked up before the top-up joins a batch. */
+  named?: Pick<ToppedUpEsim, 'profileId'>
+}
+
+/** An eSIM that is to be topped up. */
+export interface ToppedUpEsim {
+  profileId: string
+  /** null if the eSIM was not read and the request does not state it. */
+  iccid: string | null
+  /** The package under which it was bought. */
+  packageCode: string
+  supplier: string
+  esimStatus: EsimStatus
+  smdpStatus: SmdpStatus | null
+  suspended: boolean
+  /** Bytes; null: unlimited. */
+  totalVolume: bigint | null
+  /** The open action that forbids a top-up; null: none. */
+  openActionId: string | null
+  /** The lines of its open top-ups; null: none. */
+  openLines: PackageLine[] | null
+}
+
+interface EarlierOrder {
+  orderType: OrderType
+  toppedUpProfileId: string | null
+  toppedUpIccid: string | null
+  packageLines: PackageLine[]
+}
+
+/** Compares an order with an earlier one of its transactionId. A top-up's ICCID names any eSIM that has it. */
+export function hasSameContent(input: OrderInput, earlier: EarlierOrder): boolean {
+  if (input.orderType !== 'TOPUP') {
+    return earlier.orderType === 'NEW' && hasSameLines(input, input.request.packageInfoList, earlier.packageLines)
+  }
+  const { esimTranNo, iccid, packageCode, periodNum } = input.request
+  if (earlier.toppedUpProfileId === null) return false
+  if (esimTranNo !== undefined && esimTranNo.toLowerCase() !== earlier.toppedUpProfileId) return false
+  if (iccid !== undefined && stripIccidPadding(iccid) !== earlier.toppedUpIccid) return false
+  return hasSameLines(input, [{ packageCode, count: 1, periodNum }], earlier.packageLines)
+}
+
+function hasSameLines({ sent }: OrderInput, requested: readonly ContentLine[], earlier: readonly PackageLine[]) {
+  return contentOf(sent ? asOrdered(sent.lines, earlier) : requested) === contentOf(earlier)
+}
+
+interface ContentLine {
+  packageCode: string
+  count: number
+  periodNum?: number | undefined
+  periodNumDefaulted?: true
+}
+
+/**
+ * The set of (packageCode, count, periodNum as sent). The order of lines, prices, amount and remark do not count as content.
+ */
+function contentOf(lines: readonly ContentLine[]): string {
+  return JSON.stringify(
+    lines
+      .map(({ packageCode, count, periodNum, periodNumDefaulted }) => {
+        return [packageCode, count, periodNumDefaulted ? undefined : periodNum] as const
+      })
+      .sort(byCode),
+  )
+}
+
+function byCode(left: readonly [string, ...unknown[]], right: readonly [string, ...unknown[]]): number {
+  return left[0] < right[0] ? -1 : 1
+}
+
+/**
+ * Adds up the lines of a repeat under the packages that their names meant in the earlier order. In today's catalogue a slug
+ * may be gone or belong to another package.
+ */
+function asOrdered(lines: readonly SentLine[], earlier: readonly PackageLine[]): ContentLine[] {
+  const merged = new Map<string, ContentLine>()
+  for (const { name, packageCode, count, periodNum } of lines) {
+    const line =
+      earlier.find((each) => each.sentAs?.includes(name)) ??
+      earlier.find((each) => each.packageCode === name) ??
+      earlier.find((each) => each.packageCode === packageCode)
+    const meant = line?.packageCode ?? packageCode
+    const key = JSON.stringify([meant, periodNum])
+    const known = merged.get(key)
+    if (known) known.count += count
+    else merged.set(key, { packageCode: meant, count, ...(periodNum !== undefined && { periodNum }) })
+  }
+  return [...merged.values()]
+}
+
+/** Adds the names under which the request sent this package, apart from its packageCode. */
+export function withSentNames(line: PackageLine, lines: readonly SentLine[]): PackageLine {
+  const names = lines.filter(({ packageCode, name }) => packageCode === line.packageCode && name !== packageCode)
+  return names.length === 0 ? line : { ...line, sentAs: [...new Set(names.map(({ name }) => name))] }
+}

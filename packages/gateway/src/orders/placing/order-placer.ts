@@ -1,0 +1,314 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type BatchOptions, createBatcher, groupBy } from '@dealer-esim/lib/batch.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '@dealer-esim/lib/postgres/errors.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import { createWalletCache } from '#wallet/ledger/cached-wallets.ts'
+import type { OrderMetrics } from '../change-order.ts'
+import { replayOrConflict, type Verdict } from './decide-order.ts'
+import type { OrderInput, ToppedUpEsim, TopUpInput } from './order-input.ts'
+import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
+import { readToppedUpEsims } from './topped-up-esims.ts'
+
+export interface OrderPlacer {
+  /** Places one order, together with those that arrive at the same moment. Never rejects: a failure is a verdict too. */
+  place(input: OrderInput): Promise<Verdict>
+  /**
+   * Places an order whose request is still being admitted: its transaction begins meanwhile, and commits only after the
+   * admission. @throws what `admission` rejects with
+   */
+  placeWhenAdmitted(input: OrderInput, admission: Promise<unknown>): Promise<Verdict>
+}
+
+export interface OrderPlacerDeps extends Omit<PlacementDeps, 'walletCache'> {
+  clock: Clock
+  log: Pick<Log, 'warn'>
+  wake: Pick<Wakeups<'fulfilment' | 'webhooks'>, 'wake'>
+  orderMetrics?: OrderMetrics
+  maintainPartitions(): Promise<unknown>
+}
+
+type PlacerDeps = OrderPlacerDeps & PlacementDeps
+
+/**
+ * Orders in one transaction, which then holds its locks for about ten milliseconds. With 256 the server's time per order is
+ * hardly less, and gateway and server take turns instead of working at the same time.
+ */
+const BATCH_MAX = 128
+/** One transaction proceeds while another waits for the disk, or for a wallet that another transaction holds. */
+const CONCURRENT_BATCHES = 2
+/** An order that arrives up to this much later goes into the next batch. */
+const OVERLAP_AFTER_MS = 1
+/** After a large batch it takes about this long until its callers have sent their next orders. */
+const GATHER_MS = 2
+/** About a second's work. With more orders waiting, a prompt refusal is better than a longer wait. */
+const QUEUE_MAX = 5_000
+
+export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
+  const deps: PlacerDeps = { ...options, walletCache: createWalletCache(options.clock) }
+  const recent = createRecentOrders(deps.db, {
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    queueLimit: QUEUE_MAX,
+  })
+  const iccidLookups = createBatcher<TopUpInput, ToppedUpEsim | undefined>({
+    limit: BATCH_MAX,
+    concurrency: 1, // larger batches: most top-ups wait for a batch of orders anyway
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new Error('too many top-ups are waiting'),
+    async run(inputs) {
+      const esims = await readToppedUpEsims(deps.db, inputs)
+      return inputs.map((input) => esims.get(input))
+    },
+  })
+  const batches = createBatcher<OrderInput, BatchVerdict>({
+    limit: BATCH_MAX,
+    concurrency: CONCURRENT_BATCHES,
+    pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS },
+    queueLimit: QUEUE_MAX,
+    queueFullError: () => new Error('too many orders are waiting'),
+    key: (input) => input.tenant.tenantId, // a second batch of one wallet would only wait for its lock
+    keysShareBatch: true,
+    run: (inputs) => placeInTime(deps, inputs),
+  })
+  /** Looks up the eSIM's id: a batch that does not read eSIMs needs it. If no eSIM is found, the batch looks again. */
+  const withNamedEsim = async (input: TopUpInput): Promise<TopUpInput> => {
+    const named = await iccidLookups.add(input).catch(() => undefined)
+    return named ? { ...input, named } : input
+  }
+  const placeOrReplay = async (input: OrderInput) => {
+    const replayed = recent.has(input) ? await recent.lookUp(input) : undefined
+    if (replayed) return replayed
+    const isByIccid = input.orderType === 'TOPUP' && input.request.esimTranNo === undefined
+    const verdict = await batches.add(isByIccid ? await withNamedEsim(input) : input).catch(() => UNAVAILABLE)
+    if (verdict.kind !== 'not-admitted' && orderExists(verdict)) recent.add(input)
+    return verdict
+  }
+  const place = async (input: OrderInput) => {
+    const verdict = await placeOrReplay(input)
+    return verdict.kind === 'not-admitted' ? UNAVAILABLE : verdict
+  }
+  return {
+    place,
+    async placeWhenAdmitted(input, admission) {
+      const verdict = await placeOrReplay({ ...input, isAdmitted: isAdmittedSoon(admission) })
+      await admission
+      return verdict.kind === 'not-admitted' ? place(input) : verdict
+    },
+  }
+}
+
+/** True if an order with the transactionId exists. A conflict shows that, too. */
+function orderExists(verdict: Verdict): boolean {
+  return verdict.kind !== 'refused' || verdict.code === '200012'
+}
+
+/** The longest time for which a wallet stays locked for a slow admission. */
+const ADMISSION_PATIENCE_MS = 100
+
+function isAdmittedSoon(admission: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ADMISSION_PATIENCE_MS, false)
+    const settle = (isAdmitted: boolean) => {
+      clearTimeout(timer)
+      resolve(isAdmitted)
+    }
+    admission.then(
+      () => settle(true),
+      () => settle(false),
+    )
+  })
+}
+
+const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: {} }
+const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
+
+/** Attempts while it is certain that nothing was committed. */
+const ATTEMPTS_MAX = 3
+/**
+ * No attempt begins this long after the oldest request of the batch arrived, even if a COMMIT was not answered: callers get
+ * an answer within ten seconds. It is longer than one attempt on a stalled connection (deps.ts), so that another attempt
+ * follows on a new one.
+ */
+const RETRY_MS = 7_000
+const BETWEEN_ATTEMPTS_MS = 100
+
+/** The state that attempts at placing a batch share with attempts at placing its parts. */
+interface Effort {
+  /** When the oldest request arrived (monotonic). */
+  since: number
+  /** A COMMIT was not answered. */
+  inDoubt: boolean
+}
+
+function isTimeUp({ clock }: PlacerDeps, { since }: Pick<Effort, 'since'>): boolean {
+  return clock.monotonic() - since >= RETRY_MS
+}
+
+/**
+ * Refuses orders that have waited too long behind an earlier batch of their dealer, because its wallet stays locked or the
+ * database is unreachable.
+ */
+async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<BatchVerdict[]> {
+  const now = deps.clock.monotonic()
+  const inTime = inputs.filter(({ receivedAt = now }) => !isTimeUp(deps, { since: receivedAt }))
+  if (inTime.length === 0) return inputs.map(() => UNAVAILABLE)
+  const since = Math.min(...inTime.map(({ receivedAt = now }) => receivedAt))
+  const verdicts = await placeWithRetry(deps, inTime, { since, inDoubt: false })
+  if (inTime.length === inputs.length) return verdicts
+  const byInput = new Map(inTime.map((input, index) => [input, verdicts[index]!]))
+  return inputs.map((input) => byInput.get(input) ?? UNAVAILABLE)
+}
+
+/**
+ * Places a batch, and keeps a failure of one order from failing the others. A temporary failure (deadlock, lock time-out,
+ * lost connection) is retried. A batch with any other failure is split until the order that causes it fails alone. A batch
+ * that waits for a lock is split by dealer and no further: all orders of a dealer need the same wallet.
+ *
+ * A batch whose COMMIT was not answered runs again with the ids that it already has. The wallet's lock makes it wait until
+ * the first attempt has ended, and an order found under its own id was placed by that attempt. An optimistic first attempt
+ * may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer is "unknown"
+ * only if the database does not come back in time.
+ */
+async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Effort): Promise<BatchVerdict[]> {
+  const { since } = effort
+  let { inDoubt } = effort
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const verdicts = await placeBatch(deps, inputs, inDoubt)
+      const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
+      if (placed === 0) return verdicts
+      await failpoint('orders.committed')
+      deps.orderMetrics?.entered('PAID', placed)
+      const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))]
+      deps.wake.wake('fulfilment', tenantIds)
+      deps.wake.wake('webhooks', tenantIds)
+      return verdicts
+    } catch (failure) {
+      deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')
+      inDoubt ||= failure instanceof CommitUnknown
+      const remedy = remedyFor(failure, inputs, { inDoubt, attempt, isLate: isTimeUp(deps, effort) })
+      if (remedy === 'by dealer' || remedy === 'halve') return placeParts(deps, inputs, remedy, { since, inDoubt })
+      if (remedy !== 'retry') return inputs.map(() => remedy)
+      if (sqlState(failure) === NO_PARTITION) await deps.maintainPartitions().catch(() => {})
+      if (isConnectionLoss(failure)) await delay(BETWEEN_ATTEMPTS_MS * Math.min(attempt, 10))
+    }
+  }
+}
+
+/** Decides how to proceed with a batch that failed. A verdict ends it, for all of its orders. */
+function remedyFor(
+  failure: unknown,
+  inputs: readonly OrderInput[],
+  { inDoubt, attempt, isLate }: { inDoubt: boolean; attempt: number; isLate: boolean },
+): 'retry' | 'by dealer' | 'halve' | Verdict {
+  const isContended = TEMPORARY.has(sqlState(failure) ?? '')
+  const isTemporary = isContended || isConnectionLoss(failure) || isOutOfResources(failure)
+  const lastVerdict = inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
+  if (isLate) return lastVerdict
+  const isLocked = sqlState(failure) === LOCK_TIMEOUT
+  // Waiting for the locked wallet again would use up the time of the other dealers.
+  if (isLocked && byDealer(inputs).length > 1) return 'by dealer'
+  if (isTemporary && (inDoubt || attempt < ATTEMPTS_MAX)) return 'retry'
+  // A smaller batch does not help against a full disk or a locked wallet.
+  const isOfOneOrder = !isTemporary || (isContended && !isLocked)
+  return isOfOneOrder && inputs.length > 1 ? 'halve' : lastVerdict
+}
+
+const NO_PARTITION = '23514'
+const LOCK_TIMEOUT = '55P03'
+/** Serialization failure, deadlock, lock time-out, statement time-out, a partition that does not exist yet. */
+const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', LOCK_TIMEOUT, '57014', NO_PARTITION])
+
+function byDealer(inputs: readonly OrderInput[]): OrderInput[][] {
+  return [...groupBy(inputs, ({ tenant }) => tenant.tenantId).values()]
+}
+
+/**
+ * Places the parts of a split batch. Halves run one after the other, in the order of their requests. Dealers run in parallel,
+ * so that none waits for another's lock, on at most one batch's share of the connections: even while two batches are split,
+ * other orders find a connection.
+ */
+async function placeParts(
+  deps: PlacerDeps,
+  inputs: OrderInput[],
+  split: 'by dealer' | 'halve',
+  effort: Effort,
+): Promise<BatchVerdict[]> {
+  const middle = Math.ceil(inputs.length / 2)
+  const parts = split === 'by dealer' ? byDealer(inputs) : [inputs.slice(0, middle), inputs.slice(middle)]
+  const verdicts = new Map<OrderInput, BatchVerdict>()
+  const dealersAtOnce = Math.max(1, Math.floor(deps.db.pool.options.max / CONCURRENT_BATCHES))
+  const placeNext = async () => {
+    for (let part = parts.shift(); part; part = parts.shift()) {
+      const own = isTimeUp(deps, effort)
+        ? part.map(() => (effort.inDoubt ? UNKNOWN : UNAVAILABLE))
+        : await placeWithRetry(deps, part, effort)
+      for (const [index, input] of part.entries()) verdicts.set(input, own[index]!)
+    }
+  }
+  await Promise.all(Array.from({ length: split === 'by dealer' ? dealersAtOnce : 1 }, placeNext))
+  return inputs.map((input) => verdicts.get(input)!)
+}
+
+/**
+ * The transactionIds that this node answered recently, to answer repeats without the wallet's lock: an order is never moved
+ * or deleted, so what is read is committed and final.
+ */
+export interface RecentOrders {
+  /** True if this node has recently answered an order with this transactionId, so that this one is probably a repeat. */
+  has(input: OrderInput): boolean
+  /** @returns undefined if there is no such order, or the database does not answer: the order is then placed */
+  lookUp(input: OrderInput): Promise<Verdict | undefined>
+  /** Called when an order with this transactionId exists. */
+  add(input: OrderInput): void
+}
+
+type LookUpLimits = Pick<BatchOptions<OrderInput, Verdict | undefined>, 'limit' | 'concurrency' | 'queueLimit'>
+
+/**
+ * Up to twice as many transactionIds are kept, some hundred bytes each. At full load a node answers that many within seconds.
+ */
+const KEPT_MAX = 10_000
+
+/** @param limits the same as for batches of orders: each look-up saves an order its place in one */
+export function createRecentOrders(db: Pick<Db, 'query'>, limits: LookUpLimits): RecentOrders {
+  // Nested by tenant: a combined key would have to be built and hashed for each order.
+  let latest = new Map<string, Set<string>>()
+  let earlier = latest
+  let kept = 0
+  const lookUps = createBatcher<OrderInput, Verdict | undefined>({
+    ...limits,
+    queueFullError: () => new Error('too many orders are waiting'),
+    run: (inputs) => lookUpAll(db, inputs),
+  })
+  return {
+    has: (input) => isIn(latest, input) || isIn(earlier, input),
+    lookUp: (input) => lookUps.add(input).catch(() => undefined),
+    add({ tenant, request }) {
+      const ofTenant = latest.get(tenant.tenantId)
+      if (ofTenant?.has(request.transactionId)) return
+      if (ofTenant) ofTenant.add(request.transactionId)
+      else latest.set(tenant.tenantId, new Set([request.transactionId]))
+      if (++kept < KEPT_MAX) return
+      earlier = latest
+      latest = new Map()
+      kept = 0
+    },
+  }
+}
+
+function isIn(orders: ReadonlyMap<string, ReadonlySet<string>>, { tenant, request }: OrderInput): boolean {
+  return orders.get(tenant.tenantId)?.has(request.transactionId) === true
+}
+
+async function lookUpAll(db: Pick<Db, 'query'>, inputs: OrderInput[]): Promise<(Verdict | undefined)[]> {
+  const { existing } = await readOrderContext(db, inputs)
+  return inputs.map((input) => {
+    const order = existing.get(input.tenant.tenantId)?.get(input.request.transactionId)
+    return order && replayOrConflict(input, order)
+  })
+}

@@ -1,0 +1,54 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
+import { audit, type By } from '../audit/audit.ts'
+import { mailAddress } from '../config/parsers.ts'
+
+/** What the operator sets in the console. Read whenever it is needed, so a change applies to every node at once. */
+interface OperatorSettings {
+  /** The requests per second that a new dealer may send; null: new dealers get no limit of their own. */
+  newDealerQpsLimit: number | null
+  /** Recipients of the operator's alerts; empty: those of OPERATOR_EMAIL. */
+  alertEmails: string[]
+}
+
+export const ALERT_EMAILS_MAX = 20
+
+export async function getOperatorSettings(db: Pick<Db | Tx, 'query'>): Promise<OperatorSettings> {
+  const [row] = await db.query<OperatorSettings>(sql`select new_dealer_qps_limit, alert_emails from operator_settings`)
+  return row ?? { newDealerQpsLimit: null, alertEmails: [] }
+}
+
+/** @throws Refusal that names the malformed addresses */
+export async function setOperatorSettings(
+  deps: { db: Db; ids: Ids },
+  { newDealerQpsLimit, alertEmails: typed }: OperatorSettings,
+  by: By,
+): Promise<OperatorSettings> {
+  const alertEmails = [...new Set(typed.map((address) => address.trim()).filter((address) => address !== ''))]
+  const malformed = alertEmails.filter((address) => !isMailAddress(address))
+  if (malformed.length > 0) {
+    const names = malformed.map((address) => `“${address}”`).join(', ')
+    const fault = `Write each address like esim@example.com, on its own line. Malformed: ${names}.`
+    throw new Refusal(422, 'SETTING_INVALID', fault, { fields: { alertEmails: fault } })
+  }
+  const after = { newDealerQpsLimit, alertEmails }
+  await deps.db.tx(async (tx) => {
+    const before = await getOperatorSettings(tx)
+    tx.send(sql`
+      insert into operator_settings (new_dealer_qps_limit, alert_emails) values (${newDealerQpsLimit}, ${alertEmails})
+      on conflict (singleton) do update
+      set new_dealer_qps_limit = excluded.new_dealer_qps_limit, alert_emails = excluded.alert_emails`)
+    audit(tx, deps.ids, { tenantId: null, action: 'operator.set_settings', before, after, ...by })
+  })
+  return after
+}
+
+function isMailAddress(address: string): boolean {
+  try {
+    return mailAddress(address) === address
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,121 @@
+import type { Clock, DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { dropPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
+import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { Counter, type Registry } from '@platformatic/prom-client'
+import { isHeld } from '../held-tenants.ts'
+import { ageRequestIdSlots, dropOldRequestIdSlots } from './request-id-slots.ts'
+import { AGED_BY_CLOCK, DELETED, type DeletedTable, maintainPartitions, REQUEST_IDS } from './retention-table.ts'
+import { createClockReader } from './steady-clock.ts'
+
+export interface RetentionDeps {
+  db: Db
+  clock: Pick<Clock, 'monotonic'>
+  databaseClock: DatabaseClock
+  log: Log
+  metrics: Registry
+  loops?: LoopMetrics
+}
+
+const POLL_MS = 10 * 60_000
+
+/**
+ * Enforces the retention table: creates partitions ahead of time, drops old ones whole, and deletes rows step by step.
+ * Except for RequestIDs, data is deleted only while the database's clock runs steadily (steady-clock.ts).
+ */
+export function retentionLoop(deps: RetentionDeps): Loop {
+  const { db, log } = deps
+  const readClock = createClockReader(deps.clock)
+  const deleted = new Counter({
+    name: 'dealer_esim_retention_deleted_total',
+    help: 'Rows that were deleted because of their age',
+    labelNames: ['table'],
+    registers: [deps.metrics],
+  })
+  return runLoop({
+    name: 'retention',
+    log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    async pass() {
+      await maintainPartitions(db)
+      const { isSteady, jumpedFrom } = await db.tx(async (tx) => {
+        const reading = await readClock(tx)
+        ageRequestIdSlots(tx, reading.elapsedMs)
+        return reading
+      })
+      if (jumpedFrom) log.warn({ jumpedFrom }, 'the clock of the database has jumped: nothing is deleted for a day')
+      const dropped = await dropOldRequestIdSlots(db, REQUEST_IDS)
+      if (isSteady) dropped.push(...(await dropPastPartitions(db)))
+      if (dropped.length > 0) log.info({ dropped }, 'old partitions were dropped')
+      if (!isSteady) return false
+      const steps = await enforceRetention(deps)
+      for (const { table, rows } of steps) deleted.inc({ table }, rows)
+      return steps.some(({ more }) => more)
+    },
+  })
+}
+
+/** Deletes one step of every table. A table that fails does not stop the others; the first failure is thrown at the end. */
+export async function enforceRetention(deps: Pick<RetentionDeps, 'db' | 'databaseClock'>): Promise<Step[]> {
+  const now = new Date(deps.databaseClock.now())
+  const steps: Step[] = []
+  const failures: unknown[] = []
+  for (const table of DELETED) {
+    try {
+      steps.push({ table: table.table, ...(await deleteOld(deps.db, table, now)) })
+    } catch (failure) {
+      failures.push(failure)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+  return steps
+}
+
+interface Step {
+  table: string
+  rows: number
+  more: boolean
+}
+
+/** Drops the partitions past their retention. The caller must have reason to trust the clock. @returns their names */
+export function dropPastPartitions(db: Db): Promise<string[]> {
+  return dropPartitions(db, AGED_BY_CLOCK)
+}
+
+/** How many rows a statement deletes, so that it holds its locks only for some milliseconds. */
+const STEP_MAX = 1_000
+const DAY_MS = 86_400_000
+
+/**
+ * Deletes up to STEP_MAX rows that are older than the table keeps them, of one tenant where the table belongs to tenants.
+ * Locks the rows that it deletes; several nodes may run it concurrently.
+ */
+async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise<{ rows: number; more: boolean }> {
+  const before = new Date(now.getTime() - table.keepDays * DAY_MS)
+  const cutoff = table.age === 'uuid' ? firstUuidAt(before.getTime()) : before
+  const { table: name, column } = table
+  if (!table.ofTenant) {
+    const rows = await deleteStep(db, name, `${column} < $1`, [cutoff])
+    return { rows, more: rows === STEP_MAX }
+  }
+  const [oldest] = await db.query<{ tenantId: string }>({
+    text: `select tenant_id from ${name} where ${column} < $1 and not ${isHeld(`${name}.tenant_id`)} order by ${column} limit 1`,
+    values: [cutoff],
+  })
+  if (!oldest) return { rows: 0, more: false }
+  const rows = await deleteStep(db, name, `${column} < $1 and tenant_id = $2`, [cutoff, oldest.tenantId])
+  return { rows, more: rows > 0 } // other tenants may have old rows
+}
+
+async function deleteStep(db: Db, table: string, old: string, values: unknown[]): Promise<number> {
+  const rows = await db.query({
+    text: `delete from ${table} where ${old} and ctid = any (array(select ctid from ${table} where ${old} limit ${STEP_MAX}))
+           returning 1`,
+    values,
+  })
+  return rows.length
+}

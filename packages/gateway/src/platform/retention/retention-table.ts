@@ -1,0 +1,191 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { createPartitions, type PartitionedTable } from '@dealer-esim/lib/postgres/partitions.ts'
+
+/*
+ * How long rows are kept. Lists every table of the database once, as docs/running.md does. Only the retention loop deletes
+ * rows because of their age.
+ */
+
+/** Rows are deleted in bounded steps when `column` is older than this. */
+export interface DeletedTable {
+  table: string
+  keepDays: number
+  /** The column, a time or a UUIDv7, that gives the age of a row. It is indexed, or the table is small. */
+  column: string
+  age: 'time' | 'uuid'
+  /** The table's key begins with tenant_id, so rows of one tenant are deleted at a time. */
+  ofTenant: boolean
+  /** What the table contains, for operators. */
+  what: string
+}
+
+export type Partitioned = PartitionedTable & { what: string }
+
+const DAY = 24
+
+/**
+ * A RequestID counts until its timestamp is too old to be accepted (5 min), plus one hour: 65 minutes, rounded up to two slots.
+ * The age of a slot is not measured by the database's clock alone (request-id-slots.ts).
+ */
+export const REQUEST_IDS: Partitioned = {
+  table: 'request_ids',
+  key: 'hour',
+  spanHours: 1,
+  ahead: 6,
+  keepHours: 2,
+  what: 'RequestIDs that were used',
+}
+
+/** Partitioned tables whose rows are as old as the database's clock says. */
+export const AGED_BY_CLOCK: readonly Partitioned[] = [
+  {
+    table: 'supplier_attempts',
+    key: 'uuid',
+    spanHours: 30 * DAY,
+    ahead: 3,
+    keepHours: 400 * DAY,
+    fillfactor: 70, // each row gets its outcome
+    what: 'attempts at suppliers, with their outcomes',
+  },
+  // An event can be resent until 36 days after it was recorded, and its attempts then take up to 6 days more
+  // (webhooks/sending/delivery-attempt.ts).
+  {
+    table: 'events',
+    key: 'uuid',
+    spanHours: 7 * DAY,
+    ahead: 4,
+    keepHours: 42 * DAY,
+    what: 'events, sent and unsent: what can be resent or replayed, for 36 days',
+  },
+  // A day longer than the events, because an event without a delivery counts as acknowledged.
+  {
+    table: 'deliveries',
+    key: 'uuid',
+    spanHours: 7 * DAY,
+    ahead: 4,
+    keepHours: 43 * DAY,
+    what: 'events that are not acknowledged: waiting, given up, or without an endpoint',
+  },
+  {
+    table: 'delivery_attempts',
+    key: 'uuid',
+    spanHours: DAY,
+    ahead: 7,
+    keepHours: 31 * DAY,
+    what: 'attempts to deliver events, with the receivers’ answers',
+  },
+]
+
+export const PARTITIONED: readonly Partitioned[] = [REQUEST_IDS, ...AGED_BY_CLOCK]
+
+/** Creates the partitions that are needed soon, of every partitioned table. @returns their names */
+export function maintainPartitions(db: Db): Promise<string[]> {
+  return createPartitions(db, PARTITIONED)
+}
+
+export const DELETED: readonly DeletedTable[] = [
+  ofTenants('audit_log', 1_100, 'audit_id', 'uuid', 'who changed what'),
+  ofTenants('alerts', 400, 'alert_id', 'uuid', 'alerts to operators and dealers'),
+  ofTenants('mails', 30, 'mail_id', 'uuid', 'sent e-mails, without their text'),
+  ofTenants('webhook_replays', 90, 'finished_at', 'time', 'finished replays of events'),
+  ofTenants('tenant_secrets', 1, 'valid_until', 'time', 'AppSecrets whose grace period has passed'),
+  ofTenants('top_up_receipts', 4_000, 'request_id', 'uuid', 'receipts that dealers sent with top-up requests'),
+  ofNoTenant('sessions', 1, 'expires_at', 'ended console sessions'),
+  ofNoTenant('spent_challenges', 1, 'expires_at', 'redeemed challenges of sign-ins'),
+  ofNoTenant('person_links', 7, 'expires_at', 'expired invitations and password links'),
+  ofNoTenant('access_tokens', 90, 'expires_at', 'expired console tokens'),
+  ofNoTenant('sign_in_failures', 1, 'first_failed_at', 'failed sign-ins that no longer count'),
+  ofNoTenant('supplier_product_costs', 400, 'since', 'earlier costs of suppliers’ products'),
+  ofNoTenant('supplier_balance_readings', 400, 'read_at', 'earlier balances at suppliers'),
+  ofNoTenant('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
+]
+
+/** Tables that are kept forever, with the reason: money, what was sold, and small tables. */
+export const KEPT: Readonly<Record<string, string>> = {
+  orders: 'a transactionId counts forever',
+  order_items: 'what was sold, and what it cost',
+  profiles: 'eSIMs of travellers',
+  esim_actions: 'a transactionId counts forever',
+  transfers: 'the ledger',
+  wallets: 'one row a dealer',
+  wallet_adjustments: 'who proposed and who approved',
+  daily_sales: 'one row a day, dealer, package and supplier: its orders are kept forever',
+  daily_sales_tenants: 'one row a day and dealer',
+  daily_sales_tenant_suppliers: 'one row a day, dealer and supplier',
+  monthly_sales_tenants: 'one row a month and dealer',
+  daily_sales_packages: 'one row a day, package and supplier',
+  daily_purchases: 'some rows a day and supplier',
+  daily_orders: 'one row a day and dealer',
+  order_quarter_hours: 'some twenty rows a quarter hour',
+  sales_progress: 'one row a dealer',
+  top_up_requests: 'who confirmed which payment',
+  payment_settings: 'one row a currency',
+  operator_details: 'one row',
+  operator_settings: 'one row',
+  issued_statements: 'an issued statement never changes',
+  orphans: 'eSIMs without a paid item',
+  unclaimed_esims: 'eSIMs that only the supplier’s list contains',
+  watched_items: 'open questions; each is deleted when it is answered or given up',
+  stock_batches: 'one row an import',
+  stock_codes: 'a code is never delivered twice',
+  resolved_codes: 'a code is never delivered twice',
+  es2plus_orders: 'the progress of each order at an SM-DP+',
+  es2plus_ranges: 'one row a range of ICCIDs',
+  esim_go_orders: 'the orders at eSIM Go',
+  esim_go_claims: 'one row a bundle',
+  mobimatter_orders: 'the progress of each order at MobiMatter',
+  supplier_rates: 'one or two rows per supplier',
+  supplier_tokens: 'one row per supplier',
+  supplier_verifications: 'few; they show which suppliers were verified',
+  sandbox_actions: 'the sandbox’s own books',
+  sandbox_issued: 'the sandbox’s own books',
+  stock_levels: 'one row a product',
+  supplier_prices: 'one row a product whose supplier reports prices',
+  suppliers: 'few',
+  supplier_products: 'one row a product of a supplier',
+  supplier_syncs: 'one row a supplier',
+  supplier_balances: 'one row a supplier',
+  sale_rules: 'few',
+  rule_packages: 'the catalogue',
+  exchange_rates: 'one row a pair of currencies',
+  cell_imports: 'one row a cell',
+  tenants: 'one row a dealer',
+  webhook_endpoints: 'one row a dealer',
+  webhook_checks: 'one row a dealer',
+  endpoint_queues: 'one row a dealer',
+  qps_buckets: 'one row a dealer',
+  people: 'one row a person',
+  recovery_codes: 'ten a person',
+  saved_views: 'up to a hundred a person',
+  passkeys: 'a few a person',
+  provider_accounts: 'one row a person',
+  second_factor_roles: 'one row a role',
+  packages: 'the catalogue',
+  package_suppliers: 'the catalogue',
+  coverages: 'the catalogue; the audit log refers to it',
+  list_prices: 'the change feed reports what was removed',
+  price_plans: 'the change feed reports what was removed',
+  price_plan_rules: 'the change feed reports what was removed',
+  price_groups: 'the change feed reports what was removed',
+  price_group_plans: 'the change feed reports what was removed',
+  tenant_price_plans: 'the change feed reports what was removed',
+  tenant_price_groups: 'the change feed reports what was removed',
+  tenant_prices: 'the change feed reports what was removed',
+  catalogue_version: 'one row',
+  deployment: 'one row',
+  retention_clock: 'one row',
+  request_id_slots: 'one row a partition of request_ids',
+  notes: 'written and deleted by people, 200 an order or dealer',
+  tenant_moves: 'one row a dealer that was moved to or from another cell',
+  tenant_move_changes: 'removed as they are copied',
+  trial_dealers: 'a local gateway has four at most',
+  schema_migrations: 'one row a migration',
+}
+
+function ofTenants(table: string, keepDays: number, column: string, age: 'time' | 'uuid', what: string): DeletedTable {
+  return { table, keepDays, column, age, ofTenant: true, what }
+}
+
+function ofNoTenant(table: string, keepDays: number, column: string, what: string): DeletedTable {
+  return { table, keepDays, column, age: 'time', ofTenant: false, what }
+}

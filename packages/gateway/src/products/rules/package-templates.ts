@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { NAME_LENGTH_MAX } from '@dealer-esim/contract'
+import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import { invalidField } from '#catalogue/catalogue-checks.ts'
+import { countryName } from '#catalogue/coverage.ts'
+
+/** A product with the supplier that sells it. */
+export interface OfferedProduct extends SupplierProduct {
+  supplier: string
+}
+
+export const NAME_DEFAULT = '{place} {data} {days}'
+export const CODE_DEFAULT = '{area}_{data}_{days}{topup}'
+
+const MEMBERS = ['place', 'area', 'data', 'days', 'topup', 'name', 'supplier', 'product'] as const
+type Member = (typeof MEMBERS)[number]
+
+/** @throws Refusal that names an unknown placeholder */
+export function checkTemplate(field: string, template: string): void {
+  const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !MEMBERS.includes(name as Member))
+  if (unknown) {
+    const known = MEMBERS.map((name) => `{${name}}`).join(', ')
+    throw invalidField(field, `${unknown[0]} is unknown: use ${known}.`)
+  }
+}
+
+/** The name of a package: `Japan 1 GB 7 days`. */
+export function nameOf(template: string, product: OfferedProduct): string {
+  const { countries, volume, isDayPass, durationDays, packageType, name, supplier, productCode } = product
+  const values: Record<Member, string> = {
+    place: countries.length === 1 ? countryName(countries[0]!) : `${countries.length} countries`,
+    area: areaOf(countries),
+    data: volume === null ? 'Unlimited' : `${sizeOf(volume, ' ')}${isDayPass ? ' a day' : ''}`,
+    days: isDayPass ? 'day pass' : durationDays === 1 ? '1 day' : `${durationDays} days`,
+    topup: packageType === 'TOPUP' ? ' top-up' : '',
+    ...{ name, supplier, product: productCode },
+  }
+  return filled(template, values).trim().slice(0, NAME_LENGTH)
+}
+const NAME_LENGTH = 200
+
+/** The code of a package: `JP_1GB_7`. Products with the same code are sold as one package. */
+export function codeOf(template: string, product: OfferedProduct): string {
+  const { countries, volume, isDayPass, durationDays, packageType, name, supplier, productCode } = product
+  const values: Record<Member, string> = {
+    place: countries.join('-'),
+    area: areaOf(countries),
+    data: volume === null ? 'UNL' : `${sizeOf(volume, '')}${isDayPass ? '-DAY' : ''}`,
+    days: isDayPass ? 'PASS' : String(durationDays),
+    topup: packageType === 'TOPUP' ? '_TOPUP' : '',
+    ...{ name, supplier, product: productCode },
+  }
+  const code = filled(template, values).replace(/[^A-Za-z0-9_.:-]+/g, '-')
+  if (code.length <= NAME_LENGTH_MAX) return code
+  // The hash keeps the codes of different texts different.
+  return `${code.slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}-${hashOf(code)}`
+}
+
+function filled(template: string, values: Record<Member, string>): string {
+  return template.replace(/\{([^{}]*)\}/g, (_, name: Member) => values[name])
+}
+
+/** A country's code; for several countries, R and a hash of all of them. */
+function areaOf(countries: readonly string[]): string {
+  return countries.length === 1 ? countries[0]! : `R${hashOf(countries.join())}`
+}
+
+const HASH_LENGTH = 8
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH).toUpperCase()
+}
+
+/**
+ * The size as which a volume is sold. 1 GB may be 10^9 or 2^30 bytes, because suppliers count in either. Other volumes are
+ * exact.
+ */
+export function sizeOf(volume: bigint, space: string): string {
+  for (const [unit, decimal, binary] of UNITS) {
+    for (const size of [binary, decimal]) if (volume % size === 0n) return `${volume / size}${space}${unit}`
+  }
+  return `${volume}${space}B`
+}
+
+const UNITS: readonly [unit: string, decimal: bigint, binary: bigint][] = [
+  ['GB', 1_000_000_000n, 1_073_741_824n],
+  ['MB', 1_000_000n, 1_048_576n],
+  ['KB', 1_000n, 1_024n],
+]

@@ -1,0 +1,132 @@
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import { csvText } from '@dealer-esim/lib/csv.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import type { StockSecrets } from './stock.ts'
+import { getBatch } from './stock-batches.ts'
+
+export type CodeState = 'FREE' | 'RESERVED' | 'EXPIRED'
+
+/** A code in stock, without the data that installs it. */
+export interface StockCode {
+  readonly supplier: string
+  readonly codeId: string
+  readonly batchId: string
+  readonly batchName: string
+  readonly productCode: string
+  readonly iccid: string
+  readonly state: CodeState
+  /** The key of the item that it was sold for: orderNo-itemNo. */
+  readonly key: string | null
+  readonly importedAt: Date
+  readonly reservedAt: Date | null
+  /** null: never. */
+  readonly expiresAt: Date | null
+}
+
+/** The fewest digits of a search: fewer would match most of a stock. */
+const DIGITS_MIN = 8
+
+/** Finds codes whose ICCID begins with these digits, in all stocks. @throws Refusal if there are too few of them */
+export async function findCodes(db: Pick<Db, 'query'>, typed: string, limit: number): Promise<StockCode[]> {
+  const digits = typed.replaceAll(/[\s-]/g, '').replace(/f$/i, '')
+  if (!/^\d{8,20}$/.test(digits)) {
+    const reason = `Give an ICCID, or at least its first ${DIGITS_MIN} digits.`
+    throw new Refusal(422, 'INVALID', reason, { details: [{ field: 'iccid', reason }] })
+  }
+  return db.query<StockCode>({
+    text: `select c.supplier, c.code_id, c.batch_id, b.batch_name, c.product_code, c.iccid, c.state, c.key, c.imported_at,
+             c.reserved_at, ${EXPIRY} as expires_at
+           from stock_codes c join stock_batches b using (supplier, batch_id)
+           where c.iccid like $1 order by c.iccid, c.imported_at desc limit $2`,
+    values: [`${digits}%`, limit],
+  })
+}
+
+const EXPIRY = `nullif(c.expires_at, 'infinity')`
+
+type Secrets = Pick<Cipher, 'decrypt'>
+
+/**
+ * The activation code and secrets of a code in stock, for an operator to see. Anyone who has them can install the eSIM, so
+ * the audit entry is written in the same transaction. A sold code is the dealer's: its eSIM shows it.
+ */
+export async function revealStockCode(
+  deps: { db: Db; ids: Ids; cipher: Secrets },
+  { supplier, codeId }: { supplier: string; codeId: string },
+  by: By,
+): Promise<StockSecrets> {
+  const encrypted = await deps.db.tx(async (tx) => {
+    const [row] = await tx.query<{ iccid: string; state: CodeState; secrets: Buffer }>({
+      text: 'select iccid, state, secrets from stock_codes where supplier = $1 and code_id = $2',
+      values: [supplier, codeId],
+    })
+    if (!row) throw notFound('code')
+    if (row.state === 'RESERVED') {
+      throw new Refusal(409, 'CODE_SOLD', 'This code was sold. The page of its eSIM can show it.')
+    }
+    audit(tx, deps.ids, {
+      tenantId: null,
+      ...by,
+      action: 'stock.view_code',
+      subject: supplier,
+      after: { iccid: row.iccid },
+    })
+    return row.secrets
+  })
+  return JSON.parse(deps.cipher.decrypt(encrypted, supplierOwner(supplier)).toString()) as StockSecrets
+}
+
+/** Codes read at a time. */
+const PAGE_ROWS = 1_000
+const STATES = { FREE: 'AVAILABLE', RESERVED: 'SOLD', EXPIRED: 'EXPIRED' } as const
+const HEADER = ['iccid', 'state', 'expiresAt', 'orderNo', 'soldAt'] as const
+const SECRET_HEADER = ['ac', 'confirmationCode', 'pin', 'puk'] as const
+
+/**
+ * Writes the state of every code of a batch as CSV. With a cipher, unsold codes have their activation codes, which is
+ * audited before the first one is read.
+ * @throws Refusal if the batch does not exist
+ */
+export async function exportBatch(
+  deps: { db: Db; ids: Ids },
+  { supplier, batchId, secrets }: { supplier: string; batchId: string; secrets?: Secrets | undefined },
+  by: By,
+  write: (text: string) => Promise<void>,
+): Promise<void> {
+  const batch = await getBatch(deps.db, supplier, batchId)
+  if (secrets) await deps.db.tx(async (tx) => auditExport(tx, deps.ids, batch, by))
+  await write(csvText([[...HEADER, ...(secrets ? SECRET_HEADER : [])]]))
+  for (let after = NIL; ; ) {
+    const rows = await deps.db.query<ExportedCode>({
+      text: `select c.code_id, c.iccid, c.state, ${EXPIRY} as expires_at, c.key, c.reserved_at, c.secrets
+             from stock_codes c where supplier = $1 and code_id > $3 and batch_id = $2 order by code_id limit $4`,
+      values: [supplier, batchId, after, PAGE_ROWS],
+    })
+    if (rows.length > 0) await write(csvText(rows.map((row) => cellsOf(row, supplier, secrets))))
+    if (rows.length < PAGE_ROWS) return
+    after = rows.at(-1)!.codeId
+  }
+}
+
+const NIL = '00000000-0000-0000-0000-000000000000'
+
+type ExportedCode = Pick<StockCode, 'codeId' | 'iccid' | 'state' | 'expiresAt' | 'key' | 'reservedAt'> & {
+  secrets: Buffer
+}
+
+function auditExport(tx: Tx, ids: Ids, batch: { supplier: string; batchName: string; codes: number }, by: By): void {
+  const after = { batchName: batch.batchName, codes: batch.codes }
+  audit(tx, ids, { tenantId: null, ...by, action: 'stock.export_codes', subject: batch.supplier, after })
+}
+
+function cellsOf(row: ExportedCode, supplier: string, secrets: Secrets | undefined): unknown[] {
+  const cells = [row.iccid, STATES[row.state], row.expiresAt, row.key?.split('-')[0] ?? null, row.reservedAt]
+  if (!secrets) return cells
+  if (row.state === 'RESERVED') return [...cells, null, null, null, null]
+  const code = JSON.parse(secrets.decrypt(row.secrets, supplierOwner(supplier)).toString()) as StockSecrets
+  return [...cells, code.ac, code.confirmationCode ?? null, code.pin ?? null, code.puk ?? null]
+}

@@ -1,0 +1,315 @@
+import { parseMoney } from '@dealer-esim/contract'
+import { type Cipher, DecryptionFailed } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+import {
+  needsVerification,
+  parseSupplierConfig,
+  SUPPLIER_TYPES,
+  SupplierConfigError,
+  type SupplierType,
+  secretMembers,
+} from './create-supplier.ts'
+import { readSpent } from './verification/spend-limit.ts'
+
+export interface ManageDeps {
+  db: Db
+  ids: Ids
+  cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
+  wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'wake'>
+  config: { deployment: string }
+}
+
+export interface SupplierSummary {
+  name: string
+  type: SupplierType
+  paused: boolean
+  /** VERIFICATION_PENDING, or null: nothing to report. */
+  status: string | null
+  verifiedAt: Date | null
+  dailySpend: DailySpend | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** A daily spend limit and what was spent on this UTC day, in 1/10 000. */
+export interface DailySpend {
+  limit: bigint
+  spent: bigint
+  currencyCode: string
+}
+
+export const VERIFICATION_PENDING = 'Written from public documentation; not yet verified against a live account'
+
+/** The types of suppliers that a gateway can have. */
+export function allowedTypes({ deployment }: ManageDeps['config']): SupplierType[] {
+  return SUPPLIER_TYPES.filter((type) => type !== 'sandbox' || deployment !== 'production')
+}
+
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/
+
+/** Adds a supplier. Its configuration is checked, and stored encrypted. @throws Refusal */
+export async function addSupplier(
+  deps: ManageDeps,
+  input: { name: string; type: string; config: unknown },
+  by: By,
+): Promise<void> {
+  const { name } = input
+  const type = SUPPLIER_TYPES.find((known) => known === input.type)
+  if (!NAME.test(name)) throw invalid('The name must have 1 to 64 letters, digits, dots, hyphens and underscores.')
+  if (type === undefined) throw invalid(`The type must be one of ${SUPPLIER_TYPES.join(', ')}.`)
+  if (!allowedTypes(deps.config).includes(type)) {
+    throw invalid('A production gateway cannot have a sandbox supplier: its eSIMs are for tests only.')
+  }
+  const config = checkConfig(type, input.config)
+  const limit = spendLimitOf(type, config, null)
+  await deps.db.tx(async (tx) => {
+    const added = await tx.query({
+      text: `insert into suppliers (supplier, type, config, spend_limit, spend_currency) values ($1, $2, $3, $4, $5)
+             on conflict do nothing returning supplier`,
+      values: [name, type, encryptConfig(deps, name, config), limit?.amount ?? null, limit?.currencyCode ?? null],
+    })
+    if (added.length === 0) throw new Refusal(409, 'SUPPLIER_EXISTS', `A supplier named ${name} already exists.`)
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.add', subject: name, after: { type } })
+  })
+  deps.wake.wake('settings')
+}
+
+/**
+ * Replaces a supplier's configuration. The audit log gets the names of the changed members, never their values.
+ * @param input.keepSecrets secrets that `config` does not have stay as they are
+ * @throws Refusal, also if it may become another account while items of the old account are unresolved
+ */
+export async function setSupplier(
+  deps: ManageDeps,
+  input: { name: string; config: Record<string, unknown>; keepSecrets?: boolean },
+  by: By,
+): Promise<void> {
+  const { name } = input
+  await deps.db.tx(async (tx) => {
+    const row = await lock(tx, name)
+    // A configuration that cannot be decrypted is replaced as a whole, and counts as that of another account.
+    const before = decryptConfig(deps, name, row.config) ?? {}
+    const kept = input.keepSecrets ? keptSecrets(row.type, before, input.config) : {}
+    const config = checkConfig(row.type, { ...input.config, ...kept }) as Record<string, unknown>
+    const members = [...new Set([...Object.keys(before), ...Object.keys(config)])]
+    const changed = members.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(config[member]))
+    const isOtherAccount = changed.some((member) => ACCOUNT_MEMBERS.includes(member))
+    if (isOtherAccount) await refuseOpenAccount(tx, name, row)
+    const verifiedAt = isOtherAccount ? null : row.verifiedAt
+    const limit = spendLimitOf(row.type, config, verifiedAt)
+    tx.send({
+      text: `update suppliers set config = $2, spend_limit = $3, spend_currency = $4, verified_at = $5, updated_at = now()
+             where supplier = $1`,
+      values: [name, encryptConfig(deps, name, config), limit?.amount ?? null, limit?.currencyCode ?? null, verifiedAt],
+    })
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.set', subject: name, after: { changed } })
+  })
+  deps.wake.wake('settings')
+}
+
+/** @throws Refusal if a supplier that is not verified has no limit */
+function spendLimitOf(type: SupplierType, config: unknown, verifiedAt: Date | null) {
+  const { dailySpendLimit: limit } = config as { dailySpendLimit?: { amount: string; currencyCode: string } }
+  if (limit !== undefined) return { amount: parseMoney(limit.amount), currencyCode: limit.currencyCode }
+  if (verifiedAt !== null || !needsVerification(type)) return undefined
+  throw invalid(
+    `A supplier of the type ${type} needs dailySpendLimit, such as {"amount": "100.00", "currencyCode": "USD"}, until a purchase has verified it: on the supplier's page, or by the command supplier verify.`,
+  )
+}
+
+/**
+ * The stored secrets that a new configuration does not replace.
+ * @throws Refusal if they would be sent to another address: it may belong to somebody who wants to steal them
+ */
+function keptSecrets(
+  type: SupplierType,
+  before: Record<string, unknown>,
+  config: Record<string, unknown>,
+): Record<string, unknown> {
+  const kept = secretMembers(type).filter((member) => config[member] === undefined && before[member] !== undefined)
+  if (kept.length > 0 && before.url !== config.url) {
+    throw invalid(`Enter ${kept.join(' and ')} again: secrets are not sent to another address.`)
+  }
+  return Object.fromEntries(kept.map((member) => [member, before[member]]))
+}
+
+/**
+ * A supplier's configuration without its secrets, and the names of the secrets that it has. null: it cannot be read.
+ * @throws Refusal
+ */
+export async function getSupplierConfig(
+  deps: Pick<ManageDeps, 'db' | 'cipher'>,
+  name: string,
+): Promise<{ type: SupplierType; config: Record<string, unknown> | null; secrets: string[] }> {
+  const [row] = await deps.db.query<Pick<SupplierRow, 'type' | 'config'>>({
+    text: 'select type, config from suppliers where supplier = $1',
+    values: [name],
+  })
+  if (row === undefined) throw notFound('supplier', name)
+  const { type } = row
+  const config = decryptConfig(deps, name, row.config)
+  if (config === undefined) return { type, config: null, secrets: [] }
+  const secrets = secretMembers(type).filter((member) => config[member] !== undefined)
+  for (const member of secrets) delete config[member]
+  return { type, config, secrets }
+}
+
+/** Members of the configuration that decide which account is used, and at which supplier. */
+const ACCOUNT_MEMBERS: readonly string[] = [
+  'url',
+  'appKey',
+  'accessCode',
+  'apiKey',
+  'clientId',
+  'merchantId',
+  'functionRequesterIdentifier',
+]
+/** Longer than all nodes need to notice the pause and to commit the work that they had begun. */
+const PAUSED_MIN_S = 10
+
+/**
+ * Refuses a change of account while items of the old one are unresolved. Another account truthfully reports that it never sold
+ * the old account's orders, so those in doubt would be bought a second time. Hence no item may be in doubt, or become so before
+ * all nodes have the change. Nor would the new account report eSIMs that arrive after their refund, or cancel eSIMs of the old
+ * one.
+ */
+async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: SupplierRow): Promise<void> {
+  const [row] = await tx.query<{ used: boolean; doubted: number; watched: number; isPauseEffective: boolean }>({
+    text: `select exists (select from order_items where supplier = $1) as used,
+             $2::timestamptz <= now() - $3 * interval '1 second' as is_pause_effective,
+             (select count(*)::int from orders o join order_items i using (tenant_id, order_id)
+              where (o.due_at is not null or o.order_status = 'UNDER_REVIEW') and i.supplier = $1
+                and (i.item_status in ('ASKED', 'UNKNOWN') or i.item_status = 'REVIEW' and i.in_doubt_at is not null))
+             -- Only an open attempt says that these are asked for (orders/lock-orders.ts, readAskedItems).
+             + (select count(*)::int from orders o
+                join supplier_attempts a on a.tenant_id = o.tenant_id and a.order_id = o.order_id
+                  and a.lease_token = o.lease_token
+                join order_items i on i.tenant_id = a.tenant_id and i.order_id = a.order_id and i.item_no = a.item_no
+                where o.due_at is not null and a.supplier = $1 and a.finished_at is null
+                  and a.operation in ('ORDER', 'TOPUP') and i.item_status = 'WAITING') as doubted,
+             (select count(*)::int from watched_items where supplier = $1)
+             + (select count(*)::int from esim_actions
+                where supplier = $1 and action_status in ('PENDING', 'UNDER_REVIEW'))
+             + (select count(*)::int from orphans where supplier = $1 and state = 'FOUND') as watched`,
+    values: [name, updatedAt, PAUSED_MIN_S],
+  })
+  if (!row!.used && row!.watched + row!.doubted === 0) return
+  const why = `Changing ${ACCOUNT_MEMBERS.join(' or ')} may select a different account, which does not know the orders placed so far.`
+  const instead = 'Or add that account as a separate supplier and assign the packages to it.'
+  if (!paused || !row!.isPauseEffective) {
+    const first = `Pause ${name}, wait ${PAUSED_MIN_S} seconds, and try again.`
+    throw new Refusal(409, 'SUPPLIER_IN_USE', `${why} ${first} ${instead}`)
+  }
+  if (row!.doubted > 0) {
+    const first = `${row!.doubted} eSIMs of ${name} are in doubt and would be bought again. Resume the supplier until they are decided, or resolve them (order review).`
+    throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${first} ${instead}`)
+  }
+  if (row!.watched > 0) {
+    const what = `${row!.watched} eSIMs of ${name} are still re-checked or acted on: items resolved in doubt (for a month), open actions (resolve unanswered ones on the page of the eSIM), orphans. Wait until none is left.`
+    throw new Refusal(409, 'SUPPLIER_IN_DOUBT', `${why} ${what} ${instead}`)
+  }
+}
+
+/**
+ * Pauses or resumes a supplier. A paused one gets no new requests: its orders go to the next supplier of their package, or wait.
+ * Answers to requests already sent still count. @throws Refusal
+ */
+export async function pauseSupplier(
+  deps: ManageDeps,
+  { name, paused }: { name: string; paused: boolean },
+  by: By,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const row = await lock(tx, name)
+    if (row.paused === paused) return
+    tx.send({
+      text: 'update suppliers set paused = $2, updated_at = now() where supplier = $1',
+      values: [name, paused],
+    })
+    const action = paused ? 'supplier.pause' : 'supplier.resume'
+    audit(tx, deps.ids, { tenantId: null, ...by, action, subject: name })
+  })
+  deps.wake.wake('settings')
+  deps.wake.wake('fulfilment')
+}
+
+export async function listSuppliers(db: Pick<Db, 'query'>): Promise<SupplierSummary[]> {
+  const rows = await db.query<ListedSupplier>({
+    text: `select supplier as name, type, paused, verified_at, spend_limit, spend_currency, created_at, updated_at, now()
+           from suppliers order by supplier`,
+  })
+  const limited = rows.filter(({ spendLimit }) => spendLimit !== null).map(({ name }) => name)
+  const spent = limited.length === 0 ? new Map<string, bigint>() : await readSpent(db, limited, rows[0]!.now)
+  return rows.map(({ spendLimit, spendCurrency, now: _, ...row }) => ({
+    ...row,
+    status: statusOf(row.type, row.verifiedAt),
+    dailySpend:
+      spendLimit === null
+        ? null
+        : { limit: spendLimit, spent: spent.get(row.name) ?? 0n, currencyCode: spendCurrency! },
+  }))
+}
+
+type ListedSupplier = Omit<SupplierSummary, 'status' | 'dailySpend'> & {
+  spendLimit: bigint | null
+  spendCurrency: string | null
+  now: Date
+}
+
+function statusOf(type: SupplierType, verifiedAt: Date | null): string | null {
+  return verifiedAt === null && SUPPLIER_TYPES.includes(type) && needsVerification(type) ? VERIFICATION_PENDING : null
+}
+
+interface SupplierRow {
+  type: SupplierType
+  config: Buffer
+  paused: boolean
+  verifiedAt: Date | null
+  /** When it was last paused, resumed or configured. */
+  updatedAt: Date
+}
+
+async function lock(tx: Tx, name: string): Promise<SupplierRow> {
+  const [row] = await tx.query<SupplierRow>({
+    text: `select type, config, paused, verified_at, updated_at from suppliers where supplier = $1 for no key update`,
+    values: [name],
+  })
+  if (row === undefined) throw notFound('supplier', name)
+  return row
+}
+
+function checkConfig(type: SupplierType, config: unknown): unknown {
+  try {
+    return parseSupplierConfig(type, config)
+  } catch (error) {
+    if (error instanceof SupplierConfigError) throw invalid(`${error.message}.`)
+    throw error
+  }
+}
+
+function invalid(message: string): Refusal {
+  return new Refusal(422, 'SUPPLIER_INVALID', message)
+}
+
+/** undefined: the gateway's master key cannot decrypt it. */
+function decryptConfig(
+  deps: Pick<ManageDeps, 'cipher'>,
+  name: string,
+  encrypted: Buffer,
+): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(deps.cipher.decrypt(encrypted, supplierOwner(name)).toString())
+  } catch (error) {
+    if (error instanceof DecryptionFailed) return undefined
+    throw error
+  }
+}
+
+function encryptConfig(deps: ManageDeps, name: string, config: unknown): Buffer {
+  return deps.cipher.encrypt(JSON.stringify(config), supplierOwner(name))
+}

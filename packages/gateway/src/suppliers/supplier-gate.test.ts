@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import { createGate } from './supplier-gate.ts'
+
+function createTestGate(traits: { concurrency?: number; perSecond?: number | null } = {}) {
+  const time = { nowMs: 1_000 }
+  const clock = { now: () => time.nowMs, monotonic: () => time.nowMs }
+  const gate = createGate({ concurrency: 10, perSecond: null, ...traits }, clock)
+  return {
+    gate,
+    pass(ms: number) {
+      time.nowMs += ms
+    },
+    /** Makes one call. @returns whether it got a permit */
+    call(down: boolean): boolean {
+      if (gate.acquire('t', 1) === 0) return false
+      gate.complete('t', 1, 10, down)
+      return true
+    },
+  }
+}
+
+describe('a supplier without money', () => {
+  it('is skipped by purchases, except one trial in half a minute, and not by queries', () => {
+    const { gate, pass } = createTestGate()
+    const purchase = () => gate.acquire('t', 2, 'PURCHASE')
+    const query = () => gate.acquire('t', 1, 'QUERY')
+    expect([purchase(), gate.awaitsMoney]).toEqual([2, false])
+    gate.lacksMoney = true
+    expect([gate.isInterrupted, gate.awaitsMoney, purchase(), query()]).toEqual([true, true, 0, 1])
+    pass(20_000)
+    gate.lacksMoney = true // set again by every later reading
+    pass(10_000)
+    expect([gate.isInterrupted, query(), gate.isInterrupted]).toEqual([false, 1, false])
+    expect([purchase(), purchase(), gate.isInterrupted]).toEqual([1, 0, true])
+    gate.lacksMoney = false
+    expect([gate.isInterrupted, purchase()]).toEqual([false, 2])
+  })
+
+  it('lets one waiting purchase return for the next trial and the others later, even if that one does not return', () => {
+    const { gate, pass } = createTestGate()
+    gate.lacksMoney = true
+    pass(10_000)
+    expect([gate.trialInMs(), gate.trialInMs(), gate.trialInMs()]).toEqual([20_000, 60_000, 60_000])
+    pass(50_000)
+    expect([gate.awaitsMoney, gate.acquire('t', 1, 'PURCHASE')]).toEqual([false, 1])
+    expect([gate.trialInMs(), gate.trialInMs()]).toEqual([30_000, 60_000])
+  })
+})
+
+describe('the breaker', () => {
+  it('opens after five failures in a row, not if a call in between succeeded', () => {
+    const { gate, call } = createTestGate()
+    for (let n = 0; n < 4; n++) call(true)
+    call(false)
+    for (let n = 0; n < 4; n++) call(true)
+    expect(gate.state).toBe('closed')
+    call(true)
+    expect(gate.state).toBe('open')
+    expect(call(false)).toBe(false)
+  })
+
+  it('interrupts its supplier while it is open or its probe is in progress, but not when the probe is due', () => {
+    const { gate, call, pass } = createTestGate()
+    expect(gate.isInterrupted).toBe(false)
+    for (let n = 0; n < 5; n++) call(true)
+    expect(gate.isInterrupted).toBe(true)
+    pass(5_000)
+    expect(gate.isInterrupted).toBe(false)
+    expect(gate.acquire('t', 1)).toBe(1)
+    expect(gate.isInterrupted).toBe(true)
+    gate.complete('t', 1, 10, false)
+    expect(gate.isInterrupted).toBe(false)
+  })
+
+  it('allows one probe after five seconds, which closes it or opens it for twice as long, up to two minutes', () => {
+    const { gate, call, pass } = createTestGate()
+    for (let n = 0; n < 5; n++) call(true)
+    const waitsMs: number[] = []
+    for (let n = 0; n < 7; n++) {
+      waitsMs.push(Math.ceil(gate.retryInMs('t') / 1_000) * 1_000)
+      pass(waitsMs.at(-1)!)
+      expect(gate.state).toBe('half-open')
+      expect(gate.acquire('t', 10)).toBe(1)
+      expect(gate.acquire('t', 10)).toBe(0)
+      gate.complete('t', 1, 10, true)
+    }
+    expect(waitsMs).toEqual([5_000, 10_000, 20_000, 40_000, 80_000, 120_000, 120_000])
+    pass(120_000)
+    expect(call(false)).toBe(true)
+    expect(gate.state).toBe('closed')
+    expect(gate.acquire('t', 10)).toBe(10)
+  })
+
+  it('is not kept open by calls that were in progress when it opened', () => {
+    const { gate, pass } = createTestGate()
+    gate.acquire('t', 10)
+    for (let n = 0; n < 10; n++) gate.complete('t', 1, 10, true)
+    pass(5_000)
+    expect(gate.state).toBe('half-open')
+  })
+})
+
+describe('the permits', () => {
+  it('are as many as the allowed concurrent calls, and are returned', () => {
+    const { gate } = createTestGate({ concurrency: 3 })
+    expect([gate.acquire('t', 2), gate.acquire('t', 2), gate.acquire('t', 1)]).toEqual([2, 1, 0])
+    gate.complete('t', 1, 10, false)
+    gate.release('t', 1)
+    expect(gate.acquire('t', 5)).toBe(2)
+  })
+
+  it('are shared by the tenants that hold or await them', () => {
+    const { gate } = createTestGate({ concurrency: 10 })
+    expect(gate.acquire('a', 100)).toBe(10)
+    expect(gate.acquire('b', 100)).toBe(0)
+    gate.retryInMs('b')
+    for (let n = 0; n < 10; n++) gate.complete('a', 1, 10, false)
+    expect(gate.acquire('a', 100)).toBe(5)
+    expect(gate.acquire('b', 100)).toBe(5)
+  })
+
+  it('are not reserved for a tenant that does not retry', () => {
+    const { gate, pass } = createTestGate({ concurrency: 10 })
+    gate.acquire('a', 10)
+    pass(gate.retryInMs('b') + 501)
+    gate.complete('a', 10, 10, false)
+    expect(gate.acquire('a', 100)).toBe(10)
+  })
+
+  it('are offered to waiting requests one by one, at the rate at which they become free', () => {
+    const { gate } = createTestGate({ concurrency: 1 })
+    gate.acquire('t', 1)
+    const firstMs = gate.retryInMs('t')
+    expect(gate.retryInMs('t')).toBe(2 * firstMs)
+  })
+})
+
+it('the rate limit allows the configured requests a second and accumulates at most one second’s', () => {
+  const { gate, pass } = createTestGate({ perSecond: 4 })
+  expect(gate.acquire('t', 10)).toBe(4)
+  pass(500)
+  expect(gate.acquire('t', 10)).toBe(2)
+  gate.complete('t', 6, 10, false)
+  pass(60_000)
+  expect(gate.acquire('t', 10)).toBe(4)
+})

@@ -1,0 +1,175 @@
+import type { Clock } from '@dealer-esim/lib/clock.ts'
+import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { type Loop, type Running, runLoop, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { SANDBOX_PRODUCTS } from '@dealer-esim/wholesalers/sandbox/sandbox-records.ts'
+import { type Supplier, supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
+import type { Config } from '#platform/config/config.ts'
+import { type CreateSupplierDeps, createSupplier, type SupplierType } from './create-supplier.ts'
+import { createGate, type Gate } from './supplier-gate.ts'
+
+/** A supplier that can be called, with the limits on its calls. */
+export interface ConfiguredSupplier {
+  readonly supplier: Supplier
+  readonly gate: Gate
+  /** An operator has paused it. */
+  readonly paused: boolean
+  /** The supplier has a daily spend limit. Fulfilment reads the limit again for each purchase. */
+  readonly hasSpendLimit?: boolean
+}
+
+/** The configured suppliers as this node knows them. A change is seen within seconds. */
+export interface Suppliers {
+  get(name: string): ConfiguredSupplier | undefined
+  all(): ConfiguredSupplier[]
+  /** Reads the table of suppliers immediately. */
+  refresh(): Promise<void>
+}
+
+export interface SuppliersDeps extends CreateSupplierDeps {
+  config: Pick<Config, 'deployment'>
+  db: Db
+  ids: Ids
+  clock: Clock
+  cipher: Cipher
+  log: Log
+  loops?: LoopMetrics
+  wake: Pick<Wakeups<'settings' | 'stock'>, 'wake' | 'on'>
+}
+
+/** Returns a function that checks whether a supplier accepts orders: it is configured and not paused. */
+export function isUsableIn(suppliers: Pick<Suppliers, 'get'>): (name: string) => boolean {
+  return (name) => suppliers.get(name)?.paused === false
+}
+
+const POLL_MS = 2_000
+
+/**
+ * Creates the configured suppliers and follows changes of their table. A local or test gateway always has `sandbox`.
+ * @throws StartRefused on a production gateway with a sandbox: no dealer may be sold a test eSIM.
+ */
+export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & Running> {
+  const { deployment } = deps.config
+  if (deployment !== 'production') await ensureSandbox(deps)
+  const suppliers = await loadSuppliers(deps)
+  if (deployment === 'production') refuseSandbox(suppliers.all())
+  const loop: Loop = runLoop({
+    name: 'suppliers',
+    log: deps.log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    pass: async () => {
+      await suppliers.refresh()
+      return false
+    },
+  })
+  const unsubscribe = deps.wake.on('settings', () => loop.wake())
+  return {
+    ...suppliers,
+    async stop(deadlineMs) {
+      unsubscribe()
+      await loop.stop(deadlineMs)
+      await Promise.allSettled(suppliers.all().map(({ supplier }) => supplier.stop?.()))
+    },
+  }
+}
+
+/** Loads the suppliers once, for short-lived commands. Afterwards only `refresh` updates them. */
+export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promise<Suppliers> {
+  const known = new Map<string, LoadedSupplier>()
+  let refreshed = Promise.resolve()
+
+  /** One at a time: an older list of the suppliers must not undo what a newer one has changed. */
+  function refresh(): Promise<void> {
+    refreshed = refreshed.catch(() => {}).then(readAll)
+    return refreshed
+  }
+
+  async function readAll(): Promise<void> {
+    const rows = await deps.db.query<SupplierRow>({
+      name: 'suppliers-all',
+      text: `select s.supplier, s.type, s.config, s.paused, s.spend_limit is not null as has_spend_limit,
+               b.no_money_since is not null as lacks_money
+             from suppliers s left join supplier_balances b using (supplier) order by s.supplier`,
+    })
+    for (const row of rows) {
+      const before = known.get(row.supplier)
+      if (before?.config.equals(row.config)) {
+        known.set(row.supplier, { ...before, paused: row.paused, hasSpendLimit: row.hasSpendLimit })
+      } else replace(row)
+      const loaded = known.get(row.supplier)
+      if (loaded !== undefined) loaded.gate.lacksMoney = row.lacksMoney
+    }
+    const names = new Set(rows.map((row) => row.supplier))
+    for (const name of known.keys()) if (!names.has(name)) remove(name)
+  }
+
+  /** A supplier that cannot be created behaves as if paused: its orders wait, other suppliers are unaffected. */
+  function replace(row: SupplierRow): void {
+    try {
+      const supplier = createSupplier(deps, row.type, row.supplier, row.config)
+      remove(row.supplier)
+      known.set(row.supplier, {
+        supplier,
+        gate: createGate(supplier.traits, deps.clock),
+        paused: row.paused,
+        hasSpendLimit: row.hasSpendLimit,
+        config: row.config,
+      })
+    } catch (error) {
+      remove(row.supplier)
+      deps.log.error({ err: error, supplier: row.supplier }, 'the supplier cannot be used: check its configuration')
+    }
+  }
+
+  /** Closes the supplier's connections in the background. */
+  function remove(name: string): void {
+    known
+      .get(name)
+      ?.supplier.stop?.()
+      .catch(() => {})
+    known.delete(name)
+  }
+
+  await refresh()
+  return { get: (name) => known.get(name), all: () => [...known.values()], refresh }
+}
+
+interface SupplierRow {
+  supplier: string
+  type: SupplierType
+  config: Buffer
+  paused: boolean
+  hasSpendLimit: boolean
+  lacksMoney: boolean
+}
+
+interface LoadedSupplier extends ConfiguredSupplier {
+  config: Buffer
+}
+
+function refuseSandbox(known: readonly ConfiguredSupplier[]): void {
+  const sandbox = known.find(({ supplier }) => supplier.type === 'sandbox')
+  if (sandbox === undefined) return
+  const { name } = sandbox.supplier
+  throw new StartRefused(`Supplier ${name} is a sandbox: a production gateway must not sell test eSIMs.`)
+}
+
+const SANDBOX = 'sandbox'
+
+async function ensureSandbox(deps: SuppliersDeps): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    tx.send({
+      text: `insert into suppliers (supplier, type, config) values ($1, 'sandbox', $2) on conflict do nothing`,
+      values: [SANDBOX, deps.cipher.encrypt('{}', supplierOwner(SANDBOX))],
+    })
+    tx.send({
+      text: `insert into stock_levels (supplier, product_code, available) values ($1, $2, 0) on conflict do nothing`,
+      values: [SANDBOX, SANDBOX_PRODUCTS.outOfStock],
+    })
+  })
+}

@@ -1,0 +1,227 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { formatMoney, orderNoOf } from '@dealer-esim/contract'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
+import type {
+  CancelOutcome,
+  Outcome,
+  Supplier,
+  SupplierProduct,
+  SupplierRequest,
+} from '@dealer-esim/wholesalers/supplier.ts'
+import { audit, type By, NIL_TENANT } from '#platform/audit/audit.ts'
+import type { KeptAnswer } from './redact-answer.ts'
+import { lockBudgets } from './spend-limit.ts'
+
+export interface VerifyDeps {
+  db: Db
+  ids: Ids
+  wake: Pick<Wakeups<'settings'>, 'wake'>
+}
+
+/** The supplier, and what it answered so far. */
+export interface SupplierToVerify {
+  supplier: Supplier
+  answers: KeptAnswer[]
+  /** The pause between two queries of an eSIM that is not delivered yet. */
+  pauseMs?: number
+}
+
+export interface Verification {
+  verificationId: string
+  orderId: string
+  productCode: string
+  cost: bigint
+  currencyCode: string
+  reference: string | null
+}
+
+/** How often an undelivered purchase is queried, which takes two minutes. */
+const QUERIES_MAX = 24
+const PAUSE_MS = 5_000
+
+/** Finds what can be bought as a new eSIM. @throws Refusal */
+export async function findProduct(supplier: Supplier, productCode: string): Promise<SupplierProduct> {
+  if (supplier.catalogue === undefined) throw refusal(`${supplier.name} is not a wholesaler: it needs no verification.`)
+  for await (const product of supplier.catalogue()) {
+    if (product.productCode === productCode && product.packageType === 'BASE') return product
+  }
+  throw refusal(`${supplier.name} does not sell ${productCode} as a new eSIM. Its catalogue lists what it sells.`)
+}
+
+/** Finds a purchase whose result is not known yet. It is continued instead of buying again. */
+export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: string): Promise<Verification | undefined> {
+  const [open] = await db.query<Verification>({
+    text: `select verification_id, order_id, product_code, cost, currency_code, reference
+           from supplier_verifications where supplier = $1 and state = 'OPEN'`,
+    values: [supplier],
+  })
+  return open
+}
+
+/**
+ * Buys one eSIM, looks it up and cancels it where the supplier can. The purchase is committed before the call; it counts
+ * towards the daily spend limit. If all succeeded, the supplier is verified on this gateway.
+ * @param purchase the product to buy, or the open verification to continue
+ * @throws Refusal if it is not verified; what may have been bought stays open, and the next call continues it
+ */
+export async function verifySupplier(
+  deps: VerifyDeps,
+  candidate: SupplierToVerify,
+  purchase: SupplierProduct | Verification,
+  by: By,
+): Promise<{ iccid: string; reference: string | undefined; cancelled: CancelOutcome }> {
+  const { supplier } = candidate
+  const isNew = !('verificationId' in purchase)
+  const open = isNew ? await begin(deps, supplier.name, purchase, by) : purchase
+  const { productCode, orderId } = open
+  const request: SupplierRequest = { tenantId: NIL_TENANT, orderId, itemNo: 1, key: keyOf(open), productCode }
+  let outcome = isNew ? await firstOutcome(supplier.order([request])) : await lookUp(supplier, request, open.reference)
+  const isAnswered = isNew && !isOpen(outcome)
+  for (let query = 1; isOpen(outcome) && query < QUERIES_MAX; query++) {
+    await delay(candidate.pauseMs ?? PAUSE_MS)
+    outcome = await lookUp(supplier, request, referenceOf(outcome) ?? open.reference)
+  }
+  const reference = referenceOf(outcome) ?? open.reference ?? undefined
+  if (outcome.kind !== 'delivered') return endWithoutEsim(deps, candidate, open, { outcome, reference, isAnswered })
+  const { iccid, matchingId } = outcome.esim
+  const found = await lookUp(supplier, request, reference)
+  if (found.kind !== 'delivered' || found.esim.iccid !== iccid) {
+    const message = found.kind === 'delivered' ? 'another eSIM' : messageOf(found)
+    await save(deps.db, candidate, open, { state: 'OPEN', reference })
+    throw refusal(`The eSIM was bought, but looking it up gave: ${message}. Run the command again.`)
+  }
+  const cancelled = await supplier.cancel(
+    { ...request, reference, iccid, matchingId, shown: false },
+    open.verificationId,
+  )
+  await deps.db.tx(async (tx) => {
+    await save(tx, candidate, open, { state: 'VERIFIED', reference, cancelled: cancelled.kind })
+    tx.send({
+      text: 'update suppliers set verified_at = now(), updated_at = now() where supplier = $1',
+      values: [supplier.name],
+    })
+    const after = { productCode, key: request.key, reference: reference ?? null, cancelled: cancelled.kind }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.verify', subject: supplier.name, after })
+  })
+  deps.wake.wake('settings')
+  return { iccid, reference, cancelled }
+}
+
+/** Records the purchase before it is sent. @throws Refusal beyond the daily limit, or while an earlier one is open */
+async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduct, by: By): Promise<Verification> {
+  const { productCode, cost, currencyCode } = product
+  const ids = { verificationId: deps.ids.uuid(), orderId: deps.ids.uuid() }
+  return deps.db.tx(async (tx) => {
+    const [clock] = await tx.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
+    const { now } = clock!
+    const budget = (await lockBudgets(tx, [supplier], now)).get(supplier)
+    if (budget !== undefined && (budget.currencyCode !== currencyCode || budget.left < cost)) {
+      const left = `${formatMoney(budget.left)} ${budget.currencyCode}`
+      const price = `${formatMoney(cost)} ${currencyCode}`
+      throw refusal(`The daily spend limit has ${left} left today, and ${productCode} costs ${price}.`)
+    }
+    const inserted = await tx.query({
+      text: `insert into supplier_verifications (supplier, verification_id, order_id, product_code, cost, currency_code,
+               state, started_at)
+             values ($1, $2, $3, $4, $5, $6, 'OPEN', $7) on conflict do nothing returning supplier`,
+      values: [supplier, ids.verificationId, ids.orderId, productCode, cost, currencyCode, now],
+    })
+    if (inserted.length === 0) throw refusal('Another verification of this supplier has begun. Run the command again.')
+    const after = { productCode, key: keyOf(ids), cost: formatMoney(cost), currencyCode }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.buy_to_verify', subject: supplier, after })
+    return { ...ids, productCode, cost, currencyCode, reference: null }
+  })
+}
+
+/**
+ * Ends a verification that has no eSIM. Only a definite answer closes it: a later one must not buy a second eSIM. While the
+ * purchase may still be executed, because it was accepted or not answered, a look-up that does not find it is not definite.
+ * @param result.isAnswered the purchase itself had an outcome other than `ordered` and `unknown`
+ */
+async function endWithoutEsim(
+  { db }: VerifyDeps,
+  candidate: SupplierToVerify,
+  open: Verification,
+  result: { outcome: Exclude<Outcome, { kind: 'delivered' }>; reference: string | undefined; isAnswered: boolean },
+): Promise<never> {
+  const { outcome, reference, isAnswered } = result
+  const isRefused = outcome.kind === 'refused' || outcome.kind === 'retry'
+  const isDecided = isAnswered || !(await mayBeExecuted(db, candidate.supplier, open))
+  const state = isRefused && isDecided ? 'REFUSED' : 'OPEN'
+  await save(db, candidate, open, { state, reference })
+  const message = messageOf(outcome)
+  throw refusal(
+    state === 'REFUSED'
+      ? `Nothing was bought: ${message}.`
+      : `The eSIM may have been bought: ${message}. Run the command again later: it continues with ${keyOf(open)}.`,
+  )
+}
+
+/**
+ * Checks whether the purchase may still be executed. The database's clock decides, because it also timed the start: this
+ * node's clock may be ahead.
+ */
+async function mayBeExecuted(
+  db: Pick<Db, 'query'>,
+  { name, traits }: Supplier,
+  { verificationId }: Verification,
+): Promise<boolean> {
+  const running = await db.query({
+    text: `select from supplier_verifications where supplier = $1 and verification_id = $2
+             and started_at >= clock_timestamp() - $3 * interval '1 millisecond'`,
+    values: [name, verificationId, traits.timeoutMs + traits.graceMs],
+  })
+  return running.length > 0
+}
+
+async function save(
+  tx: Pick<Tx, 'query'>,
+  { supplier, answers }: SupplierToVerify,
+  { verificationId }: Verification,
+  { state, reference, cancelled }: { state: string; reference: string | undefined; cancelled?: string },
+): Promise<void> {
+  const kept = withStorableMessage({ reference })
+  await tx.query({
+    text: `update supplier_verifications set state = $3, reference = coalesce($4, reference), cancel_outcome = $5,
+             answers = answers || $6::jsonb, finished_at = case when $3 = 'OPEN' then null else now() end
+           where supplier = $1 and verification_id = $2`,
+    values: [supplier.name, verificationId, state, kept.reference ?? null, cancelled ?? null, JSON.stringify(answers)],
+  })
+}
+
+function keyOf({ orderId }: Pick<Verification, 'orderId'>): string {
+  return `${orderNoOf(orderId)}-1`
+}
+
+async function lookUp(supplier: Supplier, request: SupplierRequest, reference: string | null | undefined) {
+  return firstOutcome(supplier.query([{ ...request, reference: reference ?? undefined }], 'CHECK'))
+}
+
+async function firstOutcome(answering: Promise<Outcome[]>): Promise<Outcome> {
+  try {
+    const [outcome] = await answering
+    return withStorableMessage(outcome!)
+  } catch (error) {
+    return { kind: 'unknown', message: String(error) }
+  }
+}
+
+function isOpen({ kind }: Outcome): boolean {
+  return kind === 'ordered' || kind === 'unknown'
+}
+
+function referenceOf(outcome: Outcome): string | undefined {
+  return 'reference' in outcome ? outcome.reference : undefined
+}
+
+function messageOf(outcome: Outcome): string {
+  return 'message' in outcome ? outcome.message : outcome.kind
+}
+
+function refusal(message: string): Refusal {
+  return new Refusal(422, 'SUPPLIER_NOT_VERIFIED', message)
+}

@@ -1,0 +1,289 @@
+import { CLOCK_WINDOW_MS, type RequestHeaders, stringToSign } from '@dealer-esim/contract'
+import { verifyRequest } from '@dealer-esim/contract/node'
+import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
+import type { Batcher } from '@dealer-esim/lib/batch.ts'
+import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import { isAttemptId } from '#platform/attempt-id.ts'
+import { acceptsUnsigned, allows } from '../allowlist.ts'
+import { getPreparedSecret, type ServingNode, type Tenant, type TenantSecret } from '../tenant.ts'
+import type { AdmissionInput, AdmissionResult } from './admit-batch.ts'
+import type { FailureLimit } from './failure-limit.ts'
+
+export interface SignedRequest {
+  headers: RequestHeaders
+  body: Buffer
+  /** The caller's address in canonical form. */
+  address: string
+}
+
+/** A request of the RT API that carries only an AppKey. The gateway creates its RequestID and timestamp. */
+export interface UnsignedRequest {
+  headers: Pick<RequestHeaders, 'appKey' | 'requestId' | 'timestamp'>
+  /** The caller's address in canonical form. */
+  address: string
+}
+
+export interface AdmissionDeps {
+  tenantCache: TenantCache
+  batches: Batcher<AdmissionInput, AdmissionResult>
+  failures: FailureLimit
+  databaseClock: DatabaseClock
+  /** True on local and test gateways, whose answers reveal what should have been signed. */
+  revealsStringToSign: boolean
+  defaultQpsLimit: number
+  /** The key that recognises the RequestIDs of the gateway's own attempts to send events. */
+  linkKey: Buffer
+  /** Called at the first request that was signed with a secret: events are signed with it from then on. */
+  onSecretProven(tenant: Tenant, secret: TenantSecret): void
+}
+
+/**
+ * Thrown if only another cell may serve the tenant, which has moved there or has not arrived from there yet (cells/move). If
+ * the request cannot be forwarded, the answer is 000002.
+ */
+export class ServedElsewhere extends ApiError {
+  readonly nodes: readonly ServingNode[]
+  constructor(nodes: readonly ServingNode[]) {
+    super('000002', BEING_MOVED)
+    this.nodes = nodes
+  }
+}
+
+const BEING_MOVED = {
+  message:
+    'This account is being moved to another server: send the request again in a second, with a new RT-RequestID.',
+}
+
+/** The sender of a request, as far as this node knows. `admit` finds out whether that is still current. */
+export interface Authenticated {
+  tenant: Tenant
+  /** Absent for an unsigned request. */
+  secretId?: string
+}
+
+export interface Admitted {
+  tenant: Tenant
+  /** The catalogue's version when the request was admitted. */
+  catalogueVersion: bigint
+}
+
+/**
+ * The checks from "AppKey known" to "address" (contract §3), in their order. A refusal is answered only after reading the
+ * tenant again, because the cached tenant may be outdated.
+ * @throws ApiError 101001 to 101005; 101007 for an address that failed too often; 000002 while the tenant changes its cell;
+ * ServedElsewhere
+ */
+export async function authenticate(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
+  const readFirst = () => deps.failures.attempt(request.address, () => authenticateAfterReading(deps, request))
+  return authenticateFromCache(deps, request) ?? (await readFirst())
+}
+
+/**
+ * Authenticates a request without a signature. It is accepted only while the operator's switch, a narrow allowlist with the
+ * caller's address, and a daily spend limit are all set. A caller at another address gets the same answer as if the switch
+ * were off.
+ * @throws ApiError 000101, 101005; 000002 while the tenant changes its cell; ServedElsewhere
+ */
+export async function authenticateUnsigned(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
+  const { headers, address } = request
+  const tenant = deps.tenantCache.get(headers.appKey)
+  const isAccepted = tenant?.status === 'ACTIVE' && acceptsUnsigned(tenant, address)
+  if (isAccepted && !isFenced(tenant, deps.databaseClock.now())) return { tenant }
+  return deps.failures
+    .attempt(address, () => authenticateUnsignedAfterReading(deps, request))
+    .catch((error) => {
+      throw error instanceof ApiError && error.code === '101007' ? unsignedRefusal() : error
+    })
+}
+
+/** @throws ApiError 000101, 101005 */
+async function authenticateUnsignedAfterReading(
+  deps: AdmissionDeps,
+  { headers, address }: UnsignedRequest,
+): Promise<Authenticated> {
+  const tenant = await deps.tenantCache.reload(headers.appKey)
+  if (tenant?.servedBy) throw new ServedElsewhere(tenant.servedBy)
+  if (!tenant || !acceptsUnsigned(tenant, address)) throw unsignedRefusal()
+  if (tenant.status !== 'ACTIVE') throw new ApiError('101005')
+  if (isFenced(tenant, deps.databaseClock.now())) throw new ApiError('000002', BEING_MOVED)
+  return { tenant }
+}
+
+function unsignedRefusal(): ApiError {
+  const missing = ['RT-RequestID', 'RT-Timestamp', 'RT-Signature']
+  return new ApiError('000101', {
+    details: missing.map((field) => ({ field, reason: 'Missing: add it and sign the request.' })),
+  })
+}
+
+/** Tenant and secret may change while a request is checked. More changes in a row than this cannot be chance. */
+const ROUNDS_MAX = 5
+
+/**
+ * Makes the remaining checks: RequestID and QPS, and again all earlier ones if the cached tenant turns out to be outdated.
+ * @throws ApiError 101001 to 101007; 000002 under overload; ServedElsewhere
+ */
+export async function admit(
+  deps: AdmissionDeps,
+  request: SignedRequest | UnsignedRequest,
+  authenticated: Authenticated,
+): Promise<Admitted> {
+  if (isAttemptId(deps.linkKey, request.headers.requestId)) throw new ApiError('101006')
+  let current = authenticated
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const { tenant, secretId } = current
+    const result = await deps.batches.add({
+      tenantId: tenant.tenantId,
+      requestId: request.headers.requestId,
+      timestampMs: Number(request.headers.timestamp),
+      version: tenant.version,
+    })
+    // The secret has signed a request, whether or not that request is admitted.
+    if (result.verdict !== 'stale') noteFirstUse(deps, tenant, secretId)
+    switch (result.verdict) {
+      case 'admitted':
+        return { tenant, catalogueVersion: result.catalogueVersion }
+      case 'used':
+        throw new ApiError('101006')
+      case 'over-qps':
+        throw tooManyRequests({ limit: tenant.qpsLimit ?? deps.defaultQpsLimit, waitS: 1 })
+      case 'stale':
+        // Does not count against the caller's address: the credentials were valid a moment ago.
+        current =
+          'body' in request
+            ? await authenticateAfterReading(deps, request)
+            : await authenticateUnsignedAfterReading(deps, request)
+        break
+      default:
+        return result.verdict satisfies never
+    }
+  }
+  throw new ApiError('000002')
+}
+
+/** @throws ApiError 101001, which depends on the clock and not on the cache. @returns undefined: read the tenant first */
+function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Authenticated | undefined {
+  const tenant = deps.tenantCache.get(request.headers.appKey)
+  if (!tenant) return undefined
+  const checked = checkRequest(request, tenant, deps.databaseClock.now())
+  if (checked.ok) return { tenant, secretId: checked.secretId }
+  if (checked.code === '101001') throw refusal(deps, request, checked.code)
+  return undefined
+}
+
+/** @throws ApiError 101001 to 101005 */
+async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
+  const tenant = await deps.tenantCache.reload(request.headers.appKey)
+  if (!tenant) throw new ApiError('101004')
+  // Checked first, because this cell's copy of the tenant's secrets and settings may be outdated.
+  if (tenant.servedBy) throw new ServedElsewhere(tenant.servedBy)
+  const checked = checkRequest(request, tenant, deps.databaseClock.now())
+  if (!checked.ok) throw refusal(deps, request, checked.code)
+  return { tenant, secretId: checked.secretId }
+}
+
+type Checked =
+  | { ok: true; secretId: string }
+  | { ok: false; code: '101001' | '101003' | '101005' | '101002' | '000002' }
+
+/** The checks from the timestamp to the allowlist (contract §3), against the tenant as this node knows it. */
+export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: number): Checked {
+  const { headers, body } = request
+  if (Math.abs(Number(headers.timestamp) - nowMs) > CLOCK_WINDOW_MS) return { ok: false, code: '101001' }
+  const secret = tenant.secrets.find((candidate) => {
+    const isLive = candidate.validUntilMs === null || candidate.validUntilMs > nowMs
+    return isLive && verifyRequest([getPreparedSecret(candidate)], headers, body) !== undefined
+  })
+  if (!secret) return { ok: false, code: '101003' }
+  if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
+  if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
+  if (isFenced(tenant, nowMs)) return { ok: false, code: '000002' }
+  return { ok: true, secretId: secret.secretId }
+}
+
+/**
+ * True while a move to another cell copies the tenant's last changes, or after it has ended (cells/move). The fence
+ * increments the tenant's version, so admission refuses requests that were checked before. Requests that were already
+ * admitted are refused by the triggers of the tables that they write.
+ */
+function isFenced({ fencedUntilMs }: Tenant, nowMs: number): boolean {
+  return fencedUntilMs !== null && fencedUntilMs > nowMs
+}
+
+type RefusalCode = Extract<Checked, { ok: false }>['code']
+
+function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode): ApiError {
+  switch (code) {
+    case '101001':
+      return new ApiError(code, { data: { serverTime: new Date(deps.databaseClock.now()).toISOString() } })
+    case '101002':
+      return new ApiError(code, { data: { address: request.address } })
+    case '101003': {
+      if (!deps.revealsStringToSign) return new ApiError(code)
+      const text = Buffer.from(stringToSign(request.headers, request.body)).toString('utf8')
+      return new ApiError(code, { data: { stringToSign: text } })
+    }
+    case '101005':
+      return new ApiError(code)
+    case '000002':
+      return new ApiError(code, BEING_MOVED)
+    default:
+      return code satisfies never
+  }
+}
+
+function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string | undefined): void {
+  const secret = tenant.secrets.find((candidate) => candidate.secretId === secretId)
+  if (!secret || secret.provenAtMs !== null) return
+  secret.provenAtMs = deps.databaseClock.now()
+  deps.onSecretProven(tenant, secret)
+}
+
+/**
+ * Credentials and settings, decrypted, as this node last read them. They may be outdated: every request names the version
+ * against which it was checked, and admission refuses an outdated one (admit-batch.ts), so a reset or a suspension applies at
+ * once.
+ */
+export interface TenantCache {
+  get(appKey: string): Tenant | undefined
+  /**
+   * Reads the tenant again, by a read that begins after the call. One read per AppKey runs at a time, and all calls made
+   * meanwhile share the next one, so a flood for one tenant causes at most two reads at a time.
+   * @returns undefined if there is no such AppKey
+   */
+  reload(appKey: string): Promise<Tenant | undefined>
+}
+
+const TENANTS_MAX = 50_000
+
+export function createTenantCache(load: (appKey: string) => Promise<Tenant | undefined>): TenantCache {
+  const tenants = new Map<string, Tenant>()
+  const running = new Map<string, Promise<void>>()
+  const next = new Map<string, Promise<Tenant | undefined>>()
+
+  async function read(appKey: string): Promise<Tenant | undefined> {
+    // The running read may have missed the change that caused this call, so a new read begins after it.
+    await running.get(appKey)
+    next.delete(appKey)
+    const reading = load(appKey)
+    const ended = reading.then(NOTHING, NOTHING)
+    running.set(appKey, ended)
+    void ended.then(() => running.get(appKey) === ended && running.delete(appKey))
+    const tenant = await reading
+    tenants.delete(appKey)
+    if (tenant) tenants.set(appKey, tenant)
+    if (tenants.size > TENANTS_MAX) tenants.delete(tenants.keys().next().value as string)
+    return tenant
+  }
+
+  return {
+    get: (appKey) => tenants.get(appKey),
+    reload(appKey) {
+      const reading = next.get(appKey) ?? read(appKey)
+      next.set(appKey, reading) // it begins in a later turn
+      return reading
+    },
+  }
+}
+
+const NOTHING = () => {}

@@ -1,0 +1,109 @@
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import { audit, type By } from '#platform/audit/audit.ts'
+
+/* Audit entries about notes and tags belong to no tenant, because a dealer's people can read their own tenant's entries. */
+
+/** A note by the operator's people on a dealer or one of its orders. The dealer never sees it. */
+export interface Note {
+  noteId: string
+  text: string
+  actor: string
+  createdAt: Date
+}
+
+/** A dealer, or one of its orders. */
+export interface NoteSubject {
+  tenantId: string
+  /** undefined: the dealer itself. */
+  orderId?: string | undefined
+}
+
+export const NOTE_LENGTH_MAX = 2_000
+/** The most notes on one subject. Longer records belong elsewhere. */
+export const NOTES_MAX = 200
+export const TAGS_MAX = 10
+export const TAG_LENGTH_MAX = 30
+
+export type NoteDeps = { db: Db; ids: Ids }
+
+/** Newest first. */
+export function listNotes(db: Pick<Db, 'query'>, { tenantId, orderId }: NoteSubject): Promise<Note[]> {
+  return db.query<Note>({
+    text: `select note_id, text, actor, created_at from notes
+           where tenant_id = $1 and order_id is not distinct from $2::uuid order by note_id desc limit $3`,
+    values: [tenantId, orderId ?? null, NOTES_MAX],
+  })
+}
+
+/** @param subject the name of the order or dealer in the audit log */
+export async function addNote(deps: NoteDeps, on: NoteSubject, text: string, subject: string, by: By): Promise<void> {
+  const { tenantId, orderId = null } = on
+  await deps.db.tx(async (tx) => {
+    const [found] = await tx.query<{ count: number }>({
+      text: 'select count(*)::int as count from notes where tenant_id = $1 and order_id is not distinct from $2::uuid',
+      values: [tenantId, orderId],
+    })
+    if (found!.count >= NOTES_MAX)
+      throw new Refusal(409, 'TOO_MANY_NOTES', `There are ${NOTES_MAX} notes already. Delete one first.`)
+    tx.send({
+      text: 'insert into notes (tenant_id, note_id, order_id, text, actor, created_at) values ($1, $2, $3, $4, $5, now())',
+      values: [tenantId, deps.ids.uuid(), orderId, text, by.actor],
+    })
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'note.add', subject, after: { text } })
+  })
+}
+
+/** @throws Refusal where there is no such note */
+export async function deleteNote(deps: NoteDeps, tenantId: string, noteId: string, by: By): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const [note] = await tx.query<{ text: string }>({
+      text: 'delete from notes where tenant_id = $1 and note_id = $2 returning text',
+      values: [tenantId, noteId],
+    })
+    if (!note) throw notFound('note')
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'note.delete', subject: tenantId, before: note })
+  })
+}
+
+export async function getTags(db: Pick<Db, 'query'>, tenantId: string): Promise<string[]> {
+  const [row] = await db.query<{ tags: string[] }>({
+    text: 'select tags from tenants where tenant_id = $1',
+    values: [tenantId],
+  })
+  if (!row) throw notFound('tenant')
+  return row.tags
+}
+
+/** A tag, and how many dealers have it. */
+export interface TagCount {
+  tag: string
+  dealers: number
+}
+
+/** More tags than a person would choose from. */
+const TAGS_LISTED_MAX = 500
+
+/** The tags of all dealers, in alphabetical order. */
+export function listTags(db: Pick<Db, 'query'>): Promise<TagCount[]> {
+  return db.query<TagCount>({
+    text: `select tag, count(*)::int as dealers from tenants, unnest(tags) as tag group by tag order by tag limit $1`,
+    values: [TAGS_LISTED_MAX],
+  })
+}
+
+/** Replaces the tags of a dealer, each once, in alphabetical order. */
+export async function setTags(deps: NoteDeps, tenantId: string, tags: readonly string[], by: By): Promise<void> {
+  const after = [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))].sort()
+  await deps.db.tx(async (tx) => {
+    const [row] = await tx.query<{ tags: string[] }>({
+      text: 'select tags from tenants where tenant_id = $1 for update',
+      values: [tenantId],
+    })
+    if (!row) throw notFound('tenant')
+    tx.send({ text: 'update tenants set tags = $2 where tenant_id = $1', values: [tenantId, after] })
+    const change = { subject: tenantId, before: row, after: { tags: after } }
+    audit(tx, deps.ids, { tenantId: null, ...by, action: 'note.set_tags', ...change })
+  })
+}

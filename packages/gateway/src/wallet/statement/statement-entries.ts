@@ -1,0 +1,137 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import { countAndSum, type RowCount } from '@dealer-esim/lib/postgres/count-rows.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { requireUuid } from '@dealer-esim/lib/refusal.ts'
+import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import type { TransferKind } from '../ledger/post.ts'
+import type { VersionRange } from './statement-month.ts'
+
+/** A movement in a statement. */
+export interface StatementEntry {
+  walletVersion: bigint
+  createdAt: Date
+  kind: TransferKind
+  /** Positive: credited to the wallet. Negative: taken from it. */
+  amount: bigint
+  balanceAfter: bigint
+  orderNo: string | null
+  transactionId: string | null
+  /** The eSIM that the entry's order tops up; null for other entries. */
+  toppedUpProfileId: string | null
+  itemNo: number | null
+  reference: string | null
+  reason: string | null
+  /** The actor who posted it; null for orders and refunds. */
+  actor: string | null
+}
+
+export interface StatementPage {
+  entries: StatementEntry[]
+  /** `after` of the next page; null on the last. */
+  next: bigint | null
+}
+
+export const STATEMENT_PAGE_MAX = 500
+
+/** A page of a wallet's movements, newest first, or with `ascending` oldest first. Every page costs the same. */
+export async function getStatementPage(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  page: {
+    /** The version of the last movement of the page before. */
+    after?: bigint
+    limit: number
+    ascending?: boolean
+    within?: VersionRange
+    kind?: TransferKind | undefined
+  },
+): Promise<StatementPage> {
+  const limit = Math.min(page.limit, STATEMENT_PAGE_MAX)
+  const { after, ascending = false, within, kind } = page
+  const [comparison, direction] = ascending ? [raw('>'), raw('asc')] : [raw('<'), raw('desc')]
+  const rows = await db.query<Row>(
+    entriesQuery(
+      tenantId,
+      sql`
+      ${after === undefined ? empty : sql`and wallet_version ${comparison} ${after}`}
+      ${within === undefined ? empty : sql`and wallet_version >= ${within.from} and wallet_version < ${within.to}`}
+      ${ofKind(kind)}
+      order by wallet_version ${direction} limit ${limit + 1}`,
+    ),
+  )
+  if (!ascending) rows.reverse()
+  const entries = rows.slice(0, limit).map(entryOf)
+  return { entries, next: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
+}
+
+/** Counts the movements of a range, all or of one kind, and sums their amounts. */
+export function countEntries(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  within: VersionRange,
+  kind?: TransferKind,
+): Promise<RowCount> {
+  const id = requireUuid(tenantId, 'tenant')
+  return countAndSum(
+    db,
+    sql`select w.currency_code, case t.to_account when 'WALLET' then t.amount else -t.amount end as amount
+        from transfers t join wallets w using (tenant_id)
+        where tenant_id = ${id} and wallet_version >= ${within.from} and wallet_version < ${within.to} ${ofKind(kind)}`,
+  )
+}
+
+/** Reads the movements of a range, all or of one kind, oldest first, in pages. Movements never change, so pages adjoin. */
+export async function* streamEntries(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  within: VersionRange,
+  kind?: TransferKind,
+): AsyncGenerator<StatementEntry[]> {
+  for (let from: bigint | undefined = within.from; from !== undefined && from < within.to; ) {
+    const rows: Row[] = await db.query<Row>(
+      entriesQuery(
+        tenantId,
+        sql`
+        and wallet_version >= ${from} and wallet_version < ${within.to} ${ofKind(kind)}
+        order by wallet_version limit ${STATEMENT_PAGE_MAX}`,
+      ),
+    )
+    yield rows.map(entryOf)
+    from = rows.length < STATEMENT_PAGE_MAX ? undefined : rows.at(-1)!.walletVersion + 1n
+  }
+}
+
+/** Repeats the condition of the partial index on kinds other than orders, so that the planner can always use it. */
+function ofKind(kind: TransferKind | undefined): Sql {
+  if (kind === undefined) return empty
+  return kind === 'ORDER' ? sql`and kind = 'ORDER'` : sql`and kind = ${kind} and kind <> 'ORDER'`
+}
+
+/**
+ * Selects movements and joins their orders' transactionIds by one index scan. One look-up per movement read three to five
+ * pages each, and more as the orders grow.
+ */
+function entriesQuery(tenantId: string, condition: Sql): Sql {
+  const id = requireUuid(tenantId, 'tenant')
+  return sql`
+    with entries as materialized (
+      select * from transfers where tenant_id = ${id} ${condition}
+    ), named as materialized (
+      select order_id, coalesce(sent ->> 'transactionId', transaction_id) as transaction_id, topped_up_profile_id from orders
+      where tenant_id = ${id} and order_id = any (array(select order_id from entries))
+    )
+    select t.wallet_version, t.created_at, t.kind, t.to_account,
+           t.amount, t.balance_after, t.order_id, o.transaction_id,
+           o.topped_up_profile_id, t.item_no, t.reference, t.reason, t.actor
+    from entries t left join named o on o.order_id = t.order_id
+    order by t.wallet_version`
+}
+
+interface Row extends Omit<StatementEntry, 'orderNo'> {
+  toAccount: string
+  orderId: string | null
+}
+
+function entryOf({ toAccount, orderId, ...row }: Row): StatementEntry {
+  return { ...row, amount: toAccount === 'WALLET' ? row.amount : -row.amount, orderNo: orderId && orderNoOf(orderId) }
+}

@@ -38,7 +38,7 @@ interface Access {
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const SOURCES = join(ROOT, 'packages/gateway/src')
 /** The handlers of orders. */
-const HANDLERS = 'dealer-api/orders.ts'
+const HANDLERS = 'http/dealer/dealer-orders.ts'
 /** How long the idle gateway is traced: its loops run every few seconds. */
 const IDLE_MIN_MS = 12_000
 const ARROW = ' → '

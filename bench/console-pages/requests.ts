@@ -1,5 +1,5 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { routes } from '@dealer-esim/gateway/console-api/routes.ts'
+import { routes } from '@dealer-esim/gateway/http/console/console-routes.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 export interface ConsoleRequest {

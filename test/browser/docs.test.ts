@@ -1,4 +1,4 @@
-import { addDocsRoutes } from '@dealer-esim/gateway/public/docs.ts'
+import { addDocsRoutes } from '@dealer-esim/gateway/http/public/docs-routes.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

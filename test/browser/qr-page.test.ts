@@ -1,6 +1,6 @@
 import { qrSvg } from '@dealer-esim/gateway/esims/qr/qr-picture.ts'
-import { DOCS_ICON } from '@dealer-esim/gateway/public/docs-style.ts'
-import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from '@dealer-esim/gateway/public/traveller-page.ts'
+import { DOCS_ICON } from '@dealer-esim/gateway/http/public/docs-style.ts'
+import { qrPage, sharePage, TRAVELLER_PAGE_POLICY } from '@dealer-esim/gateway/http/public/traveller-page.ts'
 import axe from 'axe-core'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Browser } from 'playwright-core'

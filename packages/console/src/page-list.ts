@@ -1,4 +1,4 @@
-import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
+import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { ADD_PACKAGE, CATALOGUE, PACKAGE_PAGE, PACKAGE_PRICES_PAGE } from './catalogue/paths.ts'
 import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
 import { ADD_RULE, PRODUCTS, RULE_PAGE, RULE_PREVIEW, RULES } from './products/paths.ts'

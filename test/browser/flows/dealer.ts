@@ -1,4 +1,4 @@
-import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
+import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { expect, it } from 'vitest'
 import { api, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 

@@ -1,4 +1,4 @@
-import type { Alert } from '@dealer-esim/gateway/console-api/routes/overview/alerts.ts'
+import type { Alert } from '@dealer-esim/gateway/http/console/alerts.ts'
 import { Anchor, Button, Group, Switch } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useChange } from '#api/use-api.ts'

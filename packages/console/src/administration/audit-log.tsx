@@ -1,5 +1,5 @@
-import type { AuditEntry } from '@dealer-esim/gateway/console-api/routes/administration/audit.ts'
-import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administration/people.ts'
+import type { AuditEntry } from '@dealer-esim/gateway/http/console/operations/audit-log.ts'
+import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
 import type { AuditAction } from '@dealer-esim/gateway/platform/audit/audited-actions.ts'
 import { Anchor, Modal, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'

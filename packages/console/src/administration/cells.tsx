@@ -1,4 +1,4 @@
-import type { Cells } from '@dealer-esim/gateway/console-api/routes/administration/cells.ts'
+import type { Cells } from '@dealer-esim/gateway/http/console/cells.ts'
 import { Alert, Anchor, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useApi } from '#api/use-api.ts'

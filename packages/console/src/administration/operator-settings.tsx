@@ -1,11 +1,8 @@
 import type {
   GatewayConfiguration,
   OperatorSettingsView,
-} from '@dealer-esim/gateway/console-api/routes/administration/operator-settings.ts'
-import type {
-  CurrencyPaymentSettings,
-  OperatorDetailsView,
-} from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
+} from '@dealer-esim/gateway/http/console/operations/operator-settings.ts'
+import type { CurrencyPaymentSettings, OperatorDetailsView } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
 import { Anchor, Button, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi, useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administration/people.ts'
+import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
 import { ActionIcon, Button, Group, Menu, Stack } from '@mantine/core'
 import { IconDots } from '@tabler/icons-react'
 import { useState } from 'react'

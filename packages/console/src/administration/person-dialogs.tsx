@@ -1,4 +1,4 @@
-import type { PersonRow } from '@dealer-esim/gateway/console-api/routes/administration/people.ts'
+import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
 import { Alert, Select, Text, TextInput } from '@mantine/core'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'

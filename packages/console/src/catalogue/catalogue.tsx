@@ -1,5 +1,5 @@
 import { DATA_TYPES, GLOBAL, PACKAGE_STATUSES, REGIONAL } from '@dealer-esim/contract'
-import type { PackageRow } from '@dealer-esim/gateway/console-api/routes/catalogue/catalogue.ts'
+import type { PackageRow } from '@dealer-esim/gateway/http/console/catalogue.ts'
 import { Button } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'

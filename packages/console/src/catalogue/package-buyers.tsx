@@ -1,4 +1,4 @@
-import type { PackageBuyer, PackageDetail } from '@dealer-esim/gateway/console-api/routes/catalogue/package.ts'
+import type { PackageBuyer, PackageDetail } from '@dealer-esim/gateway/http/console/catalogue-packages.ts'
 import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'

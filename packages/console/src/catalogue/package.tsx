@@ -1,4 +1,4 @@
-import type { PackageDetail } from '@dealer-esim/gateway/console-api/routes/catalogue/package.ts'
+import type { PackageDetail } from '@dealer-esim/gateway/http/console/catalogue-packages.ts'
 import { Alert, Button, Fieldset, Group, Stack } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'

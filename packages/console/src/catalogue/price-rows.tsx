@@ -1,4 +1,4 @@
-import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { isCurrencyCode, parseMoneyInput } from '#parts/form-values.ts'

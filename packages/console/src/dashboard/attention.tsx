@@ -1,4 +1,4 @@
-import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
+import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { Group, Paper, Text } from '@mantine/core'
 import { IconCheck } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'

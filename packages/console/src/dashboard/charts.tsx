@@ -1,4 +1,4 @@
-import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
+import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { Text } from '@mantine/core'
 import { formatCount, formatDay, formatDuration, formatMoney, formatMoneyShort, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'

@@ -1,4 +1,4 @@
-import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
+import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { SimpleGrid, Stack } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useApi } from '#api/use-api.ts'

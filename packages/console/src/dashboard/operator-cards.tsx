@@ -1,4 +1,4 @@
-import type { Dashboard } from '@dealer-esim/gateway/console-api/routes/overview/dashboard.ts'
+import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { formatCount, formatDuration } from '#parts/format.ts'

@@ -1,4 +1,4 @@
-import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { Outlet, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'

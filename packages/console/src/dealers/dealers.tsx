@@ -1,5 +1,5 @@
-import type { TagCount } from '@dealer-esim/gateway/console-api/routes/tenants/notes.ts'
-import type { TenantRow } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import type { TagCount } from '@dealer-esim/gateway/http/console/tenants/notes.ts'
+import type { TenantRow } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Button } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'

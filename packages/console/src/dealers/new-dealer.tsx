@@ -1,4 +1,4 @@
-import type { Credentials } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import type { Credentials } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'

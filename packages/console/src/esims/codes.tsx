@@ -1,4 +1,4 @@
-import type { ProfileCodes } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
+import type { ProfileCodes } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { Box, Button, Group, Image, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { Anchor, Badge, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'

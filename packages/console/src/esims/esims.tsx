@@ -1,5 +1,5 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
-import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { Text } from '@mantine/core'
 import { periodRange } from '#lists/period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'

@@ -1,4 +1,4 @@
-import type { LifeStepView } from '@dealer-esim/gateway/console-api/routes/orders/esim-life.ts'
+import type { LifeStepView } from '@dealer-esim/gateway/http/console/esims/esim-life.ts'
 import { Button, Group, Text, Timeline } from '@mantine/core'
 import { useApi, useChange } from '#api/use-api.ts'
 import { formatPercent } from '#parts/format.ts'

@@ -1,4 +1,4 @@
-import type { EsimTopUp } from '@dealer-esim/gateway/console-api/routes/orders/top-ups.ts'
+import type { EsimTopUp } from '@dealer-esim/gateway/http/console/esims/esim-top-ups.ts'
 import { useApi } from '#api/use-api.ts'
 import { List } from '#parts/list.tsx'
 import { Card } from '#parts/page.tsx'

@@ -1,4 +1,4 @@
-import type { TopUpPackage } from '@dealer-esim/gateway/console-api/routes/orders/top-ups.ts'
+import type { TopUpPackage } from '@dealer-esim/gateway/http/console/esims/esim-top-ups.ts'
 import { Button, NativeSelect, NumberInput, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

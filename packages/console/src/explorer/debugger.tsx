@@ -1,5 +1,5 @@
 import { type OperationName, operationNames } from '@dealer-esim/contract'
-import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Alert, Button, Group, List, NativeSelect, Text, Textarea, ThemeIcon } from '@mantine/core'
 import { IconCheck, IconMinus, IconX } from '@tabler/icons-react'
 import { useState } from 'react'

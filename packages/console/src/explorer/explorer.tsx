@@ -1,4 +1,4 @@
-import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Button, Group, PasswordInput, Text } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { useRouterState } from '@tanstack/react-router'

@@ -1,5 +1,5 @@
 import { type OperationName, operationNames, operations, parseRequest, parseStrictJson } from '@dealer-esim/contract'
-import type { TenantDetail } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Button, Grid, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import { Prose } from '#code/prose.tsx'

@@ -1,4 +1,4 @@
-import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
+import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { GROUPS } from '#prices/paths.ts'
 import { ADD_RULE } from '#products/paths.ts'
 import { canOperate, isOperator } from '#session/session.ts'

@@ -1,4 +1,4 @@
-import type { SearchResults } from '@dealer-esim/gateway/console-api/routes/overview/search.ts'
+import type { SearchResults } from '@dealer-esim/gateway/http/console/home/search.ts'
 import { Kbd, Modal, NavLink, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'

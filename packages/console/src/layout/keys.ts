@@ -1,4 +1,4 @@
-import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
+import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { navigationFor } from './navigation.ts'

@@ -1,4 +1,4 @@
-import type { ListTotals } from '@dealer-esim/gateway/console-api/kernel/list.ts'
+import type { ListTotals } from '@dealer-esim/gateway/http/console/kernel/list-routes.ts'
 import { Button, Group, Menu, Text } from '@mantine/core'
 import { IconColumns3 } from '@tabler/icons-react'
 import type { Query } from '#api/call.ts'

@@ -1,4 +1,4 @@
-import type { SavedView } from '@dealer-esim/gateway/console-api/routes/account/saved-views.ts'
+import type { SavedView } from '@dealer-esim/gateway/http/console/people/saved-views.ts'
 import { Button, Menu, TextInput } from '@mantine/core'
 import { IconBookmark, IconTrash } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'

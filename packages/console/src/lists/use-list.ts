@@ -1,4 +1,4 @@
-import type { ListTotals } from '@dealer-esim/gateway/console-api/kernel/list.ts'
+import type { ListTotals } from '@dealer-esim/gateway/http/console/kernel/list-routes.ts'
 import type { Query } from '#api/call.ts'
 import { useApi } from '#api/use-api.ts'
 import { useFilters } from '#parts/use-filters.ts'

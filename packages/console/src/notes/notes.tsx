@@ -1,4 +1,4 @@
-import type { NotesView, TagsView } from '@dealer-esim/gateway/console-api/routes/tenants/notes.ts'
+import type { NotesView, TagsView } from '@dealer-esim/gateway/http/console/tenants/notes.ts'
 import { ActionIcon, Badge, Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { IconTrash } from '@tabler/icons-react'
 import { useApi, useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { TimelineStep } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { TimelineStep } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { expect, it } from 'vitest'
 import { foldSteps, formatItemNos } from './fold-steps.ts'
 

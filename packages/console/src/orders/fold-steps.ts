@@ -1,4 +1,4 @@
-import type { TimelineStep } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { TimelineStep } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 
 /** One line of a timeline: a step, or several that differ only in their time and eSIM. */
 export interface FoldedStep {

@@ -1,4 +1,4 @@
-import type { OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { NativeSelect, Textarea } from '@mantine/core'
 import { Bulk } from '#lists/bulk.tsx'
 import { ReasonField } from '#parts/dialog.tsx'

@@ -1,5 +1,5 @@
 import { ORDER_STATUSES, ORDER_TYPES } from '@dealer-esim/contract'
-import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { useApi } from '#api/use-api.ts'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterField, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'

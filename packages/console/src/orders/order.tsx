@@ -1,5 +1,5 @@
-import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
-import type { ProfileRow } from '@dealer-esim/gateway/console-api/routes/orders/profiles.ts'
+import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
+import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Anchor, Group } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'

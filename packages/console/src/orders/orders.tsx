@@ -1,4 +1,4 @@
-import type { OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { useState } from 'react'
 import { ExplorerButton } from '#explorer/explorer-button.tsx'
 import { periodRange } from '#lists/period.ts'

@@ -1,4 +1,4 @@
-import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Checkbox, Fieldset, FileInput, Radio, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Anchor, Timeline as Line, Text } from '@mantine/core'
 import {
   IconBell,

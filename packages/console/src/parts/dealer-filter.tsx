@@ -1,4 +1,4 @@
-import type { TenantDetail, TenantRow } from '@dealer-esim/gateway/console-api/routes/tenants/tenants.ts'
+import type { TenantDetail, TenantRow } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Select } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'

@@ -1,6 +1,6 @@
 import { LINE_COUNT_MAX } from '@dealer-esim/contract'
-import type { BuyablePackage } from '@dealer-esim/gateway/console-api/routes/orders/place-order.ts'
-import type { WalletView } from '@dealer-esim/gateway/console-api/routes/tenants/wallet.ts'
+import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/place-order.ts'
+import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { Alert, NumberInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { useEffect } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'

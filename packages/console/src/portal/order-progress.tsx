@@ -1,4 +1,4 @@
-import type { OrderDetail, OrderRow } from '@dealer-esim/gateway/console-api/routes/orders/orders.ts'
+import type { OrderDetail, OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { BuyablePackage } from '@dealer-esim/gateway/console-api/routes/orders/place-order.ts'
+import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/place-order.ts'
 import { Group, Select } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { BuyablePackage } from '@dealer-esim/gateway/console-api/routes/orders/place-order.ts'
+import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/place-order.ts'
 import { Text } from '@mantine/core'
 import { formatBytes, formatMoney } from '#parts/format.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'

@@ -1,4 +1,4 @@
-import type { PriceRow, TenantPrices } from '@dealer-esim/gateway/console-api/routes/prices/tenant-prices.ts'
+import type { PriceRow, TenantPrices } from '@dealer-esim/gateway/http/console/prices/tenant-prices.ts'
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
 import { DealerSection, useTenant } from '#dealers/dealer.tsx'

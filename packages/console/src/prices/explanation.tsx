@@ -1,4 +1,4 @@
-import type { PriceExplanation } from '@dealer-esim/gateway/console-api/routes/catalogue/package.ts'
+import type { PriceExplanation } from '@dealer-esim/gateway/http/console/catalogue-packages.ts'
 import { Badge, Stack, Text } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/paths.ts'

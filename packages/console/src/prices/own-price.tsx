@@ -1,4 +1,4 @@
-import type { PriceRow } from '@dealer-esim/gateway/console-api/routes/prices/tenant-prices.ts'
+import type { PriceRow } from '@dealer-esim/gateway/http/console/prices/tenant-prices.ts'
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { PriceAssignment } from '@dealer-esim/gateway/console-api/routes/prices/tenant-prices.ts'
+import type { PriceAssignment } from '@dealer-esim/gateway/http/console/prices/tenant-prices.ts'
 import { Anchor, Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'

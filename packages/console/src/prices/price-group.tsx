@@ -1,4 +1,4 @@
-import type { GroupDetail } from '@dealer-esim/gateway/console-api/routes/prices/price-groups.ts'
+import type { GroupDetail } from '@dealer-esim/gateway/http/console/prices/price-groups.ts'
 import { Anchor, Button, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'

@@ -1,5 +1,5 @@
-import type { PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/plan-rule.ts'
-import type { PlanDetail } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
+import type { PlanRule } from '@dealer-esim/gateway/http/console/prices/plan-rule.ts'
+import type { PlanDetail } from '@dealer-esim/gateway/http/console/prices/price-plans.ts'
 import { Button, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'

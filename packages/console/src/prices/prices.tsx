@@ -1,5 +1,5 @@
-import type { GroupRow } from '@dealer-esim/gateway/console-api/routes/prices/price-groups.ts'
-import type { PlanRow } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
+import type { GroupRow } from '@dealer-esim/gateway/http/console/prices/price-groups.ts'
+import type { PlanRow } from '@dealer-esim/gateway/http/console/prices/price-plans.ts'
 import { Button } from '@mantine/core'
 import { useLocation } from '@tanstack/react-router'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-import type { RulePreview } from '@dealer-esim/gateway/console-api/routes/prices/price-plans.ts'
+import type { RulePreview } from '@dealer-esim/gateway/http/console/prices/price-plans.ts'
 import { Alert, Stack, Text } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import { formatMargin } from '#catalogue/price-rows.tsx'

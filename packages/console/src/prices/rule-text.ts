@@ -1,4 +1,4 @@
-import type { PlanRule } from '@dealer-esim/gateway/console-api/routes/prices/plan-rule.ts'
+import type { PlanRule } from '@dealer-esim/gateway/http/console/prices/plan-rule.ts'
 import { formatMoney, formatTime } from '#parts/format.ts'
 import { interpolate, locale, t } from '#strings/strings.ts'
 

@@ -1,4 +1,4 @@
-import type { SupplierProductRow } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-products.ts'
+import type { SupplierProductRow } from '@dealer-esim/gateway/http/console/products/products.ts'
 import { Modal } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'

@@ -1,4 +1,4 @@
-import type { ExchangeRateRow } from '@dealer-esim/gateway/console-api/routes/catalogue/exchange-rates.ts'
+import type { ExchangeRateRow } from '@dealer-esim/gateway/http/console/products/exchange-rates.ts'
 import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { SupplierProductRow } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-products.ts'
+import type { SupplierProductRow } from '@dealer-esim/gateway/http/console/products/products.ts'
 import { Button, Group, NativeSelect } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-import type { SaleRulePreview } from '@dealer-esim/gateway/console-api/routes/catalogue/sale-rules.ts'
+import type { SaleRulePreview } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
 import { Alert, Badge, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'

@@ -1,4 +1,4 @@
-import type { SaleRuleRow } from '@dealer-esim/gateway/console-api/routes/catalogue/sale-rules.ts'
+import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
 import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'

@@ -1,4 +1,4 @@
-import type { SaleRuleRow } from '@dealer-esim/gateway/console-api/routes/catalogue/sale-rules.ts'
+import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
 import { Badge, Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { SupplierSync } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-products.ts'
+import type { SupplierSync } from '@dealer-esim/gateway/http/console/products/products.ts'
 import { Alert, Badge, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

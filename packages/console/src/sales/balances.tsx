@@ -1,4 +1,4 @@
-import type { DealerBalanceRow } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
+import type { DealerBalanceRow } from '@dealer-esim/gateway/http/console/sales.ts'
 import { Anchor, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'

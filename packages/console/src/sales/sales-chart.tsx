@@ -1,4 +1,4 @@
-import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
+import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
 import { type Bar, BarChart } from '#dashboard/bar-chart.tsx'
 import { formatDay, formatMoneyShort } from '#parts/format.ts'
 import { t } from '#strings/strings.ts'

@@ -1,4 +1,4 @@
-import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
+import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
 import { Anchor } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'

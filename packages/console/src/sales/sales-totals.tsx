@@ -1,4 +1,4 @@
-import type { SalesFigures } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
+import type { SalesFigures } from '@dealer-esim/gateway/http/console/sales.ts'
 import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'

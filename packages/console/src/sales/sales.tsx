@@ -1,4 +1,4 @@
-import type { SalesReport } from '@dealer-esim/gateway/console-api/routes/overview/sales.ts'
+import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
 import { Alert, Badge, CloseButton, Group, SegmentedControl, Text } from '@mantine/core'
 import { lazy, Suspense, useEffect, useRef } from 'react'
 import { useApi } from '#api/use-api.ts'

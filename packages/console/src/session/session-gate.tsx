@@ -1,4 +1,4 @@
-import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
+import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { isSignedOut } from '#api/call.ts'
 import { queryClient, SESSION, useApi } from '#api/use-api.ts'

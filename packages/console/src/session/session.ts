@@ -1,4 +1,4 @@
-import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
+import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { createContext, useContext } from 'react'
 
 export const SessionContext = createContext<Me | undefined>(undefined)

@@ -1,4 +1,4 @@
-import type { Me } from '@dealer-esim/gateway/console-api/routes/account/me.ts'
+import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { Alert, Anchor, Button, Divider, Group, PasswordInput, Stack, TextInput } from '@mantine/core'
 import { IconFingerprint } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'

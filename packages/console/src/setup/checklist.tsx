@@ -1,4 +1,4 @@
-import type { Setup } from '@dealer-esim/gateway/console-api/routes/overview/setup.ts'
+import type { Setup } from '@dealer-esim/gateway/http/console/home/guided-start.ts'
 import { Button, CloseButton, Group, Progress, Stack, Text } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react'

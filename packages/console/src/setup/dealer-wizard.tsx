@@ -1,4 +1,4 @@
-import type { Setup } from '@dealer-esim/gateway/console-api/routes/overview/setup.ts'
+import type { Setup } from '@dealer-esim/gateway/http/console/home/guided-start.ts'
 import { useState } from 'react'
 import { Invite, type OpenDialog, ShowLink } from '#administration/person-dialogs.tsx'
 import { type CreatedDealer, NewDealer } from '#dealers/new-dealer.tsx'

@@ -1,4 +1,4 @@
-import type { GoLiveChecks } from '@dealer-esim/gateway/console-api/routes/overview/setup.ts'
+import type { GoLiveChecks } from '@dealer-esim/gateway/http/console/home/guided-start.ts'
 import { Badge, Group, Stack, Text } from '@mantine/core'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'

@@ -1,4 +1,4 @@
-import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useState } from 'react'

@@ -1,4 +1,4 @@
-import type { Setup } from '@dealer-esim/gateway/console-api/routes/overview/setup.ts'
+import type { Setup } from '@dealer-esim/gateway/http/console/home/guided-start.ts'
 import { Alert, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-import type { TrialDataView } from '@dealer-esim/gateway/console-api/routes/overview/trial-data.ts'
+import type { TrialDataView } from '@dealer-esim/gateway/http/console/operations/trial-data.ts'
 import { Alert, Button, Group, Progress, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

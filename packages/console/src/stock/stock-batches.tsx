@@ -1,5 +1,5 @@
-import type { StockLevel } from '@dealer-esim/gateway/console-api/routes/catalogue/stock.ts'
-import type { StockBatchRow } from '@dealer-esim/gateway/console-api/routes/catalogue/stock-batches.ts'
+import type { StockLevel } from '@dealer-esim/gateway/http/console/stock.ts'
+import type { StockBatchRow } from '@dealer-esim/gateway/http/console/stock-batches.ts'
 import { Button, Checkbox, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { apiUrl } from '#api/call.ts'

@@ -1,4 +1,4 @@
-import type { StockCodeRow } from '@dealer-esim/gateway/console-api/routes/catalogue/stock-batches.ts'
+import type { StockCodeRow } from '@dealer-esim/gateway/http/console/stock-batches.ts'
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'

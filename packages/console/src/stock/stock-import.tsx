@@ -1,4 +1,4 @@
-import type { StockLevel } from '@dealer-esim/gateway/console-api/routes/catalogue/stock.ts'
+import type { StockLevel } from '@dealer-esim/gateway/http/console/stock.ts'
 import { Alert, FileInput, NativeSelect, Progress, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { upload } from '#api/upload.ts'

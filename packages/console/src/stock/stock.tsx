@@ -1,4 +1,4 @@
-import type { StockLevel } from '@dealer-esim/gateway/console-api/routes/catalogue/stock.ts'
+import type { StockLevel } from '@dealer-esim/gateway/http/console/stock.ts'
 import { Anchor, Button, Group, Text, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'

@@ -1,4 +1,4 @@
-import type { SupplierTypeRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+import type { SupplierTypeRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Alert, Anchor, Button, Group, Select, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'

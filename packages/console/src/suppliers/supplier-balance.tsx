@@ -1,4 +1,4 @@
-import type { SupplierBalanceDetail } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-balances.ts'
+import type { SupplierBalanceDetail } from '@dealer-esim/gateway/http/console/suppliers/supplier-balances.ts'
 import { Alert, Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { SupplierFigures as Figures } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-figures.ts'
+import type { SupplierFigures as Figures } from '@dealer-esim/gateway/http/console/suppliers/supplier-figures.ts'
 import { Anchor, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'

@@ -2,7 +2,7 @@ import type {
   DiscrepancyRow,
   PriceDifferenceRow,
   SupplierMonthRow,
-} from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-reports.ts'
+} from '@dealer-esim/gateway/http/console/suppliers/supplier-reports.ts'
 import { Anchor, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'

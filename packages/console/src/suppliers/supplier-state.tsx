@@ -1,4 +1,4 @@
-import type { SupplierRow } from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'

@@ -2,7 +2,7 @@ import type {
   SupplierConfigDetail,
   SupplierRow,
   SupplierTypeRow,
-} from '@dealer-esim/gateway/console-api/routes/catalogue/suppliers.ts'
+} from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { type FormEvent, useRef, useState } from 'react'

@@ -1,4 +1,4 @@
-import type { SupplierVerified } from '@dealer-esim/gateway/console-api/routes/catalogue/supplier-verification.ts'
+import type { SupplierVerified } from '@dealer-esim/gateway/http/console/suppliers/supplier-verification.ts'
 import { Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'

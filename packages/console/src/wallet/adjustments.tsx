@@ -1,4 +1,4 @@
-import type { AdjustmentRow } from '@dealer-esim/gateway/console-api/routes/tenants/adjustments.ts'
+import type { AdjustmentRow } from '@dealer-esim/gateway/http/console/wallet/adjustments.ts'
 import { Button, Group, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { TopUpRequestRow } from '@dealer-esim/gateway/console-api/routes/tenants/top-up-requests.ts'
+import type { TopUpRequestRow } from '@dealer-esim/gateway/http/console/wallet/top-up-requests.ts'
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { CurrencyPaymentSettings } from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
+import type { CurrencyPaymentSettings } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
 import { Alert, Text, TextInput, type TextInputProps } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { PaymentDetails } from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
+import type { PaymentDetails } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
 import { Anchor, Text } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'

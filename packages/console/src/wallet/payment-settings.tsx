@@ -1,7 +1,4 @@
-import type {
-  CurrencyPaymentSettings,
-  OperatorDetailsView,
-} from '@dealer-esim/gateway/console-api/routes/tenants/payments.ts'
+import type { CurrencyPaymentSettings, OperatorDetailsView } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
 import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

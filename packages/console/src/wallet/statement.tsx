@@ -1,4 +1,4 @@
-import type { MonthSummary, WalletEntry } from '@dealer-esim/gateway/console-api/routes/tenants/wallet.ts'
+import type { MonthSummary, WalletEntry } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { apiUrl } from '#api/call.ts'

@@ -1,5 +1,5 @@
-import type { TopUpRequestRow } from '@dealer-esim/gateway/console-api/routes/tenants/top-up-requests.ts'
-import type { WalletView } from '@dealer-esim/gateway/console-api/routes/tenants/wallet.ts'
+import type { TopUpRequestRow } from '@dealer-esim/gateway/http/console/wallet/top-up-requests.ts'
+import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { Anchor, Group, Text } from '@mantine/core'
 import { apiUrl } from '#api/call.ts'
 import { useApi } from '#api/use-api.ts'

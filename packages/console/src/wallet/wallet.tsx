@@ -1,4 +1,4 @@
-import type { WalletView } from '@dealer-esim/gateway/console-api/routes/tenants/wallet.ts'
+import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'

@@ -1,4 +1,4 @@
-import type { EndpointFiguresView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
+import type { EndpointFiguresView } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'

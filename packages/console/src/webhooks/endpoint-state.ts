@@ -1,4 +1,4 @@
-import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
+import type { EndpointView } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { formatDateTime } from '#parts/format.ts'
 import { interpolate, t } from '#strings/strings.ts'
 

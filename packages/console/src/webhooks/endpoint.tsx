@@ -1,5 +1,5 @@
 import { EVENT_FORMATS, EVENT_TYPES, RT_EVENT_TYPES } from '@dealer-esim/contract'
-import type { EndpointView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
+import type { EndpointView } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

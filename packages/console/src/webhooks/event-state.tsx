@@ -1,4 +1,4 @@
-import type { EventRow } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
+import type { EventRow } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { Group } from '@mantine/core'
 import { formatDuration, formatPercent, formatRelativeTime } from '#parts/format.ts'
 import { Status } from '#parts/values.tsx'

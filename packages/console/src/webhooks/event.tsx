@@ -1,4 +1,4 @@
-import type { EventView } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
+import type { EventView } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useApi, useChange } from '#api/use-api.ts'

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
-import type { ReplayView } from '@dealer-esim/gateway/console-api/routes/tenants/replays.ts'
+import type { ReplayView } from '@dealer-esim/gateway/http/console/webhook-replays.ts'
 import { Button, Checkbox, Group, Progress, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'

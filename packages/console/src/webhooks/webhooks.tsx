@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@dealer-esim/contract'
-import type { EventRow } from '@dealer-esim/gateway/console-api/routes/tenants/webhooks.ts'
+import type { EventRow } from '@dealer-esim/gateway/http/console/webhooks.ts'
 import { useState } from 'react'
 import { ExplorerButton } from '#explorer/explorer-button.tsx'
 import { Bulk } from '#lists/bulk.tsx'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Cells } from '#console-api/routes/administration/cells.ts'
+import type { Cells } from '#http/console/cells.ts'
 import {
   addTenant,
   type browser,

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addConsoleApi } from '#console-api/server.ts'
 import { SHARE_MAILS_PER_RECIPIENT_MAX } from '#esims/qr/send-link.ts'
+import { addConsoleApi } from '#http/console/console-server.ts'
 import type { Role } from '#people/person.ts'
 import { suspendTenant } from '#tenants/change-tenant.ts'
 import { changeSettings } from '#tenants/tenant-settings.ts'

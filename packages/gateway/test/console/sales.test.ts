@@ -1,7 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createIds } from '@dealer-esim/lib/ids.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { SalesReport } from '#console-api/routes/overview/sales.ts'
+import type { SalesReport } from '#http/console/sales.ts'
 import { updateSales } from '#sales/update-sales.ts'
 import { addPackage, PRICE, payOrders } from '../harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'

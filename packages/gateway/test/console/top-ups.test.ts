@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addConsoleApi } from '#console-api/server.ts'
+import { addConsoleApi } from '#http/console/console-server.ts'
 import { createTopUpTestbed, type Esim, PRICE, type TopUpTestbed } from '../topups/testbed.ts'
 import { type ConsoleTestbed, ORIGIN, signedInAs } from './console-testbed.ts'
 

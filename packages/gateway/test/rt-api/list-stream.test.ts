@@ -5,7 +5,7 @@ import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { expect, test } from 'vitest'
 import { createLoadShedder } from '#http/load-shedding/load-shedder.ts'
-import { createListWriter, ListStream } from '#rt-api/list-stream.ts'
+import { createListWriter, ListStream } from '#http/rt/list-stream.ts'
 
 const ITEM = { text: 'x'.repeat(1_000) }
 

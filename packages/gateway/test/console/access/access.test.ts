@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Route } from '#console-api/kernel/route.ts'
-import { routes } from '#console-api/routes.ts'
+import { routes } from '#http/console/console-routes.ts'
+import type { Route } from '#http/console/kernel/route.ts'
 import { createAccessToken } from '#people/account/access-token.ts'
 import { ROLES, type Role } from '#people/person.ts'
 import { createSession } from '#people/session.ts'

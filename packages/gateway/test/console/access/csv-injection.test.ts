@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { routes } from '#console-api/routes.ts'
+import { routes } from '#http/console/console-routes.ts'
 import { addPackage } from '#test/harness/shop.ts'
 import {
   addTenant,

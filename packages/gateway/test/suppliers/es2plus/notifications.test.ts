@@ -3,7 +3,7 @@ import { signEvent } from '@dealer-esim/contract/node'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
-import { supplierApi } from '#supplier-api/supplier-api.ts'
+import { supplierApi } from '#http/supplier-api.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop } from '#test/harness/shop.ts'
 

@@ -1,0 +1,39 @@
+import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import { readLifeHistory } from '#esims/life/esim-history.ts'
+import { pollNow } from '#esims/poll-suppliers.ts'
+import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
+import { profileParams, time } from '../kernel/route-schemas.ts'
+
+const step = Type.Object({
+  at: time(),
+  kind: Type.Enum(['DELIVERED', 'ACTIVATED', 'INSTALL_BEFORE', 'EXPIRES', 'STATUS', 'USAGE']),
+  status: Type.Optional(Type.Enum([...ESIM_STATUSES, ...SMDP_STATUSES])),
+  percent: Type.Optional(Type.Integer({ description: 'The threshold that usage passed' })),
+})
+export type LifeStepView = Static<typeof step>
+
+/** A low limit, so that people who refresh a page cannot use up the rate limit of the supplier's account. */
+const POLLS_PER_MINUTE = 10
+
+export const esimLifeRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/profiles/:profileId/life',
+    access: EVERY_ROLE,
+    summary: 'The life of an eSIM, oldest step first; steps in the future are planned',
+    params: profileParams,
+    answer: Type.Object({ steps: Type.Array(step) }),
+    handle: async ({ deps }, { params }) => ({ steps: await readLifeHistory(deps.db, params) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/poll',
+    access: TENANT_STAFF,
+    summary: 'Ask the supplier for the state and usage of an eSIM now',
+    params: profileParams,
+    answer: Type.Object({ outcome: Type.Enum(['CHANGED', 'UNCHANGED', 'NO_REPORT']) }),
+    ratePerMinute: POLLS_PER_MINUTE,
+    handle: async ({ deps }, { params }) => ({ outcome: await pollNow(deps, params) }),
+  }),
+]

@@ -1,0 +1,194 @@
+import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim/contract'
+import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
+import Type, { type Static } from 'typebox'
+import { revealCodes } from '#esims/profile-secrets.ts'
+import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
+import { renewShareLink } from '#esims/qr/renew-link.ts'
+import { sendShareLink, viewShareLink } from '#esims/qr/send-link.ts'
+import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '#esims/search-profiles.ts'
+import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
+import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
+import { CLOSED, done, line, nullable, orderNo, profileParams, time, toDate, uuid } from '../kernel/route-schemas.ts'
+
+export const profileRow = Type.Object({
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  profileId: Type.String(),
+  orderNo: Type.String(),
+  itemNo: Type.Integer(),
+  transactionId: Type.String(),
+  packageCode: Type.String(),
+  supplier: nullable(Type.String({ description: 'For operators only' })),
+  iccid: Type.String(),
+  imsi: nullable(Type.String()),
+  msisdn: nullable(Type.String()),
+  eid: nullable(Type.String()),
+  smdpAddress: Type.String(),
+  esimStatus: Type.Enum(ESIM_STATUSES),
+  smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),
+  suspended: Type.Boolean(),
+  totalVolume: nullable(Type.Integer()),
+  orderUsage: nullable(Type.Integer()),
+  usageUpdateTime: nullable(time()),
+  totalDuration: Type.Integer(),
+  durationUnit: Type.String(),
+  installBefore: nullable(time()),
+  activateTime: nullable(time()),
+  expiredTime: nullable(time()),
+  createdAt: time(),
+  updatedAt: time(),
+})
+export type ProfileRow = Static<typeof profileRow>
+
+const codes = Type.Object({
+  ac: Type.String(),
+  matchingId: Type.String(),
+  confirmationCode: nullable(Type.String()),
+  pin: nullable(Type.String()),
+  puk: nullable(Type.String()),
+  qr: Type.String({ description: 'SVG' }),
+  qrPng: Type.String({ description: 'The same as PNG, in Base64' }),
+})
+export type ProfileCodes = Static<typeof codes>
+
+const filters = {
+  tenantId: Type.Optional(uuid()),
+  iccid: Type.Optional(Type.String({ pattern: '^\\d{10,20}[Ff]?$' })),
+  orderNo: Type.Optional(orderNo()),
+  esimStatus: Type.Optional(Type.Enum(ESIM_STATUSES)),
+  smdpStatus: Type.Optional(Type.Enum(SMDP_STATUSES)),
+  from: Type.Optional(time()),
+  to: Type.Optional(time()),
+}
+
+/** Enough for a person, who sends one link after another. */
+const SHARE_MAILS_PER_MINUTE = 20
+
+export const profileRoutes: Route[] = [
+  ...listRoutes({
+    name: 'profiles',
+    path: '/profiles',
+    access: EVERY_ROLE,
+    summary: 'eSIMs, newest first, without activation codes',
+    filters,
+    row: profileRow,
+    sorts: { createdAt: 'INDEX', iccid: 'FILTERED', clientName: 'FILTERED' },
+    firstSort: '-createdAt',
+    async find(context, query, { column, ...page }) {
+      const filter = filterOf(context, query)
+      const found = await searchProfiles(context.deps.db, filter, { column: column as ProfileSort, ...page })
+      return { ...found, rows: found.profiles.map((row) => rowOfProfile(context, row)) }
+    },
+    count: (context, query) => countProfiles(context.deps.db, filterOf(context, query)),
+    csv: {
+      iccid: (row) => row.iccid,
+      dealer: (row) => row.clientName,
+      orderNo: (row) => row.orderNo,
+      transactionId: (row) => row.transactionId,
+      package: (row) => row.packageCode,
+      supplier: (row) => row.supplier,
+      status: (row) => row.esimStatus,
+      download: (row) => row.smdpStatus,
+      suspended: (row) => row.suspended,
+      totalBytes: (row) => bytes(row.totalVolume),
+      usedBytes: (row) => bytes(row.orderUsage),
+      installBefore: (row) => row.installBefore,
+      activatedAt: (row) => row.activateTime,
+      expiresAt: (row) => row.expiredTime,
+      createdAt: (row) => row.createdAt,
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/profiles/:profileId',
+    access: EVERY_ROLE,
+    summary: 'An eSIM, without its activation code',
+    params: profileParams,
+    answer: profileRow,
+    async handle(context, { params }) {
+      const {
+        profiles: [row],
+      } = await searchProfiles(context.deps.db, params, { limit: 1 })
+      if (!row) throw notFound('eSIM')
+      return rowOfProfile(context, row)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/codes',
+    access: TENANT_STAFF,
+    sessionOnly: true,
+    summary: 'Show activation code, QR code, PIN and PUK. Audited',
+    params: profileParams,
+    answer: codes,
+    async handle({ deps, by }, { params }) {
+      const { ac, matchingId, confirmationCode, pin, puk } = await revealCodes(deps, params, by)
+      const rest = { confirmationCode: confirmationCode ?? null, pin: pin ?? null, puk: puk ?? null }
+      return { ac, matchingId, ...rest, qr: qrSvg(ac), qrPng: qrPng(ac).toString('base64') }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/share-link',
+    access: TENANT_STAFF,
+    sessionOnly: true,
+    summary: 'Show the link to the traveller’s page of an eSIM. Audited',
+    params: profileParams,
+    answer: Type.Object({
+      shareUrl: nullable(Type.String({ description: 'null: the eSIM has ended' })),
+      isMailPossible: Type.Boolean({ description: 'The gateway has a mail server' }),
+    }),
+    async handle({ deps, by }, { params }) {
+      const shareUrl = await viewShareLink(deps, params, by)
+      return { shareUrl, isMailPossible: deps.config.smtpUrl !== undefined }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/share-link/mail',
+    access: TENANT_STAFF,
+    sessionOnly: true,
+    summary: 'Send the link to the traveller’s page of an eSIM by e-mail. Limited per day. Audited',
+    params: profileParams,
+    body: Type.Object({ email: line(254, 3) }, CLOSED),
+    ratePerMinute: SHARE_MAILS_PER_MINUTE,
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await sendShareLink(deps, { ...params, ...body }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/renew-share-link',
+    access: TENANT_STAFF,
+    summary: 'Replace the shareUrl of an eSIM. The old link ends at once. Audited',
+    params: profileParams,
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await renewShareLink(deps, params, by)
+      return {}
+    },
+  }),
+]
+
+/** Volumes arrive as bigint, which a file would show as an amount of money. */
+const bytes = (volume: number | null) => (volume === null ? null : Number(volume))
+
+function filterOf({ onlyTenant }: Context, { orderNo, iccid, from, to, ...query }: ListQuery<typeof filters>) {
+  return {
+    ...query,
+    tenantId: onlyTenant ?? query.tenantId ?? null,
+    iccid: iccid?.replace(/F$/i, ''),
+    // A text that is not an order number matches no order.
+    orderId: orderNo === undefined ? undefined : (orderIdOf(orderNo) ?? LOWEST_UUID),
+    from: toDate(from),
+    to: toDate(to),
+  }
+}
+
+export function rowOfProfile({ onlyTenant }: Pick<Context, 'onlyTenant'>, profile: FoundProfile) {
+  const { orderId, supplier, ...row } = profile
+  return { ...row, orderNo: orderNoOf(orderId), supplier: onlyTenant === null ? supplier : null }
+}

@@ -1,0 +1,133 @@
+import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
+import sql, { raw } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { sentTransactionId, storedTransactionId } from '#orders/transaction-id.ts'
+import { type Context, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
+import { CLOSED, line } from '../kernel/route-schemas.ts'
+
+const searchResults = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      kind: Type.Enum(['TENANT', 'ORDER', 'PROFILE', 'PACKAGE', 'SUPPLIER', 'PERSON']),
+      label: Type.String(),
+      detail: Type.String(),
+      /** The page of the console that shows it. */
+      to: Type.String(),
+    }),
+  ),
+})
+export type SearchResults = Static<typeof searchResults>
+
+const RESULTS_PER_KIND_MAX = 5
+
+export const searchRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/search',
+    access: EVERY_ROLE,
+    summary: 'Find orders, eSIMs, dealers, packages, suppliers and people by their numbers and names',
+    query: Type.Object({ q: line(100, 2) }, CLOSED),
+    answer: searchResults,
+    async handle(context, { query }) {
+      const results = await Promise.all([
+        searchOrders(context, query.q),
+        searchProfiles(context, query.q),
+        searchTenants(context, query.q),
+        searchPackages(context, query.q),
+        searchSuppliers(context, query.q),
+        searchPeople(context, query.q),
+      ])
+      return { results: results.flat() }
+    },
+  }),
+]
+
+type Result = SearchResults['results'][number]
+
+/** Searches by number or whole transactionId. Both are one index look-up for each tenant, and tenants are few. */
+async function searchOrders({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  const orderId = orderIdOf(text.toUpperCase())
+  const rows = await deps.db.query<{
+    tenantId: string
+    orderId: string
+    transactionId: string
+    clientName: string
+  }>(sql`
+    select o.tenant_id, o.order_id, ${raw(sentTransactionId('o'))} as transaction_id,
+           t.tenant_name as client_name
+    from tenants t join orders o on o.tenant_id = t.tenant_id
+      and (o.transaction_id = ${storedTransactionId(text)} or o.order_id = ${orderId ?? null}::uuid)
+    where ${onlyTenant}::uuid is null or t.tenant_id = ${onlyTenant}::uuid
+    limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map((row) => {
+    const orderNo = orderNoOf(row.orderId)
+    const to = `/tenants/${row.tenantId}/orders/${orderNo}`
+    return { kind: 'ORDER' as const, label: orderNo, detail: `${row.transactionId} · ${row.clientName}`, to }
+  })
+}
+
+async function searchProfiles({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  const digits = text.replaceAll(/[\s-]/g, '')
+  if (!/^\d{10,22}$/.test(digits)) return []
+  const rows = await deps.db.query<{ tenantId: string; profileId: string; iccid: string; clientName: string }>(sql`
+    select p.tenant_id, p.profile_id, p.iccid, t.tenant_name as client_name
+    from profiles p join tenants t on t.tenant_id = p.tenant_id
+    where p.iccid = ${digits} and (${onlyTenant}::uuid is null or p.tenant_id = ${onlyTenant}::uuid)
+    order by p.profile_id desc limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map((row) => {
+    const to = `/tenants/${row.tenantId}/profiles/${row.profileId}`
+    return { kind: 'PROFILE' as const, label: row.iccid, detail: row.clientName, to }
+  })
+}
+
+async function searchTenants({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  if (onlyTenant !== null) return []
+  const rows = await deps.db.query<{ tenantId: string; clientName: string; appKey: string }>(sql`
+    select tenant_id, tenant_name as client_name, app_key from tenants
+    where position(lower(${text}) in lower(tenant_name)) > 0 or app_key = ${text}
+    order by tenant_name limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map((row) => {
+    const to = `/tenants/${row.tenantId}`
+    return { kind: 'TENANT' as const, label: row.clientName, detail: row.appKey, to }
+  })
+}
+
+async function searchPackages({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  if (onlyTenant !== null) return []
+  const rows = await deps.db.query<{ packageCode: string; name: string }>(sql`
+    select package_code, name from packages
+    where starts_with(lower(package_code), lower(${text})) or strpos(lower(name), lower(${text})) > 0
+    order by lower(package_code) <> lower(${text}), package_code limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map(({ packageCode, name }) => {
+    const to = `/packages/${encodeURIComponent(packageCode)}`
+    return { kind: 'PACKAGE' as const, label: packageCode, detail: name, to }
+  })
+}
+
+async function searchSuppliers({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  if (onlyTenant !== null) return []
+  const rows = await deps.db.query<{ supplier: string; type: string }>(sql`
+    select supplier, type from suppliers where strpos(lower(supplier), lower(${text})) > 0
+    order by supplier limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map(({ supplier, type }) => {
+    return {
+      kind: 'SUPPLIER' as const,
+      label: supplier,
+      detail: type,
+      to: `/suppliers/${encodeURIComponent(supplier)}`,
+    }
+  })
+}
+
+/** Colleagues; for operators also the dealers' people. */
+async function searchPeople({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  const rows = await deps.db.query<{ tenantId: string | null; name: string; email: string }>(sql`
+    select tenant_id, name, email from people
+    where (strpos(lower(name), lower(${text})) > 0 or strpos(email, lower(${text})) > 0)
+      and (${onlyTenant}::uuid is null or tenant_id = ${onlyTenant}::uuid)
+    order by email limit ${RESULTS_PER_KIND_MAX}`)
+  return rows.map(({ tenantId, name, email }) => {
+    const to = tenantId === null ? '/people' : `/tenants/${tenantId}/people`
+    return { kind: 'PERSON' as const, label: name, detail: email, to }
+  })
+}

@@ -1,0 +1,90 @@
+import { QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import Type, { type Static } from 'typebox'
+import { testMail } from '#alerts/mail/mail-texts.ts'
+import { describeVariables } from '#platform/config/describe-config.ts'
+import { ALERT_EMAILS_MAX, getOperatorSettings, setOperatorSettings } from '#platform/deployment/operator-options.ts'
+import { AGED_BY_CLOCK, DELETED } from '#platform/retention/retention-table.ts'
+import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
+import { CLOSED, done, line, nullable } from '../kernel/route-schemas.ts'
+
+const ADDRESS_LENGTH_MAX = 254
+/** A low limit, because each test contacts the mail server. */
+const TEST_MAILS_PER_MINUTE = 5
+
+const settings = {
+  newDealerQpsLimit: nullable(Type.Integer({ minimum: 1, maximum: QPS_LIMIT_MAX })),
+  alertEmails: Type.Array(line(ADDRESS_LENGTH_MAX), { maxItems: ALERT_EMAILS_MAX }),
+}
+const operatorSettings = Type.Object(settings)
+export type OperatorSettingsView = Static<typeof operatorSettings>
+
+const gatewayConfiguration = Type.Object({
+  variables: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      description: Type.String(),
+      value: nullable(Type.String({ description: 'Never that of a secret' })),
+      state: Type.Enum(['SET', 'DEFAULT', 'NOT_SET', 'SECRET']),
+    }),
+  ),
+  retention: Type.Array(Type.Object({ what: Type.String(), days: Type.Number() })),
+})
+export type GatewayConfiguration = Static<typeof gatewayConfiguration>
+
+export const operatorSettingsRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/operator-settings',
+    access: OPERATORS,
+    summary: 'The operator’s settings, which apply to every node',
+    answer: operatorSettings,
+    handle: ({ deps }) => getOperatorSettings(deps.db),
+  }),
+  route({
+    method: 'PUT',
+    path: '/operator-settings',
+    access: OPERATOR_ADMINS,
+    summary: 'Set the limit of new dealers and the recipients of the operator’s alerts. Audited',
+    body: Type.Object(settings, CLOSED),
+    answer: operatorSettings,
+    handle: ({ deps, by }, { body }) => setOperatorSettings(deps, body, by),
+  }),
+  route({
+    method: 'GET',
+    path: '/gateway-configuration',
+    access: OPERATORS,
+    summary: 'The variables of the process that answers, without secrets, and how long data is kept',
+    answer: gatewayConfiguration,
+    handle: async ({ deps }) => ({ variables: describeVariables(deps.config), retention: RETENTION }),
+  }),
+  route({
+    method: 'POST',
+    path: '/operator-settings/test-mail',
+    access: OPERATOR_ADMINS,
+    summary: 'Send an e-mail to yourself, and answer what the mail server said',
+    answer: done,
+    ratePerMinute: TEST_MAILS_PER_MINUTE,
+    async handle({ deps, person }) {
+      const { smtpUrl, mailFrom } = deps.config
+      if (smtpUrl === undefined || mailFrom === undefined)
+        throw new Refusal(409, 'NO_MAIL_SERVER', 'No mail server is configured. Set SMTP_URL and MAIL_FROM first.')
+      const server = createMailServer(smtpUrl)
+      const messageId = `<${deps.ids.uuid()}@console>`
+      const outcome = await server.send({ from: mailFrom, to: person.email, messageId, ...testMail(deps.consoleUrl()) })
+      server.close()
+      if (outcome.kind === 'failed')
+        throw new Refusal(422, 'MAIL_FAILED', `The mail server did not accept the e-mail: ${outcome.message}`)
+      return {}
+    },
+  }),
+]
+
+const HOURS_PER_DAY = 24
+
+/** The kinds of data that are kept for a day or longer. */
+const RETENTION = [
+  ...AGED_BY_CLOCK.flatMap(({ what, keepHours }) => (keepHours ? [{ what, days: keepHours / HOURS_PER_DAY }] : [])),
+  ...DELETED.map(({ what, keepDays }) => ({ what, days: keepDays })),
+]

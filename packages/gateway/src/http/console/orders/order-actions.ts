@@ -1,0 +1,125 @@
+import { Readable } from 'node:stream'
+import { ESIM_ACTIONS, ORDER_ESIMS_MAX } from '@dealer-esim/contract'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import Type, { type Static } from 'typebox'
+import { actForOperator } from '#esims/actions/operator-action.ts'
+import { resolveAction } from '#esims/actions/resolve-action.ts'
+import { cancelOrder } from '#fulfilment/review/cancel-order.ts'
+import { type ItemVerdict, resolveOrder } from '#fulfilment/review/resolve-order.ts'
+import {
+  EVIDENCE_LENGTH_MAX,
+  EVIDENCE_LENGTH_MIN,
+  REASON_LENGTH_MAX,
+  REASON_LENGTH_MIN,
+} from '#orders/justification.ts'
+import { parseOrderNo } from '#orders/reading/find-order.ts'
+import { type CsvEsim, parseEsims } from '#stock/stock-csv.ts'
+import { OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
+import { CLOSED, done, line, nullable, orderParams, profileParams } from '../kernel/route-schemas.ts'
+
+/** What the supplier stated, who said it and when, so that another operator can check it. */
+const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
+const reason = () => line(REASON_LENGTH_MAX, REASON_LENGTH_MIN)
+const CSV_LENGTH_MAX = 100_000
+
+const actionOutcome = Type.Object({
+  outcome: Type.Enum(['done', 'refused', 'unknown'], {
+    description: 'refused: nothing was changed. unknown: the supplier is asked again',
+  }),
+  words: nullable(Type.String({ description: 'What the supplier said; null if it is done' })),
+})
+export type EsimActionOutcome = Static<typeof actionOutcome>
+
+/** Actions of operators on orders and eSIMs. */
+export const orderActionRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/cancel',
+    access: OPERATORS_WRITE,
+    summary: 'Refund what an order still waits for: all of it, or what no supplier has sold yet',
+    params: orderParams,
+    body: Type.Object({ reason: reason() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      const orderId = parseOrderNo(params.orderNo)
+      await cancelOrder(deps, { tenantId: params.tenantId, orderId, reason: body.reason }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/settle',
+    access: OPERATORS_WRITE,
+    summary: 'Resolve eSIMs under review with the supplier’s answer',
+    params: orderParams,
+    body: Type.Object(
+      {
+        verdict: Type.Enum(['refused', 'retry', 'delivered', 'toppedUp']),
+        evidence: evidence(),
+        itemNos: Type.Optional(
+          Type.Array(Type.Integer({ minimum: 1, maximum: ORDER_ESIMS_MAX }), {
+            minItems: 1,
+            description: 'Only these',
+          }),
+        ),
+        csv: Type.Optional(Type.String({ maxLength: CSV_LENGTH_MAX, description: 'The delivered eSIMs' })),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ itemNos: Type.Array(Type.Integer()) }),
+    async handle({ deps, by }, { params, body }) {
+      const orderId = parseOrderNo(params.orderNo)
+      const verdict: ItemVerdict =
+        body.verdict === 'delivered'
+          ? { kind: 'delivered', esims: await esimsOf(body.csv ?? '') }
+          : { kind: body.verdict }
+      const { evidence, itemNos: only } = body
+      const resolution = { tenantId: params.tenantId, orderId, verdict, evidence, ...(only && { itemNos: only }) }
+      return { itemNos: await resolveOrder(deps, resolution, by) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/operator-actions',
+    access: OPERATORS_WRITE,
+    summary:
+      'Cancel, suspend, unsuspend or revoke an eSIM at its supplier, at once. A cancelled eSIM is refunded without a fee; a cancellation that the dealer began keeps its fee. Audited',
+    params: profileParams,
+    body: Type.Object({ action: Type.Enum(ESIM_ACTIONS), reason: reason() }, CLOSED),
+    answer: actionOutcome,
+    async handle({ deps, by }, { params, body }) {
+      const outcome = await actForOperator(deps, { ...params, ...body }, by)
+      return { outcome: outcome.kind, words: outcome.kind === 'done' ? null : outcome.message }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/profiles/:profileId/settle-cancel',
+    access: OPERATORS_WRITE,
+    summary:
+      'Resolve a pending cancellation, or another action, with the supplier’s answer. A cancelled eSIM is refunded',
+    params: profileParams,
+    body: Type.Object(
+      {
+        actionNo: Type.Optional(line(26)),
+        verdict: Type.Enum(['cancelled', 'done', 'kept']),
+        evidence: evidence(),
+      },
+      CLOSED,
+    ),
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await resolveAction(deps, { ...params, ...body }, by)
+      return {}
+    },
+  }),
+]
+
+async function esimsOf(csv: string): Promise<CsvEsim[]> {
+  const esims: CsvEsim[] = []
+  for await (const row of parseEsims(Readable.from([csv]), true)) {
+    if ('reason' in row) throw new Refusal(422, 'CSV_INVALID', `Line ${row.line}: ${row.reason}.`)
+    esims.push(row)
+  }
+  return esims
+}

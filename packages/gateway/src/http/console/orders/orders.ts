@@ -1,0 +1,300 @@
+import { ORDER_STATUSES, ORDER_TYPES, orderIdOf, orderNoOf } from '@dealer-esim/contract'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import sql, { raw } from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { getBuyer } from '#catalogue/catalogue.ts'
+import { salesLocation } from '#catalogue/coverage.ts'
+import { searchProfiles } from '#esims/search-profiles.ts'
+import { IS_OPEN } from '#orders/esim-action.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
+import { parseOrderNo } from '#orders/reading/find-order.ts'
+import { readTimeline, type Step } from '#orders/reading/order-timeline.ts'
+import { countOrders, type OrderFilter, type OrderSort, searchOrders } from '#orders/reading/search-orders.ts'
+import { getOrderSums, type Sums } from '#sales/list-sales.ts'
+import { profileRow, rowOfProfile } from '../esims/esims.ts'
+import { createActorNaming } from '../kernel/actors.ts'
+import { visibleMembers } from '../kernel/audit-visibility.ts'
+import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
+import { type Context, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
+import { line, money, nullable, orderParams, time, toDate, uuid } from '../kernel/route-schemas.ts'
+import { viewOf } from '../sales-view.ts'
+
+const orderRow = Type.Object({
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  orderNo: Type.String(),
+  transactionId: Type.String(),
+  orderType: Type.Enum(['NEW', 'TOPUP']),
+  toppedUpProfileId: nullable(Type.String({ description: 'Of a TOPUP: the eSIM that it adds to' })),
+  orderStatus: Type.Enum(ORDER_STATUSES),
+  amount: money(),
+  refundedAmount: money(),
+  currencyCode: Type.String(),
+  packages: Type.Array(Type.String()),
+  esims: Type.Integer(),
+  unsignedFrom: nullable(Type.String({ description: 'The address of the request without a signature that placed it' })),
+  createdAt: time(),
+  updatedAt: time(),
+})
+export type OrderRow = Static<typeof orderRow>
+
+const item = Type.Object({
+  itemNo: Type.Integer(),
+  packageCode: Type.String(),
+  price: money(),
+  itemStatus: Type.String(),
+  failureReason: nullable(Type.String()),
+  /** For operators only. */
+  supplier: nullable(Type.String()),
+  supplierKey: nullable(Type.String({ description: 'The item’s key at suppliers. For operators only' })),
+  productCode: nullable(Type.String()),
+  cost: nullable(money()),
+  costCurrency: nullable(Type.String()),
+  /** The amount that the supplier reports as charged. */
+  charged: nullable(money()),
+  chargedCurrency: nullable(Type.String()),
+  attempts: nullable(Type.Integer()),
+  cancelInQuestion: Type.Boolean({
+    description: 'A cancellation without an answer from the supplier. For operators only',
+  }),
+})
+export type OrderItem = Static<typeof item>
+
+const step = Type.Object({
+  at: time(),
+  kind: Type.Enum(['REQUEST', 'STATUS', 'DEBIT', 'REFUND', 'ATTEMPT', 'EVENT', 'DELIVERY', 'DECISION']),
+  orderStatus: Type.Optional(Type.String()),
+  amount: Type.Optional(money()),
+  balanceAfter: Type.Optional(money()),
+  itemNo: Type.Optional(nullable(Type.Integer())),
+  reason: Type.Optional(nullable(Type.String())),
+  supplier: Type.Optional(Type.String()),
+  operation: Type.Optional(Type.String()),
+  outcome: Type.Optional(nullable(Type.String())),
+  detail: Type.Optional(nullable(Type.String())),
+  duration_ms: Type.Optional(nullable(Type.Integer())),
+  notifyId: Type.Optional(Type.String()),
+  notifyType: Type.Optional(Type.String()),
+  deliveryState: Type.Optional(Type.String()),
+  httpStatus: Type.Optional(nullable(Type.Integer())),
+  actor: Type.Optional(Type.String()),
+  action: Type.Optional(Type.String()),
+  after: Type.Optional(Type.Unknown()),
+})
+export type TimelineStep = Static<typeof step>
+
+const detail = Type.Object({
+  ...orderRow.properties,
+  balanceAfter: money(),
+  remark: nullable(Type.String()),
+  items: Type.Array(item),
+  margin: nullable(
+    Type.Object(
+      { cost: money(), margin: nullable(money()), unknownItems: Type.Integer() },
+      { description: 'For operators only' },
+    ),
+  ),
+  profiles: Type.Array(profileRow),
+  timeline: Type.Array(step),
+})
+export type OrderDetail = Static<typeof detail>
+
+const filters = {
+  tenantId: Type.Optional(uuid()),
+  status: Type.Optional(Type.Enum(ORDER_STATUSES)),
+  q: Type.Optional(line(100)),
+  orderType: Type.Optional(Type.Enum(ORDER_TYPES)),
+  packageCode: Type.Optional(line(64)),
+  country: Type.Optional(
+    Type.String({
+      pattern: '^([A-Z]{2}|!RG|!GL)$',
+      description: 'Packages of this country only; !RG and !GL: of several',
+    }),
+  ),
+  supplier: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'Which delivered. For operators only' }),
+  ),
+  amountFrom: Type.Optional(money()),
+  amountTo: Type.Optional(money()),
+  from: Type.Optional(time()),
+  to: Type.Optional(time()),
+}
+
+export const orderRoutes: Route[] = [
+  ...listRoutes({
+    name: 'orders',
+    path: '/orders',
+    access: EVERY_ROLE,
+    summary:
+      'Orders, newest first. q is an order number, a transactionId or an ICCID. Only the operator filters by supplier',
+    filters,
+    row: orderRow,
+    sorts: { createdAt: 'INDEX', amount: 'FILTERED', transactionId: 'FILTERED', clientName: 'FILTERED' },
+    firstSort: '-createdAt',
+    async find(context, query, { column, ...page }) {
+      const found = await searchOrders(context.deps.db, await filterOf(context, query), {
+        column: column as OrderSort,
+        ...page,
+      })
+      return { ...found, rows: found.orders.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })) }
+    },
+    count: async (context, query) => countOrders(context.deps.db, await filterOf(context, query)),
+    csv: {
+      orderNo: (row) => row.orderNo,
+      transactionId: (row) => row.transactionId,
+      dealer: (row) => row.clientName,
+      type: (row) => row.orderType,
+      status: (row) => row.orderStatus,
+      packages: (row) => row.packages.join(', '),
+      esims: (row) => row.esims,
+      amount: (row) => row.amount,
+      refunded: (row) => row.refundedAmount,
+      currency: (row) => row.currencyCode,
+      createdAt: (row) => row.createdAt,
+      updatedAt: (row) => row.updatedAt,
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/orders/locations',
+    access: EVERY_ROLE,
+    summary: 'The countries of packages, !RG and !GL among them, by which orders can be filtered',
+    answer: Type.Object({ locations: Type.Array(Type.String()) }),
+    handle: async (context) => ({ locations: await locationsFor(context) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/orders/:orderNo',
+    access: EVERY_ROLE,
+    summary: 'An order with its eSIMs and its timeline',
+    params: orderParams,
+    answer: detail,
+    handle: (context, { params }) => describe(context, params.tenantId, params.orderNo),
+  }),
+]
+
+type OrderQuery = ListQuery<typeof filters>
+
+async function filterOf(context: Context, query: OrderQuery): Promise<OrderFilter> {
+  const { q, packageCode, country, supplier, from, to, ...others } = query
+  return {
+    ...others,
+    ...idFilter(q),
+    tenantId: context.onlyTenant ?? query.tenantId ?? null,
+    packageCodes: await packagesOf(context, { packageCode, country }),
+    supplier: supplierFilter(context, supplier),
+    from: toDate(from),
+    to: toDate(to),
+  }
+}
+
+/** Any text may be a transactionId, also one that has the form of an order number (a ULID) or of an ICCID. */
+function idFilter(q: string | undefined): { orderId?: string; transactionId?: string; iccid?: string } {
+  if (q === undefined) return {}
+  const orderId = orderIdOf(q.toUpperCase())
+  const iccid = /^\d{18,20}F?$/i.test(q) ? q.replace(/F$/i, '') : undefined
+  return { transactionId: q, ...(orderId !== undefined && { orderId }), ...(iccid !== undefined && { iccid }) }
+}
+
+/** The locations by which orders can be filtered. A dealer gets those of packages that have a price for it, on sale or not. */
+async function locationsFor({ deps, onlyTenant }: Context): Promise<string[]> {
+  const snapshot = await deps.catalogue.latest()
+  const items =
+    onlyTenant === null
+      ? snapshot.packages
+      : [...snapshot.quotes(await getBuyer(deps.db, onlyTenant))].map((quoted) => quoted.item)
+  return [...new Set(items.map((item) => salesLocation(item.coverage)))].sort()
+}
+
+/** The packages to which the filters apply; undefined: all. */
+async function packagesOf({ deps }: Context, query: { packageCode: string | undefined; country: string | undefined }) {
+  const { packageCode, country } = query
+  if (country === undefined) return packageCode === undefined ? undefined : [packageCode]
+  const packages = (await deps.catalogue.latest()).packages
+  return packages
+    .filter((item) => salesLocation(item.coverage) === country)
+    .map((item) => item.packageCode)
+    .filter((code) => packageCode === undefined || code === packageCode)
+}
+
+/** A dealer does not learn who delivers. @throws Refusal */
+function supplierFilter({ onlyTenant }: Context, supplier: string | undefined): string | undefined {
+  if (supplier === undefined || onlyTenant === null) return supplier
+  throw new Refusal(403, 'NOT_ALLOWED', 'Only the operator can filter by supplier. Remove this filter.')
+}
+
+async function describe(context: Context, tenantId: string, orderNo: string) {
+  const { deps, onlyTenant } = context
+  const orderId = parseOrderNo(orderNo)
+  const {
+    orders: [found],
+  } = await searchOrders(deps.db, { tenantId, orderId }, { limit: 1 })
+  if (!found) throw notFound('order')
+  const [[columns], items, { profiles }, sums] = await Promise.all([
+    deps.db.query<OrderColumns>(sql`
+      select balance_after, remark, status_history as history
+      from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
+    deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
+      select item_no, package_code, price, item_status,
+             failure_reason, supplier, product_code, cost,
+             cost_currency, supplier_charge as charged,
+             supplier_charge_currency as charged_currency, attempts,
+             exists (select from profiles p join esim_actions a using (tenant_id, profile_id)
+                     where p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
+                       and a.action = 'CANCEL' and a.attempts > 0 and ${raw(IS_OPEN)})
+               as cancel_in_question
+      from order_items i where tenant_id = ${tenantId} and order_id = ${orderId} order by item_no`),
+    searchProfiles(deps.db, { tenantId, orderId }, { limit: 200 }),
+    onlyTenant === null ? getOrderSums(deps.db, tenantId, orderId) : null,
+  ])
+  const { balanceAfter, remark, history } = columns as OrderColumns
+  const timeline = await readTimeline(deps.db, tenantId, orderId, history)
+  const { orderId: _, ...row } = found
+  return {
+    ...row,
+    orderNo,
+    balanceAfter,
+    remark,
+    items: items
+      .map((row) => ({ ...row, supplierKey: itemKeyOf(orderId, row.itemNo) }))
+      .map((row) => (onlyTenant === null ? row : forDealer(row))),
+    margin: sums && marginOf(sums),
+    profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
+    timeline: await visibleSteps(context, timeline),
+  }
+}
+
+function marginOf(sums: Sums) {
+  const { cost, margin, unknownItems } = viewOf(sums)
+  return { cost, margin, unknownItems }
+}
+
+interface OrderColumns {
+  balanceAfter: bigint
+  remark: string | null
+  history: { orderStatus: (typeof ORDER_STATUSES)[number]; time: string }[]
+}
+
+/** Hides the supplier, costs, and the supplier's messages from a dealer. As in esim/query, a dealer sees why an eSIM failed. */
+function forDealer(row: OrderItem): OrderItem {
+  const failed = row.itemStatus === 'REFUSED' || row.itemStatus === 'CANCELLED'
+  const costs = { cost: null, costCurrency: null, charged: null, chargedCurrency: null }
+  const supplier = { productCode: null, attempts: null, supplier: null, supplierKey: null, cancelInQuestion: false }
+  return { ...row, failureReason: failed ? row.failureReason : null, ...costs, ...supplier }
+}
+
+async function visibleSteps(context: Context, steps: Step[]) {
+  const visible = context.onlyTenant === null ? steps : steps.filter((one) => one.kind !== 'ATTEMPT')
+  const nameOf = await createActorNaming(
+    context,
+    visible.map((one) => (one.kind === 'DECISION' ? one.actor : null)),
+  )
+  return visible.map((one) => {
+    if ('durationMs' in one) {
+      const { durationMs, ...rest } = one
+      return { ...rest, duration_ms: durationMs }
+    }
+    if (one.kind !== 'DECISION') return one
+    return { ...one, actor: nameOf(one.actor) ?? one.actor, after: visibleMembers(context, one.after) }
+  })
+}

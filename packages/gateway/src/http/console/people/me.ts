@@ -1,0 +1,90 @@
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { hasSecondFactor, type Person, ROLES } from '#people/person.ts'
+import { isSecondFactorMissing } from '#people/second-factor/required-factor.ts'
+import type { SignInMethod } from '#people/session.ts'
+import type { ConsoleDeps, SignedIn } from '../kernel/route.ts'
+import { EVERY_ROLE, type Route, route } from '../kernel/route.ts'
+import { nullable } from '../kernel/route-schemas.ts'
+
+/** The signed-in person, and what the pages need before they load anything else. */
+export const me = Type.Object({
+  personId: Type.String(),
+  email: Type.String(),
+  name: Type.String(),
+  role: Type.Enum(ROLES),
+  tenant: nullable(Type.Object({ tenantId: Type.String(), clientName: Type.String(), currencyCode: Type.String() })),
+  passwordChangeRequired: Type.Boolean(),
+  secondFactor: Type.Boolean({ description: 'An authenticator or a passkey is set up' }),
+  authenticator: Type.Boolean(),
+  passkey: Type.Boolean(),
+  secondFactorMissing: Type.Boolean({ description: 'The role requires a second factor, which must be set up first' }),
+  hasPassword: Type.Boolean({ description: 'False for people who sign in through the provider only' }),
+  signedInBy: nullable(Type.Enum(['PASSWORD', 'PASSKEY', 'PROVIDER'])),
+  mutedAlerts: Type.Array(Type.String(), { description: 'Kinds of alerts that are not mailed to the person' }),
+  by: Type.Enum(['session', 'token']),
+  viewOnly: Type.Boolean({ description: 'An operator views the console as this tenant, and can change nothing' }),
+  deployment: Type.Enum(['local', 'test', 'production']),
+  /** The address of the dealer API, for the explorer's requests. */
+  publicUrl: Type.String(),
+  hasCells: Type.Boolean({ description: 'The gateway knows other cells, whose figures the person may see' }),
+})
+export type Me = Static<typeof me>
+
+export const meRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/session',
+    access: 'session',
+    duringSetUp: true,
+    summary: 'The signed-in person',
+    answer: me,
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential, signedIn.viewedTenantId),
+  }),
+  route({
+    method: 'GET',
+    path: '/me',
+    access: EVERY_ROLE,
+    summary: 'The person of this access token',
+    answer: me,
+    handle: ({ deps, person, signedIn }) => describeMe(deps, person, signedIn.credential),
+  }),
+]
+
+type Credential = Pick<SignedIn['credential'], 'kind'> & { signedInBy?: SignInMethod }
+
+export async function describeMe(
+  deps: ConsoleDeps,
+  person: Person,
+  credential: Credential,
+  viewedTenantId: string | null = null,
+): Promise<Me> {
+  const [tenant] =
+    person.tenantId === null
+      ? []
+      : await deps.db.query<{ tenantId: string; clientName: string; currencyCode: string }>(sql`
+          select tenant_id, tenant_name as client_name, currency_code
+          from tenants where tenant_id = ${person.tenantId}`)
+  const { personId, email, name, role, passwordChangeRequired } = person
+  const { signedInBy = null } = credential
+  return {
+    personId,
+    email,
+    name,
+    role,
+    tenant: tenant ?? null,
+    passwordChangeRequired,
+    secondFactor: hasSecondFactor(person),
+    authenticator: person.totpConfirmed,
+    passkey: person.hasPasskey,
+    secondFactorMissing: isSecondFactorMissing(person, { byProvider: signedInBy === 'PROVIDER' }),
+    hasPassword: person.passwordHash !== null,
+    signedInBy,
+    mutedAlerts: person.mutedAlerts,
+    by: credential.kind,
+    viewOnly: viewedTenantId !== null,
+    deployment: deps.config.deployment,
+    publicUrl: deps.links.publicUrl,
+    hasCells: person.tenantId === null && deps.config.cellsFile !== undefined,
+  }
+}

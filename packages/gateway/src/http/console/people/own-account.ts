@@ -1,0 +1,218 @@
+import encodeQR from 'qr'
+import Type from 'typebox'
+import { listAccessTokens } from '#people/account/access-token.ts'
+import {
+  changePassword,
+  confirmOwnSecondFactor,
+  createOwnToken,
+  deleteOwnToken,
+  endOtherSessions,
+  endOwnSession,
+  muteAlerts,
+  removeOwnSecondFactor,
+  renameSelf,
+  setUpOwnSecondFactor,
+} from '#people/account/own-account.ts'
+import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
+import { listSessions } from '#people/session.ts'
+import { type Route, route } from '../kernel/route.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  time,
+  uuid,
+} from '../kernel/route-schemas.ts'
+import { sessionCredential } from './sign-in.ts'
+
+const TOKEN_LIFETIME_MAX_DAYS = 366
+
+const passwordRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/account/password',
+    access: 'session',
+    duringSetUp: true,
+    summary: 'Change your password. Your other sessions end',
+    body: Type.Object(
+      { ...reauthentication, newPassword: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }) },
+      CLOSED,
+    ),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, signedIn, address }, { body }) {
+      await changePassword(deps, person, { ...body, ...sessionCredential(signedIn), address })
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/account/muted-alerts',
+    access: 'session',
+    summary: 'Choose which kinds of alerts are not sent to you by e-mail',
+    body: Type.Object({ kinds: Type.Array(line(40), { maxItems: 50 }) }, CLOSED),
+    answer: done,
+    async handle({ deps, person, by }, { body }) {
+      await muteAlerts(deps, person, body.kinds, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/account',
+    access: 'session',
+    summary: 'Change your name',
+    body: Type.Object({ name: line(100) }, CLOSED),
+    answer: done,
+    async handle({ deps, person, by }, { body }) {
+      await renameSelf(deps, person, body.name, by)
+      return {}
+    },
+  }),
+]
+
+const secondFactorRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/account/second-factor',
+    access: 'session',
+    duringSetUp: true,
+    summary: 'Start to set up an authenticator',
+    body: Type.Object(reauthentication, CLOSED),
+    answer: Type.Object({ secret: Type.String(), uri: Type.String(), qr: Type.String({ description: 'SVG' }) }),
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, by }, { body }) {
+      const secondFactor = await setUpOwnSecondFactor(deps, person, body, by)
+      return { ...secondFactor, qr: encodeQR(secondFactor.uri, 'svg') }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/account/second-factor/confirm',
+    access: 'session',
+    duringSetUp: true,
+    summary: 'Turn the authenticator on with its first code. The recovery codes are returned only here',
+    body: Type.Object({ code: Type.String({ minLength: 6, maxLength: 10 }) }, CLOSED),
+    answer: Type.Object({ recoveryCodes: Type.Array(Type.String()) }),
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    handle: ({ deps, person, by }, { body }) => confirmOwnSecondFactor(deps, person, body.code, by),
+  }),
+  route({
+    method: 'POST',
+    path: '/account/second-factor/remove',
+    access: 'session',
+    summary: 'Turn the authenticator off',
+    body: Type.Object(reauthentication, CLOSED),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, by }, { body }) {
+      await removeOwnSecondFactor(deps, person, body, by)
+      return {}
+    },
+  }),
+]
+
+const sessionRow = Type.Object({
+  sessionId: Type.String(),
+  address: nullable(Type.String()),
+  userAgent: nullable(Type.String()),
+  createdAt: time(),
+  seenAt: time(),
+  current: Type.Boolean(),
+})
+
+const sessionRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/account/sessions',
+    access: 'session',
+    summary: 'Your sessions',
+    answer: Type.Object({ sessions: Type.Array(sessionRow) }),
+    async handle({ deps, person, signedIn }) {
+      const { sessionId: current } = sessionCredential(signedIn)
+      const rows = await listSessions(deps.db, person.personId)
+      return { sessions: rows.map((row) => ({ ...row, current: row.sessionId === current })) }
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/account/sessions/:sessionId',
+    access: 'session',
+    summary: 'End one of your sessions',
+    params: Type.Object({ sessionId: uuid() }, CLOSED),
+    answer: done,
+    async handle({ deps, person, by }, { params }) {
+      await endOwnSession(deps, person, params.sessionId, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/account/sessions',
+    access: 'session',
+    summary: 'End all your sessions except this one',
+    answer: done,
+    async handle({ deps, person, signedIn, by }) {
+      await endOtherSessions(deps, person, sessionCredential(signedIn).sessionId, by)
+      return {}
+    },
+  }),
+]
+
+const tokenRow = Type.Object({
+  tokenId: Type.String(),
+  name: Type.String(),
+  scope: Type.Enum(['READ', 'WRITE']),
+  hint: Type.String(),
+  expiresAt: nullable(time()),
+  usedAt: nullable(time()),
+  createdAt: time(),
+})
+
+const tokenRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/account/tokens',
+    access: 'session',
+    summary: 'Your access tokens, without their text',
+    answer: Type.Object({ tokens: Type.Array(tokenRow) }),
+    async handle({ deps, person }) {
+      return { tokens: await listAccessTokens(deps.db, person.personId) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/account/tokens',
+    access: 'session',
+    summary: 'Create an access token. Requires the password. The text is returned only here',
+    body: Type.Object(
+      {
+        ...reauthentication,
+        name: line(100),
+        scope: Type.Enum(['READ', 'WRITE']),
+        days: nullable(Type.Integer({ minimum: 1, maximum: TOKEN_LIFETIME_MAX_DAYS })),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ tokenId: Type.String(), token: Type.String() }),
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    handle: ({ deps, person, by }, { body }) => createOwnToken(deps, person, body, by),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/account/tokens/:tokenId',
+    access: 'session',
+    summary: 'Delete an access token. It stops working immediately',
+    params: Type.Object({ tokenId: uuid() }, CLOSED),
+    answer: done,
+    async handle({ deps, person, by }, { params }) {
+      await deleteOwnToken(deps, person, params.tokenId, by)
+      return {}
+    },
+  }),
+]
+
+export const accountRoutes: Route[] = [...passwordRoutes, ...secondFactorRoutes, ...sessionRoutes, ...tokenRoutes]

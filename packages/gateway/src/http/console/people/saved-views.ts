@@ -1,0 +1,47 @@
+import Type, { type Static } from 'typebox'
+import { deleteView, listViews, saveView } from '#people/account/saved-view.ts'
+import { type Route, route } from '../kernel/route.ts'
+import { CLOSED, done, line, uuid } from '../kernel/route-schemas.ts'
+
+const view = {
+  list: Type.String({ pattern: '^[a-z-]{1,30}$' }),
+  name: line(60),
+  search: Type.String({ maxLength: 1_000, description: 'The query of the page: filters, order, columns, page size' }),
+}
+const savedView = Type.Object({ viewId: Type.String(), ...view })
+export type SavedView = Static<typeof savedView>
+
+export const savedViewRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/account/views',
+    access: 'session',
+    summary: 'Your saved views of lists',
+    answer: Type.Object({ views: Type.Array(savedView) }),
+    handle: async ({ deps, person }) => ({ views: await listViews(deps.db, person.personId) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/account/views',
+    access: 'session',
+    summary: 'Save a view of a list, or replace the one of that name',
+    body: Type.Object(view, CLOSED),
+    answer: done,
+    async handle({ deps, person }, { body }) {
+      await saveView(deps, person.personId, body)
+      return {}
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/account/views/:viewId',
+    access: 'session',
+    summary: 'Delete one of your saved views',
+    params: Type.Object({ viewId: uuid() }, CLOSED),
+    answer: done,
+    async handle({ deps, person }, { params }) {
+      await deleteView(deps.db, person.personId, params.viewId)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,68 @@
+import { notFound } from '@dealer-esim/lib/refusal.ts'
+import Type, { type Static } from 'typebox'
+import { reauthenticate } from '#people/sign-in.ts'
+import { createSupplier, type SupplierType } from '#suppliers/create-supplier.ts'
+import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
+import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact-answer.ts'
+import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
+import { OPERATOR_ADMINS, type Route, route } from '../kernel/route.ts'
+import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
+
+const verified = Type.Object({
+  iccid: Type.String(),
+  cancelled: Type.Boolean(),
+  message: nullable(Type.String({ description: 'Why it was not cancelled' })),
+})
+export type SupplierVerified = Static<typeof verified>
+
+/**
+ * The pause between two queries. An undelivered purchase is queried for half a minute, so that the browser gets an answer. The
+ * next request continues it.
+ */
+const PAUSE_MS = 1_250
+
+export const supplierVerificationRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: '/suppliers/:supplier/verify',
+    access: OPERATOR_ADMINS,
+    sessionOnly: true,
+    summary:
+      'Buy one real eSIM from a supplier, look it up, and cancel it where the supplier can. Without confirm the price is stated and nothing bought. Requires the password',
+    params: Type.Object({ supplier: line(64) }, CLOSED),
+    body: Type.Object(
+      {
+        ...reauthentication,
+        buy: Type.String({
+          ...line(128),
+          description: 'The supplier’s product code, or a package of ours that it supplies',
+        }),
+        confirm: Type.Optional(Type.String({ ...line(24), description: 'The price, as it was stated, such as 3.20' })),
+      },
+      CLOSED,
+    ),
+    answer: verified,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, by, address }, { params: { supplier: name }, body }) {
+      const { buy, confirm, ...credentials } = body
+      await reauthenticate(deps, person, { ...credentials, address })
+      const answers: KeptAnswer[] = []
+      const [row] = await deps.db.query<{ type: SupplierType; config: Buffer }>({
+        text: 'select type, config from suppliers where supplier = $1',
+        values: [name],
+      })
+      if (row === undefined) throw notFound('supplier', name)
+      const outbound = keepingAnswers(deps.outbound, answers)
+      const supplier = createSupplier({ ...deps, outbound }, row.type, name, row.config)
+      try {
+        const purchase = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
+        answers.length = 0 // answers about the catalogue are not kept
+        const { iccid, cancelled } = await verifySupplier(deps, { supplier, answers, pauseMs: PAUSE_MS }, purchase, by)
+        const message = 'message' in cancelled ? cancelled.message : null
+        return { iccid, cancelled: cancelled.kind === 'cancelled', message }
+      } finally {
+        await supplier.stop?.()
+      }
+    },
+  }),
+]

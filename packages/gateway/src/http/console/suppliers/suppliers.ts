@@ -1,0 +1,202 @@
+import { notFound } from '@dealer-esim/lib/refusal.ts'
+import sql from 'sql-template-tag'
+import Type, { type Static } from 'typebox'
+import { reauthenticate } from '#people/sign-in.ts'
+import { describeSupplierType } from '#suppliers/create-supplier.ts'
+import {
+  addSupplier,
+  allowedTypes,
+  getSupplierConfig,
+  listSuppliers,
+  pauseSupplier,
+  setSupplier,
+} from '#suppliers/manage-suppliers.ts'
+import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
+import { type ConsoleDeps, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  money,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  time,
+} from '../kernel/route-schemas.ts'
+
+const supplierRow = Type.Object({
+  supplier: Type.String(),
+  type: Type.String(),
+  paused: Type.Boolean(),
+  /** The breaker's state on this node; null if the supplier could not be started. */
+  breaker: nullable(Type.Enum(['closed', 'open', 'half-open'])),
+  waiting: Type.Integer({ description: 'eSIMs that wait for an answer of this supplier' }),
+  available: nullable(Type.Integer({ description: 'null if not counted' })),
+  status: nullable(Type.String({ description: 'Written from documentation and not yet verified; null otherwise' })),
+  verifiedAt: nullable(time()),
+  dailySpend: nullable(
+    Type.Object(
+      { limit: money(), spent: money(), currencyCode: Type.String() },
+      { description: 'Of this UTC day; null: no limit' },
+    ),
+  ),
+  updatedAt: time(),
+})
+export type SupplierRow = Static<typeof supplierRow>
+
+const supplierType = Type.Object({
+  type: Type.String(),
+  docs: Type.String({ description: 'Its page of the documentation, such as docs/zendit.md' }),
+  config: Type.Unknown({ description: 'The JSON Schema of its configuration. writeOnly: a secret' }),
+})
+export type SupplierTypeRow = Static<typeof supplierType>
+
+const config = () => Type.Record(Type.String({ maxLength: 64 }), Type.Unknown())
+const supplierConfig = Type.Object({
+  supplier: Type.String(),
+  type: Type.String(),
+  config: nullable(config()),
+  secrets: Type.Array(Type.String(), { description: 'Members of the configuration that are set and never shown' }),
+})
+export type SupplierConfigDetail = Static<typeof supplierConfig>
+
+const params = Type.Object({ supplier: line(64) }, CLOSED)
+/** PEM certificates with their chain. */
+const CONFIG_SIZE_MAX_BYTES = 256 * 1024
+
+export const supplierRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/suppliers',
+    access: OPERATORS,
+    summary: 'Suppliers and their state',
+    answer: Type.Object({ suppliers: Type.Array(supplierRow) }),
+    handle: async ({ deps }) => ({ suppliers: await listRows(deps) }),
+  }),
+  csvRoute({
+    path: '/suppliers.csv',
+    access: OPERATORS,
+    summary: 'Suppliers and their state as CSV',
+    file: 'suppliers',
+    parts: ({ deps }) => inOnePart(listRows(deps)),
+    columns: {
+      supplier: (row) => row.supplier,
+      type: (row) => row.type,
+      paused: (row) => row.paused,
+      breaker: (row) => row.breaker,
+      waiting: (row) => row.waiting,
+      available: (row) => (row.available === null ? null : Number(row.available)),
+      verifiedAt: (row) => row.verifiedAt,
+      spentToday: (row) => row.dailySpend?.spent,
+      dailyLimit: (row) => row.dailySpend?.limit,
+      spendCurrency: (row) => row.dailySpend?.currencyCode,
+      updatedAt: (row) => row.updatedAt,
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/supplier-types',
+    access: OPERATORS,
+    summary: 'The types of suppliers, with the schema of their configuration',
+    answer: Type.Object({ types: Type.Array(supplierType) }),
+    async handle({ deps }) {
+      return { types: allowedTypes(deps.config).map((type) => ({ type, ...describeSupplierType(type) })) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/suppliers/:supplier/config',
+    access: OPERATOR_ADMINS,
+    summary: 'The configuration of a supplier, without its secrets',
+    params,
+    answer: supplierConfig,
+    async handle({ deps }, { params: { supplier } }) {
+      return { supplier, ...(await getSupplierConfig(deps, supplier)) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/suppliers',
+    access: OPERATOR_ADMINS,
+    sessionOnly: true,
+    summary: 'Add a supplier. Requires the password',
+    body: Type.Object({ ...reauthentication, supplier: line(64), type: line(64), config: config() }, CLOSED),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    bodyLimit: CONFIG_SIZE_MAX_BYTES,
+    async handle({ deps, person, by, address }, { body: { password, code, confirmation, supplier, type, config } }) {
+      await reauthenticate(deps, person, { password, code, confirmation, address })
+      await addSupplier(deps, { name: supplier, type, config }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/suppliers/:supplier/config',
+    access: OPERATOR_ADMINS,
+    sessionOnly: true,
+    summary: 'Replace the configuration of a supplier. Secrets left out stay. Requires the password',
+    params,
+    body: Type.Object({ ...reauthentication, config: config() }, CLOSED),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    bodyLimit: CONFIG_SIZE_MAX_BYTES,
+    async handle({ deps, person, by, address }, { params, body: { password, code, confirmation, config } }) {
+      await reauthenticate(deps, person, { password, code, confirmation, address })
+      await setSupplier(deps, { name: params.supplier, config, keepSecrets: true }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/suppliers/:supplier/test',
+    access: OPERATORS_WRITE,
+    summary: 'Test the connection to a supplier',
+    params,
+    answer: Type.Object({ works: Type.Boolean(), words: nullable(Type.String()) }),
+    async handle({ deps }, { params }) {
+      const known = deps.suppliers.get(params.supplier)
+      if (!known) throw notFound('usable supplier', params.supplier)
+      const message = (await known.supplier.test()) ?? null
+      return { works: message === null, words: message }
+    },
+  }),
+  ...([true, false] as const).map((paused) =>
+    route({
+      method: 'POST',
+      path: `/suppliers/:supplier/${paused ? 'pause' : 'resume'}`,
+      access: OPERATORS_WRITE,
+      summary: paused
+        ? 'Stop ordering from a supplier. Its orders go to the next supplier of their package, or wait'
+        : 'Order from a supplier again',
+      params,
+      answer: done,
+      async handle({ deps, by }, { params }) {
+        await pauseSupplier(deps, { name: params.supplier, paused }, by)
+        return {}
+      },
+    }),
+  ),
+]
+
+type CountedRow = Pick<SupplierRow, 'supplier' | 'type' | 'paused' | 'waiting'> & {
+  available: bigint | null
+  updatedAt: Date
+}
+
+async function listRows(deps: ConsoleDeps) {
+  const rows = await deps.db.query<CountedRow>(sql`
+    select s.supplier, s.type, s.paused, s.updated_at,
+           (select sum(l.available) from stock_levels l where l.supplier = s.supplier)::bigint as available,
+           (select count(*)::int from orders o
+            join order_items i on i.tenant_id = o.tenant_id and i.order_id = o.order_id
+            where o.due_at is not null and i.supplier = s.supplier and i.item_status in ('ASKED', 'UNKNOWN'))
+             as waiting
+    from suppliers s order by s.supplier`)
+  const listed = new Map((await listSuppliers(deps.db)).map((one) => [one.name, one]))
+  return rows.map((row) => {
+    const { status = null, verifiedAt = null, dailySpend = null } = listed.get(row.supplier) ?? {}
+    const breaker = deps.suppliers.get(row.supplier)?.gate.state ?? null
+    return { ...row, breaker, status, verifiedAt, dailySpend }
+  })
+}

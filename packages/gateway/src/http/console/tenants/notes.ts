@@ -1,0 +1,144 @@
+import { orderIdOf } from '@dealer-esim/contract'
+import { notFound } from '@dealer-esim/lib/refusal.ts'
+import Type, { type Static } from 'typebox'
+import { searchOrders } from '#orders/reading/search-orders.ts'
+import {
+  addNote,
+  deleteNote,
+  getTags,
+  listNotes,
+  listTags,
+  NOTE_LENGTH_MAX,
+  type NoteSubject,
+  setTags,
+  TAG_LENGTH_MAX,
+  TAGS_MAX,
+} from '#tenants/notes.ts'
+import { createActorNaming } from '../kernel/actors.ts'
+import { type ConsoleDeps, type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
+import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
+
+const notes = Type.Object({
+  notes: Type.Array(
+    Type.Object({ noteId: Type.String(), text: Type.String(), actor: Type.String(), createdAt: time() }),
+  ),
+})
+export type NotesView = Static<typeof notes>
+
+const newNote = Type.Object({ text: Type.String({ minLength: 1, maxLength: NOTE_LENGTH_MAX, pattern: '\\S' }) }, CLOSED)
+
+const tags = Type.Object({ tags: Type.Array(line(TAG_LENGTH_MAX), { maxItems: TAGS_MAX }) }, CLOSED)
+export type TagsView = Static<typeof tags>
+
+const tagCount = Type.Object({ tag: Type.String(), dealers: Type.Integer() })
+export type TagCount = Static<typeof tagCount>
+
+/** Notes of the operator's people on dealers and orders, and tags of dealers. Dealers see neither. */
+export const noteRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/notes',
+    access: OPERATORS,
+    summary: 'The operator’s notes on a dealer, newest first',
+    params: tenantParams,
+    answer: notes,
+    handle: (context, { params }) => viewNotes(context, params),
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/notes',
+    access: OPERATORS_WRITE,
+    summary: 'Add a note on a dealer. Audited',
+    params: tenantParams,
+    body: newNote,
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await getTags(deps.db, params.tenantId)
+      await addNote(deps, params, body.text, params.tenantId, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/orders/:orderNo/notes',
+    access: OPERATORS,
+    summary: 'The operator’s notes on an order, newest first',
+    params: orderParams,
+    answer: notes,
+    handle: async (context, { params }) => viewNotes(context, await getOrder(context.deps, params)),
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/notes',
+    access: OPERATORS_WRITE,
+    summary: 'Add a note on an order. Audited',
+    params: orderParams,
+    body: newNote,
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await addNote(deps, await getOrder(deps, params), body.text, params.orderNo, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: '/tenants/:tenantId/notes/:noteId',
+    access: OPERATORS_WRITE,
+    summary: 'Delete a note. Audited',
+    params: Type.Object({ ...tenantParams.properties, noteId: uuid() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await deleteNote(deps, params.tenantId, params.noteId, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tags',
+    access: OPERATORS,
+    summary: 'The operator’s tags of all dealers, and how many dealers have each',
+    answer: Type.Object({ tags: Type.Array(tagCount) }),
+    handle: async ({ deps }) => ({ tags: await listTags(deps.db) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/tags',
+    access: OPERATORS,
+    summary: 'The operator’s tags of a dealer',
+    params: tenantParams,
+    answer: tags,
+    handle: async ({ deps }, { params }) => ({ tags: await getTags(deps.db, params.tenantId) }),
+  }),
+  route({
+    method: 'PUT',
+    path: '/tenants/:tenantId/tags',
+    access: OPERATORS_WRITE,
+    summary: 'Replace the tags of a dealer. Audited',
+    params: tenantParams,
+    body: tags,
+    answer: done,
+    async handle({ deps, by }, { params, body }) {
+      await setTags(deps, params.tenantId, body.tags, by)
+      return {}
+    },
+  }),
+]
+
+async function viewNotes(context: Context, subject: NoteSubject) {
+  const found = await listNotes(context.deps.db, subject)
+  const nameOf = await createActorNaming(
+    context,
+    found.map(({ actor }) => actor),
+  )
+  return { notes: found.map((note) => ({ ...note, actor: nameOf(note.actor) ?? note.actor })) }
+}
+
+async function getOrder(
+  { db }: Pick<ConsoleDeps, 'db'>,
+  { tenantId, orderNo }: { tenantId: string; orderNo: string },
+): Promise<Required<NoteSubject>> {
+  const orderId = orderIdOf(orderNo)
+  const [order] = orderId === undefined ? [] : (await searchOrders(db, { tenantId, orderId }, { limit: 1 })).orders
+  if (!order) throw notFound('order')
+  return { tenantId, orderId: order.orderId }
+}

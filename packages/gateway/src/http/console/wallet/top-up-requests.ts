@@ -1,0 +1,196 @@
+import Type, { type Static } from 'typebox'
+import { LINE_LENGTH_MAX } from '#wallet/ledger/ledger-checks.ts'
+import { listWalletNames } from '#wallet/ledger/wallet-names.ts'
+import { requestTopUp } from '#wallet/requests/create-request.ts'
+import { confirmTopUpRequest, declineTopUpRequest } from '#wallet/requests/decide-request.ts'
+import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '#wallet/requests/receipt.ts'
+import {
+  countOpenRequests,
+  countTopUpRequests,
+  listTopUpRequests,
+  TOP_UP_REQUEST_STATUSES,
+  type TopUpRequest,
+} from '#wallet/requests/top-up-request.ts'
+import { createActorNaming } from '../kernel/actors.ts'
+import { listRoutes } from '../kernel/list-routes.ts'
+import { pageByKey } from '../kernel/paging.ts'
+import { BUYERS, type Context, EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
+import { CLOSED, line, money, nullable, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
+
+const status = () => Type.Enum(TOP_UP_REQUEST_STATUSES)
+const topUpRequest = Type.Object({
+  requestId: Type.String(),
+  tenantId: Type.String(),
+  clientName: Type.String(),
+  currencyCode: Type.String(),
+  amount: money(),
+  reference: Type.String(),
+  status: status(),
+  requestedBy: Type.String(),
+  createdAt: time(),
+  confirmedBy: nullable(Type.String({ description: 'The first of two people who confirm. For operators only' })),
+  confirmedByMe: Type.Boolean(),
+  decidedBy: nullable(Type.String()),
+  decidedAt: nullable(time()),
+  declineReason: nullable(Type.String()),
+  hasReceipt: Type.Boolean(),
+})
+export type TopUpRequestRow = Static<typeof topUpRequest>
+
+const decided = Type.Object({
+  status: status(),
+  isWaitingForSecond: Type.Boolean({ description: 'Another person must confirm it too' }),
+})
+const filters = { tenantId: Type.Optional(uuid()), status: Type.Optional(status()) }
+const params = Type.Object({ ...tenantParams.properties, topUpRequestId: uuid() }, CLOSED)
+/** Base64 is a third longer than the file. */
+const BODY_SIZE_MAX_BYTES = Math.ceil((RECEIPT_SIZE_MAX_BYTES * 4) / 3) + 16 * 1024
+
+export const topUpRequestRoutes: Route[] = [
+  ...listRoutes({
+    name: 'requests',
+    file: 'top-up-requests',
+    path: '/top-up-requests',
+    access: EVERY_ROLE,
+    summary: 'Requests for top-ups of a balance, newest first: all, or the dealer’s own',
+    filters,
+    row: topUpRequest,
+    sorts: { createdAt: 'INDEX' },
+    firstSort: '-createdAt',
+    async find(context, query, page) {
+      const { rows, next } = await pageByKey(
+        page,
+        (part) => listTopUpRequests(context.deps.db, { ...filterOf(context, query), ...part }),
+        (row) => row.requestId,
+      )
+      return { rows: await describe(context, rows), next }
+    },
+    count: (context, query) => countTopUpRequests(context.deps.db, filterOf(context, query)),
+    csv: {
+      time: (row) => row.createdAt,
+      dealer: (row) => row.clientName,
+      amount: (row) => row.amount,
+      currency: (row) => row.currencyCode,
+      reference: (row) => row.reference,
+      requestedBy: (row) => row.requestedBy,
+      hasReceipt: (row) => row.hasReceipt,
+      status: (row) => row.status,
+      decidedBy: (row) => row.decidedBy,
+      decidedAt: (row) => row.decidedAt,
+      declineReason: (row) => row.declineReason,
+      id: (row) => row.requestId,
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/top-up-requests/open',
+    access: OPERATORS,
+    summary: 'How many requests wait for an operator',
+    answer: Type.Object({ open: Type.Integer() }),
+    handle: async ({ deps }) => ({ open: await countOpenRequests(deps.db) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/top-up-requests',
+    access: BUYERS,
+    summary: 'Ask for a top-up of the balance. A repeat with the same reference and amount asks once. Audited',
+    params: tenantParams,
+    body: Type.Object(
+      {
+        amount: money(),
+        reference: line(LINE_LENGTH_MAX.reference),
+        receipt: Type.Optional(
+          Type.Object(
+            {
+              fileName: line(255),
+              content: Type.String({ minLength: 1, description: 'PDF, PNG or JPEG in Base64, at most 4 MB' }),
+            },
+            CLOSED,
+          ),
+        ),
+      },
+      CLOSED,
+    ),
+    bodyLimit: BODY_SIZE_MAX_BYTES,
+    answer: Type.Object({ requestId: Type.String(), status: status() }),
+    async handle({ deps, by }, { params, body }) {
+      const input = { ...body, tenantId: params.tenantId, amount: BigInt(body.amount) }
+      const { requestId, status } = await requestTopUp(deps, input, by)
+      return { requestId, status }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/receipt',
+    access: EVERY_ROLE,
+    summary: 'The receipt of a request, as a file to download',
+    params,
+    answer: Type.String(),
+    answerType: 'application/octet-stream',
+    async handle({ deps, reply }, { params }) {
+      const { fileName, content } = await getReceipt(deps.db, params.tenantId, params.topUpRequestId)
+      // A browser saves it and never renders it: what a dealer sent must not run in the console's origin.
+      reply
+        .type('application/octet-stream')
+        .header('Content-Disposition', `attachment; filename="${fileName}"`)
+        .header('Content-Security-Policy', "sandbox; default-src 'none'; frame-ancestors 'none'")
+      return content as unknown as string // sent as it is
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/confirm',
+    access: OPERATORS_WRITE,
+    summary: 'Confirm that the payment has arrived: one top-up is posted. Large amounts need a second person',
+    params,
+    answer: decided,
+    async handle({ deps, by }, { params }) {
+      const { status } = await confirmTopUpRequest(deps, params.tenantId, params.topUpRequestId, by)
+      return { status, isWaitingForSecond: status === 'REQUESTED' }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/top-up-requests/:topUpRequestId/decline',
+    access: OPERATORS_WRITE,
+    summary: 'Decline a request. The dealer reads the reason',
+    params,
+    body: Type.Object({ reason: line(LINE_LENGTH_MAX.reason) }, CLOSED),
+    answer: decided,
+    async handle({ deps, by }, { params, body }) {
+      const { status } = await declineTopUpRequest(
+        deps,
+        { tenantId: params.tenantId, requestId: params.topUpRequestId, ...body },
+        by,
+      )
+      return { status, isWaitingForSecond: false }
+    },
+  }),
+]
+
+/** A dealer's people find only the requests of their dealer. */
+function filterOf({ onlyTenant }: Context, query: { tenantId?: string; status?: TopUpRequest['status'] }) {
+  return { ...query, tenantId: onlyTenant ?? query.tenantId }
+}
+
+async function describe(context: Context, rows: TopUpRequest[]) {
+  const [names, nameOf] = await Promise.all([
+    listWalletNames(
+      context.deps.db,
+      rows.map((row) => row.tenantId),
+    ),
+    createActorNaming(
+      context,
+      rows.flatMap((row) => [row.requestedBy, row.confirmedBy, row.decidedBy]),
+    ),
+  ])
+  return rows.map(({ walletVersion: _, ...row }) => ({
+    ...row,
+    clientName: names.get(row.tenantId)?.clientName ?? '',
+    currencyCode: names.get(row.tenantId)?.currencyCode ?? '',
+    requestedBy: nameOf(row.requestedBy) ?? '',
+    confirmedBy: context.onlyTenant === null ? nameOf(row.confirmedBy) : null,
+    confirmedByMe: row.confirmedBy === context.by.actor,
+    decidedBy: nameOf(row.decidedBy),
+  }))
+}

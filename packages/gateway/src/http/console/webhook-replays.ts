@@ -1,0 +1,85 @@
+import { EVENT_TYPES } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import { cancelReplay, listReplays, REPLAY_STATES, REPLAYABLE, startReplay } from '#webhooks/replay/replay.ts'
+import { createActorNaming } from './kernel/actors.ts'
+import { EVERY_ROLE, type Route, route, TENANT_STAFF } from './kernel/route.ts'
+import { CLOSED, done, nullable, tenantParams, time, uuid } from './kernel/route-schemas.ts'
+
+const replay = Type.Object({
+  replayId: Type.String(),
+  tenantId: Type.String(),
+  replayState: Type.Enum(REPLAY_STATES),
+  from: time(),
+  to: time(),
+  notifyTypes: Type.Array(Type.String()),
+  outcomes: Type.Array(Type.String()),
+  rate_per_s: Type.Integer(),
+  matched: Type.Integer(),
+  replayed: Type.Integer(),
+  actor: Type.String(),
+  createdAt: time(),
+  finishedAt: nullable(time()),
+})
+export type ReplayView = Static<typeof replay>
+
+const REPLAYS_MAX = 10
+
+export const replayRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/replays',
+    access: EVERY_ROLE,
+    summary: 'A dealer’s latest replays, with their progress',
+    params: tenantParams,
+    answer: Type.Object({ replays: Type.Array(replay) }),
+    async handle(context, { params }) {
+      const rows = await listReplays(context.deps.db, params.tenantId, REPLAYS_MAX)
+      const nameOf = await createActorNaming(
+        context,
+        rows.map((row) => row.actor),
+      )
+      return {
+        replays: rows.map(({ ratePerS, ...row }) => ({
+          ...row,
+          rate_per_s: ratePerS,
+          actor: nameOf(row.actor) ?? row.actor,
+        })),
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/replays',
+    access: TENANT_STAFF,
+    summary: 'Send the events of a period again, with the same notifyIds',
+    params: tenantParams,
+    body: Type.Object(
+      {
+        from: time(),
+        to: Type.Optional(time()),
+        notifyTypes: Type.Optional(Type.Array(Type.Enum(EVENT_TYPES), { minItems: 1 })),
+        outcomes: Type.Optional(Type.Array(Type.Enum(REPLAYABLE), { minItems: 1 })),
+      },
+      CLOSED,
+    ),
+    answer: Type.Object({ replayId: Type.String(), matched: Type.Integer() }),
+    async handle({ deps, by }, { params, body }) {
+      const { from, to, ...filter } = body
+      const range = { from: new Date(from), ...(to !== undefined && { to: new Date(to) }) }
+      const { replayId, matched } = await startReplay(deps, params.tenantId, { ...filter, ...range }, by)
+      return { replayId, matched }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/replays/:replayId/cancel',
+    access: TENANT_STAFF,
+    summary: 'Stop a replay. Events that are already due are still sent',
+    params: Type.Object({ ...tenantParams.properties, replayId: uuid() }, CLOSED),
+    answer: done,
+    async handle({ deps, by }, { params }) {
+      await cancelReplay(deps, params.tenantId, params.replayId, by)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,272 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  API_PATH,
+  checkRequestHeaders,
+  isOperationName,
+  type OperationName,
+  operationNames,
+  parseRequest,
+  parseStrictJson,
+  type RequestHeaders,
+  type RequestOf,
+} from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from '#deps.ts'
+import { type Admitted, admit, authenticate, ServedElsewhere } from '#tenants/admission/admission.ts'
+import { type Answer, FORWARDED, failureAnswer, successAnswer, toApiError, unavailableLog } from '../answer.ts'
+import { readBody } from '../body.ts'
+import { callerReader, isSecure } from '../caller.ts'
+import type { Forward } from '../forward.ts'
+import type { LoadShedder } from '../load-shedding/load-shedder.ts'
+import type { Call, EarlyHandler, Handler, Operations, Result } from './dealer-call.ts'
+import { createContext, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
+
+export interface DealerApiParts {
+  operations: Operations
+  shedder: LoadShedder
+  /** Forwards requests of dealers whom another cell serves. */
+  forward: Forward
+}
+
+interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'turns' | 'bodies' | 'unread'> {
+  app: FastifyInstance
+  deps: Deps
+  operations: Operations
+  callerOf: ReturnType<typeof callerReader>
+  forward: Forward
+  logUnavailable(error: unknown): void
+}
+
+/**
+ * The dealer API. Its checks are in the order of contract §3, and the earliest fault is answered: route, method, HTTPS, media
+ * type and headers; size, while the body is read; then admission (from AppKey to QPS); then JSON, parameters, and the rules
+ * of the operation.
+ *
+ * It takes over every request under the API's prefix before Fastify handles it: Fastify's routing, parsing and replying would
+ * cost time, and this API would have to check all of it again.
+ */
+export async function dealerApi(
+  app: FastifyInstance,
+  deps: Deps,
+  { operations, shedder, forward }: DealerApiParts,
+): Promise<void> {
+  const { requests, shed, turns, bodies, unread } = shedder
+  const api: DealerApi = {
+    app,
+    deps,
+    operations,
+    callerOf: callerReader(deps.config.trustedProxies),
+    requests,
+    shed,
+    turns,
+    bodies,
+    unread,
+    forward,
+    logUnavailable: unavailableLog(deps.log),
+  }
+  app.addHook('onRequest', (request, reply) => {
+    reply.hijack()
+    handle(api, request.raw, reply.raw)
+  })
+  app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
+}
+
+/**
+ * Handles a request. It counts as in progress from the arrival of its last byte, so that slow senders do not use up the
+ * limit.
+ */
+function handle(api: DealerApi, request: IncomingMessage, response: ServerResponse): void {
+  if (api.requests.isReached()) {
+    shedRequest(api, request, response)
+    return
+  }
+  const context = createContext(api.deps, request, response)
+  try {
+    const operation = checkRoute(request)
+    const headers = checkBeforeBody(api, context, request)
+    context.operation = operation
+    context.requestId = headers.requestId
+    readBody(request, api.bodies, (body) => {
+      if (api.requests.isReached()) shedRequest(api, request, response)
+      else void serve(api, context, operation, headers, body)
+    })
+  } catch (error) {
+    refuse(api, context, request, error)
+  }
+}
+
+function shedRequest({ app, deps, shed }: DealerApi, request: IncomingMessage, response: ServerResponse): void {
+  deps.requestMetrics.observe('none', '000002', 0)
+  shed({ response, requestId: requestIdOf(request), closes: app.isClosing === true })
+}
+
+function checkBeforeBody({ callerOf, deps }: DealerApi, context: RequestContext, request: IncomingMessage) {
+  const caller = callerOf(request)
+  if ('address' in caller) context.address = caller.address
+  if (!isSecure(caller, deps.config)) throw new ApiError('101008')
+  checkMediaType(request)
+  return checkHeaders(request)
+}
+
+async function serve<Name extends OperationName>(
+  api: DealerApi,
+  context: RequestContext,
+  operation: Name,
+  headers: RequestHeaders,
+  body: Buffer | ApiError,
+): Promise<void> {
+  let answer: Answer
+  let failure: unknown
+  api.requests.begin()
+  try {
+    if (body instanceof ApiError) throw body
+    answer = await perform(api, context, operation, headers, body).catch((error) =>
+      forwardMoved(api, context, body, error),
+    )
+  } catch (error) {
+    failure = error
+    answer = failureAnswer(headers.requestId, toApiError(error))
+  }
+  const isTimed = TIMED.has(operation) && answer.code !== FORWARDED
+  api.requests.end(isTimed ? api.deps.clock.monotonic() - context.start : undefined)
+  respond(api, context, answer, failure)
+}
+
+/** Forwards a request if another cell serves its dealer. @throws the error itself if it has another reason */
+async function forwardMoved(
+  { forward }: DealerApi,
+  { response, address }: RequestContext,
+  body: Buffer,
+  error: unknown,
+): Promise<Answer> {
+  if (error instanceof ServedElsewhere) return forward({ response, body, address, nodes: error.nodes })
+  throw error
+}
+
+/**
+ * Operations whose duration counts for load shedding. webhook/set waits for the dealer's server, which does not depend on our
+ * load.
+ */
+const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
+
+async function perform<Name extends OperationName>(
+  { deps, operations, requests, turns }: DealerApi,
+  context: RequestContext,
+  operation: Name,
+  headers: RequestHeaders,
+  body: Buffer,
+): Promise<Answer> {
+  const { address, start: receivedAt } = context
+  const signed = { headers, body, address }
+  const authenticated = await authenticate(deps.admission, signed)
+  const request = parseBody(operation, body)
+  const early: EarlyHandler<Name> | undefined = requests.isAlone() ? operations.earlyHandlers[operation] : undefined
+  if (early && !(request instanceof ApiError)) {
+    // A lone request may begin work before it is admitted, because it delays no other request. The admission starts a moment
+    // later, so that the handler's statements, which take longer, are sent first.
+    const admission = Promise.resolve().then(() => admit(deps.admission, signed, authenticated))
+    const started = early(deps, { tenant: authenticated.tenant, request, headers, receivedAt, admission })
+    started.catch(() => {}) // if the admission fails, its refusal is the answer
+    context.tenantId = (await admission).tenant.tenantId
+    return toAnswer(headers, await started)
+  }
+  const admitted = await admit(deps.admission, signed, authenticated)
+  context.tenantId = admitted.tenant.tenantId
+  if (request instanceof ApiError) throw request
+  if (operation === 'package/list') {
+    const turn = turns.take(admitted.tenant.tenantId)
+    if (turn) await turn
+    // A caller that reads no answers may have been cut off meanwhile; then no answer is built.
+    if (context.response.req.socket.destroyed) throw new ApiError('000002')
+  }
+  const handler: Handler<Name> = operations.handlers[operation]
+  return toAnswer(headers, await handler(deps, callOf(admitted, request, headers, context)))
+}
+
+function toAnswer({ requestId }: RequestHeaders, { data, isReplay }: Result<OperationName>): Answer {
+  return successAnswer(requestId, data, isReplay ? REPLAYED : undefined)
+}
+
+const REPLAYED = { 'Idempotent-Replayed': 'true' }
+
+/** Lists the members, because spreading `admitted` took half a microsecond more. */
+function callOf<Name extends OperationName>(
+  { tenant, catalogueVersion }: Admitted,
+  request: RequestOf<Name>,
+  headers: RequestHeaders,
+  { address, start: receivedAt }: RequestContext,
+): Call<Name> {
+  return { tenant, catalogueVersion, request, headers, address, receivedAt }
+}
+
+/** @returns the error to answer if the body is malformed: the caller gets it only after admission */
+function parseBody<Name extends OperationName>(operation: Name, body: Buffer): RequestOf<Name> | ApiError {
+  const json = parseStrictJson(body)
+  if (!json.ok) return new ApiError('000104', { details: [{ field: '', reason: json.reason }] })
+  const parsed = parseRequest(operation, json.value)
+  return parsed.ok ? parsed.value : new ApiError(parsed.code, { details: parsed.details })
+}
+
+/** @throws ApiError 000109 or 000103 */
+function checkRoute({ url = '', method }: IncomingMessage): OperationName {
+  const operation = OPERATIONS.get(url) ?? operationAt(pathOf(url))
+  if (operation === undefined) throw new ApiError('000109')
+  if (method !== 'POST') throw new ApiError('000103', { headers: { allow: 'POST' } })
+  return operation
+}
+
+/** Operations by request target, in the form in which nearly every caller writes it. */
+const OPERATIONS: ReadonlyMap<string, OperationName> = new Map(operationNames.map((name) => [API_PATH + name, name]))
+
+function operationAt(path: string): OperationName | undefined {
+  const name = path.startsWith(API_PATH) ? path.slice(API_PATH.length) : ''
+  return isOperationName(name) ? name : undefined
+}
+
+/** Reads a target as Fastify's router does: it may name the server (RFC 9112 §3.2.2), have a query, and be encoded. */
+function pathOf(target: string): string {
+  const path = target.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1)[0] as string
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
+  }
+}
+
+/** @throws ApiError 000110 */
+function checkMediaType({ headers }: IncomingMessage): void {
+  const mediaType = headers['content-type']
+  const isJson = mediaType === 'application/json' || (mediaType !== undefined && MEDIA_TYPE.test(mediaType))
+  if (!isJson || headers['content-encoding'] !== undefined) throw new ApiError('000110')
+}
+
+const MEDIA_TYPE = /^application\/json\s*(?:;|$)/i
+
+/**
+ * Checks that headers are well formed and not repeated. If Content-Type or Host are repeated, Node silently keeps the first.
+ * @throws ApiError 000101 or 000102
+ */
+function checkHeaders({ headers, rawHeaders, httpVersion }: IncomingMessage): RequestHeaders {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new ApiError('000101', { details: [{ field: 'Host', reason: 'Missing: HTTP/1.1 requires it.' }] })
+  }
+  const checked = checkRequestHeaders(headers)
+  if (!checked.ok) throw new ApiError(checked.code, { details: checked.details })
+  if (countOf(rawHeaders, 'content-type') > 1) throw repeated('Content-Type')
+  if (countOf(rawHeaders, 'host') > 1) throw repeated('Host')
+  return checked.headers
+}
+
+function countOf(rawHeaders: readonly string[], header: string): number {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === header.length && name.toLowerCase() === header) count++
+  }
+  return count
+}
+
+function repeated(field: string): ApiError {
+  return new ApiError('000102', { details: [{ field, reason: 'Malformed: send it only once.' }] })
+}

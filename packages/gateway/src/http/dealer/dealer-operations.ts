@@ -1,0 +1,78 @@
+import type { ActionRequest } from '@dealer-esim/contract'
+import { listLocations } from '#catalogue/locations.ts'
+import type { Deps } from '#deps.ts'
+import { getAction } from '#esims/actions/find-action.ts'
+import { startAction } from '#esims/actions/start-action.ts'
+import { queryUsage } from '#esims/esim-usage.ts'
+import { listPackagesFor } from '#esims/list-fitting-packages.ts'
+import { listProfiles } from '#esims/list-profiles.ts'
+import { getOrderWithProfiles } from '#esims/query-order.ts'
+import { listOrders } from '#orders/reading/list-orders.ts'
+import type { Admitted } from '#tenants/admission/admission.ts'
+import { getBalance } from '#wallet/ledger/balance.ts'
+import { listStatement } from '#wallet/statement/list-statements.ts'
+import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
+import type { Operations, Result } from './dealer-call.ts'
+import { order, orderEarly, topUp, topUpEarly } from './dealer-orders.ts'
+
+/** The handlers of the operations. Each calls one module. The tenant comes from the caller's credentials, never from the request. */
+const handlers: Operations['handlers'] = {
+  async health(_, { tenant }) {
+    return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
+  },
+  async 'account/balance'(deps, { tenant }) {
+    return { data: await getBalance(deps.db, tenant.tenantId) }
+  },
+  async 'package/list'(deps, { tenant, request, catalogueVersion }) {
+    const catalogue = await deps.catalogue.current(catalogueVersion)
+    return { data: await listPackagesFor(deps, catalogue, tenant, request) }
+  },
+  'esim/order': order,
+  'esim/topup': topUp,
+  async 'esim/query'(deps, { tenant, request }) {
+    return { data: await getOrderWithProfiles(deps, tenant.tenantId, request) }
+  },
+  async 'esim/profile/list'(deps, { tenant, request }) {
+    return { data: await listProfiles(deps, tenant.tenantId, request) }
+  },
+  'esim/cancel': act,
+  'esim/suspend': act,
+  'esim/unsuspend': act,
+  'esim/revoke': act,
+  async 'esim/action/query'(deps, { tenant, request }) {
+    return { data: await getAction(deps.db, tenant.tenantId, request) }
+  },
+  async 'webhook/set'(deps, { tenant, request, headers, address }) {
+    const { tenantId } = tenant
+    const accepted = { tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }
+    return { data: await setWebhook(deps, tenantId, request, { actor: 'tenant', address }, { accepted }) }
+  },
+  async 'order/list'(deps, { tenant, request }) {
+    return { data: await listOrders(deps, tenant.tenantId, request) }
+  },
+  async 'account/statement'(deps, { tenant, request }) {
+    return { data: await listStatement(deps, tenant.tenantId, request) }
+  },
+  async 'location/list'(deps, { tenant, request, catalogueVersion }) {
+    const catalogue = await deps.catalogue.current(catalogueVersion)
+    return { data: { locationList: listLocations(catalogue, tenant, request) } }
+  },
+  async 'esim/usage/query'(deps, { tenant, request }) {
+    return { data: await queryUsage(deps.db, tenant.tenantId, request.esimTranNoList) }
+  },
+}
+
+/** All operations of the dealer API. */
+export const operations: Operations = {
+  handlers,
+  earlyHandlers: { 'esim/order': orderEarly, 'esim/topup': topUpEarly },
+}
+
+/** Starts the action of the request. The schema of each operation allows only that operation's action. */
+async function act(
+  deps: Deps,
+  { tenant, request }: { tenant: Admitted['tenant']; request: ActionRequest },
+): Promise<Result<'esim/cancel'>> {
+  const { answer, isReplay } = await startAction(deps, tenant.tenantId, request)
+  return { data: answer, isReplay }
+}

@@ -1,0 +1,369 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { checkRequestHeaders, type RequestHeaders, RT_API_PATH, type RtOperationName } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from '#deps.ts'
+import { createEndWatch, type EndWatch } from '#orders/end-watch.ts'
+import {
+  type Authenticated,
+  admit,
+  authenticate,
+  authenticateUnsigned,
+  ServedElsewhere,
+} from '#tenants/admission/admission.ts'
+import { sendAnswer, unavailableLog, whenAnswerIsLost } from '../answer.ts'
+import { readBody } from '../body.ts'
+import { callerReader, isSecure } from '../caller.ts'
+import { createForward, type Forward } from '../forward.ts'
+import type { LoadShedder } from '../load-shedding/load-shedder.ts'
+import type { RequestLimit } from '../load-shedding/request-limit.ts'
+import { type OrderTrace, requestSpan } from '../request-log.ts'
+import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
+import type { RtCall } from './rt-call.ts'
+import { failureOf, RtFailure } from './rt-failure.ts'
+import { handlers } from './rt-operations.ts'
+import { parseBody } from './rt-request.ts'
+import { waitForEnd } from './wait-for-end.ts'
+
+interface RtApi {
+  app: FastifyInstance
+  deps: Deps
+  shedder: LoadShedder
+  ends: EndWatch
+  lists: ListWriter
+  callerOf: ReturnType<typeof callerReader>
+  forward: Forward
+  logUnavailable(error: unknown): void
+}
+
+interface Context {
+  response: ServerResponse
+  start: number
+  address: string
+  operation: RtOperationName | 'none'
+  requestId?: string
+  tenantId?: string
+  /** True for a request that was accepted without a signature. */
+  isUnsigned?: boolean
+  /** The order that the request placed, or on whose eSIM it began an action. */
+  order?: OrderTrace
+}
+
+/**
+ * The API of the RT family (docs/coming-from-another-api.md), for programs written for it. It makes the checks of the dealer
+ * API in the same order, with the same admission. A request without a signature is accepted if the operator allows it.
+ * Failures are answered with HTTP 200, because such programs read no error code with any other status.
+ */
+export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
+  const callerOf = callerReader(deps.config.trustedProxies)
+  const ends = createEndWatch(deps)
+  const lists = createListWriter(shedder)
+  const forward = createForward(deps)
+  const api: RtApi = { app, deps, shedder, ends, lists, callerOf, forward, logUnavailable: unavailableLog(deps.log) }
+  app.addHook('onRequest', (request, reply) => {
+    reply.hijack()
+    handle(api, request.raw, reply.raw)
+  })
+  app.addHook('preClose', (done) => {
+    ends.stop()
+    done()
+  })
+  app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
+}
+
+function handle(api: RtApi, request: IncomingMessage, response: ServerResponse): void {
+  const { deps, shedder } = api
+  const address = request.socket.remoteAddress ?? ''
+  const context: Context = { response, start: deps.clock.monotonic(), address, operation: 'none' }
+  try {
+    if (shedder.requests.isReached()) throw new ApiError('000002')
+    const operation = checkRoute(request)
+    checkTransport(api, context, request)
+    const read = (credentials: Credentials) => {
+      context.operation = operation
+      readBody(request, shedder.bodies, (body) => void serve(api, context, operation, credentials, body))
+    }
+    const appKey = unsignedAppKey(request)
+    if (appKey !== undefined) {
+      authenticateAppKey(api, context, appKey)
+        .then(read)
+        .catch((error) => {
+          if (!(error instanceof ServedElsewhere)) respond(api, context, undefined, error)
+          else readBody(request, shedder.bodies, (body) => void forwardMoved(api, context, body, error))
+        })
+      return
+    }
+    const headers = checkSignedHeaders(request)
+    context.requestId = headers.requestId
+    read({ headers })
+  } catch (error) {
+    respond(api, context, undefined, error)
+  }
+}
+
+/** @throws ApiError 000109 or 000103 */
+function checkRoute({ url = '', method }: IncomingMessage): RtOperationName {
+  const name = url.split('?', 1)[0]!.slice(RT_API_PATH.length)
+  if (!Object.hasOwn(handlers, name)) throw new ApiError('000109')
+  if (method !== 'POST') throw new ApiError('000103')
+  return name as RtOperationName
+}
+
+/** @throws ApiError 101008, 000110 */
+function checkTransport({ callerOf, deps }: RtApi, context: Context, request: IncomingMessage): void {
+  const caller = callerOf(request)
+  if ('address' in caller) context.address = caller.address
+  if (!isSecure(caller, deps.config)) throw new ApiError('101008')
+  checkMediaType(request)
+}
+
+/** A request's headers, and its sender if that is known without a signature. */
+interface Credentials {
+  headers: RequestHeaders
+  unsigned?: Authenticated
+}
+
+/**
+ * Authenticates a request that carries only an AppKey, before its body is read: a missing signature is an earlier fault than
+ * any fault in the body. @throws ApiError 000101, 101005
+ */
+async function authenticateAppKey({ deps }: RtApi, context: Context, appKey: string): Promise<Credentials> {
+  const timestamp = String(Math.floor(deps.databaseClock.now()))
+  const headers = { appKey, requestId: randomUUID(), timestamp, signature: '' }
+  const unsigned = await authenticateUnsigned(deps.admission, { headers, address: context.address })
+  context.isUnsigned = true
+  return { headers, unsigned }
+}
+
+async function serve(
+  api: RtApi,
+  context: Context,
+  operation: RtOperationName,
+  credentials: Credentials,
+  body: Buffer | ApiError,
+): Promise<void> {
+  const { requests } = api.shedder
+  if (requests.isReached()) {
+    respond(api, context, undefined, new ApiError('000002'))
+    return
+  }
+  let obj: object | undefined
+  let failure: unknown
+  const slot = takeSlot(requests)
+  try {
+    if (body instanceof ApiError) throw body
+    obj = await perform(api, context, operation, credentials, body, slot)
+  } catch (error) {
+    failure = error
+  }
+  if (failure instanceof ServedElsewhere) {
+    slot.release(undefined)
+    await forwardMoved(api, context, body, failure)
+    return
+  }
+  slot.release(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
+  if (obj instanceof ListStream) await respondWithList(api, context, obj)
+  else respond(api, context, obj, failure)
+}
+
+/** Sends a request to the cell that serves its dealer, and the answer back. Never rejects. */
+async function forwardMoved(
+  api: RtApi,
+  context: Context,
+  body: Buffer | ApiError,
+  { nodes }: ServedElsewhere,
+): Promise<void> {
+  const { response, address } = context
+  const slot = takeSlot(api.shedder.requests)
+  try {
+    if (body instanceof ApiError) throw body
+    const answer = await api.forward({ response, body, address, nodes })
+    const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
+    api.shedder.unread.watch(response, sizeBytes, undefined)
+    report(api, context, answer.code, undefined)
+  } catch (error) {
+    respond(api, context, undefined, error)
+  } finally {
+    slot.release(undefined)
+  }
+}
+
+/** The place of one request in the limit of requests in progress. */
+interface Slot {
+  /** Only the first call counts. */
+  release(durationMs: number | undefined): void
+}
+
+function takeSlot(requests: RequestLimit): Slot {
+  requests.begin()
+  let isTaken = true
+  return {
+    release(durationMs) {
+      if (isTaken) requests.end(durationMs)
+      isTaken = false
+    },
+  }
+}
+
+async function perform(
+  api: RtApi,
+  context: Context,
+  operation: RtOperationName,
+  { headers, unsigned }: Credentials,
+  body: Buffer,
+  slot: Slot,
+): Promise<object> {
+  const { deps, shedder } = api
+  const { address } = context
+  const signed = { headers, body, address }
+  const { tenant, catalogueVersion } = unsigned
+    ? await admit(deps.admission, { headers, address }, unsigned)
+    : await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  context.tenantId = tenant.tenantId
+  if (tenant.currencyCode !== 'USD') {
+    throw new RtFailure(
+      '401001',
+      `This API is in USD and the account is in ${tenant.currencyCode}: use the dealer API.`,
+    )
+  }
+  if (unsigned && SIGNED_ONLY.has(operation)) {
+    throw new RtFailure('401001', 'This operation needs a signature, because it decides where events are sent.')
+  }
+  if (operation === 'package/list') {
+    const turn = shedder.turns.take(tenant.tenantId)
+    if (turn) await turn
+    if (context.response.req.socket.destroyed) throw new ApiError('000002')
+  }
+  const call: RtCall = {
+    ...{ tenant, catalogueVersion, request: parseBody(body), headers },
+    ...{ address: context.address, receivedAt: context.start },
+    ...(unsigned && { unsignedFrom: address }),
+    traceWith(order) {
+      context.order = order
+    },
+    onLostAnswer(undo) {
+      whenAnswerIsLost(context.response, () => {
+        undo().catch((err) =>
+          deps.log.error({ err, tenantId: tenant.tenantId }, 'could not record that an answer was lost'),
+        )
+      })
+    },
+    waitForEnd(awaited) {
+      slot.release(undefined) // a waiting request causes no load
+      return waitForEnd(api.ends, context.response, awaited)
+    },
+  }
+  return handlers[operation](deps, call)
+}
+
+/** Operations that require a signature, even if the operator's switch allows unsigned requests. */
+const SIGNED_ONLY: ReadonlySet<string> = new Set(['webhook/save'])
+
+/**
+ * Answers with a list part by part. If the caller already has the list (If-None-Match), the answer is `{notModified: true}`
+ * with HTTP 200: programs of the family throw on 304, and they must not mistake the answer for an empty list. Never rejects.
+ */
+async function respondWithList(api: RtApi, context: Context, list: ListStream): Promise<void> {
+  const { response, tenantId = '' } = context
+  const etag = list.etag === undefined ? undefined : { etag: list.etag }
+  if (list.isKnown(response.req.headers['if-none-match'])) {
+    respond(api, context, { notModified: true }, undefined, etag)
+    return
+  }
+  try {
+    api.lists.begin(tenantId)
+  } catch (error) {
+    respond(api, context, undefined, error)
+    return
+  }
+  let failure: unknown
+  try {
+    response.writeHead(200, { ...headersOf(api, context), ...etag })
+    const isComplete = await api.lists.write(response, tenantId, list, LIST_ENVELOPE)
+    if (!isComplete) failure = new ApiError('000002')
+  } catch (error) {
+    failure = error
+  }
+  report(api, context, failure === undefined ? '000000' : failureOf(failure).code, failure)
+}
+
+const LIST_ENVELOPE = ['{"success":true,"errorCode":null,"errorMsg":null,"errorMessage":null,"obj":', '}'] as const
+
+function respond(api: RtApi, context: Context, obj?: object, error?: unknown, headers?: Record<string, string>): void {
+  const { response, tenantId } = context
+  const failure = obj === undefined ? failureOf(error) : undefined
+  const envelope = {
+    success: failure === undefined,
+    errorCode: failure?.code ?? null,
+    errorMsg: failure?.message ?? null,
+    errorMessage: failure?.message ?? null,
+    obj: obj ?? {},
+  }
+  const code = failure?.code ?? '000000'
+  const answer = {
+    code,
+    http: 200,
+    headers: { ...headersOf(api, context), ...headers },
+    body: JSON.stringify(envelope),
+  }
+  const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
+  api.shedder.unread.watch(response, sizeBytes, tenantId)
+  report(api, context, code, error)
+}
+
+function headersOf({ app }: RtApi, { requestId }: Context): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    ...(requestId !== undefined && { 'rt-requestid': requestId }),
+    ...(app.isClosing === true && { connection: 'close' }),
+  }
+}
+
+/** Reports the request once: a log line, an observation and a span under the operation's name with `rt/`. */
+function report({ deps, logUnavailable }: RtApi, context: Context, code: string, error: unknown): void {
+  const { requestId, address, tenantId, isUnsigned } = context
+  const operation = `rt/${context.operation}`
+  const durationMs = deps.clock.monotonic() - context.start
+  deps.requestMetrics.observe(operation, code, durationMs)
+  if (deps.traces) {
+    const outcome = { code, httpStatus: 200, endedAt: deps.clock.now(), durationMs }
+    const span = requestSpan({ operation, requestId, tenantId, address, order: context.order, ...outcome })
+    if (span) deps.traces.add(span)
+  }
+  const line = { requestId, address, tenantId, ...(isUnsigned && { isUnsigned }), operation, code, durationMs }
+  const fault = error instanceof RtFailure ? error.cause : error
+  const isExpected = fault === undefined || fault instanceof ApiError
+  if (!isExpected && code !== '900001') deps.log.error({ ...line, err: fault }, 'request')
+  else {
+    if (!isExpected) logUnavailable(fault)
+    deps.logRequest(line)
+  }
+}
+
+/** A missing Content-Type is accepted: some programs send none. @throws ApiError 000110 */
+function checkMediaType({ headers }: IncomingMessage): void {
+  const mediaType = headers['content-type']
+  if (mediaType !== undefined && !/^application\/json\s*(?:;|$)/i.test(mediaType)) throw new ApiError('000110')
+  if (headers['content-encoding'] !== undefined) throw new ApiError('000110')
+}
+
+/** @throws ApiError 000101, 000102 */
+function checkSignedHeaders({ headers }: IncomingMessage): RequestHeaders {
+  const checked = checkRequestHeaders({ ...headers, 'x-signature': headers['rt-signature'] })
+  if (checked.ok) return checked.headers
+  const details = checked.details.map(({ field, reason }) => {
+    return { field: field === 'X-Signature' ? 'RT-Signature' : field, reason }
+  })
+  throw new ApiError(checked.code, { details })
+}
+
+/** The AppKey of a request that carries nothing else; undefined for a request that is checked as a signed one. */
+function unsignedAppKey({ headers }: IncomingMessage): string | undefined {
+  if (SIGNED_HEADERS.some((name) => headers[name] !== undefined)) return undefined
+  const appKey = headers['rt-accesscode']
+  return typeof appKey === 'string' && APP_KEY.test(appKey) ? appKey : undefined
+}
+
+const SIGNED_HEADERS = ['rt-signature', 'rt-timestamp', 'rt-requestid']
+const APP_KEY = /^[A-Za-z0-9_-]{8,64}$/

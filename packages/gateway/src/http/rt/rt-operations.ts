@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import {
+  type EsimAction,
+  type PackageListAnswer,
+  type PackageOnSale,
+  type RtOperationName,
+  rtTime,
+} from '@dealer-esim/contract'
+import { listLocations } from '#catalogue/locations.ts'
+import { wideChangedAt } from '#catalogue/prices/quote.ts'
+import type { Deps } from '#deps.ts'
+import { ensureAction } from '#esims/actions/start-action.ts'
+import { queryUsage } from '#esims/esim-usage.ts'
+import { listPackagesFor } from '#esims/list-fitting-packages.ts'
+import { getBalance } from '#wallet/ledger/balance.ts'
+import { findEndpoint } from '#webhooks/endpoint/endpoint.ts'
+import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
+import { ListStream } from './list-stream.ts'
+import { packageCodeOf } from './package-code.ts'
+import type { Handler, RtCall } from './rt-call.ts'
+import { RtFailure } from './rt-failure.ts'
+import { order, topUp } from './rt-orders.ts'
+import { query } from './rt-query.ts'
+import { checkRequest } from './rt-request.ts'
+import { rtPackage } from './rt-shapes.ts'
+
+/**
+ * The operations of the RT family that we serve. Each checks its request by the dealer API's rules and calls the same module.
+ */
+export const handlers: { [Name in RtOperationName]: Handler } = {
+  async 'balance/query'(deps, { tenant }) {
+    const { balance, lastUpdateTime } = await getBalance(deps.db, tenant.tenantId)
+    return { balance, lastUpdateTime: rtTime(lastUpdateTime) }
+  },
+  async 'location/list'(deps, { tenant, catalogueVersion }) {
+    const all = listLocations(await deps.catalogue.current(catalogueVersion), tenant, {})
+    const names = new Map(all.map(({ locationCode, name }) => [locationCode, name]))
+    const locationList = all.map(({ locationCode, name, type, subLocationCodes }) => ({
+      code: locationCode,
+      name,
+      type: type === 'COUNTRY' ? 1 : 2,
+      subLocationList: subLocationCodes.map((code) => ({ code, name: names.get(code) ?? code })),
+    }))
+    return { locationList }
+  },
+  'package/list': listPackages,
+  'esim/order': order,
+  'esim/query': query,
+  'esim/topup': topUp,
+  'esim/cancel': actionHandler('esim/cancel'),
+  'esim/suspend': actionHandler('esim/suspend'),
+  'esim/unsuspend': actionHandler('esim/unsuspend'),
+  'esim/revoke': actionHandler('esim/revoke'),
+  async 'esim/usage/query'(deps, { tenant, request }) {
+    const { esimTranNoList } = checkRequest('esim/usage/query', { esimTranNoList: request.esimTranNoList })
+    const { esimUsageList } = await queryUsage(deps.db, tenant.tenantId, esimTranNoList)
+    return {
+      esimUsageList: esimUsageList.map(({ esimTranNo, orderUsage, totalVolume, usageUpdateTime }) => ({
+        ...{ esimTranNo, dataUsage: orderUsage ?? 0, totalData: totalVolume ?? 0 },
+        lastUpdateTime: rtTime(usageUpdateTime),
+      })),
+    }
+  },
+  'webhook/save': saveWebhook,
+  'webhook/query': queryWebhook,
+}
+
+/**
+ * Starts an action on an eSIM and waits for its end. The family sends no transactionId: a repeat finds the open action, or
+ * succeeds immediately if the eSIM is already in the requested state.
+ */
+function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspend' | 'esim/revoke'): Handler {
+  const action = operation.slice('esim/'.length).toUpperCase() as EsimAction
+  return async (deps, { tenant, request, waitForEnd, traceWith, unsignedFrom }) => {
+    const { tenantId } = tenant
+    const { esimTranNo, iccid } = request
+    // A request of the dealer API names its action, because the signature does not cover the path.
+    const checked = checkRequest(operation, {
+      ...{ transactionId: 'none', esimTranNo, iccid },
+      action: request.action ?? action,
+    })
+    const by = unsignedFrom === undefined ? undefined : { actor: 'unsigned' as const, address: unsignedFrom }
+    const begun = await ensureAction(deps, tenantId, checked, by)
+    if (begun === undefined) return {}
+    const { actionId, orderId, isNew } = begun
+    if (isNew) traceWith({ orderId, part: 'continues', actionId })
+    const ended = await waitForEnd({ kind: 'ACTION', tenantId, id: actionId })
+    if (ended !== 'DONE') throw new RtFailure('200002', 'The supplier of this eSIM refused it.')
+    return {}
+  }
+}
+
+/** Packages that are built per turn of the event loop, in half a millisecond. */
+const PAGE_SIZE = 100
+/** Incremented when the form of a package changes, so that no client keeps answers in the earlier form. */
+const FORM = 1
+
+/**
+ * Lists all packages of the dealer API's `package/list` in one answer, from one version of the catalogue. An answer about one
+ * eSIM has no ETag, because it depends on the eSIM too.
+ * @throws ApiError 000108, 310403
+ */
+async function listPackages(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<ListStream> {
+  const catalogue = await deps.catalogue.current(catalogueVersion)
+  const { locationCode, packageCode: name, slug, iccid } = request
+  const type = request.type ?? (iccid === undefined ? 'BASE' : 'TOPUP')
+  const named = { member: 'packageCode', type: type === 'TOPUP' ? 'TOPUP' : 'BASE' } as const
+  const packageCode = typeof name === 'string' ? packageCodeOf(catalogue, tenant, { ...named, name }) : name
+  const wanted = checkRequest('package/list', { locationCode, packageCode, slug, iccid, type, pageSize: PAGE_SIZE })
+  const pageAt = (cursor?: string) => listPackagesFor(deps, catalogue, tenant, { ...wanted, ...(cursor && { cursor }) })
+  const { tariff, now } = catalogue.listSource(tenant)
+  // Rules of price plans begin and end without a new version of the catalogue.
+  const parts = [FORM, String(catalogue.version), wideChangedAt(tariff, now), tenant.tenantId, wanted]
+  const etag = `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)}"`
+  return new ListStream('packageList', pagesFrom(await pageAt(), pageAt), iccid === undefined ? etag : undefined)
+}
+
+async function* pagesFrom(
+  first: PackageListAnswer,
+  pageAt: (cursor: string) => Promise<PackageListAnswer>,
+): AsyncGenerator<object[], void> {
+  for (let page = first; ; page = await pageAt(page.nextCursor)) {
+    yield page.packageList.map((item) => rtPackage(item as PackageOnSale)) // off sale: only in changes
+    if (page.nextCursor == null) return
+  }
+}
+
+/**
+ * `webhook/set` of the dealer API with one difference: a program that saves a URL here expects events in the format of the
+ * family, so this operation sets that format.
+ * @throws RtFailure 000105; ApiError 000108, 400101, 400102, 101007
+ */
+async function saveWebhook(deps: Deps, { tenant, request, headers, address }: RtCall): Promise<object> {
+  const { webhook } = request
+  if (webhook === undefined) throw new RtFailure('000105', 'Send webhook, an https address.')
+  const checked = checkRequest('webhook/set', { callbackUrl: webhook })
+  const { tenantId } = tenant
+  const accepted = { tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }
+  const change = { ...checked, enabled: true, eventFormat: 'RT' } as const
+  await setWebhook(deps, tenantId, change, { actor: 'tenant', address }, { accepted })
+  return {}
+}
+
+/** Returns the tenant's URL; "" if none is set. */
+async function queryWebhook(deps: Deps, { tenant }: RtCall): Promise<object> {
+  const endpoint = await findEndpoint(deps.db, deps.cipher, tenant.tenantId)
+  return { webhook: endpoint?.callbackUrl ?? '' }
+}

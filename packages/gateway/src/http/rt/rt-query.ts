@@ -1,0 +1,92 @@
+import { type Profile, stripIccidPadding } from '@dealer-esim/contract'
+import type { Snapshot } from '#catalogue/catalogue.ts'
+import { listPackages } from '#catalogue/snapshot/list-packages.ts'
+import type { Deps } from '#deps.ts'
+import { COUNTED_PROFILES_MAX, pageProfiles } from '#esims/profile-page.ts'
+import { getOrderWithProfiles } from '#esims/query-order.ts'
+import type { Admitted } from '#tenants/admission/admission.ts'
+import type { RtCall } from './rt-call.ts'
+import { RtFailure } from './rt-failure.ts'
+import { pagerOf, textOf, timeOf } from './rt-request.ts'
+import { rtEsim } from './rt-shapes.ts'
+
+/**
+ * Queries an order or eSIMs. A pending order has not failed: while its eSIMs may still come, the answer is 200010; 200009
+ * means that it ended without any.
+ * @throws RtFailure 000105, 200008, 200009, 200010; ApiError 200013
+ */
+export async function query(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<object> {
+  const pager = pagerOf(request)
+  const iccid = textOf(request, 'iccid')
+  const filter = {
+    orderNo: textOf(request, 'orderNo'),
+    esimTranNo: textOf(request, 'esimTranNo')?.toLowerCase(),
+    iccid: iccid === undefined ? undefined : stripIccidPadding(iccid),
+    startMs: timeOf(request, 'startTime'),
+    endMs: timeOf(request, 'endTime'),
+  }
+  if (Object.values(filter).every((value) => value === undefined)) {
+    throw new RtFailure('000105', 'Send orderNo, iccid, esimTranNo, or startTime and endTime.')
+  }
+  const found =
+    filter.orderNo === undefined
+      ? await pageProfiles(deps, tenant.tenantId, filter, pager)
+      : await pageOfOrder(deps, tenant.tenantId, filter.orderNo, filter, pager)
+  if (!found) throw new RtFailure('200008', `More than ${COUNTED_PROFILES_MAX} eSIMs match: ask for a shorter time.`)
+  const catalogue = await deps.catalogue.current(catalogueVersion)
+  const takesTopUp = topUpReader(catalogue, tenant)
+  const esimList = found.profiles.map((profile) => rtEsim(profile, catalogue, takesTopUp(profile.packageCode)))
+  return { esimList, pager: { ...pager, total: found.total } }
+}
+
+/** Looks up in the catalogue, once per package, whether the tenant may buy a package that tops up its eSIMs. */
+function topUpReader(catalogue: Snapshot, buyer: Admitted['tenant']): (packageCode: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (packageCode) => {
+    const earlier = known.get(packageCode)
+    if (earlier !== undefined) return earlier
+    const [item] = listPackages(catalogue, buyer, { packageCode, pageSize: 1 }).packageList
+    const isSupported = item?.status === 'ON_SALE' && item.topUpSupported
+    known.set(packageCode, isSupported)
+    return isSupported
+  }
+}
+
+interface OrderFilter {
+  esimTranNo: string | undefined
+  iccid: string | undefined
+  startMs: number | undefined
+  endMs: number | undefined
+}
+
+async function pageOfOrder(
+  deps: Deps,
+  tenantId: string,
+  orderNo: string,
+  { esimTranNo, iccid, startMs = 0, endMs = Number.POSITIVE_INFINITY }: OrderFilter,
+  { pageNum, pageSize }: { pageNum: number; pageSize: number },
+): Promise<{ profiles: Profile[]; total: number }> {
+  const { orderStatus, profileList } = await getOrderWithProfiles(deps, tenantId, { orderNo })
+  switch (orderStatus) {
+    case 'PAID':
+    case 'ALLOCATING':
+    case 'UNDER_REVIEW':
+      throw new RtFailure('200010', 'The eSIMs are being prepared. This is not a failure: ask again in a few seconds.')
+    case 'FAILED':
+    case 'CANCELLED':
+      throw new RtFailure('200009', 'The order ended without eSIMs and is refunded.')
+    case 'DELIVERED':
+    case 'PARTIALLY_DELIVERED':
+      break
+    default:
+      orderStatus satisfies never
+  }
+  const matching = profileList.filter((profile) => {
+    const createdMs = Date.parse(profile.createTime)
+    const isRequested =
+      (esimTranNo ?? profile.esimTranNo) === profile.esimTranNo && (iccid ?? profile.iccid) === profile.iccid
+    return isRequested && createdMs >= startMs && createdMs < endMs
+  })
+  matching.sort((left, right) => (left.esimTranNo < right.esimTranNo ? -1 : 1))
+  return { profiles: matching.slice((pageNum - 1) * pageSize, pageNum * pageSize), total: matching.length }
+}

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest'
-import { runAdmin } from '#admin/program.ts'
+import { runAdmin } from '#cli/admin-program.ts'
 
 /* Runs admin commands inside this process, with its environment variables. */
 

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { borrowPostgres } from '@dealer-esim/embedded-postgres'
+import { ensureLocalMasterKey } from '@dealer-esim/lib/local-master-key.ts'
+import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+import type { Command } from 'commander'
+import { examine } from '#operations/doctor/examine.ts'
+import type { Finding } from '#operations/doctor/finding.ts'
+import { type Config, inspectConfig } from '#platform/config/config.ts'
+import type { AdminContext } from '../kernel/context.ts'
+import { count } from '../kernel/text-table.ts'
+
+const MARKS = { OK: 'ok', WARNING: 'warning', FAULT: 'FAULT' } as const
+
+export function doctorCommand(doctor: Command, context: AdminContext): void {
+  doctor
+    .description(
+      'Check the configuration and everything that the gateway depends on, and report faults and what to do. Changes nothing. Works with or without a running gateway. Exits with 1 if there are faults.',
+    )
+    .addHelpText('after', '\nExample:\n  npm run -s admin -- doctor')
+    .action(async () => {
+      const { config, faults } = inspectConfig(process.env, [])
+      const database = await findDatabase(config)
+      try {
+        const { masterKeys, findings } = findMasterKeys(config)
+        const subject = { config, configFaults: faults, databaseUrl: database.url, masterKeys }
+        report(context, [...(await examine(subject)), ...findings, ...database.findings])
+      } finally {
+        await database.stop()
+      }
+    })
+}
+
+interface FoundDatabase {
+  url: string | undefined
+  findings: Finding[]
+  stop(): Promise<void>
+}
+
+/** Starts a local deployment's own server if its database exists; never creates a database. */
+async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
+  const none = (findings: Finding[]) => ({ url: undefined, findings, stop: async () => {} })
+  const { databaseUrl, deployment, dataDir } = config
+  if (databaseUrl !== undefined) return { ...none([]), url: databaseUrl }
+  // In other deployments, a missing DATABASE_URL is already a fault of the configuration.
+  if (deployment !== 'local' || dataDir === undefined || process.env.DATABASE_URL?.trim()) return none([])
+  const result = (state: Finding['state'], message: string) => none([{ check: 'database', state, message }])
+  if (!existsSync(join(dataDir, 'postgres'))) {
+    // Not a warning, because every new machine is in this state. On a server it explains why nothing else was checked.
+    const assumed = process.env.DEPLOYMENT?.trim() ? '' : 'DEPLOYMENT is not set, so a local gateway was assumed. '
+    const server = assumed && ' On a server, give this command the variables of its gateway (docs/running.md).'
+    return result('OK', `${assumed}There is no database in ${dataDir} yet; the first npm start creates it.${server}`)
+  }
+  try {
+    const borrowed = await borrowPostgres({ dataDir, log: silentLog })
+    return { url: borrowed.url, findings: [], stop: () => borrowed.stop() }
+  } catch (error) {
+    return result('FAULT', `The embedded PostgreSQL cannot be used: ${(error as Error).message}`)
+  }
+}
+
+interface FoundKeys {
+  masterKeys: Config['masterKeys']
+  findings: Finding[]
+}
+
+/** Never creates a key. */
+function findMasterKeys({ masterKeys, deployment, dataDir }: Partial<Config>): FoundKeys {
+  const isFileUnused = masterKeys !== undefined || deployment !== 'local' || dataDir === undefined
+  if (isFileUnused || !existsSync(join(dataDir, 'master.key'))) return { masterKeys, findings: [] }
+  try {
+    return { masterKeys: [ensureLocalMasterKey(dataDir)], findings: [] }
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error
+    return { masterKeys, findings: [{ check: 'master key', state: 'FAULT', message: error.message }] }
+  }
+}
+
+function report(context: AdminContext, findings: readonly Finding[]): void {
+  const of = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length
+  const [faults, warnings] = [of('FAULT'), of('WARNING')]
+  const widest = Math.max(...findings.map(({ check }) => check.length))
+  const lines = findings.map(
+    ({ check, state, message }) => `${MARKS[state].padEnd(7)}  ${check.padEnd(widest)}  ${message}`,
+  )
+  const verdict =
+    faults + warnings === 0 ? 'No faults were found.' : `${count(faults, 'fault')}, ${count(warnings, 'warning')}.`
+  if (faults > 0) context.exitCode = 1
+  context.print([...lines, verdict].join('\n'), {
+    ok: faults === 0,
+    faults,
+    warnings,
+    findings: findings.map(({ message, ...rest }) => ({ ...rest, words: message })),
+  })
+}

@@ -1,0 +1,42 @@
+import { notFound } from '@dealer-esim/lib/refusal.ts'
+import type { Command } from 'commander'
+import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
+import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact-answer.ts'
+import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
+import { withSuppliers } from '../kernel/cli-outbound.ts'
+import type { AdminContext } from '../kernel/context.ts'
+
+interface VerifyOptions {
+  buy: string
+  confirm?: string
+}
+
+/** Buys one eSIM from a wholesaler, so that the supplier counts as verified on this gateway. */
+export function supplierVerifyCommand(supplier: Command, context: AdminContext): void {
+  supplier
+    .command('verify <name>')
+    .description('Buy one real eSIM from a supplier, look it up, and cancel it where the supplier can.')
+    .requiredOption('--buy <package>', 'the supplier’s product code, or a package of ours that it supplies')
+    .option('--confirm <price>', 'buy at this price; without this option the command only states the price')
+    .action(async (name: string, options: VerifyOptions) => {
+      await context.withDeps(async (deps) => {
+        const answers: KeptAnswer[] = []
+        const keep = (outbound: Parameters<typeof keepingAnswers>[0]) => keepingAnswers(outbound, answers)
+        await withSuppliers(
+          deps,
+          async (suppliers) => {
+            const configured = suppliers.get(name)
+            if (configured === undefined) throw notFound('usable supplier', name)
+            const purchase = await findConfirmedProduct(deps.db, configured.supplier, options)
+            answers.length = 0 // answers about the catalogue are not kept
+            const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, purchase, context.by)
+            const { cancelled } = done
+            const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`
+            const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.\ndailySpendLimit may now be removed from its configuration.`
+            context.print(text, { name, verified: true, ...done, cancelled: cancelled.kind })
+          },
+          keep,
+        )
+      })
+    })
+}

@@ -30,8 +30,8 @@ function staticImports(name: string, found = new Set<string>()): Set<string> {
 
 it('the first page of the console loads at most 250 kB of compressed script, including the dashboard with its plots', () => {
   const entry = Object.keys(chunks).find((name) => chunks[name]?.isEntry) ?? ''
-  const loaded = new Set([...staticImports(entry), ...staticImports('src/dashboard/dashboard.tsx')])
-  expect(chunks).toHaveProperty(['src/dashboard/dashboard.tsx'])
+  const loaded = new Set([...staticImports(entry), ...staticImports('src/home/dashboard.tsx')])
+  expect(chunks).toHaveProperty(['src/home/dashboard.tsx'])
   const sizes = [...loaded].map((name) => gzipSync(readFileSync(join(built, chunks[name]!.file))).length)
   const bytes = sizes.reduce((sum, size) => sum + size, 0)
   console.log(`first load: ${sizes.length} scripts, ${(bytes / 1000).toFixed(1)} kB compressed`)

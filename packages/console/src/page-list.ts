@@ -1,8 +1,8 @@
 import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
-import { ADD_PACKAGE, CATALOGUE, PACKAGE_PAGE, PACKAGE_PRICES_PAGE } from './catalogue/paths.ts'
-import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/paths.ts'
-import { ADD_RULE, PRODUCTS, RULE_PAGE, RULE_PREVIEW, RULES } from './products/paths.ts'
-import { canOperate, isOperator, isOperatorAdmin, mayAudit } from './session/session.ts'
+import { ADD_PACKAGE, CATALOGUE, PACKAGE_PAGE, PACKAGE_PRICES_PAGE } from './catalogue/catalogue-paths.ts'
+import { canOperate, isOperator, isOperatorAdmin, mayAudit } from './people/sign-in/session.ts'
+import { GROUP_PAGE, GROUPS, PLAN_PAGE, PLANS } from './prices/price-paths.ts'
+import { ADD_RULE, PRODUCTS, RULE_PAGE, RULE_PREVIEW, RULES } from './products/product-paths.ts'
 import {
   ADD_SUPPLIER,
   STOCK,
@@ -11,7 +11,7 @@ import {
   SUPPLIER_PAGE,
   SUPPLIER_REPORTS,
   SUPPLIERS,
-} from './suppliers/paths.ts'
+} from './suppliers/supplier-paths.ts'
 
 /** A page of the console: its path and its component. Tests read this list, so it has no side effects. */
 export interface PageRoute {
@@ -35,28 +35,28 @@ function page<Module extends object>(
 }
 
 /** Works without a session. */
-export const welcomePage = page('/welcome', () => import('./session/welcome.tsx'), 'WelcomePage')
+export const welcomePage = page('/welcome', () => import('./people/sign-in/welcome.tsx'), 'WelcomePage')
 
 /** The provider sends the browser here. Works without a session. */
-export const signedInPage = page('/signed-in', () => import('./session/signed-in.tsx'), 'SignedInPage')
+export const signedInPage = page('/signed-in', () => import('./people/sign-in/signed-in.tsx'), 'SignedInPage')
 
 /** The frame around the sections of a dealer. */
-export const dealerPage = page('/tenants/$tenantId', () => import('./dealers/dealer.tsx'), 'DealerPage')
+export const dealerPage = page('/tenants/$tenantId', () => import('./tenants/dealer.tsx'), 'DealerPage')
 
 /** Paths below the dealer's page. */
 export const dealerSections = [
-  page('/', () => import('./dealers/overview.tsx'), 'DealerOverview'),
-  page('/credentials', () => import('./dealers/credentials.tsx'), 'CredentialsPage'),
-  page('/settings', () => import('./dealers/settings.tsx'), 'SettingsPage'),
+  page('/', () => import('./tenants/dealer-overview.tsx'), 'DealerOverview'),
+  page('/credentials', () => import('./tenants/credentials.tsx'), 'CredentialsPage'),
+  page('/settings', () => import('./tenants/tenant-settings.tsx'), 'SettingsPage'),
   page('/wallet', () => import('./wallet/wallet.tsx'), 'WalletPage'),
   page('/prices', () => import('./prices/dealer-prices.tsx'), 'DealerPricesPage'),
-  page('/people', () => import('./administration/people.tsx'), 'DealerPeople'),
-  page('/notices', () => import('./administration/alerts.tsx'), 'DealerAlerts'),
+  page('/people', () => import('./people/people.tsx'), 'DealerPeople'),
+  page('/notices', () => import('./alerts/alerts.tsx'), 'DealerAlerts'),
 ]
 
 export const pages = [
-  page('/', () => import('./dashboard/dashboard.tsx'), 'DashboardPage'),
-  page('/tenants', () => import('./dealers/dealers.tsx'), 'DealersPage', isOperator),
+  page('/', () => import('./home/dashboard.tsx'), 'DashboardPage'),
+  page('/tenants', () => import('./tenants/dealers.tsx'), 'DealersPage', isOperator),
   page('/sales', () => import('./sales/sales.tsx'), 'SalesPage', isOperator),
   page('/orders', () => import('./orders/orders.tsx'), 'OrdersPage'),
   page('/tenants/$tenantId/orders/$orderNo', () => import('./orders/order.tsx'), 'OrderPage'),
@@ -79,24 +79,24 @@ export const pages = [
   page(PRODUCTS, () => import('./products/products.tsx'), 'ProductsPage', isOperator),
   page(RULES, () => import('./products/sale-rules.tsx'), 'SaleRulesPage', isOperator),
   page(ADD_RULE, () => import('./products/sale-rule.tsx'), 'AddSaleRulePage', canOperate),
-  page(RULE_PREVIEW, () => import('./products/rule-preview.tsx'), 'RulePreviewPage', canOperate),
+  page(RULE_PREVIEW, () => import('./products/sale-rule-preview.tsx'), 'RulePreviewPage', canOperate),
   page(RULE_PAGE, () => import('./products/sale-rule.tsx'), 'SaleRulePage', isOperator),
   page(SUPPLIERS, () => import('./suppliers/suppliers.tsx'), 'SuppliersPage', isOperator),
   page(ADD_SUPPLIER, () => import('./suppliers/add-supplier.tsx'), 'AddSupplierPage', isOperatorAdmin),
   page(SUPPLIER_REPORTS, () => import('./suppliers/supplier-reports.tsx'), 'SupplierReportsPage', isOperator),
   page(SUPPLIER_PAGE, () => import('./suppliers/supplier.tsx'), 'SupplierPage', isOperator),
-  page('/explorer', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
-  page('/debugger', () => import('./explorer/explorer.tsx'), 'ExplorerPage'),
-  page('/notices', () => import('./administration/alerts.tsx'), 'AlertsPage'),
+  page('/explorer', () => import('./tenants/explorer/explorer.tsx'), 'ExplorerPage'),
+  page('/debugger', () => import('./tenants/explorer/explorer.tsx'), 'ExplorerPage'),
+  page('/notices', () => import('./alerts/alerts.tsx'), 'AlertsPage'),
   page('/adjustments', () => import('./wallet/adjustments.tsx'), 'AdjustmentsPage', isOperator),
   page('/top-up-requests', () => import('./wallet/top-up-requests.tsx'), 'TopUpRequestsPage'),
   page('/payment-settings', () => import('./wallet/payment-settings.tsx'), 'PaymentSettingsPage', isOperator),
-  page('/buy', () => import('./portal/buy.tsx'), 'BuyPage'),
-  page('/people', () => import('./administration/people.tsx'), 'PeoplePage', isOperator),
-  page('/settings', () => import('./administration/operator-settings.tsx'), 'OperatorSettingsPage', isOperator),
-  page('/cells', () => import('./administration/cells.tsx'), 'CellsPage', isOperator),
-  page('/audit', () => import('./administration/audit-log.tsx'), 'AuditPage', mayAudit),
-  page('/account', () => import('./account/account.tsx'), 'AccountPage'),
+  page('/buy', () => import('./orders/buying/buy.tsx'), 'BuyPage'),
+  page('/people', () => import('./people/people.tsx'), 'PeoplePage', isOperator),
+  page('/settings', () => import('./operations/operator-settings.tsx'), 'OperatorSettingsPage', isOperator),
+  page('/cells', () => import('./cells.tsx'), 'CellsPage', isOperator),
+  page('/audit', () => import('./operations/audit-log.tsx'), 'AuditPage', mayAudit),
+  page('/account', () => import('./people/account/account.tsx'), 'AccountPage'),
   // Any other path.
   page('/$', () => import('./parts/page.tsx'), 'NotFound'),
 ]

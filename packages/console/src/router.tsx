@@ -7,12 +7,12 @@ import {
   notFound,
   Outlet,
 } from '@tanstack/react-router'
-import { consoleBase } from './api/call.ts'
+import { consoleBase } from './api/call-api.ts'
 import { Layout } from './layout/layout.tsx'
 import { dealerPage, dealerSections, PAGE_DOCS, type PageRoute, pages, signedInPage, welcomePage } from './page-list.ts'
 import { LoadError, Loading } from './parts/load-states.tsx'
 import { NotFound } from './parts/page.tsx'
-import { SessionGate } from './session/session-gate.tsx'
+import { SessionGate } from './people/sign-in/session-gate.tsx'
 
 const root = createRootRoute({ component: Outlet })
 

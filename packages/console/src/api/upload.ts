@@ -1,5 +1,5 @@
 import { t } from '#strings/strings.ts'
-import { ApiError, apiUrl, errorFrom, type Query } from './call.ts'
+import { ApiError, apiUrl, errorFrom, type Query } from './call-api.ts'
 
 /** Uploads a CSV file. `onSent` gets the share sent so far, `onText` the response received so far. */
 export function upload(

@@ -8,7 +8,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
-import { ApiError, call, isSignedOut, type Method, type Query } from './call.ts'
+import { ApiError, call, isSignedOut, type Method, type Query } from './call-api.ts'
 
 const STALE_MS = 10_000
 

@@ -7,14 +7,14 @@ import { Bulk } from '#lists/bulk.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { FilterBar, FilterField, FilterSelect, SearchField } from '#parts/filters.tsx'
 import { formatBytes, formatMoney } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
 import { Page } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Status } from '#parts/values.tsx'
-import { PLANS } from '#prices/paths.ts'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
+import { PLANS } from '#prices/price-paths.ts'
 import { interpolate, locale, plural, t } from '#strings/strings.ts'
-import { ADD_PACKAGE, packagePath } from './paths.ts'
+import { ADD_PACKAGE, packagePath } from './catalogue-paths.ts'
 
 export function CataloguePage() {
   const me = useSession()

@@ -2,18 +2,18 @@ import type { PackageDetail } from '@dealer-esim/gateway/http/console/catalogue-
 import { Alert, Button, Fieldset, Group, Stack } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import type { ApiError } from '#api/call.ts'
+import type { ApiError } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
 import { fieldErrors } from '#parts/form-values.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Status } from '#parts/values.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
+import { CATALOGUE, packagePath, packagePricesPath } from './catalogue-paths.ts'
 import { PackageFields } from './package-fields.tsx'
 import { differs, newPackage, parsePackage, type TypedPackage, typedPackage } from './package-form.ts'
-import { CATALOGUE, packagePath, packagePricesPath } from './paths.ts'
 
 const BACK = { to: CATALOGUE, label: t.catalogue.title }
 

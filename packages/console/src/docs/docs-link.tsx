@@ -1,6 +1,6 @@
 import { Anchor, Group } from '@mantine/core'
 import { IconBook } from '@tabler/icons-react'
-import { useSession } from '#session/session.ts'
+import { useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 /** A link to a section of the documentation that the gateway serves, such as `webhooks#send-again`. */

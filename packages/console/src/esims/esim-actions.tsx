@@ -7,11 +7,11 @@ import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { EvidenceField } from '#orders/evidence-field.tsx'
 import { Dialog, ReasonField } from '#parts/dialog.tsx'
-import { List } from '#parts/list.tsx'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
 import { Amount, Status, Timestamp } from '#parts/values.tsx'
-import { canOperate, isOperator, useSession } from '#session/session.ts'
+import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 /** A button for each action that the state of the eSIM allows. The gateway has the last word. */

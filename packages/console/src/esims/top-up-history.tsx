@@ -1,7 +1,7 @@
 import type { EsimTopUp } from '@dealer-esim/gateway/http/console/esims/esim-top-ups.ts'
 import { useApi } from '#api/use-api.ts'
-import { List } from '#parts/list.tsx'
 import { Card } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
 import { Amount, Status, Timestamp } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 

@@ -1,9 +1,9 @@
 import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
-import { GROUPS } from '#prices/paths.ts'
-import { ADD_RULE } from '#products/paths.ts'
-import { canOperate, isOperator } from '#session/session.ts'
+import { canOperate, isOperator } from '#people/sign-in/session.ts'
+import { GROUPS } from '#prices/price-paths.ts'
+import { ADD_RULE } from '#products/product-paths.ts'
 import { t } from '#strings/strings.ts'
-import { ADD_SUPPLIER } from '#suppliers/paths.ts'
+import { ADD_SUPPLIER } from '#suppliers/supplier-paths.ts'
 import { navigationFor } from './navigation.ts'
 
 interface Command {

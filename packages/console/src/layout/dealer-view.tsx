@@ -1,9 +1,9 @@
 import { Button, Group, Text } from '@mantine/core'
 import { IconEye } from '@tabler/icons-react'
 import { useState } from 'react'
-import { call, consoleBase } from '#api/call.ts'
+import { call, consoleBase } from '#api/call-api.ts'
 import { notifyError } from '#parts/notify.ts'
-import { useSession } from '#session/session.ts'
+import { useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 /** Marks every page while an operator views the console as a dealer, and ends the view. */

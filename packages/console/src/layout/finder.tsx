@@ -6,7 +6,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
-import { useSession } from '#session/session.ts'
+import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { commandsFor } from './commands.ts'
 

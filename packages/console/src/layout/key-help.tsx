@@ -1,6 +1,6 @@
 import { Group, Kbd, Modal, Table, Text } from '@mantine/core'
 import { useReturnFocus } from '#parts/dialog.tsx'
-import { useSession } from '#session/session.ts'
+import { useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { jumpsOf } from './keys.ts'
 

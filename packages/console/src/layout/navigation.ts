@@ -27,9 +27,9 @@ import {
   IconWebhook,
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
-import { PLANS } from '#prices/paths.ts'
-import { PRODUCTS, RULES } from '#products/paths.ts'
-import { isOperator, mayAudit } from '#session/session.ts'
+import { isOperator, mayAudit } from '#people/sign-in/session.ts'
+import { PLANS } from '#prices/price-paths.ts'
+import { PRODUCTS, RULES } from '#products/product-paths.ts'
 import { t } from '#strings/strings.ts'
 import { OpenRequests } from '#wallet/open-requests.tsx'
 

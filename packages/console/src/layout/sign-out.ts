@@ -1,4 +1,4 @@
-import { call, consoleBase, isSignedOut } from '#api/call.ts'
+import { call, consoleBase, isSignedOut } from '#api/call-api.ts'
 import { notifyError } from '#parts/notify.ts'
 
 /** Ends the session here, and leads to the provider's own sign-out if the provider began it. */

@@ -1,7 +1,7 @@
 import { ActionIcon, Menu } from '@mantine/core'
 import { IconUserCircle } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
-import { useSession } from '#session/session.ts'
+import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { signOutHere } from './sign-out.ts'
 

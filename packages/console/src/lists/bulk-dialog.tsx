@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Modal, Progress, Stack, Table, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
-import { call } from '#api/call.ts'
+import { call } from '#api/call-api.ts'
 import type { Change } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { formFields } from '#parts/form-values.ts'

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { IconDownload } from '@tabler/icons-react'
-import { apiUrl, type Query } from '#api/call.ts'
+import { apiUrl, type Query } from '#api/call-api.ts'
 import { t } from '#strings/strings.ts'
 
 /** Downloads all rows of a list, with its filters. */

@@ -1,13 +1,13 @@
 import type { ListTotals } from '@dealer-esim/gateway/http/console/kernel/list-routes.ts'
 import { Button, Group, Menu, Text } from '@mantine/core'
 import { IconColumns3 } from '@tabler/icons-react'
-import type { Query } from '#api/call.ts'
+import type { Query } from '#api/call-api.ts'
 import { formatCount, formatMoney } from '#parts/format.ts'
 import { useFilters } from '#parts/use-filters.ts'
 import { TimeZone } from '#parts/values.tsx'
 import { interpolate, plural, pluralForm, t } from '#strings/strings.ts'
 import { ExportCsv } from './export-csv.tsx'
-import { SavedViews } from './saved-views.tsx'
+import { SavedViews } from './saved-view-menu.tsx'
 
 type ShownTotals = Pick<ListTotals, 'count' | 'isComplete' | 'sums'>
 

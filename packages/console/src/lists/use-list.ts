@@ -1,5 +1,5 @@
 import type { ListTotals } from '@dealer-esim/gateway/http/console/kernel/list-routes.ts'
-import type { Query } from '#api/call.ts'
+import type { Query } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import { useFilters } from '#parts/use-filters.ts'
 

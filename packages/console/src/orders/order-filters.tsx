@@ -4,9 +4,9 @@ import { useApi } from '#api/use-api.ts'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterField, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { locationName, sortLocations } from '#portal/countries.ts'
-import { isOperator, useSession } from '#session/session.ts'
+import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
+import { locationName, sortLocations } from './buying/countries.ts'
 
 export function OrderFilters() {
   const me = useSession()

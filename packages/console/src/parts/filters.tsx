@@ -2,7 +2,7 @@ import { Button, Collapse, Group, NativeSelect, Text, TextInput } from '@mantine
 import { useDebouncedCallback, useDisclosure } from '@mantine/hooks'
 import { IconAdjustmentsHorizontal, IconSearch } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { PERIODS } from '#lists/period.ts'
+import { PERIODS } from '#lists/list-period.ts'
 import { t } from '#strings/strings.ts'
 import { useFilters } from './use-filters.ts'
 

@@ -3,8 +3,8 @@ import { notifyManager, onlineManager, type QueryFilters, useQueryClient } from 
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useCallback, useContext, useSyncExternalStore } from 'react'
-import { ApiError } from '#api/call.ts'
-import { isOperator, SessionContext } from '#session/session.ts'
+import { ApiError } from '#api/call-api.ts'
+import { isOperator, SessionContext } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 export function Loading() {

@@ -1,13 +1,13 @@
 import type { PriceExplanation } from '@dealer-esim/gateway/http/console/catalogue-packages.ts'
 import { Badge, Stack, Text } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
-import { packagePath } from '#catalogue/paths.ts'
+import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { formatMoney } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
+import { List } from '#parts/record-list.tsx'
 import { Amount } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
-import { ruleText } from './rule-text.ts'
+import { ruleText } from './plan-rule-text.ts'
 
 type Step = PriceExplanation['steps'][number]
 

@@ -7,9 +7,9 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { DealerSelect } from '#parts/dealer-filter.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
-import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
+import { GROUPS, groupPath, PLANS, planPath } from './price-paths.ts'
 
 type Kind = 'plan' | 'group'
 

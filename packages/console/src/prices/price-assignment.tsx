@@ -9,9 +9,9 @@ import { Dialog } from '#parts/dialog.tsx'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Facts } from '#parts/values.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
-import { groupPath, planPath } from './paths.ts'
+import { groupPath, planPath } from './price-paths.ts'
 
 /** The plan and group of a dealer. */
 export function PriceAssignment({ tenantId }: { tenantId: string }) {

@@ -6,11 +6,11 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
-import { GROUPS, planPath } from './paths.ts'
 import { AssignedDealers, apiPath, NameActions } from './plan-or-group.tsx'
 import { PlanField } from './price-assignment.tsx'
+import { GROUPS, planPath } from './price-paths.ts'
 
 export function PriceGroupPage() {
   const me = useSession()

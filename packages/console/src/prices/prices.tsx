@@ -5,12 +5,12 @@ import { useLocation } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { formatCount } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { List } from '#parts/record-list.tsx'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
-import { GROUPS, groupPath, PLANS, planPath } from './paths.ts'
 import { NameDialog } from './plan-or-group.tsx'
+import { GROUPS, groupPath, PLANS, planPath } from './price-paths.ts'
 
 /** Price plans, and the groups of dealers that share one. */
 export function PricesPage() {

@@ -7,8 +7,8 @@ import { Dialog } from '#parts/dialog.tsx'
 import { isCurrencyCode } from '#parts/form-values.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { apiPath } from './plan-or-group.tsx'
-import { ShownPreview } from './rule-preview.tsx'
-import { packagesText, valueText } from './rule-text.ts'
+import { ShownPreview } from './plan-rule-preview.tsx'
+import { packagesText, valueText } from './plan-rule-text.ts'
 
 const KEY_MEMBERS = ['packageCode', 'locationCode', 'supplier', 'currencyCode', 'validFrom'] as const
 

@@ -11,7 +11,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { fieldErrors, formFields, isCurrencyCode, parseMoneyInput } from '#parts/form-values.ts'
 import { t } from '#strings/strings.ts'
 import { apiPath } from './plan-or-group.tsx'
-import { ShownPreview } from './rule-preview.tsx'
+import { ShownPreview } from './plan-rule-preview.tsx'
 
 type Scope = keyof typeof t.prices.scopes
 type Kind = keyof typeof t.prices.ruleTypes

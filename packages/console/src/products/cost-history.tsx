@@ -3,7 +3,7 @@ import { Modal } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
+import { List } from '#parts/record-list.tsx'
 import { Timestamp } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 

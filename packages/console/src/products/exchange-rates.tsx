@@ -4,9 +4,9 @@ import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatDay } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
 import { Card } from '#parts/page.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { List } from '#parts/record-list.tsx'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 
 /** Rates by which costs in one currency become prices in another. */

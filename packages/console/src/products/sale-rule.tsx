@@ -2,17 +2,17 @@ import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sal
 import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import type { ApiError } from '#api/call.ts'
+import type { ApiError } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formFields, markSaved } from '#parts/form-values.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
-import { RULE_PREVIEW, RULES, rulePath } from './paths.ts'
-import { NEW_RULE, parseRule, type TypedRule, typedRule } from './rule-form.ts'
+import { RULE_PREVIEW, RULES, rulePath } from './product-paths.ts'
+import { NEW_RULE, parseRule, type TypedRule, typedRule } from './sale-rule-form.ts'
 
 const BACK = { to: RULES, label: t.saleRules.title }
 

@@ -3,12 +3,12 @@ import { Badge, Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
 import { formatCount, formatMoney } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
 import { Page } from '#parts/page.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { List } from '#parts/record-list.tsx'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { ExchangeRates } from './exchange-rates.tsx'
-import { ADD_RULE, RULE_PREVIEW, rulePath } from './paths.ts'
+import { ADD_RULE, RULE_PREVIEW, rulePath } from './product-paths.ts'
 
 /** Which products of suppliers are sold as packages, and at which price. */
 export function SaleRulesPage() {

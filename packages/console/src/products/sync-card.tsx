@@ -6,9 +6,9 @@ import { Dialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Timestamp } from '#parts/values.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
-import { supplierPage } from '#suppliers/paths.ts'
+import { supplierPage } from '#suppliers/supplier-paths.ts'
 
 const REFRESH_MS = 2_000
 const HOUR_MIN = 60

@@ -1,7 +1,7 @@
 import { Group, NativeSelect, TextInput } from '@mantine/core'
 import { useFilters } from '#parts/use-filters.ts'
 import { t } from '#strings/strings.ts'
-import { PERIODS, type Period, type PeriodName } from './period.ts'
+import { PERIODS, type Period, type PeriodName } from './sales-period.ts'
 
 const CUSTOM = 'custom'
 

@@ -1,9 +1,9 @@
 import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
-import { type Bar, BarChart } from '#dashboard/bar-chart.tsx'
+import { type Bar, BarChart } from '#home/bar-chart.tsx'
 import { formatDay, formatMoneyShort } from '#parts/format.ts'
 import { t } from '#strings/strings.ts'
 import { salesTooltip } from './margin.tsx'
-import { addDays, timesOf } from './period.ts'
+import { addDays, timesOf } from './sales-period.ts'
 
 const COST = 'var(--mantine-color-gray-5)'
 const MARGIN = 'var(--mantine-color-teal-6)'

@@ -8,8 +8,8 @@ import { Card } from '#parts/page.tsx'
 import { Amount } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { Change, Margin } from './margin.tsx'
-import { type Period, periodOf, timesOf } from './period.ts'
 import { SalesChart } from './sales-chart.tsx'
+import { type Period, periodOf, timesOf } from './sales-period.ts'
 
 const REFRESH_MS = 60_000
 

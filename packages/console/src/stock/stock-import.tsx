@@ -5,8 +5,8 @@ import { upload } from '#api/upload.ts'
 import { queryClient } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
 import { notifySuccess } from '#parts/notify.ts'
+import { List } from '#parts/record-list.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
 type ImportLine = { rows: number } | { codes: number } | { code: string; message: string; faults?: LineError[] }

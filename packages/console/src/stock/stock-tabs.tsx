@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Page, Tabs } from '#parts/page.tsx'
 import { t } from '#strings/strings.ts'
-import { STOCK, STOCK_BATCHES, STOCK_CODES } from '#suppliers/paths.ts'
+import { STOCK, STOCK_BATCHES, STOCK_CODES } from '#suppliers/supplier-paths.ts'
 
 /** Heading and tabs of the pages about stock. */
 export function StockFrame(props: { description: string; actions?: ReactNode; children: ReactNode }) {

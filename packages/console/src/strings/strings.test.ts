@@ -73,7 +73,7 @@ const VISIBLE = new Set(['label', 'title', 'placeholder', 'description', 'alt', 
 const LOOKS_LIKE_TEXT = /\p{L}{2,} +\p{L}|^\p{Lu}\p{Ll}+$/u
 /** Browser names. The code samples of the explorer are exempt too. */
 const BROWSER_NAMES = new Set(['Edg', 'Edge'])
-const CODE_SAMPLES = 'explorer/snippets.ts'
+const CODE_SAMPLES = 'tenants/explorer/snippets.ts'
 
 function isHardCodedText(node: ts.Node): boolean {
   if (ts.isJsxText(node)) return /\p{L}/u.test(node.text)

@@ -6,12 +6,12 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { formFields, markSaved } from '#parts/form-values.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { ReauthenticationFields } from '#session/reauthenticate.tsx'
-import { useSession } from '#session/session.ts'
+import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
+import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
-import { SUPPLIERS, supplierPage } from './paths.ts'
 import { SupplierFields } from './supplier-form.tsx'
+import { SUPPLIERS, supplierPage } from './supplier-paths.ts'
 
 export function AddSupplierPage() {
   const navigate = useNavigate()

@@ -2,15 +2,15 @@ import type { SupplierBalanceDetail } from '@dealer-esim/gateway/http/console/su
 import { Alert, Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { type Bar, BarChart } from '#dashboard/bar-chart.tsx'
+import { type Bar, BarChart } from '#home/bar-chart.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
 import { formatDay, formatMoney, formatMoneyShort, formatTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts, Timestamp } from '#parts/values.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
-import { supplierPage } from './paths.ts'
+import { supplierPage } from './supplier-paths.ts'
 
 const REFRESH_MS = 60_000
 const CYAN = 'var(--mantine-color-cyan-7)'

@@ -6,7 +6,7 @@ import { formatCount, formatDuration, formatMoney, formatPercent } from '#parts/
 import { Card } from '#parts/page.tsx'
 import { Facts, Timestamp } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
-import { supplierPage } from './paths.ts'
+import { supplierPage } from './supplier-paths.ts'
 
 const REFRESH_MS = 30_000
 

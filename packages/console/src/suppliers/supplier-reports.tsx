@@ -6,14 +6,14 @@ import type {
 import { Anchor, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
-import { packagePath } from '#catalogue/paths.ts'
+import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { formatCount } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
 import { Card, Page } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Timestamp } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
-import { SUPPLIERS } from './paths.ts'
+import { SUPPLIERS } from './supplier-paths.ts'
 
 const BASE = '/supplier-reports'
 

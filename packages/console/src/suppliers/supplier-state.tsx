@@ -6,7 +6,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { formatTimeExactly } from '#parts/format.ts'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
-import { supplierPage } from './paths.ts'
+import { supplierPage } from './supplier-paths.ts'
 
 /** The result of a supplier's last test, kept while the page is open. */
 export interface TestResult {

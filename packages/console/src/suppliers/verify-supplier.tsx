@@ -4,9 +4,9 @@ import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { notifySuccess } from '#parts/notify.ts'
-import { ReauthenticationFields } from '#session/reauthenticate.tsx'
+import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { interpolate, t } from '#strings/strings.ts'
-import { supplierPage } from './paths.ts'
+import { supplierPage } from './supplier-paths.ts'
 
 /** Buys one real eSIM. The first request states its price, which then has to be typed to confirm the purchase. */
 export function VerifySupplier({ supplier }: { supplier: string }) {

@@ -5,11 +5,11 @@ import { useChange } from '#api/use-api.ts'
 import { type ServerList, useList } from '#lists/use-list.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
-import { List } from '#parts/list.tsx'
 import { Card, Page } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Facts, Status, Timestamp } from '#parts/values.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 const { APPROVED, REJECTED, EXPIRED } = t.statuses

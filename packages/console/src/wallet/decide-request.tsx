@@ -5,7 +5,7 @@ import { useChange } from '#api/use-api.ts'
 import { Dialog, ReasonField } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { Amount, Facts } from '#parts/values.tsx'
-import { canOperate, useSession } from '#session/session.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 /** The buttons of operators for an open request. The first of two people cannot confirm again. */

@@ -7,8 +7,8 @@ import { formatMoneyInput, formFields, markSaved, parseMoneyInput } from '#parts
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { ReauthenticationFields } from '#session/reauthenticate.tsx'
-import { isOperatorAdmin, useSession } from '#session/session.ts'
+import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
+import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 /** How dealers pay, by currency, and the operator's details on statements. Administrators change them. */

@@ -1,13 +1,13 @@
 import type { MonthSummary, WalletEntry } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { apiUrl } from '#api/call.ts'
+import { apiUrl } from '#api/call-api.ts'
 import { useList } from '#lists/use-list.ts'
-import { List } from '#parts/list.tsx'
 import { Card } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Timestamp } from '#parts/values.tsx'
-import { isOperator, useSession } from '#session/session.ts'
+import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 /** The entries of a dealer's wallet, newest first. A month has totals and a statement to print. */

@@ -2,7 +2,7 @@ import type { EndpointFiguresView } from '@dealer-esim/gateway/http/console/webh
 import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { BarChart } from '#dashboard/bar-chart.tsx'
+import { BarChart } from '#home/bar-chart.tsx'
 import { formatCount, formatDuration, formatPercent, formatTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { interpolate, t } from '#strings/strings.ts'

@@ -6,7 +6,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { markSaved } from '#parts/form-values.ts'
 import { notifySuccess } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
-import { canAdminister, useSession } from '#session/session.ts'
+import { canAdminister, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { endpointState } from './endpoint-state.ts'
 

@@ -8,7 +8,7 @@ import { formatDuration } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { Copyable, Facts, Timestamp, TimeZone } from '#parts/values.tsx'
-import { canEdit, isOperator, useSession } from '#session/session.ts'
+import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { EventState, EventStatuses } from './event-state.tsx'
 

@@ -1,0 +1,104 @@
+import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
+import { SimpleGrid, Stack } from '@mantine/core'
+import { lazy, Suspense } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
+import { Card, Page } from '#parts/page.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
+import { PeriodChoice } from '#sales/period-choice.tsx'
+import { chosenPeriod } from '#sales/sales-period.ts'
+import { t } from '#strings/strings.ts'
+import { ExplorerButton } from '#tenants/explorer/explorer-button.tsx'
+import { DeliveryTimeChart, EventsChart, OrdersChart, SpendChart } from './charts.tsx'
+
+// A separate chunk: most people never see it.
+const SetupChecklist = lazy(async () => ({ default: (await import('./setup/checklist.tsx')).SetupChecklist }))
+
+const TrialData = lazy(async () => ({ default: (await import('#operations/trial-data.tsx')).TrialData }))
+// Separate chunks for what only operators, or only dealers, see.
+const SalesOverview = lazy(async () => ({ default: (await import('#sales/sales-overview.tsx')).SalesOverview }))
+const AttentionCard = lazy(async () => ({ default: (await import('./attention.tsx')).AttentionCard }))
+const Balances = lazy(async () => ({ default: (await import('./operator-cards.tsx')).Balances }))
+const SupplierOutcomes = lazy(async () => ({ default: (await import('./operator-cards.tsx')).SupplierOutcomes }))
+const DealerCards = lazy(async () => ({ default: (await import('./dealer-cards.tsx')).DealerCards }))
+const LatestOrders = lazy(async () => ({ default: (await import('./dealer-cards.tsx')).LatestOrders }))
+
+const REFRESH_MS = 60_000
+/** The period, in days, until another one is chosen. */
+const PERIOD = '14'
+/** The linked lists filter by days in the browser's time zone, so the charts count the same days. */
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+
+export function DashboardPage() {
+  const me = useSession()
+  const [filters] = useFilters()
+  const period = chosenPeriod(filters, localNowMs(), PERIOD)
+  const { data, error, refetch } = useApi<Dashboard>('/dashboard', { ...period, timeZone }, { refreshMs: REFRESH_MS })
+  return (
+    <Page title={t.dashboard.title} actions={<PeriodChoice period={period} otherwise={PERIOD} />}>
+      {canOperate(me) && (
+        <Suspense>
+          <SetupChecklist />
+          {me.deployment === 'local' && <TrialData isOffered={data?.orders.length === 0} />}
+        </Suspense>
+      )}
+      {error && !data && <LoadError error={error} retry={refetch} />}
+      {!data && !error && <Loading />}
+      {data && (
+        <Suspense fallback={<Loading />}>
+          {me.tenant ? (
+            <DealerCards tenantId={me.tenant.tenantId} data={data} />
+          ) : (
+            <AttentionCard attention={data.attention} />
+          )}
+          {!me.tenant && data.orders.length === 0 && (
+            <Card>
+              <EmptyState
+                title={t.dashboard.noOrders}
+                text={t.dashboard.noOrdersOperator}
+                action={<ExplorerButton />}
+              />
+            </Card>
+          )}
+          {!me.tenant && <SalesOverview period={period} currencies={data.balances.map((row) => row.currencyCode)} />}
+          <SimpleGrid cols={{ base: 1, lg: 2 }} className="charts">
+            {me.tenant && <SpendAndOrders data={data} />}
+            {!me.tenant && <OrdersChart data={data} />}
+            <DeliveryTimeChart data={data} />
+            <EventsChart data={data} />
+            {isOperator(me) && (
+              <Stack>
+                <Balances data={data} />
+                <SupplierOutcomes data={data} />
+              </Stack>
+            )}
+          </SimpleGrid>
+        </Suspense>
+      )}
+    </Page>
+  )
+}
+
+function SpendAndOrders({ data }: { data: Dashboard }) {
+  return (
+    <>
+      {currenciesOf(data).map((currency) => (
+        <SpendChart key={currency} data={data} currency={currency} />
+      ))}
+      <LatestOrders />
+      <OrdersChart data={data} />
+    </>
+  )
+}
+
+/** Also the currency of a wallet without spend in the period, so that its card does not disappear. */
+function currenciesOf(data: Dashboard): string[] {
+  return [...new Set([...data.sales, ...data.balances].map((row) => row.currencyCode))]
+}
+
+/** The browser's local time as if it were UTC, because days are counted in its zone. */
+function localNowMs(): number {
+  const now = new Date()
+  return now.getTime() - now.getTimezoneOffset() * 60_000
+}

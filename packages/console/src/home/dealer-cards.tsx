@@ -1,0 +1,168 @@
+import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
+import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
+import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
+import type { EndpointView } from '@dealer-esim/gateway/http/console/webhooks.ts'
+import { Alert, Anchor, Button, Group, SimpleGrid, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useApi } from '#api/use-api.ts'
+import { BuyButton } from '#orders/buying/buy-button.tsx'
+import { formatPercent } from '#parts/format.ts'
+import { EmptyState } from '#parts/load-states.tsx'
+import { Card } from '#parts/page.tsx'
+import { Amount, Facts, Status, Timestamp } from '#parts/values.tsx'
+import { isOperator, useSession } from '#people/sign-in/session.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
+import { endpointState } from '#webhooks/endpoint-state.ts'
+import { type Forecast, forecastDays } from './days-left.ts'
+
+/** The cards that a dealer comes for: the balance and how long it lasts, then whether its events arrive. */
+export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashboard }) {
+  return (
+    <SimpleGrid cols={{ base: 1, lg: 2 }}>
+      <BalanceCard tenantId={tenantId} data={data} />
+      <EndpointHealth tenantId={tenantId} data={data} />
+    </SimpleGrid>
+  )
+}
+
+function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) {
+  const { data: wallet } = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
+  if (!wallet) return <Card title={t.wallet.balance}>{t.common.loading}</Card>
+  const { balance, creditLimit, currencyCode: currency, lowBalanceThreshold } = wallet
+  const available = balance + creditLimit
+  const isLow = lowBalanceThreshold !== null && balance < lowBalanceThreshold
+  return (
+    <Card
+      title={t.wallet.balance}
+      actions={
+        <>
+          <Button component={Link} to={`/tenants/${tenantId}/wallet`} variant="default" size="xs">
+            {t.dashboard.openWallet}
+          </Button>
+          <BuyButton />
+        </>
+      }
+    >
+      <Text fz="2rem" fw={650} lh={1.1} data-balance={balance}>
+        <Amount value={balance} currency={currency} />
+      </Text>
+      <ForecastText forecast={forecastDays(available, spendPerDay(data, currency))} period={data.days.length} />
+      {isLow && (
+        <Alert color="orange" py="xs">
+          {t.dashboard.balanceLow}
+        </Alert>
+      )}
+      <Facts
+        cols={2}
+        items={[
+          [t.wallet.available, <Amount key="a" value={available} currency={currency} />],
+          [t.wallet.spentToday, <Amount key="s" value={wallet.spentToday} currency={currency} />],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function ForecastText({ forecast, period }: { forecast: Forecast | undefined; period: number }) {
+  if (forecast === undefined)
+    return (
+      <Text size="sm" c="dimmed">
+        {plural(t.dashboard.noSpend, period)}
+      </Text>
+    )
+  return (
+    <Text size="sm" data-days-left={forecast.days}>
+      {plural(t.dashboard.daysLeft, forecast.days)}{' '}
+      <Text span c="dimmed">
+        {plural(t.dashboard.daysLeftBasis, forecast.basis)}
+      </Text>
+    </Text>
+  )
+}
+
+/** Days without a sale count too. */
+function spendPerDay(data: Dashboard, currency: string): number[] {
+  const rows = data.sales.filter((row) => row.currencyCode === currency)
+  const of = new Map(rows.map((row) => [row.day, row.amount]))
+  return data.days.map((day) => of.get(day) ?? 0)
+}
+
+function EndpointHealth({ tenantId, data }: { tenantId: string; data: Dashboard }) {
+  const { data: endpoint } = useApi<EndpointView>(`/tenants/${tenantId}/endpoint`)
+  if (!endpoint) return <Card title={t.dashboard.endpoint}>{t.common.loading}</Card>
+  const { color, text } = endpointState(endpoint)
+  const sum = (member: 'delivered' | 'dead' | 'pending') => data.webhooks.reduce((all, row) => all + row[member], 0)
+  const delivered = sum('delivered')
+  const sent = delivered + sum('dead') + sum('pending')
+  const dead = data.attention.deadEvents
+  return (
+    <Card
+      title={t.dashboard.endpoint}
+      actions={
+        <Button component={Link} to={`/tenants/${tenantId}/settings`} variant="default" size="xs">
+          {t.settings.title}
+        </Button>
+      }
+    >
+      <Alert color={color} py="xs">
+        {text}
+      </Alert>
+      {sent > 0 && (
+        <Text size="sm">{interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}</Text>
+      )}
+      {dead > 0 && (
+        <Anchor component={Link} to="/webhooks" search={{ tenantId, state: 'DEAD' } as never} size="sm">
+          {plural(t.dashboard.attentionKinds.deadEvents, dead)}
+        </Anchor>
+      )}
+    </Card>
+  )
+}
+
+const ORDERS_MAX = 5
+
+/** The latest orders, each linked to its page. */
+export function LatestOrders({ tenantId }: { tenantId?: string }) {
+  const { data } = useApi<{ orders: OrderRow[] }>('/orders', { tenantId })
+  const orders = data?.orders.slice(0, ORDERS_MAX)
+  const noOrders = isOperator(useSession()) ? t.dashboard.noOrdersOfDealer : t.dashboard.noOrdersDealer
+  return (
+    <Card
+      title={t.dashboard.latestOrders}
+      actions={
+        <Anchor component={Link} to="/orders" search={(tenantId ? { tenantId } : {}) as never} size="sm">
+          {t.dashboard.allOrders}
+        </Anchor>
+      }
+    >
+      {orders?.length === 0 && <EmptyState title={t.dashboard.noOrders} text={noOrders} action={<BuyButton />} />}
+      {orders?.map((order) => (
+        <Group key={order.orderNo} justify="space-between" gap="xs" data-latest-order={order.orderNo}>
+          <div>
+            <Anchor
+              component={Link}
+              to={`/tenants/${order.tenantId}/orders/${order.orderNo}`}
+              search={{} as never}
+              size="sm"
+              className="mono"
+            >
+              {order.orderNo}
+            </Anchor>
+            <Text size="xs" c="dimmed" className="break">
+              {order.transactionId}
+            </Text>
+          </div>
+          <Group gap="sm">
+            <Status status={order.orderStatus} />
+            <Text size="sm">
+              <Amount value={order.amount} currency={order.currencyCode} />
+            </Text>
+            <Text size="sm" c="dimmed">
+              <Timestamp time={order.createdAt} format="relative" />
+            </Text>
+          </Group>
+        </Group>
+      ))}
+    </Card>
+  )
+}

@@ -1,0 +1,74 @@
+import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
+import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { formatCount, formatDuration } from '#parts/format.ts'
+import { Card } from '#parts/page.tsx'
+import { Amount, Facts } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
+import { supplierPage } from '#suppliers/supplier-paths.ts'
+import { CountedDays } from './charts.tsx'
+
+/** Outcomes per supplier in the period. */
+export function SupplierOutcomes({ data }: { data: Dashboard }) {
+  return (
+    <Card title={t.dashboard.suppliers}>
+      <CountedDays data={data} />
+      {data.suppliers.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {t.dashboard.noData}
+        </Text>
+      )}
+      {data.suppliers.map((row) => {
+        const all = row.delivered + row.refused + row.unknown
+        const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
+        const summary = interpolate(t.dashboard.supplierOutcomes, {
+          delivered: formatCount(row.delivered),
+          refused: formatCount(row.refused),
+          unknown: formatCount(row.unknown),
+        })
+        return (
+          <Stack key={row.supplier} gap={4}>
+            <Group justify="space-between">
+              <Anchor component={Link} to={supplierPage(row.supplier)} size="sm">
+                {row.supplier}
+              </Anchor>
+              <Text size="xs" c="dimmed">
+                {summary}
+                {row.p50_ms !== null && ` · ${interpolate(t.dashboard.median, { time: formatDuration(row.p50_ms) })}`}
+              </Text>
+            </Group>
+            <Progress.Root size="lg" aria-hidden="true">
+              <Progress.Section value={percent(row.delivered)} color="teal.6" withAria={false} />
+              <Progress.Section value={percent(row.refused)} color="red.6" withAria={false} />
+              <Progress.Section value={percent(row.unknown)} color="yellow.6" withAria={false} />
+            </Progress.Root>
+          </Stack>
+        )
+      })}
+    </Card>
+  )
+}
+
+/** The sum of all dealers' balances, per currency, each linked to the balances of the dealers. */
+export function Balances({ data }: { data: Dashboard }) {
+  return (
+    <Card title={t.dashboard.balances}>
+      {data.balances.length === 0 && <Text size="sm">{t.dashboard.noData}</Text>}
+      <Facts
+        cols={2}
+        items={data.balances.map((row) => [
+          `${row.currencyCode}, ${plural(t.dashboard.dealers, row.tenants)}`,
+          <Anchor
+            key={row.currencyCode}
+            component={Link}
+            to="/sales"
+            search={{ by: 'balances' } as never}
+            {...{ fw: 650, fz: 'xl', c: 'inherit' }}
+          >
+            <Amount value={row.balance} currency={row.currencyCode} />
+          </Anchor>,
+        ])}
+      />
+    </Card>
+  )
+}

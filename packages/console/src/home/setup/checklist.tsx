@@ -1,0 +1,153 @@
+import type { Setup } from '@dealer-esim/gateway/http/console/home/guided-start.ts'
+import { Button, CloseButton, Group, Progress, Stack, Text } from '@mantine/core'
+import { useLocalStorage } from '@mantine/hooks'
+import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useState } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { Card } from '#parts/page.tsx'
+import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
+import { DealerWizard } from './dealer-wizard.tsx'
+import { GoLiveDialog } from './go-live.tsx'
+import { CatalogueStep, SecondFactorStep, SupplierStep, WebhookStep } from './step-dialog.tsx'
+import { TestOrder } from './test-order.tsx'
+
+type StepName = keyof Setup['steps']
+
+const STEPS = Object.keys(t.setup.steps) as StepName[]
+const REFRESH_MS = 10_000
+
+/** The steps from an empty gateway to the first sale. It goes away when all are done, or when it is dismissed. */
+export function SetupChecklist() {
+  const me = useSession()
+  // A preference of this browser; nothing of it is secret.
+  const [isDismissed, setDismissed] = useLocalStorage({
+    key: `setup-dismissed:${me.personId}`,
+    defaultValue: false,
+    getInitialValueInEffect: false,
+  })
+  const { data } = useApi<Setup>(
+    '/setup',
+    {},
+    { enabled: !isDismissed, refreshMs: isDismissed ? undefined : REFRESH_MS },
+  )
+  const [open, setOpen] = useState<StepName>()
+  // A dialog stays open while the step that it completes is counted.
+  const left = data ? STEPS.filter((step) => !data.steps[step]).length : 0
+  const isFinished = data !== undefined && left === 0 && open === undefined
+  // Once finished it is not fetched again.
+  useEffect(() => {
+    if (isFinished) setDismissed(true)
+  }, [isFinished, setDismissed])
+  if (isDismissed || !data || isFinished) return null
+  const done = STEPS.length - left
+  const close = () => setOpen(undefined)
+  return (
+    <Card
+      title={t.setup.title}
+      actions={
+        <>
+          <Text size="sm" c="dimmed">
+            {interpolate(t.setup.progress, { done, all: STEPS.length })}
+          </Text>
+          <CloseButton aria-label={t.setup.dismiss} title={t.setup.dismiss} onClick={() => setDismissed(true)} />
+        </>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.setup.text}
+      </Text>
+      <Progress value={(done / STEPS.length) * 100} aria-label={t.setup.title} />
+      <Stack component="ol" gap={0} m={0} p={0} className="setup">
+        {STEPS.map((step) => (
+          <Step key={step} step={step} isDone={data.steps[step]}>
+            <StepAction step={step} setup={data} onOpen={() => setOpen(step)} />
+          </Step>
+        ))}
+      </Stack>
+      {open === 'dealer' && <DealerWizard dealer={data.dealer} onClose={close} />}
+      {open === 'testOrder' && data.dealer && data.testPackage && (
+        <TestOrder dealer={data.dealer} packageCode={data.testPackage} onClose={close} />
+      )}
+      {open === 'secondFactor' && <SecondFactorStep onClose={close} />}
+      {open === 'supplier' && <SupplierStep onClose={close} />}
+      {open === 'catalogue' && <CatalogueStep onClose={close} />}
+      {open === 'webhook' && data.dealer && <WebhookStep dealer={data.dealer} onClose={close} />}
+      {open === 'goLive' && <GoLiveDialog onClose={close} />}
+    </Card>
+  )
+}
+
+function Step({ step, isDone, children }: { step: StepName; isDone: boolean; children: ReactNode }) {
+  const { title, text } = t.setup.steps[step]
+  return (
+    <Group component="li" justify="space-between" gap="sm" py="xs" data-setup={step} data-done={isDone}>
+      <Group gap="sm" wrap="nowrap" align="flex-start" className="setup-step">
+        {isDone ? (
+          <IconCircleCheckFilled size={22} className="setup-done" role="img" aria-label={t.setup.done} />
+        ) : (
+          <IconCircle size={22} role="img" aria-label={t.setup.open} />
+        )}
+        <div>
+          <Text fw={600} {...(isDone && { c: 'dimmed', td: 'line-through' })}>
+            {title}
+          </Text>
+          {!isDone && (
+            <Text size="sm" c="dimmed">
+              {text}
+            </Text>
+          )}
+        </div>
+      </Group>
+      {!isDone && children}
+    </Group>
+  )
+}
+
+function StepAction({ step, setup, onOpen }: { step: StepName; setup: Setup; onOpen(): void }) {
+  const me = useSession()
+  const { action } = t.setup.steps[step]
+  const { dealer, testPackage } = setup
+  switch (step) {
+    case 'supplier':
+      if (isOperatorAdmin(me)) return <StepButton label={action} onClick={onOpen} />
+      return (
+        <Text size="sm" c="dimmed">
+          {t.setup.byAdministrator}
+        </Text>
+      )
+    case 'webhook':
+      return dealer && <StepButton label={action} onClick={onOpen} />
+    case 'testOrder':
+      if (!dealer) return null
+      // Without the sandbox, as in production, the API explorer places a real order.
+      if (testPackage === null) return <LinkButton to={`/explorer?tenantId=${dealer.tenantId}`} label={action} />
+      return <StepButton label={action} onClick={onOpen} />
+    default:
+      return <StepButton label={action} onClick={onOpen} />
+  }
+}
+
+function StepButton({ label, onClick }: { label: string; onClick(): void }) {
+  return (
+    <Button size="xs" variant="light" onClick={onClick}>
+      {label}
+    </Button>
+  )
+}
+
+function LinkButton({ to, label }: { to: string; label: string }) {
+  const [path = '', query = ''] = to.split('?')
+  return (
+    <Button
+      component={Link}
+      to={path}
+      search={Object.fromEntries(new URLSearchParams(query)) as never}
+      size="xs"
+      variant="light"
+    >
+      {label}
+    </Button>
+  )
+}

@@ -1,0 +1,116 @@
+import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
+import { Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { useReturnFocus } from '#parts/dialog.tsx'
+import { Loading } from '#parts/load-states.tsx'
+import { Passkeys } from '#people/account/own-passkeys.tsx'
+import { SecondFactor } from '#people/account/second-factor.tsx'
+import { PRODUCTS } from '#products/product-paths.ts'
+import { interpolate, t } from '#strings/strings.ts'
+import { SupplierActions, SupplierState, type TestResult } from '#suppliers/supplier-state.tsx'
+
+const AddSupplier = lazy(async () => ({ default: (await import('#suppliers/add-supplier.tsx')).AddSupplier }))
+const CatalogueImport = lazy(async () => ({
+  default: (await import('#catalogue/catalogue-import.tsx')).CatalogueImport,
+}))
+const EndpointCard = lazy(async () => ({ default: (await import('#webhooks/endpoint.tsx')).EndpointCard }))
+
+interface StepDialogProps {
+  title: string
+  onClose(): void
+  /** The forms open dialogs of their own, so Escape must close only those. */
+  hasDialogs?: boolean
+  children: ReactNode
+}
+
+/** The dialog of a step that reuses the forms of another page, with their buttons. */
+function StepDialog({ title, onClose, hasDialogs = false, children }: StepDialogProps) {
+  useReturnFocus(true)
+  return (
+    <Modal
+      opened
+      size="xl"
+      title={title}
+      onClose={onClose}
+      closeOnEscape={!hasDialogs}
+      closeOnClickOutside={!hasDialogs}
+      closeButtonProps={{ 'aria-label': t.common.close }}
+    >
+      <Suspense fallback={<Loading />}>
+        <Stack>{children}</Stack>
+      </Suspense>
+    </Modal>
+  )
+}
+
+interface StepProps {
+  onClose(): void
+}
+
+export function SecondFactorStep({ onClose }: StepProps) {
+  return (
+    <StepDialog title={t.setup.steps.secondFactor.title} onClose={onClose} hasDialogs>
+      <SecondFactor />
+      <Passkeys />
+    </StepDialog>
+  )
+}
+
+/** Adds a supplier and tests it. */
+export function SupplierStep({ onClose }: StepProps) {
+  const [supplier, setSupplier] = useState<string>()
+  return (
+    <StepDialog title={t.setup.steps.supplier.title} onClose={onClose} hasDialogs>
+      {supplier === undefined ? (
+        <AddSupplier onAdded={setSupplier} />
+      ) : (
+        <>
+          <Text size="sm">{interpolate(t.setup.supplierAdded, { supplier })}</Text>
+          <AddedSupplier supplier={supplier} />
+          <Group justify="flex-end">
+            <Button onClick={onClose}>{t.common.close}</Button>
+          </Group>
+        </>
+      )}
+    </StepDialog>
+  )
+}
+
+function AddedSupplier({ supplier }: { supplier: string }) {
+  const { data } = useApi<{ suppliers: SupplierRow[] }>('/suppliers')
+  const [tested, setTested] = useState<TestResult>()
+  const row = data?.suppliers.find((one) => one.supplier === supplier)
+  if (!row) return <Loading />
+  return (
+    <Group justify="space-between">
+      <SupplierState row={row} tested={tested} />
+      <SupplierActions row={row} onTested={setTested} />
+    </Group>
+  )
+}
+
+/** Imports a file, or links to the sale rules for suppliers that have a catalogue. */
+export function CatalogueStep({ onClose }: StepProps) {
+  return (
+    <StepDialog title={t.setup.steps.catalogue.title} onClose={onClose}>
+      <Text size="sm">
+        {t.setup.fromCatalogue}{' '}
+        <Anchor component={Link} to={PRODUCTS} size="sm">
+          {t.products.title}
+        </Anchor>
+      </Text>
+      <CatalogueImport onImported={onClose} />
+    </StepDialog>
+  )
+}
+
+/** Checks and saves the address to which the dealer's events are sent. */
+export function WebhookStep({ dealer, onClose }: StepProps & { dealer: { tenantId: string; clientName: string } }) {
+  return (
+    <StepDialog title={`${t.setup.steps.webhook.title}: ${dealer.clientName}`} onClose={onClose}>
+      <EndpointCard tenantId={dealer.tenantId} />
+    </StepDialog>
+  )
+}

@@ -1,0 +1,255 @@
+import type {
+  GatewayConfiguration,
+  OperatorSettingsView,
+} from '@dealer-esim/gateway/http/console/operations/operator-settings.ts'
+import type { CurrencyPaymentSettings, OperatorDetailsView } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
+import { Anchor, Button, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Prose } from '#code/prose.tsx'
+import { parseQpsInput } from '#parts/form-values.ts'
+import { formatCount } from '#parts/format.ts'
+import { LoadError, Loading } from '#parts/load-states.tsx'
+import { Card, Page } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
+import { SettingsCard } from '#parts/settings-card.tsx'
+import { UnsavedWarning } from '#parts/unsaved.tsx'
+import { Facts } from '#parts/values.tsx'
+import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
+
+type Variable = GatewayConfiguration['variables'][number]
+
+/** The settings of the whole gateway: those made here, which administrators change, and those of the environment. */
+export function OperatorSettingsPage() {
+  const settings = useApi<OperatorSettingsView>('/operator-settings')
+  const configuration = useApi<GatewayConfiguration>('/gateway-configuration')
+  const error = settings.error ?? configuration.error
+  const isLoaded = settings.data && configuration.data
+  return (
+    <Page title={t.operatorSettings.title} description={t.operatorSettings.text}>
+      {error && !isLoaded && (
+        <LoadError error={error} retry={() => Promise.all([settings.refetch(), configuration.refetch()])} />
+      )}
+      {!error && !isLoaded && <Loading />}
+      {isLoaded && (
+        <UnsavedWarning>
+          <Stack gap="md">
+            <Operator />
+            <Defaults
+              key={JSON.stringify(settings.data)}
+              settings={settings.data}
+              variables={configuration.data.variables}
+            />
+            <MailCard variables={configuration.data.variables} />
+            <Retention rows={configuration.data.retention} />
+            <Variables rows={configuration.data.variables} />
+          </Stack>
+        </UnsavedWarning>
+      )}
+    </Page>
+  )
+}
+
+function Operator() {
+  const me = useSession()
+  const { data: details } = useApi<OperatorDetailsView>('/operator-details')
+  const { data: payments } = useApi<{ currencies: CurrencyPaymentSettings[] }>('/payment-settings')
+  const currencies = payments?.currencies.map(({ currencyCode }) => currencyCode).join(', ')
+  return (
+    <Card
+      title={t.operatorSettings.operator}
+      actions={
+        <Anchor component={Link} to="/payment-settings" size="sm">
+          {t.payments.title}
+        </Anchor>
+      }
+    >
+      <Facts
+        cols={4}
+        items={[
+          [t.operatorSettings.legalName, details?.legalName],
+          [t.operatorSettings.currencies, currencies === '' ? t.operatorSettings.noCurrencies : currencies],
+          [t.operatorSettings.deployment, t.deployment[me.deployment]],
+          [
+            t.operatorSettings.address,
+            <span data-from-gateway key="address">
+              {me.publicUrl}
+            </span>,
+          ],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Defaults({ settings, variables }: { settings: OperatorSettingsView; variables: Variable[] }) {
+  const mayEdit = isOperatorAdmin(useSession())
+  const addresses = settingOf(variables, 'OPERATOR_EMAIL')
+  const { alertEmailsHint, alertEmailsFrom, alertEmailsPeople } = t.operatorSettings
+  const otherwise = addresses === null ? alertEmailsPeople : interpolate(alertEmailsFrom, { addresses })
+  return (
+    <SettingsCard
+      title={t.operatorSettings.defaults}
+      saveTo={{ method: 'PUT', path: '/operator-settings' }}
+      mayEdit={mayEdit}
+      parse={({ qpsLimit, alertEmails = '' }) => {
+        const qps = parseQpsInput(qpsLimit)
+        if (qps === undefined) return { errors: { qpsLimit: t.settings.qpsInvalid } }
+        const lines = alertEmails.split('\n').flatMap((line) => line.trim() || [])
+        return { body: { newDealerQpsLimit: qps, alertEmails: lines } }
+      }}
+    >
+      {(errors) => (
+        <>
+          <Text size="sm" c="dimmed">
+            {t.operatorSettings.defaultsText}
+          </Text>
+          <TextInput
+            name="qpsLimit"
+            label={t.operatorSettings.qps}
+            description={interpolate(t.operatorSettings.qpsHint, {
+              limit: settingOf(variables, 'DEFAULT_QPS_LIMIT') ?? '',
+            })}
+            defaultValue={settings.newDealerQpsLimit ?? ''}
+            inputMode="numeric"
+            error={errors.qpsLimit}
+            readOnly={!mayEdit}
+            maw={360}
+          />
+          <Textarea
+            name="alertEmails"
+            label={t.operatorSettings.alertEmails}
+            description={`${alertEmailsHint} ${otherwise}`}
+            defaultValue={settings.alertEmails.join('\n')}
+            error={errors.alertEmails}
+            readOnly={!mayEdit}
+            autosize
+            minRows={2}
+          />
+        </>
+      )}
+    </SettingsCard>
+  )
+}
+
+function MailCard({ variables }: { variables: Variable[] }) {
+  const me = useSession()
+  const send = useChange({ success: interpolate(t.operatorSettings.testSent, { email: me.email }) })
+  const hasServer = variables.some(({ name, state }) => name === 'SMTP_URL' && state !== 'NOT_SET')
+  return (
+    <Card
+      title={t.operatorSettings.mail}
+      actions={
+        hasServer &&
+        isOperatorAdmin(me) && (
+          <Button
+            variant="default"
+            size="xs"
+            loading={send.isPending}
+            onClick={() => send.mutate({ method: 'POST', path: '/operator-settings/test-mail', body: {} })}
+          >
+            {t.operatorSettings.sendTest}
+          </Button>
+        )
+      }
+    >
+      <Facts
+        cols={2}
+        items={[
+          [
+            t.operatorSettings.mailServer,
+            hasServer ? t.operatorSettings.mailServerSet : t.operatorSettings.mailServerMissing,
+          ],
+          [
+            t.operatorSettings.sender,
+            <span data-from-gateway key="sender">
+              {settingOf(variables, 'MAIL_FROM') ?? '–'}
+            </span>,
+          ],
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
+  return (
+    <Card title={t.operatorSettings.retention}>
+      <Text size="sm" c="dimmed">
+        {t.operatorSettings.retentionText}
+      </Text>
+      <List
+        label={t.operatorSettings.retention}
+        rows={rows}
+        idOf={(row) => row.what}
+        empty={{ title: t.operatorSettings.retention }}
+        columns={[
+          {
+            accessor: 'what',
+            title: t.operatorSettings.what,
+            phone: 'main',
+            render: (row) => <span data-from-gateway>{row.what}</span>,
+          },
+          {
+            accessor: 'days',
+            title: t.operatorSettings.days,
+            phone: 'value',
+            isNamed: true,
+            textAlign: 'right',
+            render: (row) => formatCount(row.days),
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Variables({ rows }: { rows: Variable[] }) {
+  return (
+    <Card title={t.operatorSettings.variables}>
+      <Text size="sm" c="dimmed">
+        {t.operatorSettings.variablesText}
+      </Text>
+      <List<Variable>
+        label={t.operatorSettings.variables}
+        rows={rows}
+        idOf={(row) => row.name}
+        empty={{ title: t.operatorSettings.variables }}
+        columns={[
+          {
+            accessor: 'name',
+            title: t.operatorSettings.variable,
+            phone: 'main',
+            render: (row) => <code data-from-gateway>{row.name}</code>,
+          },
+          {
+            accessor: 'value',
+            title: t.operatorSettings.value,
+            phone: 'note',
+            render: (row) => <span data-from-gateway>{row.value ?? '–'}</span>,
+          },
+          {
+            accessor: 'state',
+            title: t.operatorSettings.source,
+            phone: 'status',
+            render: (row) => <span data-source={row.state}>{t.operatorSettings.sources[row.state]}</span>,
+          },
+          {
+            accessor: 'description',
+            title: t.operatorSettings.meaning,
+            render: (row) => (
+              <Text span size="xs" c="dimmed" data-from-gateway>
+                <Prose text={row.description} />
+              </Text>
+            ),
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+function settingOf(variables: Variable[], name: string): string | null {
+  return variables.find((variable) => variable.name === name)?.value ?? null
+}

@@ -1,0 +1,38 @@
+import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
+import { useEffect } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { LoadError, Loading } from '#parts/load-states.tsx'
+import { NotFound, Page } from '#parts/page.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { useSession } from '#people/sign-in/session.ts'
+import { t } from '#strings/strings.ts'
+import { OrderProgress } from './order-progress.tsx'
+import { PackageSearch } from './package-search.tsx'
+
+/**
+ * The order form. The transactionId is made when the form opens and stays in its address: a form that is submitted twice, loaded
+ * again or opened by Back buys once, and shows the order where there is one.
+ */
+export function BuyPage() {
+  const me = useSession()
+  const [{ order: transactionId }, setFilters] = useFilters()
+  const begin = () => setFilters({ order: `console-${crypto.randomUUID()}` })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only an address without a transactionId needs one
+  useEffect(() => {
+    if (transactionId === undefined) begin()
+  }, [transactionId])
+  const isOpen = transactionId !== undefined
+  const found = useApi<{ orders: OrderRow[] }>('/orders', { q: transactionId }, { enabled: isOpen })
+  if (me.tenant === null) return <NotFound />
+  const order = found.data?.orders.find((one) => one.transactionId === transactionId)
+  return (
+    <Page title={t.portal.title} description={t.portal.text}>
+      {found.error && !found.data && <LoadError error={found.error} retry={found.refetch} />}
+      {!found.data && !found.error && <Loading />}
+      {found.data && order && <OrderProgress order={order} buyMore={begin} />}
+      {found.data && !order && isOpen && (
+        <PackageSearch key={transactionId} tenantId={me.tenant.tenantId} transactionId={transactionId} />
+      )}
+    </Page>
+  )
+}

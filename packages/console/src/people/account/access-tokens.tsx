@@ -1,0 +1,126 @@
+import { Alert, Button, Select, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { Card } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
+import { ShownOnce } from '#parts/shown-once.tsx'
+import { Copyable, Timestamp } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
+import { ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
+
+interface TokenRow {
+  tokenId: string
+  name: string
+  scope: 'READ' | 'WRITE'
+  hint: string
+  expiresAt: string | null
+  usedAt: string | null
+}
+
+export function AccessTokens() {
+  const { data, isFetching, error, refetch } = useApi<{ tokens: TokenRow[] }>('/account/tokens')
+  const [creating, setCreating] = useState(false)
+  const remove = useChange({ success: t.account.tokenDeleted })
+  const create = (
+    <Button variant="default" onClick={() => setCreating(true)}>
+      {t.account.newToken}
+    </Button>
+  )
+  return (
+    <Card title={t.account.tokens} actions={create}>
+      <Text size="sm" c="dimmed">
+        {t.account.tokensText}
+      </Text>
+      <List<TokenRow>
+        label={t.account.tokens}
+        rows={data?.tokens}
+        loading={isFetching}
+        error={error}
+        retry={refetch}
+        idOf={(row) => row.tokenId}
+        empty={{ title: t.account.noTokens, text: t.account.noTokensText }}
+        columns={[
+          { accessor: 'name', title: t.account.tokenName, render: (row) => `${row.name} (…${row.hint})` },
+          { accessor: 'scope', title: t.account.scope, render: (row) => t.account.scopes[row.scope] },
+          { accessor: 'expiresAt', title: t.account.expires, render: (row) => <Timestamp time={row.expiresAt} /> },
+          {
+            accessor: 'usedAt',
+            title: t.account.lastUsed,
+            render: (row) => (row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never),
+          },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            render: (row) => (
+              <Button
+                size="compact-xs"
+                variant="default"
+                aria-label={`${t.account.deleteToken}: ${row.name}`}
+                onClick={() => remove.mutate({ method: 'DELETE', path: `/account/tokens/${row.tokenId}` })}
+              >
+                {t.account.deleteToken}
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {creating && <NewToken onClose={() => setCreating(false)} />}
+    </Card>
+  )
+}
+
+function NewToken({ onClose }: { onClose(): void }) {
+  const create = useChange<{ token: string }>({ quiet: true })
+  const [token, setToken] = useState<string>()
+  if (token !== undefined)
+    return (
+      <ShownOnce
+        title={t.account.newToken}
+        onClose={onClose}
+        submit={t.credentials.copied}
+        file={{ name: 'access-token.txt', text: token }}
+      >
+        <Alert color="orange">{t.account.copyToken}</Alert>
+        <Copyable value={token} label={t.account.token} />
+      </ShownOnce>
+    )
+  return (
+    <Dialog
+      title={t.account.newToken}
+      opened
+      onClose={onClose}
+      submit={t.account.newToken}
+      busy={create.isPending}
+      error={create.error}
+      onSubmit={({ days, ...fields }) =>
+        create.mutate(
+          { method: 'POST', path: '/account/tokens', body: { ...fields, days: Number(days) } },
+          { onSuccess: (created) => setToken(created.token) },
+        )
+      }
+    >
+      <Stack>
+        <TextInput name="name" label={t.account.tokenName} required maxLength={100} data-autofocus />
+        <Select
+          name="scope"
+          label={t.account.scope}
+          defaultValue="READ"
+          allowDeselect={false}
+          data={options(t.account.scopes)}
+        />
+        <Select
+          name="days"
+          label={t.account.lifetime}
+          defaultValue="90"
+          allowDeselect={false}
+          data={options(t.account.lifetimes)}
+        />
+        <ReauthenticationFields />
+      </Stack>
+    </Dialog>
+  )
+}
+
+const options = (texts: Record<string, string>) => Object.entries(texts).map(([value, label]) => ({ value, label }))

@@ -1,0 +1,175 @@
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ApiError } from '#api/call-api.ts'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { notifySuccess } from '#parts/notify.ts'
+import { Card } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
+import { Timestamp } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
+import { ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
+import { canUsePasskeys, useSignInOptions } from '../sign-in/sign-in-options.ts'
+import { registerPasskey } from '../sign-in/use-passkey.ts'
+import { ShowRecoveryCodes } from './recovery-codes.tsx'
+
+interface PasskeyRow {
+  passkeyId: string
+  name: string
+  createdAt: string
+  usedAt: string | null
+}
+
+type Open = { kind: 'add' } | { kind: 'codes'; codes: string[] } | { kind: 'rename' | 'remove'; row: PasskeyRow }
+
+export function Passkeys() {
+  const { data, isFetching, error, refetch } = useApi<{ passkeys: PasskeyRow[] }>('/account/passkeys')
+  const options = useSignInOptions()
+  const [open, setOpen] = useState<Open>()
+  const close = () => setOpen(undefined)
+  const canAdd = canUsePasskeys(options)
+  return (
+    <Card
+      title={t.passkeys.title}
+      actions={
+        <Button variant="default" disabled={!canAdd} onClick={() => setOpen({ kind: 'add' })}>
+          {t.passkeys.add}
+        </Button>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.passkeys.text}
+      </Text>
+      {options && !canAdd && <Text size="sm">{whyNot(options.passkeyHost)}</Text>}
+      <List<PasskeyRow>
+        label={t.passkeys.title}
+        rows={data?.passkeys}
+        loading={isFetching}
+        error={error}
+        retry={refetch}
+        idOf={(row) => row.passkeyId}
+        empty={{ title: t.passkeys.none, text: t.passkeys.noneText }}
+        columns={[
+          { accessor: 'name', title: t.passkeys.name },
+          { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
+          {
+            accessor: 'usedAt',
+            title: t.account.lastUsed,
+            render: (row) => (row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never),
+          },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            render: (row) => (
+              <Group gap="xs" justify="flex-end">
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  aria-label={`${t.passkeys.rename}: ${row.name}`}
+                  onClick={() => setOpen({ kind: 'rename', row })}
+                >
+                  {t.passkeys.rename}
+                </Button>
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  aria-label={`${t.passkeys.remove}: ${row.name}`}
+                  onClick={() => setOpen({ kind: 'remove', row })}
+                >
+                  {t.passkeys.remove}
+                </Button>
+              </Group>
+            ),
+          },
+        ]}
+      />
+      {open?.kind === 'add' && <AddPasskey onClose={close} onCodes={(codes) => setOpen({ kind: 'codes', codes })} />}
+      {open?.kind === 'codes' && <ShowRecoveryCodes codes={open.codes} onClose={close} />}
+      {open?.kind === 'rename' && <RenamePasskey row={open.row} onClose={close} />}
+      {open?.kind === 'remove' && <RemovePasskey row={open.row} onClose={close} />}
+    </Card>
+  )
+}
+
+function whyNot(host: string | null): string {
+  return host !== null && host !== location.hostname ? interpolate(t.passkeys.host, { host }) : t.passkeys.unsupported
+}
+
+function AddPasskey({ onClose, onCodes }: { onClose(): void; onCodes(codes: string[]): void }) {
+  const client = useQueryClient()
+  const add = useMutation<{ recoveryCodes: string[] }, ApiError, Record<string, string>>({
+    mutationFn: ({ name = '', ...credentials }) => registerPasskey(name, credentials),
+    async onSuccess({ recoveryCodes }) {
+      notifySuccess(t.passkeys.added)
+      if (recoveryCodes.length > 0) onCodes(recoveryCodes)
+      else onClose()
+      await client.invalidateQueries()
+    },
+  })
+  return (
+    <Dialog
+      title={t.passkeys.add}
+      opened
+      onClose={onClose}
+      submit={t.passkeys.add}
+      busy={add.isPending}
+      error={add.error}
+      onSubmit={add.mutate}
+    >
+      <Stack>
+        <Text size="sm">{t.passkeys.addText}</Text>
+        <TextInput
+          name="name"
+          label={t.passkeys.name}
+          description={t.passkeys.nameHint}
+          required
+          maxLength={60}
+          data-autofocus
+        />
+        <ReauthenticationFields />
+      </Stack>
+    </Dialog>
+  )
+}
+
+function RenamePasskey({ row, onClose }: { row: PasskeyRow; onClose(): void }) {
+  const rename = useChange({ success: t.passkeys.renamed, quiet: true })
+  const path = `/account/passkeys/${row.passkeyId}`
+  return (
+    <Dialog
+      title={t.passkeys.rename}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={rename.isPending}
+      error={rename.error}
+      onSubmit={(body) => rename.mutate({ method: 'PATCH', path, body }, { onSuccess: onClose })}
+    >
+      <TextInput name="name" label={t.passkeys.name} defaultValue={row.name} required maxLength={60} data-autofocus />
+    </Dialog>
+  )
+}
+
+function RemovePasskey({ row, onClose }: { row: PasskeyRow; onClose(): void }) {
+  const remove = useChange({ success: t.passkeys.removed, quiet: true })
+  const path = `/account/passkeys/${row.passkeyId}/remove`
+  return (
+    <Dialog
+      title={t.passkeys.remove}
+      opened
+      onClose={onClose}
+      submit={t.passkeys.remove}
+      danger
+      busy={remove.isPending}
+      error={remove.error}
+      onSubmit={(body) => remove.mutate({ method: 'POST', path, body }, { onSuccess: onClose })}
+    >
+      <Stack>
+        <Text size="sm">{interpolate(t.passkeys.removeText, { name: row.name })}</Text>
+        <ReauthenticationFields />
+      </Stack>
+    </Dialog>
+  )
+}

@@ -1,0 +1,79 @@
+import { Badge, Button, Text } from '@mantine/core'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Card } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
+import { Timestamp } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
+
+interface SessionRow {
+  sessionId: string
+  address: string | null
+  userAgent: string | null
+  seenAt: string
+  current: boolean
+}
+
+export function Sessions() {
+  const { data, isFetching, error, refetch } = useApi<{ sessions: SessionRow[] }>('/account/sessions')
+  const end = useChange({ success: t.account.sessionEnded })
+  return (
+    <Card
+      title={t.account.sessions}
+      actions={
+        <Button variant="default" onClick={() => end.mutate({ method: 'DELETE', path: '/account/sessions' })}>
+          {t.account.endOtherSessions}
+        </Button>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.account.sessionsText}
+      </Text>
+      <List<SessionRow>
+        label={t.account.sessions}
+        rows={data?.sessions}
+        loading={isFetching}
+        error={error}
+        retry={refetch}
+        idOf={(row) => row.sessionId}
+        empty={{ title: t.account.sessions }}
+        columns={[
+          { accessor: 'userAgent', title: t.account.browser, render: (row) => browserOf(row.userAgent) },
+          { accessor: 'address', title: t.account.address, render: (row) => row.address ?? '–' },
+          {
+            accessor: 'seenAt',
+            title: t.account.lastActive,
+            render: (row) => <Timestamp time={row.seenAt} format="relative" />,
+          },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            render: (row) =>
+              row.current ? (
+                <Badge variant="light" tt="none">
+                  {t.account.thisSession}
+                </Badge>
+              ) : (
+                <Button
+                  size="compact-xs"
+                  variant="default"
+                  aria-label={`${t.account.endSession}: ${browserOf(row.userAgent)}, ${row.address ?? '–'}`}
+                  onClick={() => end.mutate({ method: 'DELETE', path: `/account/sessions/${row.sessionId}` })}
+                >
+                  {t.account.endSession}
+                </Button>
+              ),
+          },
+        ]}
+      />
+    </Card>
+  )
+}
+
+/** "Chrome · Linux": enough to recognise a session. */
+function browserOf(userAgent: string | null): string {
+  if (!userAgent) return '–'
+  const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1]?.replace('Edg', 'Edge')
+  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(userAgent)?.[1]
+  return browser && system ? `${browser} · ${system}` : userAgent.slice(0, 40)
+}

@@ -1,0 +1,134 @@
+import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
+import { ActionIcon, Button, Group, Menu, Stack } from '@mantine/core'
+import { IconDots } from '@tabler/icons-react'
+import { useState } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { Page } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
+import { Status, Timestamp } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
+import { DealerSection, useTenant } from '#tenants/dealer.tsx'
+import {
+  ChangeRole,
+  ChangeStatus,
+  Invite,
+  NewLink,
+  type OpenDialog,
+  RemoveSignInMethod,
+  ShowLink,
+} from './person-dialogs.tsx'
+import { SecondFactorRoles } from './second-factor-roles.tsx'
+import { canAdminister, isOperatorAdmin, useSession } from './sign-in/session.ts'
+
+/** The operator's own people. A dealer's people are a section of the dealer. */
+export function PeoplePage() {
+  return (
+    <Page title={t.people.title} description={t.people.text}>
+      <PeopleList tenantId={null} />
+      <SecondFactorRoles />
+    </Page>
+  )
+}
+
+export function DealerPeople() {
+  const { tenantId } = useTenant()
+  return (
+    <DealerSection title={t.people.title} text={t.people.dealerText}>
+      <PeopleList tenantId={tenantId} />
+    </DealerSection>
+  )
+}
+
+/** The people of a dealer, or of the operator, and the actions of an administrator. */
+export function PeopleList({ tenantId }: { tenantId: string | null }) {
+  const me = useSession()
+  const canManage = tenantId === null ? isOperatorAdmin(me) : canAdminister(me)
+  const { data, isFetching, error, refetch } = useApi<{ people: PersonRow[] }>('/people', { tenantId })
+  const [open, setOpen] = useState<OpenDialog>()
+  return (
+    <Stack>
+      {canManage && (
+        <Group justify="flex-end">
+          <Button onClick={() => setOpen({ kind: 'invite' })}>{t.people.invite}</Button>
+        </Group>
+      )}
+      <List<PersonRow>
+        label={t.people.title}
+        csv={{ path: '/people', query: { tenantId } }}
+        name="people"
+        rows={data?.people}
+        loading={isFetching}
+        error={error}
+        retry={refetch}
+        idOf={(row) => row.personId}
+        empty={{ title: t.people.none, text: t.people.noneText }}
+        columns={[
+          { accessor: 'name', title: t.people.name, phone: 'main' },
+          { accessor: 'email', title: t.people.email, cellsClassName: 'break', phone: 'note' },
+          { accessor: 'role', title: t.people.role, render: (row) => t.roles[row.role] },
+          {
+            accessor: 'status',
+            title: t.common.status,
+            phone: 'status',
+            render: (row) => <Status status={row.status === 'ACTIVE' && row.invited ? 'INVITED' : row.status} />,
+          },
+          {
+            accessor: 'secondFactor',
+            title: t.people.secondFactor,
+            render: (row) => (row.secondFactor ? t.common.yes : t.common.no),
+          },
+          {
+            accessor: 'lastSignInAt',
+            title: t.people.lastSignIn,
+            render: (row) => <Timestamp time={row.lastSignInAt} format="relative" />,
+          },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            phone: 'value',
+            hidden: !canManage,
+            // People change their own details on the account page.
+            render: (row) => row.personId !== me.personId && <PersonMenu row={row} onOpen={setOpen} />,
+          },
+        ]}
+      />
+      {open?.kind === 'invite' && <Invite tenantId={tenantId} onOpen={setOpen} />}
+      {open?.kind === 'showLink' && <ShowLink {...open} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'link' && <NewLink row={open.row} onOpen={setOpen} />}
+      {open?.kind === 'role' && <ChangeRole row={open.row} onClose={() => setOpen(undefined)} />}
+      {open?.kind === 'status' && <ChangeStatus row={open.row} onClose={() => setOpen(undefined)} />}
+      {(open?.kind === 'secondFactor' || open?.kind === 'provider') && (
+        <RemoveSignInMethod row={open.row} what={open.kind} onClose={() => setOpen(undefined)} />
+      )}
+    </Stack>
+  )
+}
+
+function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog): void }) {
+  const active = row.status === 'ACTIVE'
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`${t.common.actions}: ${row.name}`}>
+          <IconDots size={18} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item disabled={!active} onClick={() => onOpen({ kind: 'link', row })}>
+          {t.people.newPasswordLink}
+        </Menu.Item>
+        <Menu.Item onClick={() => onOpen({ kind: 'role', row })}>{t.people.changeRole}</Menu.Item>
+        <Menu.Item disabled={!row.secondFactor} onClick={() => onOpen({ kind: 'secondFactor', row })}>
+          {t.people.removeSecondFactor}
+        </Menu.Item>
+        {row.hasProviderAccount && (
+          <Menu.Item onClick={() => onOpen({ kind: 'provider', row })}>{t.people.unlinkProvider}</Menu.Item>
+        )}
+        <Menu.Item {...(active && { c: 'var(--console-negative)' })} onClick={() => onOpen({ kind: 'status', row })}>
+          {active ? t.people.disable : t.people.enable}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,209 @@
+import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
+import { Alert, Select, Text, TextInput } from '@mantine/core'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { ShownOnce } from '#parts/shown-once.tsx'
+import { Copyable } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
+import { ReauthenticationFields } from './sign-in/reauthenticate.tsx'
+
+export type OpenDialog =
+  | { kind: 'invite' }
+  | { kind: 'showLink'; title: string; email: string; link: string; mailed: boolean }
+  | { kind: 'link' | 'role' | 'status' | 'secondFactor' | 'provider'; row: PersonRow }
+
+interface NewLinkAnswer {
+  link: string
+  /** The gateway also sends it by e-mail. */
+  mailed: boolean
+}
+
+function rolesFor(tenantId: string | null) {
+  return Object.entries(t.roles)
+    .filter(([role]) => role.startsWith('DEALER') === (tenantId !== null))
+    .map(([value, label]) => ({ value, label }))
+}
+
+interface InviteProps {
+  tenantId: string | null
+  /** Named in the title where the page does not name it. */
+  dealer?: string
+  onOpen(open: OpenDialog | undefined): void
+}
+
+export function Invite({ tenantId, dealer, onOpen }: InviteProps) {
+  const invite = useChange<NewLinkAnswer>({ quiet: true })
+  return (
+    <Dialog
+      title={dealer === undefined ? t.people.invite : `${t.people.invite}: ${dealer}`}
+      opened
+      onClose={() => onOpen(undefined)}
+      submit={t.people.invite}
+      busy={invite.isPending}
+      error={invite.error}
+      onSubmit={(fields) =>
+        invite.mutate(
+          { method: 'POST', path: '/people', body: { ...fields, tenantId } },
+          {
+            onSuccess: (made) =>
+              onOpen({ kind: 'showLink', title: t.people.invitationLink, email: fields.email ?? '', ...made }),
+          },
+        )
+      }
+    >
+      <TextInput name="name" label={t.people.name} required maxLength={100} data-autofocus />
+      <TextInput name="email" type="email" label={t.people.email} required maxLength={254} />
+      <Select
+        name="role"
+        label={t.people.role}
+        data={rolesFor(tenantId)}
+        defaultValue={tenantId === null ? 'OPERATOR_STAFF' : 'DEALER_ADMIN'}
+        allowDeselect={false}
+      />
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+export function ShowLink({
+  title,
+  email,
+  link,
+  mailed,
+  onClose,
+}: {
+  title: string
+  email: string
+  link: string
+  mailed: boolean
+  onClose(): void
+}) {
+  return (
+    <ShownOnce
+      title={title}
+      onClose={onClose}
+      submit={t.credentials.copied}
+      file={{ name: 'link.txt', text: `${email}\n${link}` }}
+    >
+      <Alert color="orange">
+        {interpolate(t.people.linkText, { email })} {mailed && interpolate(t.people.linkMailed, { email })}
+      </Alert>
+      <Copyable value={link} label={title} />
+    </ShownOnce>
+  )
+}
+
+export function NewLink({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog | undefined): void }) {
+  const create = useChange<NewLinkAnswer>({ quiet: true })
+  return (
+    <Dialog
+      title={`${t.people.newPasswordLink}: ${row.name}`}
+      opened
+      onClose={() => onOpen(undefined)}
+      submit={t.people.createLink}
+      busy={create.isPending}
+      error={create.error}
+      onSubmit={(body) =>
+        create.mutate(
+          { method: 'POST', path: `/people/${row.personId}/link`, body },
+          {
+            onSuccess: (made) => onOpen({ kind: 'showLink', title: t.people.passwordLink, email: row.email, ...made }),
+          },
+        )
+      }
+    >
+      <Text size="sm">{t.people.newPasswordLinkText}</Text>
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+export function ChangeRole({ row, onClose }: { row: PersonRow; onClose(): void }) {
+  const change = useChange({ success: t.common.saved, quiet: true })
+  return (
+    <Dialog
+      title={`${t.people.changeRole}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={t.common.save}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={(body) =>
+        change.mutate({ method: 'PATCH', path: `/people/${row.personId}`, body }, { onSuccess: onClose })
+      }
+    >
+      <Select
+        name="role"
+        label={t.people.role}
+        data={rolesFor(row.tenantId)}
+        defaultValue={row.role}
+        allowDeselect={false}
+      />
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+export function ChangeStatus({ row, onClose }: { row: PersonRow; onClose(): void }) {
+  const change = useChange({ success: t.common.saved, quiet: true })
+  const active = row.status === 'ACTIVE'
+  const submit = active ? t.people.disable : t.people.enable
+  return (
+    <Dialog
+      title={`${submit}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={submit}
+      danger={active}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={(fields) =>
+        change.mutate(
+          {
+            method: 'PATCH',
+            path: `/people/${row.personId}`,
+            body: { ...fields, status: active ? 'DISABLED' : 'ACTIVE' },
+          },
+          { onSuccess: onClose },
+        )
+      }
+    >
+      <Text size="sm">{active ? t.people.disableText : t.people.enableText}</Text>
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+/** Removes a person's second factor, or the link to their account at the provider. */
+export function RemoveSignInMethod({
+  row,
+  what,
+  onClose,
+}: {
+  row: PersonRow
+  what: 'secondFactor' | 'provider'
+  onClose(): void
+}) {
+  const remove = useChange({ success: t.common.saved, quiet: true })
+  const [title, text, path] =
+    what === 'provider'
+      ? [t.people.unlinkProvider, t.people.unlinkProviderText, 'provider/unlink']
+      : [t.people.removeSecondFactor, t.people.removeSecondFactorText, 'second-factor/remove']
+  return (
+    <Dialog
+      title={`${title}: ${row.name}`}
+      opened
+      onClose={onClose}
+      submit={title}
+      danger
+      busy={remove.isPending}
+      error={remove.error}
+      onSubmit={(body) =>
+        remove.mutate({ method: 'POST', path: `/people/${row.personId}/${path}`, body }, { onSuccess: onClose })
+      }
+    >
+      <Text size="sm">{text}</Text>
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}

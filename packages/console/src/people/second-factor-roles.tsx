@@ -1,0 +1,86 @@
+import { Button, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { Card } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
+import { t } from '#strings/strings.ts'
+import { ReauthenticationFields } from './sign-in/reauthenticate.tsx'
+import { isOperatorAdmin, useSession } from './sign-in/session.ts'
+
+interface RoleRow {
+  role: keyof typeof t.roles
+  required: boolean
+}
+
+/** The roles whose people must have a second factor. Only an operator administrator changes them. */
+export function SecondFactorRoles() {
+  const me = useSession()
+  const { data, isFetching, error, refetch } = useApi<{ roles: RoleRow[] }>('/second-factors')
+  const [changing, setChanging] = useState<RoleRow>()
+  return (
+    <Card title={t.people.required}>
+      <Text size="sm" c="dimmed">
+        {t.people.requiredText}
+      </Text>
+      <List<RoleRow>
+        label={t.people.required}
+        rows={data?.roles}
+        loading={isFetching}
+        error={error}
+        retry={refetch}
+        idOf={(row) => row.role}
+        empty={{ title: t.people.required }}
+        columns={[
+          { accessor: 'role', title: t.people.role, render: (row) => t.roles[row.role] },
+          {
+            accessor: 'required',
+            title: t.people.requiredState,
+            render: (row) => (row.required ? t.people.isRequired : t.people.isOptional),
+          },
+          {
+            accessor: 'actions',
+            title: t.common.actions,
+            textAlign: 'right',
+            hidden: !isOperatorAdmin(me),
+            render: (row) => (
+              <Button
+                size="compact-xs"
+                variant="default"
+                aria-label={`${row.required ? t.people.makeOptional : t.people.require}: ${t.roles[row.role]}`}
+                onClick={() => setChanging(row)}
+              >
+                {row.required ? t.people.makeOptional : t.people.require}
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {changing && <ChangeRequired row={changing} onClose={() => setChanging(undefined)} />}
+    </Card>
+  )
+}
+
+function ChangeRequired({ row, onClose }: { row: RoleRow; onClose(): void }) {
+  const change = useChange({ success: t.common.saved, quiet: true })
+  const submit = row.required ? t.people.makeOptional : t.people.require
+  return (
+    <Dialog
+      title={`${submit}: ${t.roles[row.role]}`}
+      opened
+      onClose={onClose}
+      submit={submit}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={(fields) => {
+        const body = { ...fields, required: !row.required }
+        change.mutate({ method: 'PUT', path: `/second-factors/${row.role}`, body }, { onSuccess: onClose })
+      }}
+    >
+      <Stack>
+        <Text size="sm">{row.required ? t.people.optionalText : t.people.requireText}</Text>
+        <ReauthenticationFields />
+      </Stack>
+    </Dialog>
+  )
+}

@@ -1,0 +1,61 @@
+import { Alert, Anchor, Stack, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type ApiError, consoleBase } from '#api/call-api.ts'
+import { Loading } from '#parts/load-states.tsx'
+import { t } from '#strings/strings.ts'
+import { finishAtProvider, goToProvider, type ProviderKind, reportToOpener } from './provider.ts'
+import { SignInLayout } from './sign-in-layout.tsx'
+
+/** The page to which the provider sends the browser, and which a window of its own begins with. */
+export function SignedInPage() {
+  const [query] = useState(takeQuery)
+  const finish = useQuery<'left' | 'reported', ApiError>({
+    queryKey: ['provider', query],
+    queryFn: () => proceed(query),
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (finish.error)
+    return (
+      <SignInLayout title={t.signIn.providerTitle}>
+        <Stack>
+          <Alert color="red" role="alert">
+            {finish.error.message}
+          </Alert>
+          <Anchor href={consoleBase.href}>{t.signIn.back}</Anchor>
+        </Stack>
+      </SignInLayout>
+    )
+  if (finish.data === 'reported')
+    return (
+      <SignInLayout title={t.signIn.providerTitle}>
+        <Text>{t.signIn.providerWindowDone}</Text>
+      </SignInLayout>
+    )
+  return <Loading />
+}
+
+/** The code works once, but need not stay in the address and the history. */
+function takeQuery(): string {
+  const query = location.search
+  history.replaceState(null, '', location.pathname)
+  return query
+}
+
+async function proceed(query: string): Promise<'left' | 'reported'> {
+  const start = new URLSearchParams(query).get('start')
+  if (start === 'session' || start === 'confirmation') {
+    await goToProvider(start satisfies ProviderKind, { returns: false })
+    return 'left'
+  }
+  const { result, returnTo } = await finishAtProvider(query)
+  if (returnTo === undefined) {
+    reportToOpener(result)
+    close()
+    return 'reported'
+  }
+  // A reload forgets what another person may have left in memory.
+  location.replace(returnTo)
+  return 'left'
+}

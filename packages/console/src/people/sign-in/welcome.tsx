@@ -1,0 +1,88 @@
+import { Alert, Button, Stack, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate, useRouterState } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type ApiError, call } from '#api/call-api.ts'
+import { queryClient, SESSION } from '#api/use-api.ts'
+import { formFields } from '#parts/form-values.ts'
+import { LoadError, Loading } from '#parts/load-states.tsx'
+import { interpolate, t } from '#strings/strings.ts'
+import { CodeField, NewPasswordInput } from './reauthenticate.tsx'
+import { SignInError, usePasswordSignIn } from './sign-in.tsx'
+import { SignInLayout } from './sign-in-layout.tsx'
+
+interface LinkDetails {
+  email: string
+  name: string
+  kind: string
+}
+
+/** The target of invitation and password links. The token follows the #, so it is in no server's log. */
+export function WelcomePage() {
+  const token = useRouterState({ select: ({ location }) => location.hash })
+  // A second link opened in the same tab starts again, without what was typed for the first.
+  return <SetPassword key={token} token={token} />
+}
+
+function SetPassword({ token }: { token: string }) {
+  const navigate = useNavigate()
+  const link = useQuery<LinkDetails, ApiError>({
+    queryKey: ['link', token],
+    queryFn: () => call('POST', '/link', { body: { token } }),
+    retry: false,
+    // Once used, the link is dead, and this page still signs in.
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const signIn = usePasswordSignIn((me) => {
+    queryClient.setQueryData(SESSION, me)
+    void navigate({ to: '/' })
+  })
+  const [chosen, setChosen] = useState<string>()
+  const choose = useMutation<{ email: string }, ApiError, Record<string, string>>({
+    mutationFn: (fields) => call('POST', '/link/password', { body: { token, ...fields } }),
+    // The password that was just chosen also signs in, so nobody types it twice.
+    onSuccess({ email }, { password = '' }) {
+      setChosen(password)
+      signIn.mutate({ email, password })
+    },
+  })
+  if (link.error)
+    return (
+      <SignInLayout title={t.welcome.title}>
+        <LoadError error={link.error} />
+      </SignInLayout>
+    )
+  if (!link.data) return <Loading />
+  const invited = link.data.kind === 'INVITATION'
+  return (
+    <SignInLayout
+      title={invited ? t.welcome.title : t.welcome.resetTitle}
+      text={interpolate(t.welcome.text, { email: link.data.email })}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          const { code, ...fields } = formFields(event.currentTarget)
+          if (chosen === undefined) choose.mutate(fields)
+          else signIn.mutate({ email: link.data.email, password: chosen, ...(code !== undefined && { code }) })
+        }}
+      >
+        <Stack>
+          {choose.error && (
+            <Alert color="red" role="alert">
+              {choose.error.message}
+            </Alert>
+          )}
+          <TextInput type="email" value={link.data.email} readOnly label={t.signIn.email} autoComplete="username" />
+          {invited && <TextInput name="name" label={t.people.name} defaultValue={link.data.name} required />}
+          <SignInError error={signIn.error} />
+          {chosen === undefined && <NewPasswordInput name="password" autoFocus />}
+          {signIn.asked && <CodeField {...(signIn.asked === 'RECOVERY' && { label: t.signIn.recoveryCode })} />}
+          <Button type="submit" loading={choose.isPending || signIn.isPending} fullWidth>
+            {chosen === undefined ? t.newPassword.submit : t.signIn.submit}
+          </Button>
+        </Stack>
+      </form>
+    </SignInLayout>
+  )
+}

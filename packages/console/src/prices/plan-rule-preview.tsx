@@ -1,0 +1,86 @@
+import type { RulePreview } from '@dealer-esim/gateway/http/console/prices/price-plans.ts'
+import { Alert, Stack, Text } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import { formatMargin } from '#catalogue/price-rows.tsx'
+import { formatCount, formatTime } from '#parts/format.ts'
+import { List } from '#parts/record-list.tsx'
+import { Amount } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
+
+type Line = RulePreview['lines'][number]
+
+/** The effect of a rule: counts, then old and new prices with their margins. */
+export function ShownPreview({ preview }: { preview: RulePreview }) {
+  const { at, currencyCode, dealers, packages, changed, cheaper, dearer, belowCost, lines } = preview
+  const { unknownCosts, otherDealers } = preview
+  const shown = useRef<HTMLDivElement>(null)
+  // It stands below the form, where a long dialog does not show it.
+  useEffect(() => {
+    shown.current?.scrollIntoView({ block: 'nearest' })
+  }, [])
+  const counts = { changed: formatCount(changed), packages: formatCount(packages), time: formatTime(at) }
+  return (
+    <Stack gap="xs" data-preview ref={shown}>
+      <Text size="sm" role="status">
+        {interpolate(t.prices.previewCounts, counts)}{' '}
+        {interpolate(t.prices.previewDirections, { cheaper: formatCount(cheaper), dearer: formatCount(dearer) })}{' '}
+        {plural(t.prices.previewDealers, dealers, { currency: currencyCode })}
+      </Text>
+      {belowCost > 0 && (
+        <Alert color="red" role="alert">
+          {plural(t.prices.previewLosses, belowCost)}
+        </Alert>
+      )}
+      {unknownCosts > 0 && (
+        <Alert color="orange" data-unknown-costs>
+          {plural(t.prices.previewUnknownCosts, unknownCosts, { currency: currencyCode })}
+        </Alert>
+      )}
+      {otherDealers > 0 && (
+        <Alert color="orange" data-other-dealers>
+          {plural(t.prices.previewOtherDealers, otherDealers)}
+        </Alert>
+      )}
+      {lines.length > 0 && (
+        <List<Line>
+          label={t.prices.preview}
+          rows={lines}
+          loading={false}
+          idOf={(row) => row.packageCode}
+          empty={{ title: t.prices.preview }}
+          columns={[
+            { accessor: 'packageCode', title: t.prices.package, cellsClassName: 'mono' },
+            {
+              accessor: 'before',
+              title: t.prices.priceBefore,
+              textAlign: 'right',
+              render: (row) => <Amount value={row.before} currency={currencyCode} />,
+            },
+            {
+              accessor: 'after',
+              title: t.prices.priceAfter,
+              textAlign: 'right',
+              render: (row) => <Amount value={row.after} currency={currencyCode} />,
+            },
+            {
+              accessor: 'margin',
+              title: t.package.marginTitle,
+              textAlign: 'right',
+              render: (row) => marginText(row, currencyCode),
+            },
+          ]}
+        />
+      )}
+      {lines.length < changed && (
+        <Text size="sm" c="dimmed">
+          {interpolate(t.prices.firstOf, { count: lines.length, all: changed })}
+        </Text>
+      )}
+    </Stack>
+  )
+}
+
+function marginText({ after, cost }: Line, currency: string): string {
+  if (after === null) return '–'
+  return cost === null ? t.package.unknown : formatMargin(after, cost, currency)
+}

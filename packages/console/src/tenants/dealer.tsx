@@ -1,0 +1,105 @@
+import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { Outlet, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useState } from 'react'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog, ReasonField } from '#parts/dialog.tsx'
+import { LoadError, Loading } from '#parts/load-states.tsx'
+import { Page, Tabs } from '#parts/page.tsx'
+import { Status } from '#parts/values.tsx'
+import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
+import { t } from '#strings/strings.ts'
+import { ViewAsDealer } from './view-as-dealer.tsx'
+
+/** The dealer of the current URL. */
+export function useTenant() {
+  const { tenantId = '' } = useParams({ strict: false }) as { tenantId?: string }
+  return { tenantId, ...useApi<TenantDetail>(`/tenants/${tenantId}`, {}, { enabled: tenantId !== '' }) }
+}
+
+/** The frame around a dealer's sections, for operators. The dealer's own people see the sections as separate pages. */
+export function DealerPage() {
+  const me = useSession()
+  const { tenantId, data, error, refetch } = useTenant()
+  if (error && !data) return <LoadError error={error} retry={refetch} />
+  if (!data) return <Loading />
+  if (!isOperator(me)) return <Outlet />
+  const at = `/tenants/${tenantId}`
+  return (
+    <Page
+      title={data.clientName}
+      back={{ to: '/tenants', label: t.dealers.title }}
+      description={
+        <Group gap="xs" mt={4}>
+          <Status status={data.status} />
+          {data.currencyCode}
+        </Group>
+      }
+      actions={
+        <>
+          <ViewAsDealer tenantId={tenantId} />
+          {canOperate(me) && <Suspension tenant={data} />}
+        </>
+      }
+    >
+      <Tabs
+        label={data.clientName}
+        items={[
+          { to: at, label: t.dealers.tabs.overview },
+          { to: `${at}/credentials`, label: t.dealers.tabs.credentials },
+          { to: `${at}/settings`, label: t.dealers.tabs.settings },
+          { to: `${at}/wallet`, label: t.dealers.tabs.wallet },
+          { to: `${at}/prices`, label: t.dealers.tabs.prices },
+          { to: `${at}/people`, label: t.dealers.tabs.people },
+          { to: `${at}/notices`, label: t.dealers.tabs.alerts },
+        ]}
+      />
+      <Outlet />
+    </Page>
+  )
+}
+
+function Suspension({ tenant }: { tenant: TenantDetail }) {
+  const [dialogOpen, setDialogOpen] = useState(false)
+  const isActive = tenant.status === 'ACTIVE'
+  const change = useChange({ success: isActive ? t.dealers.suspended : t.dealers.resumed })
+  const path = `/tenants/${tenant.tenantId}/${isActive ? 'suspend' : 'resume'}`
+  if (!isActive)
+    return (
+      <Button variant="default" onClick={() => change.mutate({ method: 'POST', path })}>
+        {t.dealers.resume}
+      </Button>
+    )
+  return (
+    <>
+      <Button variant="default" onClick={() => setDialogOpen(true)}>
+        {t.dealers.suspend}
+      </Button>
+      <Dialog
+        title={`${t.dealers.suspend}: ${tenant.clientName}`}
+        opened={dialogOpen}
+        onClose={() => setDialogOpen(false)}
+        submit={t.dealers.suspend}
+        danger
+        busy={change.isPending}
+        onSubmit={(body) => change.mutate({ method: 'POST', path, body }, { onSuccess: () => setDialogOpen(false) })}
+      >
+        <Text size="sm">{t.dealers.suspendText}</Text>
+        <ReasonField />
+      </Dialog>
+    </>
+  )
+}
+
+/** A section of a dealer: a tab for operators, a separate page for the dealer's own people. */
+export function DealerSection(props: { title: string; text?: string; actions?: ReactNode; children: ReactNode }) {
+  const me = useSession()
+  if (!isOperator(me))
+    return (
+      <Page title={props.title} description={props.text} actions={props.actions}>
+        {props.children}
+      </Page>
+    )
+  return <Stack gap="md">{props.children}</Stack>
+}

@@ -1,0 +1,126 @@
+import type { TagCount } from '@dealer-esim/gateway/http/console/tenants/notes.ts'
+import type { TenantRow } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
+import { Button } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { DealerWizard } from '#home/setup/dealer-wizard.tsx'
+import { Bulk } from '#lists/bulk.tsx'
+import { periodRange } from '#lists/list-period.ts'
+import { isFiltered, useList } from '#lists/use-list.ts'
+import { ReasonField } from '#parts/dialog.tsx'
+import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
+import { formatCount } from '#parts/format.ts'
+import { Page } from '#parts/page.tsx'
+import { List } from '#parts/record-list.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { Amount, Status, Timestamp } from '#parts/values.tsx'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
+import { PlanField } from '#prices/price-assignment.tsx'
+import { t } from '#strings/strings.ts'
+
+export function DealersPage() {
+  const me = useSession()
+  const navigate = useNavigate()
+  const [filters, setFilters] = useFilters()
+  const { q, status, tag } = filters
+  const list = useList<TenantRow>('/tenants', 'tenants', { q, status, tag, ...periodRange(filters) })
+  const [selected, setSelected] = useState<string[]>([])
+  const chosen = (list.rows ?? []).filter((row) => selected.includes(row.tenantId))
+  const [creating, setCreating] = useState(filters.new !== undefined)
+  const create = canOperate(me) && <Button onClick={() => setCreating(true)}>{t.dealers.new}</Button>
+  return (
+    <Page title={t.dealers.title} actions={create}>
+      <FilterBar
+        search={<SearchField label={t.dealers.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />}
+      >
+        <FilterSelect name="status" label={t.common.status} values={['ACTIVE', 'SUSPENDED']} labels={t.statuses} />
+        <TagFilter />
+        <PeriodFilter />
+      </FilterBar>
+      <List<TenantRow>
+        label={t.dealers.title}
+        list={list}
+        name="dealers"
+        {...(canOperate(me) && { selected, onSelect: setSelected })}
+        {...(chosen.length > 0 && { bulk: <DealerBulk dealers={chosen} onClear={() => setSelected([])} /> })}
+        idOf={(row) => row.tenantId}
+        to={(row) => `/tenants/${row.tenantId}`}
+        empty={
+          isFiltered(filters)
+            ? { title: t.dealers.noMatch, text: t.dealers.noMatchText }
+            : { title: t.dealers.none, text: t.dealers.noneText, action: create }
+        }
+        columns={[
+          { accessor: 'clientName', title: t.dealers.name, phone: 'main' },
+          {
+            accessor: 'status',
+            title: t.common.status,
+            phone: 'status',
+            render: (row) => <Status status={row.status} />,
+          },
+          {
+            accessor: 'balance',
+            title: t.dealers.balance,
+            textAlign: 'right',
+            phone: 'value',
+            render: (row) => <Amount value={row.balance} currency={row.currencyCode} />,
+          },
+          { accessor: 'appKey', title: t.dealers.appKey, cellsClassName: 'mono' },
+          { accessor: 'tags', title: t.notes.tags, optional: true, render: (row) => row.tags.join(', ') || '–' },
+          { accessor: 'createdAt', title: t.dealers.created, render: (row) => <Timestamp time={row.createdAt} /> },
+        ]}
+      />
+      {creating && (
+        <DealerWizard
+          dealer={null}
+          onClose={(dealer) => {
+            setCreating(false)
+            if (dealer) void navigate({ to: `/tenants/${dealer.tenantId}` })
+          }}
+        />
+      )}
+    </Page>
+  )
+}
+
+function TagFilter() {
+  const [{ tag }] = useFilters()
+  const { data } = useApi<{ tags: TagCount[] }>('/tags')
+  const counts = data?.tags ?? []
+  const values = counts.map((one) => one.tag)
+  if (tag !== undefined && !values.includes(tag)) values.push(tag)
+  if (values.length === 0) return null
+  const labels = Object.fromEntries(counts.map((one) => [one.tag, `${one.tag} (${formatCount(one.dealers)})`]))
+  return <FilterSelect name="tag" label={t.notes.tag} values={values} labels={labels} />
+}
+
+function DealerBulk({ dealers, onClear }: { dealers: TenantRow[]; onClear(): void }) {
+  return (
+    <Bulk
+      rows={dealers}
+      idOf={(row) => row.tenantId}
+      nameOf={(row) => row.clientName}
+      onClear={onClear}
+      actions={[
+        {
+          label: t.prices.changePlan,
+          fields: <PlanField chosen={null} />,
+          change: (row, { planName }) => ({
+            method: 'PUT',
+            path: `/tenants/${row.tenantId}/price-plan`,
+            body: { planName: planName || null },
+          }),
+        },
+        {
+          label: t.dealers.suspend,
+          text: t.dealers.suspendText,
+          danger: true,
+          fields: <ReasonField />,
+          skip: (row) => (row.status === 'SUSPENDED' ? t.dealers.alreadySuspended : undefined),
+          change: (row, body) => ({ method: 'POST', path: `/tenants/${row.tenantId}/suspend`, body }),
+        },
+      ]}
+    />
+  )
+}

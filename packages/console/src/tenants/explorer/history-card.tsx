@@ -1,0 +1,42 @@
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
+import { Card } from '#parts/page.tsx'
+import { Timestamp } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
+import type { PastRequest } from './call-history.ts'
+
+/** Requests that this person sent from this browser. Choosing one enters it again. */
+export function HistoryCard(props: { requests: PastRequest[]; onChoose(request: PastRequest): void; onClear(): void }) {
+  const { requests, onChoose, onClear } = props
+  if (requests.length === 0) return null
+  return (
+    <Card
+      title={t.explorer.history}
+      actions={
+        <Button size="compact-xs" variant="default" onClick={onClear}>
+          {t.explorer.clearHistory}
+        </Button>
+      }
+    >
+      <Text size="sm" c="dimmed">
+        {t.explorer.historyText}
+      </Text>
+      <Stack gap={4} component="ol" m={0} pl="lg" data-history>
+        {requests.map((request) => (
+          <li key={request.time + request.body}>
+            <Group gap="xs">
+              <Anchor component="button" type="button" size="sm" onClick={() => onChoose(request)}>
+                {request.operation}
+              </Anchor>
+              <Text size="xs" c="dimmed">
+                {request.status === null
+                  ? t.orders.noResponse
+                  : interpolate(t.webhooks.httpStatus, { status: request.status })}{' '}
+                · <Timestamp time={request.time} />
+              </Text>
+            </Group>
+          </li>
+        ))}
+      </Stack>
+    </Card>
+  )
+}

@@ -1,0 +1,119 @@
+import { Alert, Select, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { ShownOnce } from '#parts/shown-once.tsx'
+import { Copyable } from '#parts/values.tsx'
+import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
+import { t } from '#strings/strings.ts'
+
+interface NewSecretDialogProps {
+  title: string
+  appKey: string
+  appSecret: string
+  note?: string | undefined
+  onClose(): void
+}
+
+/** Shows a new secret, without asking for the password. Kept in memory only: never in the URL or in storage. */
+export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: NewSecretDialogProps) {
+  return (
+    <ShownOnce
+      title={title}
+      onClose={onClose}
+      submit={t.credentials.copied}
+      file={{
+        name: 'api-credentials.txt',
+        text: `${t.credentials.appKey}: ${appKey}\n${t.credentials.appSecret}: ${appSecret}`,
+      }}
+    >
+      <Alert color="orange" title={t.credentials.copyTitle}>
+        {t.credentials.copyText}
+      </Alert>
+      <Stack gap={2}>
+        <Text size="sm" fw={600}>
+          {t.credentials.appKey}
+        </Text>
+        <Copyable value={appKey} label={t.credentials.appKey} />
+      </Stack>
+      <Stack gap={2}>
+        <Text size="sm" fw={600}>
+          {t.credentials.appSecret}
+        </Text>
+        <Copyable value={appSecret} label={t.credentials.appSecret} />
+      </Stack>
+      {note && <Text size="sm">{note}</Text>}
+    </ShownOnce>
+  )
+}
+
+export interface ResetResult {
+  appSecret: string
+  oldValidUntil: string | null
+}
+
+export function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(secret: string): void }) {
+  const view = useChange<{ appSecret: string }>({ quiet: true })
+  const path = `/tenants/${props.tenantId}/secret/view`
+  return (
+    <Dialog
+      title={t.credentials.viewTitle}
+      opened
+      onClose={props.onClose}
+      submit={t.credentials.view}
+      busy={view.isPending}
+      error={view.error}
+      onSubmit={(body) =>
+        view.mutate({ method: 'POST', path, body }, { onSuccess: ({ appSecret }) => props.onSecret(appSecret) })
+      }
+    >
+      <Text size="sm">{t.credentials.viewText}</Text>
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}
+
+/** In seconds, the everyday case first: a rotation during which both secrets work. To end the old one at once is a choice. */
+const GRACE_PERIODS = ['86400', '21600', '3600', '0'] as const
+const [ROTATION] = GRACE_PERIODS
+const NO_GRACE = '0'
+
+export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: ResetResult): void }) {
+  const reset = useChange<ResetResult>({ quiet: true })
+  const [grace, setGrace] = useState<string>(ROTATION)
+  const path = `/tenants/${props.tenantId}/secret/reset`
+  return (
+    <Dialog
+      title={t.credentials.resetTitle}
+      opened
+      onClose={props.onClose}
+      submit={t.credentials.reset}
+      danger={grace === NO_GRACE}
+      busy={reset.isPending}
+      error={reset.error}
+      onSubmit={(credentials) =>
+        reset.mutate(
+          { method: 'POST', path, body: { ...credentials, grace_s: Number(grace) } },
+          { onSuccess: props.onReset },
+        )
+      }
+    >
+      <Text size="sm">{t.credentials.resetText}</Text>
+      <Select
+        label={t.credentials.oldSecret}
+        value={grace}
+        onChange={(value) => setGrace(value ?? ROTATION)}
+        allowDeselect={false}
+        data={GRACE_PERIODS.map((value) => ({ value, label: t.credentials.gracePeriods[value] }))}
+      />
+      {grace === NO_GRACE ? (
+        <Alert color="red" role="alert">
+          {t.credentials.noGraceWarning}
+        </Alert>
+      ) : (
+        <Text size="sm">{t.credentials.graceText}</Text>
+      )}
+      <ReauthenticationFields />
+    </Dialog>
+  )
+}

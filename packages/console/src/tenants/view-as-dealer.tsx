@@ -1,0 +1,26 @@
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import { call, consoleBase } from '#api/call-api.ts'
+import { notifyError } from '#parts/notify.ts'
+import { t } from '#strings/strings.ts'
+
+/** Shows an operator the console as this dealer's administrator sees it. */
+export function ViewAsDealer({ tenantId }: { tenantId: string }) {
+  const [isStarting, setStarting] = useState(false)
+  async function start() {
+    setStarting(true)
+    try {
+      await call('POST', `/tenants/${tenantId}/view`)
+      // Loading the page again forgets what the operator's pages have in memory.
+      location.replace(consoleBase)
+    } catch (error) {
+      setStarting(false)
+      notifyError(error as Error)
+    }
+  }
+  return (
+    <Button variant="default" loading={isStarting} onClick={() => void start()}>
+      {t.dealers.viewAs}
+    </Button>
+  )
+}

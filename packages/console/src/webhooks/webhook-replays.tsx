@@ -1,0 +1,125 @@
+import { EVENT_TYPES } from '@dealer-esim/contract'
+import type { ReplayView } from '@dealer-esim/gateway/http/console/webhook-replays.ts'
+import { Button, Checkbox, Group, Progress, Stack, Text, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { useApi, useChange } from '#api/use-api.ts'
+import { Dialog } from '#parts/dialog.tsx'
+import { Card } from '#parts/page.tsx'
+import { Status, Timestamp } from '#parts/values.tsx'
+import { canEdit, useSession } from '#people/sign-in/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
+
+const REFRESH_MS = 1_000
+
+/** A dealer's event replays, with the progress of running ones and a button to start one. */
+export function Replays({ tenantId }: { tenantId: string }) {
+  const me = useSession()
+  const path = `/tenants/${tenantId}/replays`
+  const first = useApi<{ replays: ReplayView[] }>(path)
+  const running = first.data?.replays.some((replay) => replay.replayState === 'RUNNING') ?? false
+  const { data } = useApi<{ replays: ReplayView[] }>(path, {}, { refreshMs: running ? REFRESH_MS : undefined })
+  const cancel = useChange({ success: t.webhooks.replayStopped })
+  const [dialogOpen, setDialogOpen] = useState(false)
+  if (!data || (data.replays.length === 0 && !canEdit(me))) return null
+  return (
+    <Card
+      title={t.webhooks.replays}
+      actions={
+        canEdit(me) && (
+          <Button size="xs" variant="default" onClick={() => setDialogOpen(true)}>
+            {t.webhooks.replay}
+          </Button>
+        )
+      }
+    >
+      {data.replays.map((replay) => (
+        <Stack key={replay.replayId} gap={4} data-replay={replay.replayState}>
+          <Group gap="xs">
+            <Status status={replay.replayState} />
+            <Text size="sm">
+              <Timestamp time={replay.from} /> – <Timestamp time={replay.to} />
+            </Text>
+            <Text size="sm" c="dimmed">
+              {interpolate(t.webhooks.progress, { done: replay.replayed, all: replay.matched })} · {replay.actor}
+            </Text>
+            {canEdit(me) && replay.replayState === 'RUNNING' && (
+              <Button
+                size="compact-xs"
+                variant="default"
+                onClick={() => cancel.mutate({ method: 'POST', path: `${path}/${replay.replayId}/cancel` })}
+              >
+                {t.webhooks.stopReplay}
+              </Button>
+            )}
+          </Group>
+          {replay.replayState === 'RUNNING' && (
+            <Progress
+              aria-label={t.webhooks.replays}
+              value={replay.matched === 0 ? 100 : (replay.replayed / replay.matched) * 100}
+              animated
+            />
+          )}
+        </Stack>
+      ))}
+      {dialogOpen && <StartReplay path={path} onClose={() => setDialogOpen(false)} />}
+    </Card>
+  )
+}
+
+const OUTCOMES = ['DEAD', 'UNSENT', 'DELIVERED'] as const
+const DAY_MS = 86_400_000
+
+/** Formats a time for <input type="datetime-local">, in the browser's time zone. */
+function localTime(timeMs: number): string {
+  const date = new Date(timeMs)
+  return new Date(timeMs - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+function StartReplay({ path, onClose }: { path: string; onClose(): void }) {
+  const start = useChange({ success: t.webhooks.replayStarted, quiet: true })
+  const [outcomes, setOutcomes] = useState<string[]>(['DEAD', 'UNSENT'])
+  const [types, setTypes] = useState<string[]>([...EVENT_TYPES])
+  return (
+    <Dialog
+      title={t.webhooks.replay}
+      opened
+      onClose={onClose}
+      submit={t.webhooks.replayStart}
+      busy={start.isPending}
+      error={start.error}
+      onSubmit={({ from = '', to }) => {
+        const body = {
+          from: new Date(from).toISOString(),
+          ...(to && { to: new Date(to).toISOString() }),
+          outcomes,
+          notifyTypes: types,
+        }
+        start.mutate({ method: 'POST', path, body }, { onSuccess: onClose })
+      }}
+    >
+      <Text size="sm">{t.webhooks.replayText}</Text>
+      <TextInput
+        name="from"
+        type="datetime-local"
+        label={t.webhooks.replayFrom}
+        defaultValue={localTime(Date.now() - DAY_MS)}
+        required
+      />
+      <TextInput name="to" type="datetime-local" label={t.webhooks.replayTo} />
+      <Checkbox.Group label={t.webhooks.replayStates} value={outcomes} onChange={setOutcomes}>
+        <Group mt={4}>
+          {OUTCOMES.map((outcome) => (
+            <Checkbox key={outcome} value={outcome} label={t.webhooks.states[outcome]} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+      <Checkbox.Group label={t.webhooks.replayTypes} value={types} onChange={setTypes}>
+        <Group mt={4}>
+          {EVENT_TYPES.map((type) => (
+            <Checkbox key={type} value={type} label={t.webhooks.types[type]} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+    </Dialog>
+  )
+}

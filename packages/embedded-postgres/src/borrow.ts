@@ -4,8 +4,8 @@ import { clusterDirectory, connectionUrl, readPassword } from './cluster.ts'
 import { DataDirInUse, findHolder } from './data-dir-lock.ts'
 import { readPostmasterPid } from './postmaster.ts'
 import { isPostgresIn } from './processes.ts'
-import { startEmbeddedPostgres } from './start.ts'
 import type { Logger } from './start-error.ts'
+import { startEmbeddedPostgres } from './start-server.ts'
 
 export interface BorrowedPostgres {
   url: string

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
 import { type Account, canEnter } from './server-account.ts'
-import { postgresqlConf, type Settings } from './settings.ts'
+import { postgresqlConf, type Settings } from './server-settings.ts'
 import { StartError } from './start-error.ts'
 
 /** One cluster on disk: DATA_DIR/postgres, with its password in DATA_DIR/postgres.password. */

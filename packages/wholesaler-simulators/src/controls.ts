@@ -1,9 +1,9 @@
-import type { Account, AccountCounters } from './account.ts'
-import type { Clock } from './clock.ts'
-import type { EventRecord, Events } from './events.ts'
 import type { Fault, Faults } from './faults.ts'
-import type { Esim, EsimStatus, Order, ProfileStatus } from './order.ts'
 import type { RequestLog, RequestRecord } from './requests.ts'
+import type { Account, AccountCounters } from './simulated-account.ts'
+import type { Clock } from './simulated-clock.ts'
+import type { EventRecord, Events } from './simulated-events.ts'
+import type { Esim, EsimStatus, Order, ProfileStatus } from './simulated-order.ts'
 import type { Answer, RawRequest } from './wholesaler.ts'
 
 /** The functions by which a test reads and changes a simulator. Arguments and results are JSON, so that HTTP carries them too. */

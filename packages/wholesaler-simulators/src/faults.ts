@@ -1,4 +1,4 @@
-import type { OrderEffects } from './account.ts'
+import type { OrderEffects } from './simulated-account.ts'
 
 /** Faults of the network and of the server. Each is one step of a request: before the action, or after it. */
 const BEFORE = [

@@ -1,16 +1,16 @@
 import type { AddressInfo } from 'node:net'
-import { Account } from './account.ts'
 import { describeAiralo } from './airalo/airalo.ts'
-import { createCatalogue } from './catalogue.ts'
-import { Clock } from './clock.ts'
 import { answerControl, type Controls, createControls } from './controls.ts'
 import { describeEsimAccess } from './esim-access/esim-access.ts'
 import { describeEsimGo } from './esim-go/esim-go.ts'
-import { Events } from './events.ts'
 import { Faults } from './faults.ts'
 import { describeMobimatter } from './mobimatter/mobimatter.ts'
 import { RequestLog } from './requests.ts'
-import { CONTROL_PATH, createSimulatorServer } from './server.ts'
+import { Account } from './simulated-account.ts'
+import { createCatalogue } from './simulated-catalogue.ts'
+import { Clock } from './simulated-clock.ts'
+import { Events } from './simulated-events.ts'
+import { CONTROL_PATH, createSimulatorServer } from './simulator-server.ts'
 import type { Description, Wholesaler, World } from './wholesaler.ts'
 import { describeZendit } from './zendit/zendit.ts'
 
@@ -23,8 +23,8 @@ export {
   type RemoteControls,
 } from './controls.ts'
 export { FAULT_KINDS, type Fault, type FaultKind } from './faults.ts'
-export type { EsimStatus, ProfileStatus } from './order.ts'
 export type { RequestRecord } from './requests.ts'
+export type { EsimStatus, ProfileStatus } from './simulated-order.ts'
 
 /** The kinds of simulators, each with its description. */
 const KINDS = {

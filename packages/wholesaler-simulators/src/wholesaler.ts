@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Account, OrderEffects } from './account.ts'
-import type { CatalogueOptions, Product } from './catalogue.ts'
-import type { Clock } from './clock.ts'
 import type { RefusalFault } from './faults.ts'
-import type { Change, RefusalReason } from './order.ts'
 import type { Problem, Shape } from './shape.ts'
+import type { Account, OrderEffects } from './simulated-account.ts'
+import type { CatalogueOptions, Product } from './simulated-catalogue.ts'
+import type { Clock } from './simulated-clock.ts'
+import type { Change, RefusalReason } from './simulated-order.ts'
 
 /** One wholesaler's interface: its requests, its answers and its events, in its own form. */
 export interface Wholesaler {

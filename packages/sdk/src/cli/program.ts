@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import packageJson from '#package.json' with { type: 'json' }
 import { integer, timeoutMs } from './arguments.ts'
+import { reportFailure } from './command-failure.ts'
 import { accountCommands } from './commands/account.ts'
 import { actionCommands } from './commands/actions.ts'
 import { listenCommand } from './commands/listen.ts'
@@ -13,7 +14,6 @@ import { tourCommand } from './commands/tour.ts'
 import { webhookCommands } from './commands/webhook.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
 import { AlreadyReported, EXIT, EXIT_HELP } from './exit-codes.ts'
-import { reportFailure } from './failure.ts'
 import type { Io } from './io.ts'
 import { verifyCommand } from './verify/verify.ts'
 

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Product } from '#catalogue.ts'
-import { type Change, Refused } from '#order.ts'
+import type { Product } from '#simulated-catalogue.ts'
+import { type Change, Refused } from '#simulated-order.ts'
 import type { Answer, Call, Description, Operation, RawRequest, Wholesaler, World } from '#wholesaler.ts'
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'

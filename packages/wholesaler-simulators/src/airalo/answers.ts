@@ -1,6 +1,6 @@
-import type { Account } from '#account.ts'
-import { type Coverage, countryName, type Product } from '#catalogue.ts'
-import { DAY_MS, type Esim, type Order } from '#order.ts'
+import type { Account } from '#simulated-account.ts'
+import { type Coverage, countryName, type Product } from '#simulated-catalogue.ts'
+import { DAY_MS, type Esim, type Order } from '#simulated-order.ts'
 import type { Answer, Refusal, RequestProblem } from '#wholesaler.ts'
 
 /* Answers of Airalo. Money is a decimal number, volume is in MB. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Account } from '#account.ts'
-import { countryName, type Product } from '#catalogue.ts'
-import type { Change, Esim } from '#order.ts'
-import { DAY_MS } from '#order.ts'
+import type { Account } from '#simulated-account.ts'
+import { countryName, type Product } from '#simulated-catalogue.ts'
+import type { Change, Esim } from '#simulated-order.ts'
+import { DAY_MS } from '#simulated-order.ts'
 import type { Answer, EventMessage, Refusal, RequestProblem } from '#wholesaler.ts'
 
 /* Answers and notifications of the RT family. HTTP status 200 on failures too. */

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { Account } from '#account.ts'
-import { countryName, type Product } from '#catalogue.ts'
-import { type Change, DAY_MS, type Esim, type Order, type Plan, planBytes } from '#order.ts'
+import type { Account } from '#simulated-account.ts'
+import { countryName, type Product } from '#simulated-catalogue.ts'
+import { type Change, DAY_MS, type Esim, type Order, type Plan, planBytes } from '#simulated-order.ts'
 import type { Answer, EventMessage, Refusal, RequestProblem } from '#wholesaler.ts'
 
 /* Answers and events of eSIM Go. Money is a decimal number, volume is in MB in the catalogue and in bytes on an eSIM. */

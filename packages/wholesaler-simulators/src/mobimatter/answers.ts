@@ -1,5 +1,5 @@
-import type { Product } from '#catalogue.ts'
-import type { Esim, Order, OrderState } from '#order.ts'
+import type { Product } from '#simulated-catalogue.ts'
+import type { Esim, Order, OrderState } from '#simulated-order.ts'
 import type { Answer, Refusal, RequestProblem } from '#wholesaler.ts'
 
 /* Answers of MobiMatter: `{statusCode, result}`, errors `{statusCode, message}`. Money is a decimal number. */

@@ -1,6 +1,6 @@
-import type { Account } from '#account.ts'
-import type { Product } from '#catalogue.ts'
-import { DAY_MS, type Esim, type Order, planBytes } from '#order.ts'
+import type { Account } from '#simulated-account.ts'
+import type { Product } from '#simulated-catalogue.ts'
+import { DAY_MS, type Esim, type Order, planBytes } from '#simulated-order.ts'
 import type { Answer, Refusal, RequestProblem } from '#wholesaler.ts'
 
 /* Answers of Zendit. Money is in hundredths, with the divisor beside it. */

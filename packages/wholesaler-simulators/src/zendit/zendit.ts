@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { randomReference } from '#account.ts'
-import { type Order, Refused } from '#order.ts'
+import { randomReference } from '#simulated-account.ts'
+import { type Order, Refused } from '#simulated-order.ts'
 import type { Answer, Call, Description, Operation, Wholesaler, World } from '#wholesaler.ts'
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { validate } from '@scalar/openapi-parser'
 import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { rtCodes, rtCommonCodes } from './codes.ts'
-import { rtOpenApiDocument } from './document.ts'
-import { type RtNotifyType, rtEvents } from './events.ts'
-import { rtEventExample, rtExamples } from './examples.ts'
-import { type RtOperationName, rtOperations } from './operations.ts'
+import { rtCodes, rtCommonCodes } from './rt-codes.ts'
+import { rtOpenApiDocument } from './rt-document.ts'
+import { type RtNotifyType, rtEvents } from './rt-events.ts'
+import { rtEventExample, rtExamples } from './rt-examples.ts'
+import { type RtOperationName, rtOperations } from './rt-operations.ts'
 
 const document = JSON.parse(JSON.stringify(rtOpenApiDocument()))
 const names = Object.keys(rtOperations) as RtOperationName[]

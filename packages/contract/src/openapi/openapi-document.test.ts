@@ -6,8 +6,8 @@ import { codes, type FailureCode, failureCodes } from '#codes/codes.ts'
 import { parseRequest } from '#requests/parse-request.ts'
 import { operationNames, operations } from '#schemas/operations.ts'
 import { events } from '#schemas/webhooks.ts'
-import { openApiDocument } from './document.ts'
-import { answerExamples, eventExamples, failureExamples, requestExamples } from './examples.ts'
+import { openApiDocument } from './openapi-document.ts'
+import { answerExamples, eventExamples, failureExamples, requestExamples } from './openapi-examples.ts'
 
 const document = JSON.parse(JSON.stringify(openApiDocument()))
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createCatalogue, type Product } from './catalogue.ts'
 import { describeEsimGo } from './esim-go/esim-go.ts'
+import { createCatalogue, type Product } from './simulated-catalogue.ts'
 
 it('a catalogue of 5 000 has different codes, slugs and prices above zero over 200 countries', () => {
   // eSIM Go names a package by coverage, volume and days alone.

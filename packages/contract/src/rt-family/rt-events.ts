@@ -1,7 +1,7 @@
 import Type, { type Static, type TObject } from 'typebox'
 import { ESIM_STATUSES, type EventType, SMDP_STATUSES } from '#schemas/enumerations.ts'
 import { nullable } from '#schemas/scalars.ts'
-import { rtQuantity, rtTimeText } from './scalars.ts'
+import { rtQuantity, rtTimeText } from './rt-scalars.ts'
 
 /** The forms in which a tenant's events can be posted: that of the dealer API, and that of the RT family. */
 export const EVENT_FORMATS = ['DEALER', 'RT'] as const

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { ESIM_STATUSES, SMDP_STATUSES } from '#schemas/enumerations.ts'
 import { nullable } from '#schemas/scalars.ts'
-import { rtActiveType, rtDataType, rtSmsStatus, rtSupportTopUpType } from './packages.ts'
-import { optionalNumber, optionalText, rtQuantity, rtTimeText } from './scalars.ts'
+import { rtActiveType, rtDataType, rtSmsStatus, rtSupportTopUpType } from './rt-packages.ts'
+import { optionalNumber, optionalText, rtQuantity, rtTimeText } from './rt-scalars.ts'
 
 const key = (without: string) => optionalText(`Any text. The same text is the same request; without one, ${without}.`)
 const guard = (of: string) => optionalNumber(`A guard: refused where the ${of} differs. 0 sets none.`)

@@ -1,8 +1,8 @@
 import { codes, type FailureCode } from '#codes/codes.ts'
 import { failure, success } from '#codes/envelope.ts'
 import { commonCodes, type OperationName, operations } from '#schemas/operations.ts'
-import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './examples.ts'
-import { failureName, type Json, namedSchemas, reference } from './schemas.ts'
+import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './openapi-examples.ts'
+import { failureName, type Json, namedSchemas, reference } from './openapi-schemas.ts'
 
 /** The answers of an operation by HTTP status: its success and its possible failures. */
 export function operationAnswers(name: OperationName): Json {

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Account } from './account.ts'
 import { type Fault, type Faults, isCatalogueFault, isRefusal, orderEffects } from './faults.ts'
-import { Refused } from './order.ts'
 import { type ParsedBody, parseBody } from './parse-body.ts'
 import type { RequestLog, RequestRecord } from './requests.ts'
+import type { Account } from './simulated-account.ts'
+import { Refused } from './simulated-order.ts'
 import type { Answer, Call, Operation, RawRequest, RequestProblem, ShownCatalogue, Wholesaler } from './wholesaler.ts'
 
 export interface ServerDeps {

@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox'
-import { EXAMPLE_REQUEST_ID } from '#openapi/examples.ts'
-import { expandSchema, type Json, pascal, reference } from '#openapi/schemas.ts'
+import { EXAMPLE_REQUEST_ID } from '#openapi/openapi-examples.ts'
+import { expandSchema, type Json, pascal, reference } from '#openapi/openapi-schemas.ts'
 import { REQUEST_HEADERS } from '#signing/request-headers.ts'
-import { rtCodes, rtCommonCodes } from './codes.ts'
-import { type RtNotifyType, rtEvents } from './events.ts'
-import { rtEventExample, rtExamples } from './examples.ts'
-import { RT_API_PATH, type RtOperationName, rtOperations } from './operations.ts'
+import { rtCodes, rtCommonCodes } from './rt-codes.ts'
+import { type RtNotifyType, rtEvents } from './rt-events.ts'
+import { rtEventExample, rtExamples } from './rt-examples.ts'
+import { RT_API_PATH, type RtOperationName, rtOperations } from './rt-operations.ts'
 
 /** The OpenAPI 3.1 document of the API for programs of the RT family, including its events. */
 export function rtOpenApiDocument({ serverUrl = '/' }: { serverUrl?: string } = {}): Json {

@@ -1,5 +1,5 @@
-import type { RtNotifyType } from './events.ts'
-import type { RtOperationName } from './operations.ts'
+import type { RtNotifyType } from './rt-events.ts'
+import type { RtOperationName } from './rt-operations.ts'
 
 const iccid = '8985200012345678904'
 const esimTranNo = '01939ab2-9c11-7d20-8a34-5b6c7d8e9f01'

@@ -2,9 +2,9 @@ import { API_PATH, type OperationName, operationNames, operations } from '#schem
 import { events } from '#schemas/webhooks.ts'
 import { EVENT_HEADERS } from '#signing/event-signing.ts'
 import { REQUEST_HEADERS } from '#signing/request-headers.ts'
-import { ANSWER_HEADERS, operationAnswers, sharedAnswers } from './answers.ts'
-import { EXAMPLE_REQUEST_ID, eventExamples, requestExamples } from './examples.ts'
-import { componentSchemas, type Json, namedSchemas, reference, schemaName } from './schemas.ts'
+import { ANSWER_HEADERS, operationAnswers, sharedAnswers } from './openapi-answers.ts'
+import { EXAMPLE_REQUEST_ID, eventExamples, requestExamples } from './openapi-examples.ts'
+import { componentSchemas, type Json, namedSchemas, reference, schemaName } from './openapi-schemas.ts'
 
 /** The OpenAPI 3.1 document of the dealer API, including webhooks. `serverUrl` is the gateway's base URL. */
 export function openApiDocument({ serverUrl = '/' }: { serverUrl?: string } = {}): Json {

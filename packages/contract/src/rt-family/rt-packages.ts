@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { SMS_STATUSES } from '#schemas/packages.ts'
-import { optionalText, rtMoney, rtQuantity } from './scalars.ts'
+import { optionalText, rtMoney, rtQuantity } from './rt-scalars.ts'
 
 export const rtLocationListRequest = Type.Object({})
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Product } from './catalogue.ts'
-import type { Clock } from './clock.ts'
+import type { Product } from './simulated-catalogue.ts'
+import type { Clock } from './simulated-clock.ts'
 import {
   type Change,
   DAY_MS,
@@ -12,7 +12,7 @@ import {
   type ProfileStatus,
   planBytes,
   Refused,
-} from './order.ts'
+} from './simulated-order.ts'
 
 /** How faults change what happens to an order. */
 export interface OrderEffects {

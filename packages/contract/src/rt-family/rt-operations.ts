@@ -1,5 +1,5 @@
 import Type, { type TObject } from 'typebox'
-import type { RtCode } from './codes.ts'
+import type { RtCode } from './rt-codes.ts'
 import {
   rtActionRequest,
   rtOrderAnswer,
@@ -10,9 +10,14 @@ import {
   rtTopupRequest,
   rtUsageAnswer,
   rtUsageRequest,
-} from './esims.ts'
-import { rtLocationListAnswer, rtLocationListRequest, rtPackageListAnswer, rtPackageListRequest } from './packages.ts'
-import { rtMoney, rtTimeText } from './scalars.ts'
+} from './rt-esims.ts'
+import {
+  rtLocationListAnswer,
+  rtLocationListRequest,
+  rtPackageListAnswer,
+  rtPackageListRequest,
+} from './rt-packages.ts'
+import { rtMoney, rtTimeText } from './rt-scalars.ts'
 
 /** Operations are posted to `{base_url}` + this + the operation's key. */
 export const RT_API_PATH = '/api/v1/open/'

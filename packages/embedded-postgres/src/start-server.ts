@@ -7,7 +7,7 @@ import { type Cluster, clusterDirectory, connectionUrl, ensureCluster, writeSett
 import { lockDataDir, type Purpose } from './data-dir-lock.ts'
 import { launch, PortTaken, type Postmaster, serverLog, stopOrphan } from './postmaster.ts'
 import { serverAccount } from './server-account.ts'
-import type { Settings } from './settings.ts'
+import type { Settings } from './server-settings.ts'
 import type { Logger } from './start-error.ts'
 
 export interface EmbeddedPostgresOptions {

@@ -1,4 +1,4 @@
-import type { Product } from './catalogue.ts'
+import type { Product } from './simulated-catalogue.ts'
 
 /** One order of the account. */
 export interface Order {

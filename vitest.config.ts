@@ -62,7 +62,7 @@ export default defineConfig({
           name: 'deployment',
           include: [`packages/*/test/${DEPLOYMENT_TESTS}`, `test/${DEPLOYMENT_TESTS}`],
           ...database,
-          globalSetup: [...database.globalSetup, 'packages/gateway/test/deployment/network-namespaces.ts'],
+          globalSetup: [...database.globalSetup, 'packages/gateway/test/platform/deployment/network-namespaces.ts'],
         },
         plugins: process.env.TEST_CITUS_URL ? [otherDefaultSchema] : [],
       },

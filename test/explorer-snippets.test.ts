@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SNIPPETS, type SnippetLanguage } from '../packages/console/src/tenants/explorer/snippets.ts'
 import { temporaryFolder } from '../packages/gateway/test/harness/processes/gateway-process.ts'
 import { type FakeGateway, fakeGateway, ok } from '../packages/sdk/test/fake-gateway.ts'
-import { canRun } from './can-run.ts'
 import { root } from './local-gateway.ts'
 
 /*

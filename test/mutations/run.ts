@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
  * wrong and which test files must fail:
  *
  *   # Any signature is accepted.
- *   # caught by: packages/gateway/test/dealer-api/codes.test.ts
+ *   # caught by: packages/gateway/test/http/dealer/codes.test.ts
  *
  * The patches are applied one by one in a temporary worktree of HEAD. The run fails if the tests pass with a patch, or if a
  * patch no longer applies. `npm run mutate -- wallet refund` runs the patches whose names contain one of these texts.

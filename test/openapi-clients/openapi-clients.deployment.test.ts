@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openApiDocument, rtOpenApiDocument } from '@dealer-esim/contract'
-import { startConsole } from '@dealer-esim/gateway/test/console/console-testbed.ts'
+import { startConsole } from '@dealer-esim/gateway/test/http/console/console-testbed.ts'
 import { build } from 'esbuild'
 import { beforeAll, describe, expect, test } from 'vitest'
 

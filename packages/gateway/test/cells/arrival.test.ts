@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { arrivalLoop } from '#cells/move/arrival.ts'
 import { openTarget } from '#cells/move/move-state.ts'
 import { startProbes } from '#http/probes/probes-server.ts'
-import { freePort } from '../deployment/proxies.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { freePort } from '../platform/deployment/proxies.ts'
 
 /* A cell opens by itself for a dealer whose old cell has closed, and for no other. The mover is never run here. */
 

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { freePort } from '../deployment/proxies.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitUntil } from '../harness/shop.ts'
+import { freePort } from '../platform/deployment/proxies.ts'
 
 /* Requests of a dealer that this cell may not serve are forwarded to the other cell. Here that is an HTTP server. */
 

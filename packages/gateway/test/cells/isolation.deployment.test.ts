@@ -10,11 +10,10 @@ import { parseCells } from '#cells/cells-file.ts'
 import { PROXY_CONFIGS } from '#cells/proxy-file.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
 import { addSupplier } from '#suppliers/manage-suppliers.ts'
-import { canRun } from '../../../../test/can-run.ts'
-import { freePort, type ReverseProxy, runProxy } from '../deployment/proxies.ts'
+import { canRun } from '#test/harness/can-run.ts'
 import { addDealer, NODE_ENV, OPERATOR, startNode } from '../harness/api-node.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/database-proxies.ts'
 import {
   type GatewayProcess,
   startGateway,
@@ -22,6 +21,7 @@ import {
   temporaryFolder,
 } from '../harness/processes/gateway-process.ts'
 import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
+import { freePort, type ReverseProxy, runProxy } from '../platform/deployment/proxies.ts'
 
 /*
  * Two cells behind HAProxy, each with a gateway and a PostgreSQL of its own. The PostgreSQL of one is stopped and started

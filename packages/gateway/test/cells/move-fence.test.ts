@@ -5,9 +5,9 @@ import { describeMove } from '#cells/move/copy-rows.ts'
 import { installGuards, removeGuards } from '#cells/move/move-guard.ts'
 import { closeSource, insertMove, liftFence, setFence } from '#cells/move/move-state.ts'
 import { waitUntilIdle } from '#cells/move/switch-over.ts'
-import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackages } from '../http/dealer/api-fixture.ts'
 
 /* The guards of a dealer that is being moved, in the source. */
 

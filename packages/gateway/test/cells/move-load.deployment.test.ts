@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { canRun } from '../../../../test/can-run.ts'
+import { canRun } from '#test/harness/can-run.ts'
 import { addDealer, call, type Dealer, startNode } from '../harness/api-node.ts'
 import { stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'

@@ -7,7 +7,7 @@ import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { call, type Dealer, NODE_ENV, OPERATOR, startNode } from '../harness/api-node.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
-import { expectSumsToEqualRows } from '../sales/model.ts'
+import { expectSumsToEqualRows } from '../sales/sales-model.ts'
 import { expectMonthsToEqualRows } from '../sales/supplier-months.ts'
 import { ledgerFaults, rowsOf, startTwoCells, type TestCell, type TwoCells } from './two-cells.ts'
 

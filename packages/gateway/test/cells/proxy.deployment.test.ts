@@ -7,9 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addressOf, parseCells } from '#cells/cells-file.ts'
 import { PROXY_CONFIGS } from '#cells/proxy-file.ts'
-import { canRun } from '../../../../test/can-run.ts'
-import { freePort, type ReverseProxy, runProxy } from '../deployment/proxies.ts'
+import { canRun } from '#test/harness/can-run.ts'
 import { stopGateways, temporaryFolder } from '../harness/processes/gateway-process.ts'
+import { freePort, type ReverseProxy, runProxy } from '../platform/deployment/proxies.ts'
 
 /*
  * The load balancers that Debian has, with the configurations that `admin cells proxy` writes, in front of three cells. Nodes

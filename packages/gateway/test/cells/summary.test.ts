@@ -10,7 +10,7 @@ import {
   REAUTHENTICATION,
   signedInAs,
   startConsole,
-} from '../console/console-testbed.ts'
+} from '../http/console/console-testbed.ts'
 
 /* The console of one cell reads the figures of the others with access tokens, and adds them up. */
 

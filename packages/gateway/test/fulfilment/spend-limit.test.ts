@@ -13,7 +13,7 @@ import {
   waitUntil,
   walletOf,
 } from '../harness/shop.ts'
-import { firstProduct } from '../suppliers/wholesalers/simulator-fixtures.ts'
+import { firstProduct } from '../wholesalers/simulator-fixtures.ts'
 
 /* Two nodes buy from a wholesaler with a daily spend limit. What it sold is counted at its simulator. */
 

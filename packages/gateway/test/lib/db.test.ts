@@ -14,7 +14,7 @@ import { CommitUnknown, isConnectionLoss } from '@dealer-esim/lib/postgres/error
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createTestDatabase, type TestDatabase, withServerClient } from '../harness/databases/database.ts'
-import { startTcpProxy } from '../harness/databases/proxies.ts'
+import { startTcpProxy } from '../harness/databases/database-proxies.ts'
 import { ONLY_HERE, runOnNode } from '../harness/databases/tables.ts'
 
 let database: TestDatabase

@@ -10,7 +10,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { migrationsFolder } from '#platform/package-root.ts'
 import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { startTcpProxy } from '../harness/databases/proxies.ts'
+import { startTcpProxy } from '../harness/databases/database-proxies.ts'
 
 const log = silentLog
 const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-migrations-'))

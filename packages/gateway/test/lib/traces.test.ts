@@ -9,7 +9,7 @@ import { call, type Dealer } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
-import { familyCall } from '../rt-api/family-program.ts'
+import { familyCall } from '../http/rt/family-program.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
 interface ReceivedSpan {

@@ -1,7 +1,7 @@
 import { createWakeups, type Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { afterAll, beforeAll, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/database-proxies.ts'
 import { waitUntil } from '../harness/shop.ts'
 
 let database: TestDatabase

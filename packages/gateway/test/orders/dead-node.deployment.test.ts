@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/database-proxies.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { addPackages } from '../http/dealer/api-fixture.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy

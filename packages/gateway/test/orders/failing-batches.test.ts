@@ -7,7 +7,7 @@ import type { OrderInput } from '#orders/placing/order-input.ts'
 import { createOrderPlacer, type OrderPlacer, type OrderPlacerDeps } from '#orders/placing/order-placer.ts'
 import { addDealer, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { type PostgresProxy, startPostgresProxy } from '../harness/databases/proxies.ts'
+import { type PostgresProxy, startPostgresProxy } from '../harness/databases/database-proxies.ts'
 import { runOnNode } from '../harness/databases/tables.ts'
 
 const APPLICATION = 'orders under test'

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startProbes } from '#http/probes/probes-server.ts'
-import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
-import { startTcpProxy, type TcpProxy } from '../harness/databases/proxies.ts'
+import { startTcpProxy, type TcpProxy } from '../harness/databases/database-proxies.ts'
+import { addPackages } from '../http/dealer/api-fixture.ts'
 
 /*
  * The database's machine dies, and another one answers new connections: existing connections are neither answered nor

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '#platform/audit/audit.ts'
 import { claimSync, runSync } from '#products/sync/run-sync.ts'
 import { addSupplier } from '#suppliers/manage-suppliers.ts'
-import { type ConsoleTestbed, signedInAs, startConsole } from '../console/console-testbed.ts'
+import { type ConsoleTestbed, signedInAs, startConsole } from '../http/console/console-testbed.ts'
 
 /* Products, sale rules and exchange rates, as the console uses them. */
 

@@ -17,7 +17,7 @@ import { addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '..
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitUntil } from '../harness/shop.ts'
-import { expectSumsToEqualRows } from './model.ts'
+import { expectSumsToEqualRows } from './sales-model.ts'
 import {
   expectDiscrepanciesToEqualRows,
   expectMonthsToEqualRows,

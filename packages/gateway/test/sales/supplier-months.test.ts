@@ -6,7 +6,7 @@ import { ITEM_STATUSES, type ItemStatus, orderStatusOf } from '#orders/order-ite
 import { updateSales } from '#sales/update-sales.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { addPackage, addSupplier, addTenant, PRICE, payOrders, type Shop } from '../harness/shop.ts'
-import { expectSumsToEqualRows } from './model.ts'
+import { expectSumsToEqualRows } from './sales-model.ts'
 import {
   expectDiscrepanciesToEqualRows,
   expectMonthsToEqualRows,

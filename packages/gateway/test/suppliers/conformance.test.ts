@@ -7,6 +7,7 @@ import { createGate } from '#suppliers/supplier-gate.ts'
 import type { ConfiguredSupplier, Suppliers } from '#suppliers/supplier-registry.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, createShop, type Shop } from '../harness/shop.ts'
+import { createSimulatorFixtures } from '../wholesalers/simulator-fixtures.ts'
 import {
   type CaseResult,
   COUNT,
@@ -39,7 +40,6 @@ import {
   type FixtureFactory,
   type SupplierFixture,
 } from './supplier-fixtures.ts'
-import { createSimulatorFixtures } from './wholesalers/simulator-fixtures.ts'
 
 /*
  * Every type of supplier passes the same suite. Most of its time is spent waiting for time-outs and deadlines. So every

@@ -6,7 +6,7 @@ import { resetSecret } from '#tenants/app-secret.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { CLAIM_AHEAD_FACTOR, ENDPOINT_IN_FLIGHT_MAX } from '#webhooks/webhook-limits.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 /* Events are claimed ahead for an endpoint that answers. A changed setting applies to them too. */
 

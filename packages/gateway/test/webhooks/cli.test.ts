@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { replayLoop } from '#webhooks/replay/replay-step.ts'
 import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 // The operator's commands for a dealer whose receiver was down, from the diagnosis to the replay.
 

@@ -6,7 +6,7 @@ import { ACKNOWLEDGED } from '#webhooks/attempt-log.ts'
 import { LEASE_MS } from '#webhooks/webhook-limits.ts'
 import { bundleForChildren, type ChildBundle } from '../harness/processes/child-process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 const TENANTS = 5
 const EVENTS_PER_ROUND = 300

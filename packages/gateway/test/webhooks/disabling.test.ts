@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } fro
 import { deliveriesOf, eventsOf } from '#platform/record-events.ts'
 import { ENDPOINT_IN_FLIGHT_FIRST } from '#webhooks/webhook-limits.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 let testbed: Testbed
 let hanging: Receiver

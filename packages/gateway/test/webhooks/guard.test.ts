@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { dropPastPartitions } from '#platform/retention/retention-loop.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed } from './testbed.ts'
+import { createTestbed, type Testbed } from './webhook-testbed.ts'
 
 let receiver: Receiver
 let production: Testbed

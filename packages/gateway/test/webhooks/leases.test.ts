@@ -13,7 +13,7 @@ import { ENDPOINT_IN_FLIGHT_MAX, LEASE_MS } from '#webhooks/webhook-limits.ts'
 import { type ExplainedQuery, explainQueries } from '../harness/databases/statements.ts'
 import { vacuum } from '../harness/databases/tables.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 let testbed: Testbed
 let receiver: Receiver

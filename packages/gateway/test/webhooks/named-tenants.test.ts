@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { Sender } from '#webhooks/sending/sender.ts'
 import { createWebhookMetrics } from '#webhooks/sending/sending-telemetry.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 /* A wakeup names the tenants whose events were just recorded. The sender claims for them without looking at the others. */
 

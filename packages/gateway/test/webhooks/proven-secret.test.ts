@@ -4,9 +4,9 @@ import { verifyEvent } from '@dealer-esim/sdk'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { resetSecret } from '#tenants/app-secret.ts'
 import { webhooksLoop } from '#webhooks/sending/sender.ts'
-import { addPackages } from '../dealer-api/api-fixture.ts'
 import { addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addPackages } from '../http/dealer/api-fixture.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 // From a request signed with the new secret to the next event: dealer API, admission, database, sender.

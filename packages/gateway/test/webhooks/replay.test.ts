@@ -6,7 +6,7 @@ import { cancelReplay, getReplay, type ReplayInput, startReplay } from '#webhook
 import { replayLoop, stepReplay } from '#webhooks/replay/replay-step.ts'
 import { resendEvent } from '#webhooks/replay/resend-event.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 let testbed: Testbed
 let receiver: Receiver

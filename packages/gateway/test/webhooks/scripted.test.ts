@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Script, startReceiver } from './receiver.ts'
-import { type AttemptRow, createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { type AttemptRow, createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 // Each behaviour of a receiver leads to the documented next step. Due times are on the test's clock; the timeout of 10 s
 // is twenty times shorter here.

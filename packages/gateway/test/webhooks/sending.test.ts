@@ -2,7 +2,7 @@ import { signRequest } from '@dealer-esim/contract/node'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed } from './testbed.ts'
+import { createTestbed, type Testbed } from './webhook-testbed.ts'
 
 let testbed: Testbed
 let receiver: Receiver

@@ -4,7 +4,7 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 let testbed: Testbed
 let receiver: Receiver

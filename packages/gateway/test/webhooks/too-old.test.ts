@@ -6,7 +6,7 @@ import { stepReplay } from '#webhooks/replay/replay-step.ts'
 import { resendEvent } from '#webhooks/replay/resend-event.ts'
 import { SENDABLE_DAYS } from '#webhooks/webhook-limits.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
-import { createTestbed, type Testbed, type TestTenant } from './testbed.ts'
+import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
 // Two events that were recorded while the endpoint was disabled: one is too old to be sent, the other just not.
 

@@ -11,7 +11,7 @@ import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import { OPERATOR } from '#test/harness/api-node.ts'
 import { deliver } from '#test/harness/scripted-supplier.ts'
 import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from '#test/harness/shop.ts'
-import { firstProduct } from '../wholesalers/simulator-fixtures.ts'
+import { firstProduct } from '#test/wholesalers/simulator-fixtures.ts'
 import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
 
 /* A supplier where the operator's account is out of funds is skipped until it has funds again. */

@@ -1,0 +1,278 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { SHARE_MAILS_PER_RECIPIENT_MAX } from '#esims/qr/send-link.ts'
+import { addConsoleApi } from '#http/console/console-server.ts'
+import type { Role } from '#people/person.ts'
+import { suspendTenant } from '#tenants/change-tenant.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
+import { addDealer, OPERATOR } from '#test/harness/api-node.ts'
+import {
+  createTopUpTestbed,
+  DAY_PRICE,
+  type Esim,
+  PRICE,
+  type TopUpTestbed,
+} from '#test/orders/topups/topup-testbed.ts'
+import { type ConsoleTestbed, ORIGIN, PASSWORD, signedInAs } from './console-testbed.ts'
+
+/* A dealer without an integration works in the console, on a node that carries orders out. */
+
+let bed: TopUpTestbed
+let app: FastifyInstance
+let esim: Esim
+beforeAll(async () => {
+  bed = await createTopUpTestbed()
+  app = Fastify()
+  const { deps } = bed.node
+  const config = { ...deps.config, smtpUrl: 'smtp://mail.test:587' }
+  addConsoleApi(
+    app,
+    { ...deps, config, provider: undefined, consoleUrl: () => `${ORIGIN}/console` },
+    {
+      origins: [ORIGIN],
+      loopback: false,
+      addressOf: (request) => request.ip,
+      cookieName: '__Host-console',
+    },
+  )
+  await app.ready()
+  esim = await bed.delivered()
+})
+afterAll(async () => {
+  await app.close()
+  expect(await bed.faults()).toEqual([])
+  await bed.close()
+})
+
+const signIn = (role: Role, tenantId: string | null) =>
+  signedInAs({ app, ...bed.node, db: bed.node.deps.db } as unknown as ConsoleTestbed, role, tenantId)
+const query = <Row>(text: string, ...values: unknown[]) => bed.node.deps.db.query<Row & object>({ text, values })
+
+/** A dealer with this balance in whole units, and a person of it. */
+async function dealerWith(units: number, role: Role = 'DEALER_STAFF') {
+  const dealer = await addDealer(bed.node.deps, units)
+  const person = await signIn(role, dealer.tenantId)
+  const home = `/tenants/${dealer.tenantId}`
+  const balance = async () => (await person.call('GET', `${home}/wallet`)).body.balance as number
+  return { dealer, person, home, balance }
+}
+
+const order = (transactionId: string, more: object = {}) => {
+  return { transactionId, packageCode: 'JP_1_7', count: 1, amount: PRICE, ...more }
+}
+
+it('an order from the list is debited once, however often and how often at once it is sent', async () => {
+  const { dealer, person, home, balance } = await dealerWith(100)
+  const { body } = await person.call('GET', `${home}/buyable-packages?locationCode=JP`)
+  const offer = body.packages.find(({ packageCode }: { packageCode: string }) => packageCode === 'JP_1_7')
+  expect(offer).toMatchObject({ price: PRICE, currencyCode: 'USD' })
+  const { locationCodes } = (await person.call('GET', `${home}/buyable-packages/locations`)).body
+  expect(locationCodes).toContain('JP')
+  const request = order('console-1', { count: 2, amount: 2 * PRICE })
+  const answers = await Promise.all(Array.from({ length: 10 }, () => person.call('POST', `${home}/orders`, request)))
+  answers.push(await person.call('POST', `${home}/orders`, request))
+  expect(new Set(answers.map(({ body }) => body.orderNo)).size).toBe(1)
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  expect(await balance()).toBe(1_000_000 - 2 * PRICE)
+  expect(await bed.order(dealer, 'console-1', 'DELIVERED')).toMatchObject({ amount: 2 * PRICE })
+  const entries = await query<{ actor: string }>(
+    `select actor from audit_log where tenant_id = $1 and action = 'order.place'`,
+    dealer.tenantId,
+  )
+  expect(entries[0]!.actor).toBe(`person:${person.personId}`)
+})
+
+it('a transactionId that bought something buys nothing else', async () => {
+  const { person, home, balance } = await dealerWith(100)
+  await person.call('POST', `${home}/orders`, order('console-1'))
+  const other = await person.call('POST', `${home}/orders`, order('console-1', { count: 2, amount: 2 * PRICE }))
+  expect(other.body.code).toBe('200012')
+  expect(await balance()).toBe(1_000_000 - PRICE)
+})
+
+it.each([
+  ['a total that is not the shown one', { amount: PRICE - 1 }, '200006'],
+  ['more than the balance', { count: 3, amount: 3 * PRICE }, '200007'],
+  ['more than the daily limit', { count: 2, amount: 2 * PRICE }, '200014'],
+  ['an unknown package', { packageCode: 'NONE' }, '310241'],
+  ['a package that only tops up', { packageCode: 'JP_1_7_TOPUP' }, '310241'],
+  ['days of a package without days', { periodNum: 3, amount: 3 * PRICE }, '000108'],
+])('%s is refused as by the dealer API, and nothing is debited', async (_, more, code) => {
+  const { dealer, person, home, balance } = await dealerWith(10)
+  await changeSettings(bed.node.deps, dealer.tenantId, { dailySpendLimit: BigInt(PRICE) }, OPERATOR)
+  if (code === '200007') await changeSettings(bed.node.deps, dealer.tenantId, { dailySpendLimit: null }, OPERATOR)
+  const refused = await person.call('POST', `${home}/orders`, order('console-1', more))
+  expect(refused.body).toMatchObject({ code })
+  expect(await balance()).toBe(100_000)
+})
+
+it('a day pass is sold for the days that were chosen', async () => {
+  const { dealer, person, home, balance } = await dealerWith(100)
+  const [pass] = (await person.call('GET', `${home}/buyable-packages`)).body.packages.filter(
+    ({ periodNumMin }: { periodNumMin: number | null }) => periodNumMin !== null,
+  )
+  const bought = { packageCode: pass.packageCode, periodNum: 5, amount: 5 * DAY_PRICE }
+  expect((await person.call('POST', `${home}/orders`, order('console-1', bought))).status).toBe(200)
+  expect(await balance()).toBe(1_000_000 - 5 * DAY_PRICE)
+  await bed.order(dealer, 'console-1', 'DELIVERED')
+})
+
+it('a suspended dealer cannot buy, and reads why it was suspended', async () => {
+  const { dealer, person, home, balance } = await dealerWith(100, 'DEALER_ADMIN')
+  const operator = await signIn('OPERATOR_STAFF', null)
+  expect((await operator.call('POST', `${home}/suspend`, {})).status).toBe(400)
+  expect((await operator.call('POST', `${home}/suspend`, { reason: 'unpaid invoices' })).status).toBe(200)
+  expect((await person.call('POST', `${home}/orders`, order('console-1'))).body.code).toBe('101005')
+  expect(await balance()).toBe(1_000_000)
+  const { body } = await person.call('GET', '/audit?action=tenant.suspend')
+  expect(JSON.stringify(body)).toContain('unpaid invoices')
+  await suspendTenant(bed.node.deps, dealer.tenantId, OPERATOR)
+})
+
+it('an operator cannot order in the name of a dealer', async () => {
+  const { home, balance } = await dealerWith(100)
+  for (const role of ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONLY'] as const) {
+    const operator = await signIn(role, null)
+    const answer = await operator.call('POST', `${home}/orders`, order('console-1'))
+    expect([role, answer.status]).toEqual([role, 403])
+  }
+  expect(await balance()).toBe(1_000_000)
+})
+
+it('the price list has what the dealer can buy, at its own prices', async () => {
+  const { person, home } = await dealerWith(0)
+  const operator = await signIn('OPERATOR_STAFF', null)
+  await operator.call('PUT', `${home}/own-prices/JP_1_7`, { price: 12_345 })
+  const { body, headers } = await person.call('GET', `${home}/prices.csv`)
+  const [head, ...rows] = String(body).trim().split('\n')
+  expect(head).toMatch(/^package_code,name,.*,price,retail_price,currency_code$/)
+  expect(rows.find((row) => row.startsWith('JP_1_7,'))).toContain(',1.2345,')
+  expect(headers['content-disposition']).toBe('attachment; filename="prices-test-dealer.csv"')
+  const { prices } = (await person.call('GET', `${home}/prices`)).body
+  expect(rows.map((row) => row.split(',')[0]).sort()).toEqual(
+    prices.map(({ packageCode }: { packageCode: string }) => packageCode),
+  )
+})
+
+it('a top-up of an eSIM is in its history', async () => {
+  const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
+  const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}/top-ups`
+  expect((await person.call('GET', path)).body).toEqual({ topUps: [] })
+  const request = { packageCode: 'JP_1_7_TOPUP', transactionId: 'console-history', amount: PRICE }
+  const { orderNo } = (await person.call('POST', path, request)).body
+  await bed.order(esim.dealer, 'console-history', 'DELIVERED')
+  expect((await person.call('GET', path)).body.topUps).toMatchObject([
+    { orderNo, orderStatus: 'DELIVERED', amount: PRICE, currencyCode: 'USD' },
+  ])
+})
+
+it('the link of an eSIM is shown and mailed, audited each time, and mailed a limited number of times', async () => {
+  const { tenantId } = esim.dealer
+  const person = await signIn('DEALER_STAFF', tenantId)
+  const path = `/tenants/${tenantId}/profiles/${esim.esimTranNo}/share-link`
+  const shown = await person.call('POST', path)
+  const { shareUrl } = await bed.profile(esim)
+  expect(shown.body).toEqual({ shareUrl, isMailPossible: true })
+  const send = (email: string) => person.call('POST', `${path}/mail`, { email })
+  expect((await send('no address')).body.code).toBe('EMAIL_INVALID')
+  expect((await send('   ')).body).toMatchObject({ code: 'EMAIL_INVALID', message: '“” is not an e-mail address.' })
+  const attempts = SHARE_MAILS_PER_RECIPIENT_MAX + 3
+  const answers = await Promise.all(Array.from({ length: attempts }, () => send('Traveller@Example.test')))
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(SHARE_MAILS_PER_RECIPIENT_MAX)
+  expect(answers.filter(({ body }) => body.code === 'TOO_MANY_MAILS')).toHaveLength(3)
+  expect((await send('another@example.test')).status).toBe(200)
+  const mails = await query<{ recipient: string; content: Buffer }>(
+    `select recipient, content from mails where tenant_id = $1 and kind = 'SHARE_LINK'`,
+    tenantId,
+  )
+  expect(mails).toHaveLength(SHARE_MAILS_PER_RECIPIENT_MAX + 1)
+  expect(mails[0]!.recipient).toBe('traveller@example.test')
+  const mail = JSON.parse(bed.node.deps.cipher.decrypt(mails[0]!.content, tenantId).toString())
+  expect(mail.text).toContain(shareUrl)
+  const audited = await query<{ action: string; n: number }>(
+    `select action, count(*)::int as n from audit_log where tenant_id = $1 and action like 'profile.%share_link' group by 1`,
+    tenantId,
+  )
+  expect(audited).toEqual(
+    expect.arrayContaining([
+      { action: 'profile.view_share_link', n: 1 },
+      { action: 'profile.send_share_link', n: SHARE_MAILS_PER_RECIPIENT_MAX + 1 },
+    ]),
+  )
+})
+
+it('the codes of an eSIM come with its QR code as a PNG picture', async () => {
+  const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
+  const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}/codes`
+  const { qrPng } = (await person.call('POST', path)).body
+  expect(Buffer.from(qrPng, 'base64').subarray(1, 4).toString()).toBe('PNG')
+})
+
+it('a receipt is downloaded as it was sent, and never rendered', async () => {
+  const { dealer, person, home } = await dealerWith(0)
+  const content = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(2_000_000, 7)])
+  const receipt = { fileName: 'a "b".html', content: content.toString('base64') }
+  const asked = await person.call('POST', `${home}/top-up-requests`, { amount: 10, reference: 'R-1', receipt })
+  const path = `${home}/top-up-requests/${asked.body.requestId}/receipt`
+  const { cookie } = person.window
+  const answer = await app.inject({ url: `/console/api${path}`, headers: { cookie } })
+  expect(answer.rawPayload.equals(content)).toBe(true)
+  expect(answer.headers).toMatchObject({
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'attachment; filename="a-b.pdf"',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    'content-security-policy': expect.stringContaining('sandbox'),
+  })
+  const others = await signIn('DEALER_ADMIN', (await addDealer(bed.node.deps, 0)).tenantId)
+  expect((await others.call('GET', path)).status).toBe(404)
+  const own = await others.call('GET', path.replace(dealer.tenantId, others.personId))
+  expect(own.status).toBe(404)
+})
+
+it('a dealer sees that its payment was confirmed, but not by whom first', async () => {
+  const { person, home, balance } = await dealerWith(0, 'DEALER_ADMIN')
+  const [first, second] = [await signIn('OPERATOR_ADMIN', null), await signIn('OPERATOR_STAFF', null)]
+  const limit = { bankDetails: 'IBAN 1\nBIC 2', paymentUrl: 'https://pay.test/', secondPersonAbove: 1 }
+  const withoutPassword = await first.call('PUT', '/payment-settings/USD', limit)
+  expect(withoutPassword.status).toBeGreaterThanOrEqual(400)
+  expect((await first.call('PUT', '/payment-settings/USD', { ...limit, password: PASSWORD })).status).toBe(200)
+  expect((await person.call('GET', `${home}/payment-details`)).body).toEqual({
+    currencyCode: 'USD',
+    bankDetails: 'IBAN 1\nBIC 2',
+    paymentUrl: 'https://pay.test/',
+  })
+  const { requestId } = (await person.call('POST', `${home}/top-up-requests`, { amount: 77, reference: 'R' })).body
+  const confirm = `${home}/top-up-requests/${requestId}/confirm`
+  expect((await first.call('POST', confirm)).body).toEqual({ status: 'REQUESTED', isWaitingForSecond: true })
+  expect((await first.call('POST', confirm)).body.code).toBe('SECOND_PERSON_NEEDED')
+  expect(await balance()).toBe(0)
+  expect((await second.call('GET', '/top-up-requests/open')).body.open).toBeGreaterThan(0)
+  const seen = await second.call('GET', '/top-up-requests?status=REQUESTED')
+  expect(seen.body.requests[0]).toMatchObject({ confirmedBy: first.email, confirmedByMe: false })
+  expect((await second.call('POST', confirm)).body).toEqual({ status: 'PAID', isWaitingForSecond: false })
+  expect(await balance()).toBe(77)
+  const { body } = await person.call('GET', '/top-up-requests')
+  expect(body.requests).toMatchObject([{ status: 'PAID', confirmedBy: null, decidedBy: 'Operator' }])
+  const audited = JSON.stringify((await person.call('GET', '/audit')).body)
+  expect(audited).toContain('wallet.confirm_request')
+  expect(audited).not.toContain('wallet.confirm_request_first')
+  expect(audited).not.toContain(first.personId)
+})
+
+it('a statement is a page to print, under a policy that allows its style only', async () => {
+  const { dealer, person, home } = await dealerWith(5)
+  const operator = await signIn('OPERATOR_ADMIN', null)
+  await operator.call('PUT', '/operator-details', { legalName: 'Operator Ltd', taxId: null, address: null })
+  await query(`update tenants set created_at = now() - interval '70 days' where tenant_id = $1`, dealer.tenantId)
+  const now = new Date()
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7)
+  const first = await person.call('GET', `${home}/wallet/statement?month=${month}`)
+  const second = await operator.call('GET', `${home}/wallet/statement?month=${month}`)
+  expect(first.headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(first.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/)
+  expect(first.body).toContain('Operator Ltd')
+  expect(second.body).toBe(first.body)
+  const entries = await person.call('GET', `${home}/wallet/entries?month=${month}`)
+  expect(entries.body.month).toMatchObject({ isPrintable: true })
+})

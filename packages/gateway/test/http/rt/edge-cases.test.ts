@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { putPackages } from '#catalogue/packages/put-packages.ts'
+import { addDealer, OPERATOR } from '#test/harness/api-node.ts'
+import { packageInput } from '#test/harness/catalogue-testbed.ts'
+import { waitUntil } from '#test/harness/shop.ts'
+import { GB } from '#test/orders/topups/topup-testbed.ts'
+import { createRtTestbed, type RtTestbed } from './rt-testbed.ts'
+
+const PRICE = 45_000
+
+let bed: RtTestbed
+beforeAll(async () => {
+  bed = await createRtTestbed()
+  const sold = { status: 'ON_SALE', prices: [{ currencyCode: 'USD', price: PRICE, retailPrice: null }] }
+  const packages = [
+    { ...sold, packageCode: 'TH_1_7', slug: 'thailand-1' },
+    { ...sold, packageCode: 'JP_2_7_TOPUP', slug: 'japan-more', packageType: 'TOPUP' },
+  ]
+  await putPackages(bed.node.deps, packages.map(packageInput), OPERATOR)
+})
+afterAll(() => bed.close())
+
+const line = (count: unknown, packageCode = 'JP_1_7') => ({ packageCode, count })
+const topUpBody = (esimTranNo: string) => ({ esimTranNo, packageCode: 'JP_1_7_TOPUP' })
+const setIccid = (esimTranNo: string, iccid: string) =>
+  bed.node.deps.db.query({ text: 'update profiles set iccid = $2 where profile_id = $1', values: [esimTranNo, iccid] })
+
+describe('an order', () => {
+  test('with a count below 1 is refused, although another line of the package makes up for it', async () => {
+    const before = await bed.balance()
+    for (const counts of [
+      [5, -4],
+      [-4, 5],
+      [1, 0],
+      [2 ** 53, 1 - 2 ** 53],
+    ]) {
+      const packageInfoList = counts.map((count) => line(count))
+      expect([counts, await bed.codeOf('esim/order', { packageInfoList })]).toEqual([counts, '200008'])
+    }
+    expect(await bed.balance()).toBe(before)
+  })
+
+  test('without lines, or with lines of another type, is refused', async () => {
+    const codes = []
+    for (const packageInfoList of [[], {}, 'JP_1_7', [null], [[]], ['JP_1_7'], [{}], [line('1')], [line(1.5)]]) {
+      codes.push(await bed.codeOf('esim/order', { packageInfoList }))
+    }
+    expect(codes).toEqual([...Array(3).fill('200008'), '000106', '000105', '200008', '000105', '200008', '200008'])
+  })
+
+  test('with more lines than an order has eSIMs is refused before any is looked up', async () => {
+    const packageInfoList = Array.from({ length: 10_000 }, () => ({ slug: 's', count: 1 }))
+    const { errorCode, errorMsg } = await bed.post('esim/order', { packageInfoList })
+    expect([errorCode, errorMsg]).toEqual(['200008', 'packageInfoList: send at most 100 lines.'])
+  })
+})
+
+describe('a top-up without a transactionId', () => {
+  test('whose answer could not be built is repeated, not bought again', async () => {
+    const { esimTranNo } = await bed.delivered()
+    const before = await bed.balance()
+    const swap = 'update profiles set secrets = $2 where profile_id = $1'
+    const { db } = bed.node.deps
+    const [{ secrets }] = (await db.query<{ secrets: Buffer }>({
+      text: 'select secrets from profiles where profile_id = $1',
+      values: [esimTranNo],
+    })) as [{ secrets: Buffer }]
+    bed.supplier.topUp = async () => {
+      await db.query({ text: swap, values: [esimTranNo, Buffer.from('unreadable')] })
+      return { kind: 'toppedUp' }
+    }
+    expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo))).toBe('000001')
+    bed.supplier.topUp = () => ({ kind: 'toppedUp' })
+    await db.query({ text: swap, values: [esimTranNo, secrets] })
+    const { errorCode, obj } = await bed.post('esim/topup', topUpBody(esimTranNo))
+    expect([errorCode, obj.totalVolume]).toEqual([null, 2 * GB])
+    expect(await bed.balance()).toBe(before - PRICE)
+  })
+})
+
+describe('an action', () => {
+  test('is refused if its body is that of another action', async () => {
+    const { esimTranNo } = await bed.cancellable()
+    const calls = bed.actions.calls.length
+    for (const action of ['SUSPEND', 'CANCEL', 'suspend', 1]) {
+      const body = { transactionId: 'captured', action, esimTranNo }
+      expect([action, await bed.codeOf('esim/revoke', body)]).toEqual([action, '200008'])
+    }
+    expect(bed.actions.calls.length).toBe(calls)
+    expect(await bed.codeOf('esim/revoke', { action: 'REVOKE', esimTranNo })).toBe(null)
+  })
+})
+
+describe('package/list', () => {
+  test('takes a slug in place of a packageCode', async () => {
+    const codesOf = async (body: object) => {
+      const { obj } = await bed.post('package/list', body)
+      return obj.packageList.map(({ packageCode }: { packageCode: string }) => packageCode)
+    }
+    expect(await codesOf({ packageCode: 'TH_1_7' })).toEqual(['TH_1_7'])
+    expect(await codesOf({ packageCode: 'thailand-1' })).toEqual(['TH_1_7'])
+    expect(await codesOf({ packageCode: 'japan-more', type: 'TOPUP' })).toEqual(['JP_2_7_TOPUP'])
+    const { iccid } = await bed.delivered()
+    expect(await codesOf({ packageCode: 'japan-more', iccid })).toEqual(['JP_2_7_TOPUP'])
+    expect(await codesOf({ packageCode: 'japan-more' })).toEqual([])
+    expect(await codesOf({ packageCode: 'nothing' })).toEqual([])
+  })
+})
+
+describe('esim/query', () => {
+  test('by an ICCID that several eSIMs have had names the newest first, on which every operation acts', async () => {
+    const dealer = await addDealer(bed.node.deps)
+    const esims = []
+    for (let count = 0; count < 3; count++) esims.push(await bed.delivered('JP_1_7', dealer))
+    const iccid = '8985200000000000001'
+    for (const { esimTranNo } of esims) await setIccid(esimTranNo, iccid)
+    const numbers = esims.map(({ esimTranNo }) => esimTranNo).toReversed()
+    const found = []
+    for (const pageNum of [1, 2, 3, 4]) {
+      const { obj } = await bed.post('esim/query', { iccid: `${iccid}F`, pager: { pageNum, pageSize: 1 } }, {}, dealer)
+      expect(obj.pager).toEqual({ pageNum, pageSize: 1, total: 3 })
+      found.push(...obj.esimList.map(({ esimTranNo }: { esimTranNo: string }) => esimTranNo))
+    }
+    expect(found).toEqual(numbers)
+    expect(await bed.codeOf('esim/revoke', { iccid }, {}, dealer)).toBe(null)
+    const { obj } = await bed.post('esim/query', { iccid }, {}, dealer)
+    expect(obj.esimList.map(({ esimStatus }: { esimStatus: string }) => esimStatus)).toEqual([
+      ...['REVOKED', 'GOT_RESOURCE', 'GOT_RESOURCE'],
+    ])
+  })
+
+  test('takes an esimTranNo in capitals, alone and with its order', async () => {
+    const { esimTranNo, orderNo } = await bed.delivered()
+    for (const filter of [{}, { orderNo }]) {
+      const { obj } = await bed.post('esim/query', { ...filter, esimTranNo: esimTranNo.toUpperCase() })
+      expect(obj.esimList).toMatchObject([{ esimTranNo }])
+    }
+  })
+
+  test('refuses a pager and times of another form', async () => {
+    const iccid = '8985200000000000002'
+    for (const pager of ['1', 1, [], [1], true, { pageNum: '1' }, { pageSize: 501 }, { pageNum: 1.5 }]) {
+      expect([pager, await bed.codeOf('esim/query', { iccid, pager })]).toEqual([pager, '200008'])
+    }
+    for (const pager of [null, '', {}, { pageNum: null, pageSize: '' }, { pageSize: 1 }]) {
+      expect([pager, await bed.codeOf('esim/query', { iccid, pager })]).toEqual([pager, null])
+    }
+    for (const startTime of ['2026-02-31T00:00:00Z', '2026-01-01T24:00:01Z', '2026-01-01', 0, '2026-01-01T00:00:00']) {
+      expect([startTime, await bed.codeOf('esim/query', { startTime })]).toEqual([startTime, '200008'])
+    }
+  })
+
+  test('takes times of any zone, also before 1970', async () => {
+    const dealer = await addDealer(bed.node.deps)
+    const { esimTranNo } = await bed.delivered('JP_1_7', dealer)
+    const total = async (filter: object) => (await bed.post('esim/query', filter, {}, dealer)).obj.pager?.total
+    expect(await total({ startTime: '1970-01-01T00:00:00+0800' })).toBe(1)
+    expect(await total({ startTime: '0001-01-01T00:00:00Z', endTime: '9999-12-31T23:59:59Z' })).toBe(1)
+    expect(await total({ endTime: '1969-12-31T23:59:59Z' })).toBe(0)
+    const hour = 3_600_000
+    const inTokyo = (timeMs: number) => `${new Date(timeMs + 9 * hour).toISOString().slice(0, 19)}+0900`
+    expect(await total({ startTime: inTokyo(Date.now() - hour), endTime: inTokyo(Date.now() + hour) })).toBe(1)
+    expect(await total({ startTime: inTokyo(Date.now() + hour) })).toBe(0)
+    expect(await total({ esimTranNo, startTime: inTokyo(Date.now() + hour) })).toBe(0)
+  })
+
+  test('finds orders of the dealer API, and a top-up has no eSIM of its own', async () => {
+    const esim = await bed.delivered()
+    const { data } = await bed.topUp(esim)
+    const { obj } = await waitUntil(async () => {
+      const answer = await bed.post('esim/query', { orderNo: data.orderNo })
+      return answer.success && answer
+    })
+    expect(obj).toEqual({ esimList: [], pager: { pageNum: 1, pageSize: 500, total: 0 } })
+    expect((await bed.post('esim/query', { orderNo: esim.orderNo })).obj.esimList).toMatchObject([
+      { esimTranNo: esim.esimTranNo, totalVolume: 2 * GB },
+    ])
+  })
+})
+
+test('esim/usage/query refuses a list that is empty, too long or of another type, and skips what is unknown', async () => {
+  const { esimTranNo } = await bed.delivered()
+  const codes = []
+  for (const esimTranNoList of [undefined, [], 'x', [1], Array(101).fill('x')]) {
+    codes.push(await bed.codeOf('esim/usage/query', { esimTranNoList }))
+  }
+  expect(codes).toEqual(['000105', '200008', '200008', '200008', '200008'])
+  const { obj } = await bed.post('esim/usage/query', { esimTranNoList: ['x', esimTranNo, esimTranNo] })
+  expect(obj.esimUsageList).toEqual([{ esimTranNo, dataUsage: 0, totalData: GB, lastUpdateTime: null }])
+})

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { call } from '#test/harness/api-node.ts'
+import { describeOrderOfChecks } from '#test/harness/order-of-checks.ts'
+import { type ApiFixture, createApiFixture } from '../dealer/api-fixture.ts'
+import { familyCall } from './family-program.ts'
+
+let stage: ApiFixture
+beforeAll(async () => {
+  stage = await createApiFixture()
+})
+afterAll(() => stage.close())
+
+/** The codes of the family, as its description lists them. */
+const CODES: Record<string, string> = {
+  '000000': 'null',
+  '000108': '200008',
+  '000109': '000102',
+  '000110': '000102',
+  '000111': '000102',
+  '101004': '101003',
+  '101005': '401001',
+  '101006': '900001',
+  '101007': '900001',
+  '101008': '401001',
+}
+
+describeOrderOfChecks({
+  path: '/api/v1/open/esim/order',
+  node: () => stage.proxied,
+  codeFor: (code) => CODES[code] ?? code,
+  async send({ dealer, parts }, body) {
+    const sent = { ...parts, body, signatureHeader: 'RT-Signature' }
+    const { status, text } = await call(stage.proxied, dealer, '', sent)
+    expect(status).toBe(200)
+    const { errorCode, errorMsg } = JSON.parse(text)
+    return { code: String(errorCode), answer: `${errorCode} ${errorMsg}` }
+  },
+})
+
+test('a RequestID that is not a UUID of 36 characters is 000102, and is not spent', async () => {
+  for (const requestId of [
+    '4ce9d9cdac9e4e17b3a2c66c358c1ce2',
+    '{7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11}',
+    '17',
+    'x'.repeat(36),
+  ]) {
+    for (let repeat = 0; repeat < 2; repeat++) {
+      const answer = await familyCall(stage.node.baseUrl, stage.dealer, 'balance/query', {}, { requestId })
+      expect([requestId, answer.errorCode]).toEqual([requestId, '000102'])
+      expect(answer.errorMsg).toContain('RT-RequestID')
+    }
+  }
+})

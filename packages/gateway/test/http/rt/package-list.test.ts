@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { putPackages } from '#catalogue/packages/put-packages.ts'
+import { setTenantPlan } from '#catalogue/prices/price-assignments.ts'
+import { createPlan, setPlanRule } from '#catalogue/prices/price-plans.ts'
+import { listPackages } from '#catalogue/snapshot/list-packages.ts'
+import { addDealer, type Dealer, type Node, OPERATOR, startNode } from '#test/harness/api-node.ts'
+import { packageInput } from '#test/harness/catalogue-testbed.ts'
+import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import { familyCall, familyHeaders } from './family-program.ts'
+
+/** More than the largest wholesalers list, so that the answer is larger than the buffers of a connection. */
+const PACKAGES = 6_000
+const READERS = 8
+
+let database: TestDatabase
+let node: Node
+let dealer: Dealer
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await startNode(database.url)
+  dealer = await addDealer(node.deps)
+  for (let from = 0; from < PACKAGES; from += 2_000) await addPackages(from, from + 2_000)
+}, 120_000)
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+function addPackages(from: number, to: number): Promise<unknown> {
+  const packages = Array.from({ length: to - from }, (_, index) => {
+    const packageCode = `P_${String(from + index).padStart(5, '0')}`
+    return packageInput({
+      packageCode,
+      description: `${packageCode} `.repeat(100),
+      status: 'ON_SALE',
+      prices: [{ currencyCode: 'USD', price: 10_000 + from + index, retailPrice: null }],
+      suppliers: [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }],
+    })
+  })
+  return putPackages(node.deps, packages, OPERATOR)
+}
+
+const list = (headers: Record<string, string> = {}, body: object = {}) =>
+  familyCall(node.baseUrl, dealer, 'package/list', body, { headers })
+
+/** Requests the list and reads only the head of the answer. The connection is closed after the test. */
+function openList(of = dealer): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = familyHeaders(of, '')
+    const agent = new Agent()
+    opened.push(agent)
+    const sent = request(`${node.baseUrl}/api/v1/open/package/list`, { method: 'POST', agent, headers }, resolve)
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+const opened: Agent[] = []
+afterEach(() => {
+  for (const agent of opened.splice(0)) agent.destroy()
+})
+
+async function readAll(
+  answer: IncomingMessage,
+  onChunk: () => void = () => {},
+): Promise<{ bytes: number; hash: string }> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    hash.update(chunk)
+    onChunk()
+  }
+  return { bytes, hash: hash.digest('hex') }
+}
+
+setFlagsFromString('--expose-gc')
+const collect: () => void = runInNewContext('gc')
+function heldBytes(): number {
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+describe('package/list', () => {
+  test('has every package of the dealer API, in its order and at its prices', async () => {
+    const { obj } = await list()
+    const expected: [string, number][] = []
+    const catalogue = await node.deps.catalogue.latest()
+    const buyer = { tenantId: dealer.tenantId, currencyCode: 'USD' }
+    let cursor: string | null = null
+    do {
+      const page = listPackages(catalogue, buyer, { pageSize: 500, ...(cursor && { cursor }) })
+      expected.push(
+        ...page.packageList.map((item): [string, number] => [item.packageCode, (item as { price: number }).price]),
+      )
+      cursor = page.nextCursor
+    } while (cursor)
+    expect(expected).toHaveLength(PACKAGES)
+    const listed = obj.packageList.map(({ packageCode, price }: { packageCode: string; price: number }) => [
+      packageCode,
+      price,
+    ])
+    expect(listed).toEqual(expected)
+  })
+
+  test('takes memory that does not depend on its length', async () => {
+    const { bytes } = await readAll(await openList())
+    const grownBytes = async () => {
+      const before = heldBytes()
+      let peak = 0
+      let chunks = 0
+      await readAll(await openList(), () => {
+        if (chunks++ % 50 === 0) peak = Math.max(peak, heldBytes())
+      })
+      expect(chunks).toBeGreaterThan(100)
+      return peak - before
+    }
+    // Other work of the process may take memory at that moment too, but not each time.
+    expect(Math.min(await grownBytes(), await grownBytes(), await grownBytes())).toBeLessThan(bytes / 8)
+  })
+
+  test('builds nothing ahead for readers that take nothing, and leaves the gateway to others', async () => {
+    const began = performance.now()
+    const { bytes, hash } = await readAll(await openList())
+    const aloneMs = performance.now() - began
+    const before = heldBytes()
+    const readers = await Promise.all(Array.from({ length: READERS }, () => openList()))
+    const other = await addDealer(node.deps)
+    const startedAt = performance.now()
+    for (let calls = 0; calls < 20; calls++) {
+      expect(await familyCall(node.baseUrl, other, 'balance/query')).toMatchObject({ success: true })
+    }
+    expect((await readAll(await openList(other))).bytes).toBe(bytes)
+    expect(performance.now() - startedAt).toBeLessThan(10 * aloneMs + 1_000)
+    // Data buffered by the operating system is not in our memory. The answers read above are freed after a moment.
+    await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan((READERS * bytes) / 8), 10_000)
+    expect((await list()).errorCode).toBe('900001')
+    const read = await Promise.all(readers.map((reader) => readAll(reader)))
+    expect(read.map((one) => one.hash)).toEqual(readers.map(() => hash))
+    await vi.waitFor(async () => expect((await readAll(await openList())).hash).toBe(hash), 20_000)
+  })
+
+  test('is from one version of the catalogue, although a package is added while it is read', async () => {
+    const answer = await openList()
+    await addPackages(PACKAGES, PACKAGES + 1)
+    const texts: Buffer[] = []
+    for await (const chunk of answer as AsyncIterable<Buffer>) texts.push(chunk)
+    const { obj } = JSON.parse(Buffer.concat(texts).toString())
+    expect(obj.packageList).toHaveLength(PACKAGES)
+    expect((await list()).obj.packageList).toHaveLength(PACKAGES + 1)
+  })
+
+  test('frees the slot of a reader that goes away', async () => {
+    const readers = await Promise.all(Array.from({ length: READERS }, () => openList()))
+    expect((await list()).errorCode).toBe('900001')
+    for (const reader of readers) reader.destroy()
+    await vi.waitFor(async () => expect((await list()).errorCode).toBeNull(), 5_000)
+  })
+})
+
+describe('the ETag of package/list', () => {
+  const etagOf = async (body: object = {}, of = dealer) => {
+    const answer = await familyCall(node.baseUrl, of, 'package/list', body)
+    return answer.headers.get('etag')
+  }
+
+  test('is answered with HTTP 200 and without a list to a caller that has it', async () => {
+    const etag = (await etagOf())!
+    expect(etag).toMatch(/^"[\w-]{22}"$/)
+    for (const sent of [etag, `"other", W/${etag}`]) {
+      const answer = await list({ 'If-None-Match': sent })
+      expect(answer).toMatchObject({ status: 200, success: true, errorCode: null, obj: { notModified: true } })
+      expect(answer.obj).toEqual({ notModified: true })
+      expect(answer.headers.get('etag')).toBe(etag)
+    }
+    expect((await list({ 'If-None-Match': '"other"' })).obj.packageList).toHaveLength(PACKAGES + 1)
+  })
+
+  test('differs by filter and dealer, and changes with the catalogue', async () => {
+    const etags = [await etagOf(), await etagOf({ packageCode: 'P_00001' }), await etagOf({ type: 'TOPUP' })]
+    etags.push(await etagOf({}, await addDealer(node.deps)))
+    expect(new Set(etags).size).toBe(4)
+    expect(await etagOf({ locationCode: '', type: null })).toBe(etags[0])
+    await addPackages(PACKAGES + 1, PACKAGES + 2)
+    expect(await etagOf()).not.toBe(etags[0])
+    expect((await list({ 'If-None-Match': etags[0]! })).obj.packageList).toHaveLength(PACKAGES + 2)
+  })
+
+  test('changes when a dated price rule begins and when it ends', async () => {
+    const { deps } = node
+    const buyer = await addDealer(deps)
+    const validFrom = new Date(deps.databaseClock.now() + 2_000)
+    const validUntil = new Date(validFrom.getTime() + 2_000)
+    await createPlan(deps, 'WINTER', OPERATOR)
+    await setPlanRule(deps, { planName: 'WINTER', validFrom }, { percent: -500_000n, validUntil }, OPERATOR)
+    await setTenantPlan(deps, buyer.tenantId, 'WINTER', OPERATOR)
+    const body = { packageCode: 'P_00000' }
+    /** The ETag and the price of a program that requests only changes. */
+    let [known, price]: (string | number | undefined)[] = []
+    const poll = async () => {
+      const headers = known === undefined ? {} : { 'If-None-Match': String(known) }
+      const answer = await familyCall(node.baseUrl, buyer, 'package/list', body, { headers })
+      if (!answer.obj.notModified) price = answer.obj.packageList[0].price
+      known = answer.headers.get('etag')!
+      return price
+    }
+    expect(await poll()).toBe(10_000)
+    await vi.waitUntil(() => deps.databaseClock.now() >= validFrom.getTime(), 3_000)
+    expect(await poll()).toBe(5_000)
+    await vi.waitUntil(() => deps.databaseClock.now() >= validUntil.getTime(), 3_000)
+    expect(await poll()).toBe(10_000)
+  })
+})

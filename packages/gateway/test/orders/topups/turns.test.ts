@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CLAIM_ORDERS_MAX } from '#fulfilment/claim-orders.ts'
+import { waitUntil } from '#test/harness/shop.ts'
+import { createTopUpTestbed, type Esim, GB, type TopUpTestbed } from './topup-testbed.ts'
+
+/** Far more than a claim, a call and an outcome take on a busy machine. */
+const QUEUED_TOP_UP_MAX_MS = 150
+
+let bed: TopUpTestbed
+beforeAll(async () => {
+  bed = await createTopUpTestbed(2)
+})
+afterAll(async () => {
+  expect(await bed.faults()).toEqual([])
+  await bed.close()
+})
+
+/** Lets the supplier answer no top-up until the returned function is called. */
+function holdTopUps(): () => void {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  bed.supplier.topUp = async () => {
+    await held
+    return { kind: 'toppedUp' }
+  }
+  return release
+}
+
+/** Counts the top-ups of the eSIM that a worker has looked at and put off: an order is due when it is debited. */
+async function putOff({ esimTranNo }: Esim): Promise<number> {
+  const rows = await bed.node.deps.db.query({
+    text: `select from orders where topped_up_profile_id = $1
+             and due_at > (status_history -> 0 ->> 'time')::timestamptz + interval '1 millisecond'`,
+    values: [esimTranNo],
+  })
+  return rows.length
+}
+
+describe('a top-up', () => {
+  it('reaches the supplier after the earlier ones of its eSIM', async () => {
+    const esim = await bed.delivered()
+    const before = bed.supplier.toppedUp.length
+    const release = holdTopUps()
+    const orderNos: string[] = []
+    for (let n = 0; n < 4; n++) orderNos.push((await bed.topUp(esim, { transactionId: `T-turn-${n}` })).data.orderNo)
+    await waitUntil(async () => (await putOff(esim)) === 3)
+    expect(bed.supplier.toppedUp.length - before).toBe(1)
+    release()
+    for (let n = 0; n < 4; n++) await bed.order(esim.dealer, `T-turn-${n}`, 'DELIVERED')
+    expect(bed.supplier.toppedUp.slice(before).map(({ key }) => key)).toEqual(orderNos.map((orderNo) => `${orderNo}-1`))
+    expect((await bed.profile(esim)).totalVolume).toBe(5 * GB)
+  })
+
+  it('waits no longer for its turn if many others of its eSIM are queued', async () => {
+    const esim = await bed.delivered()
+    const before = bed.supplier.toppedUp.length
+    const release = holdTopUps()
+    // More orders than one claim leases.
+    const count = CLAIM_ORDERS_MAX + 50
+    const numbers = Array.from({ length: count }, (_, n) => n)
+    const ordered = await Promise.all(numbers.map((n) => bed.topUp(esim, { transactionId: `T-queue-${n}` })))
+    expect(ordered.filter(({ code }) => code !== '000000')).toEqual([])
+    await bed.topUp(esim, { transactionId: 'T-queue-last' })
+    const startedAt = performance.now()
+    release()
+    await waitUntil(async () => bed.supplier.toppedUp.length - before === count + 1, 60_000)
+    expect((performance.now() - startedAt) / count).toBeLessThan(QUEUED_TOP_UP_MAX_MS)
+  }, 120_000)
+})

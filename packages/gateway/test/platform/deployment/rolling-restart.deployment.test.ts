@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addDealer, call, type Dealer, NODE_ENV, type Node, startNode } from '#test/harness/api-node.ts'
+import { canRun } from '#test/harness/can-run.ts'
+import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import {
+  type GatewayProcess,
+  startGateway,
+  stopGateways,
+  temporaryFolder,
+} from '#test/harness/processes/gateway-process.ts'
+import { addPackages } from '#test/http/dealer/api-fixture.ts'
+import { freePort, PROXIES, type ProxiedNodes, type ReverseProxy, startProxy } from './proxies.ts'
+
+/** The proxies to test with. Those that this machine lacks are skipped. */
+const names = (Object.keys(PROXIES) as (keyof typeof PROXIES)[]).filter((name) =>
+  canRun(`restarts behind ${name}`, name),
+)
+const CALLERS = 3
+/** Pause between two orders of a caller: requests fall into every moment of a restart without overloading the nodes. */
+const PAUSE_MS = 5
+/** docs/availability.md: how long the proxies get after a node is ready. */
+const AFTER_READY_MS = 5_000
+const PRODUCTION = {
+  DEPLOYMENT: 'production',
+  PUBLIC_URL: 'https://localhost',
+  TRUSTED_PROXIES: '127.0.0.0/8',
+  DEFAULT_QPS_LIMIT: '100000',
+}
+
+let database: TestDatabase
+let operator: Node
+let dealer: Dealer
+let nodes: ProxiedNodes
+const gateways: GatewayProcess[] = []
+const proxies: ReverseProxy[] = []
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  operator = await startNode(database.url, PRODUCTION)
+  await addPackages(operator)
+  dealer = await addDealer(operator.deps)
+  nodes = { hosts: ['127.0.0.1', '127.0.0.2'], port: await freePort(), metricsPort: await freePort() }
+  gateways.push(...(await Promise.all(nodes.hosts.map(startGatewayAt))))
+  for (const name of names) {
+    const folder = join(temporaryFolder('proxy'), name)
+    mkdirSync(folder)
+    proxies.push(await startProxy(name, nodes, folder))
+  }
+})
+afterAll(async () => {
+  await Promise.all(proxies.map((proxy) => proxy.stop()))
+  await stopGateways()
+  await operator.stop()
+  await database.drop()
+})
+
+function startGatewayAt(host: string): Promise<GatewayProcess> {
+  const at = { HOST: host, METRICS_HOST: host, PORT: String(nodes.port), METRICS_PORT: String(nodes.metricsPort) }
+  return startGateway({ databaseUrl: database.url, role: 'api', env: { ...NODE_ENV, ...PRODUCTION, ...at } })
+}
+
+/** Places orders through the proxy until it is stopped. @returns what was not acknowledged, and how many were */
+function placeOrders(proxy: ReverseProxy) {
+  const lost: string[] = []
+  let placed = 0
+  let isStopped = false
+  async function caller(): Promise<void> {
+    while (!isStopped) {
+      const body = JSON.stringify({
+        transactionId: randomUUID(),
+        packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }],
+      })
+      const outcome = await call(proxy, dealer, 'esim/order', { body }).then(
+        ({ status, code, text }) => (code === '000000' ? 'placed' : `${status} ${text}`),
+        (error: Error) => `no answer: ${error.message}`,
+      )
+      if (outcome === 'placed') placed++
+      else lost.push(outcome)
+      await delay(PAUSE_MS)
+    }
+  }
+  const callers = Array.from({ length: CALLERS }, caller)
+  return {
+    async stop() {
+      isStopped = true
+      await Promise.all(callers)
+      return { lost, placed }
+    },
+  }
+}
+
+it.skipIf(names.length === 0)(
+  'two nodes that are restarted one after the other behind a proxy lose no request',
+  async () => {
+    await delay(AFTER_READY_MS)
+    const loads = proxies.map(placeOrders)
+    for (const [index, host] of nodes.hosts.entries()) {
+      await delay(1_000)
+      expect(await gateways[index]!.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+      gateways[index] = await startGatewayAt(host)
+      await delay(AFTER_READY_MS)
+    }
+    const results = await Promise.all(loads.map((load) => load.stop()))
+    for (const [index, { lost, placed }] of results.entries()) {
+      expect(lost, names[index]).toEqual([])
+      expect(placed).toBeGreaterThan(100)
+    }
+  },
+)

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { listBatches } from '#stock/stock-batches.ts'
+import { findCodes } from '#stock/stock-codes.ts'
+import { CsvRefused } from '#stock/stock-csv.ts'
+import { alertExpiring, setBatchExpiry, setExpiryAlert } from '#stock/stock-expiry.ts'
+import { listStock, setLowStock } from '#stock/stock-levels.ts'
+import { addPackage } from '../harness/shop.ts'
+import { BY, createStockTestbed, type StockTestbed } from './stock-testbed.ts'
+
+let testbed: StockTestbed
+beforeAll(async () => {
+  testbed = await createStockTestbed()
+})
+beforeEach(() => testbed.clear())
+afterAll(() => testbed.close())
+
+const batches = () => listBatches(testbed.shop.db, {}, { limit: 10 })
+
+/** Returns the counts of the counters and those of the codes. */
+async function counters() {
+  const [batch] = await batches()
+  const [counted] = await testbed.shop.db.query<{ free: number; expired: number; reserved: number }>({
+    text: `select count(*) filter (where state = 'FREE')::int as free,
+             count(*) filter (where state = 'EXPIRED')::int as expired,
+             count(*) filter (where state = 'RESERVED')::int as reserved from stock_codes`,
+  })
+  const [level] = await listStock(testbed.shop.db)
+  expect({ free: batch!.available, expired: batch!.expired, reserved: batch!.sold }).toEqual(counted)
+  expect(level!.available).toBe(batch!.available)
+  return [batch!.available, batch!.sold, batch!.expired]
+}
+
+describe('a batch', () => {
+  it('counts its codes through sale, return and expiry', async () => {
+    await testbed.load(5, { batchName: 'May', expiresAt: testbed.inDays(60) })
+    expect(await batches()).toMatchObject([{ batchName: 'May', productCode: 'P', codes: 5, expiring: 0 }])
+    expect(await counters()).toEqual([5, 0, 0])
+    await testbed.order('K-1', 'K-2')
+    await testbed.order('K-1')
+    expect(await counters()).toEqual([3, 2, 0])
+    const [row] = await findCodes(testbed.shop.db, testbed.iccids[0]!, 1)
+    const esim = { tenantId: '', orderId: '', itemNo: 1, productCode: 'P', matchingId: '', shown: false }
+    const sold = row!.key === null ? testbed.iccids[1]! : row!.iccid
+    const { key } = (await findCodes(testbed.shop.db, sold, 1))[0]!
+    expect(await testbed.warehouse().cancel({ ...esim, key: key!, iccid: sold })).toEqual({ kind: 'cancelled' })
+    expect(await counters()).toEqual([4, 1, 0])
+    await testbed.shop.db.query({ text: `update stock_codes set expires_at = now() where state = 'FREE'` })
+    await testbed.warehouse().tidy!()
+    expect(await counters()).toEqual([0, 1, 4])
+  })
+
+  it('leaves no trace if its import is refused', async () => {
+    await expect(testbed.load(0)).rejects.toThrow(CsvRefused)
+    await expect(testbed.load(1, { expiresAt: new Date() })).rejects.toMatchObject({ code: 'INVALID' })
+    expect(await batches()).toEqual([])
+  })
+
+  it('alerts once before its unsold codes expire, and again after its alert was set', async () => {
+    const { batchId } = await testbed.load(3, { batchName: 'June', expiresAt: testbed.inDays(10), alertDays: 7 })
+    const alerts = () =>
+      testbed.shop.db.query<{ message: string }>({ text: `select message from alerts where kind = 'STOCK_EXPIRING'` })
+    await alertExpiring(testbed.shop.db, testbed.shop.ids, 'warehouse')
+    expect(await alerts()).toEqual([])
+    await setExpiryAlert(testbed.shop, { supplier: 'warehouse', batchId, alertDays: 14 }, BY)
+    for (let pass = 0; pass < 2; pass++) await testbed.warehouse().tidy!()
+    const [alert, ...more] = await alerts()
+    expect(alert!.message).toMatch(/^3 unsold codes of P in batch June of warehouse expire soon, the first on \d{4}-/)
+    expect(more).toEqual([])
+    expect(await listBatches(testbed.shop.db, { expiringOnly: true }, { limit: 10 })).toMatchObject([{ expiring: 3 }])
+    await setExpiryAlert(testbed.shop, { supplier: 'warehouse', batchId, alertDays: 20 }, BY)
+    await testbed.warehouse().tidy!()
+    expect(await alerts()).toHaveLength(2)
+    expect(await listBatches(testbed.shop.db, { expiringOnly: true, withinDays: 5 }, { limit: 10 })).toEqual([])
+  })
+})
+
+describe('the expiry of a batch', () => {
+  const alerts = () =>
+    testbed.shop.db.query<{ message: string }>({ text: `select message from alerts where kind = 'STOCK_EXPIRING'` })
+  const set = (batchId: string, expiresAt: Date | null) =>
+    setBatchExpiry(testbed.shop, { supplier: 'warehouse', batchId, expiresAt }, BY)
+
+  it('is changed for its unsold codes only, and recorded', async () => {
+    const { batchId } = await testbed.load(3, { batchName: 'July', expiresAt: testbed.inDays(60) })
+    const other = await testbed.load(1, { batchName: 'Other', expiresAt: testbed.inDays(60) })
+    await testbed.order('K-1')
+    const later = testbed.inDays(90)
+    expect(await set(batchId, later)).toBe(2)
+    expect(await set(batchId, later)).toBe(0)
+    const dates = await testbed.shop.db.query<{ state: string; isLater: boolean; count: bigint }>({
+      text: `select state, expires_at = $2 as is_later, count(*) from stock_codes where batch_id = $1
+             group by 1, 2 order by 1`,
+      values: [batchId, later],
+    })
+    expect(dates).toEqual([
+      { state: 'FREE', isLater: true, count: 2n },
+      { state: 'RESERVED', isLater: false, count: 1n },
+    ])
+    const listed = Object.fromEntries((await batches()).map((row) => [row.batchId, row.nextExpiry]))
+    expect(listed[batchId]).toEqual(later)
+    expect(listed[other.batchId]!.getTime()).toBeLessThan(later.getTime())
+    await set(batchId, null)
+    expect((await batches()).find((row) => row.batchId === batchId)).toMatchObject({ nextExpiry: null, available: 2 })
+    const [entry] = await testbed.shop.db.query<{ after: object }>({
+      text: `select after from audit_log where action = 'stock.set_expiry' order by audit_id limit 1`,
+    })
+    expect(entry!.after).toEqual({ batchName: 'July', expiresAt: later.toISOString(), codes: 2 })
+  })
+
+  it('lets the alert be raised again', async () => {
+    const { batchId } = await testbed.load(2, { batchName: 'Aug', expiresAt: testbed.inDays(60), alertDays: 14 })
+    await testbed.warehouse().tidy!()
+    expect(await alerts()).toEqual([])
+    await set(batchId, testbed.inDays(10))
+    expect(await alerts()).toMatchObject([{ message: expect.stringMatching(/^2 unsold codes of P in batch Aug/) }])
+    await set(batchId, testbed.inDays(40))
+    await testbed.warehouse().tidy!()
+    expect(await alerts()).toHaveLength(1)
+    await set(batchId, testbed.inDays(5))
+    expect(await alerts()).toHaveLength(2)
+  })
+
+  it('is refused if it has passed, and for a batch without unsold codes', async () => {
+    const { batchId } = await testbed.load(1, { batchName: 'Sep', expiresAt: testbed.inDays(60) })
+    await expect(set(batchId, new Date(Date.now() - 1_000))).rejects.toMatchObject({ code: 'INVALID' })
+    await testbed.order('K-1')
+    await expect(set(batchId, testbed.inDays(5))).rejects.toMatchObject({ code: 'BATCH_SOLD_OUT' })
+    await expect(set('00000000-0000-7000-8000-000000000001', null)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    const entries = await testbed.shop.db.query({ text: `select from audit_log where action = 'stock.set_expiry'` })
+    expect(entries).toEqual([])
+  })
+})
+
+it('a product that only packages name is listed with 0, with the packages on sale', async () => {
+  await addPackage(testbed.shop.db, 'FR_1', [{ supplier: 'warehouse', productCode: 'FR1' }])
+  await testbed.load(1)
+  expect(await listStock(testbed.shop.db)).toEqual([
+    { supplier: 'warehouse', productCode: 'FR1', available: 0, lowAt: null, packageCodes: ['FR_1'] },
+    { supplier: 'warehouse', productCode: 'P', available: 1, lowAt: null, packageCodes: [] },
+  ])
+  await setLowStock(testbed.shop, { supplier: 'warehouse', productCode: 'FR1', lowAt: 5 }, BY)
+  expect(await listStock(testbed.shop.db)).toMatchObject([{ productCode: 'FR1', available: 0, lowAt: 5 }, {}])
+})

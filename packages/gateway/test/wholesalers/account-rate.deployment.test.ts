@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { packageRoot } from '#platform/package-root.ts'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { bundleForChildren, type ChildBundle } from '../harness/processes/child-process.ts'
+
+const NODES = 4
+const MEASURED_MS = 60_000
+const PER_SECOND = 8
+
+let database: TestDatabase
+let simulator: Simulator
+let bundle: ChildBundle
+const nodes: ChildProcess[] = []
+
+beforeAll(async () => {
+  bundle = await bundleForChildren(new URL('./rate-node.ts', import.meta.url))
+  database = await createTestDatabase()
+  simulator = await createSimulator('esim-access', { catalogueSize: 3 })
+})
+afterAll(async () => {
+  for (const node of nodes) node.kill('SIGKILL')
+  await simulator.close()
+  await database.drop()
+  bundle.remove()
+})
+
+/**
+ * The times at which all nodes together send requests, in order. Those of their arrival would show when this process, which
+ * is the wholesaler too, had time to read them.
+ */
+async function sendingTimes(forMs: number, config: object = {}): Promise<number[]> {
+  const { accessCode, secretKey } = simulator.credentials
+  const text = JSON.stringify({ url: simulator.url, accessCode, secretKey, ...config })
+  const times: number[] = []
+  const started = Array.from({ length: NODES }, () =>
+    spawn(process.execPath, [bundle.path, database.url, text], {
+      ...{ cwd: packageRoot(), stdio: ['inherit', 'inherit', 'inherit', 'ipc'] },
+    }).on('message', (time) => times.push(time as number)),
+  )
+  nodes.push(...started)
+  while (times.length < 2 * PER_SECOND) await new Promise((resolve) => setTimeout(resolve, 100))
+  times.length = 0
+  await new Promise((resolve) => setTimeout(resolve, forMs))
+  for (const node of started) node.kill('SIGKILL')
+  return times.sort((left, right) => left - right)
+}
+
+/** The most requests within a time of this length. */
+function mostWithin(times: readonly number[], ms: number): number {
+  return Math.max(
+    ...times.map((from, first) => times.filter((time, index) => index >= first && time < from + ms).length),
+  )
+}
+
+// A busy machine makes nodes miss moments, so that its best seconds show what the limit allows.
+it('four nodes share the account’s limit: no second has more than 8 requests, and at least 7 a second are used', async () => {
+  const times = await sendingTimes(MEASURED_MS)
+  expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(PER_SECOND)
+  expect(mostWithin(times, 10_000) / 10).toBeGreaterThanOrEqual(7)
+}, 180_000)
+
+it('a gateway with a share of the account uses no more than that', async () => {
+  const times = await sendingTimes(10_000, { share: 0.5 })
+  expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(PER_SECOND / 2)
+  expect(mostWithin(times, 5_000) / 5).toBeGreaterThanOrEqual(3.4)
+}, 120_000)

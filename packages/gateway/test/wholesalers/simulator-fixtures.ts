@@ -1,0 +1,149 @@
+import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
+import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
+import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-access.ts'
+import { esimGoSupplier } from '@dealer-esim/wholesalers/esim-go/esim-go.ts'
+import { mobimatterSupplier } from '@dealer-esim/wholesalers/mobimatter/mobimatter.ts'
+import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
+import { addSupplier, type Shop } from '../harness/shop.ts'
+import { COUNT, ORDERS } from '../suppliers/conformance-cases.ts'
+import { TOP_UPS } from '../suppliers/conformance-topups.ts'
+import {
+  type Fault,
+  type FixtureFactory,
+  LATE_BY_MS,
+  type Switches,
+  withShortTimes,
+} from '../suppliers/supplier-fixtures.ts'
+
+/** The suppliers that are tested at simulators. */
+const CREATE = {
+  airalo: airaloSupplier,
+  'esim-access': esimAccessSupplier,
+  'esim-go': esimGoSupplier,
+  mobimatter: mobimatterSupplier,
+  zendit: zenditSupplier,
+} as const
+
+interface Simulated {
+  /** The operation that buys: its requests get the faults. */
+  buys?: string
+  canCancel?: boolean
+  /** A call waits for others of its package and may take four requests, so it has more time than one request. */
+  isSerial?: boolean
+}
+
+/** Each fixture buys from an account of its own at a simulator. */
+export async function createSimulatorFixtures(
+  shop: Shop,
+  kind: keyof typeof CREATE,
+  { buys = 'order', canCancel = true, isSerial = false }: Simulated = {},
+): Promise<FixtureFactory> {
+  const outbound = createOutbound()
+  return {
+    async create(name, timeoutMs) {
+      const simulator = await createSimulator(kind, { catalogueSize: 3 })
+      const requestMs = isSerial ? timeoutMs / 2 : timeoutMs
+      const config = { url: simulator.url, ...simulator.credentials, timeoutMs: requestMs, perSecond: 1_000 }
+      await addSupplier(shop, name, kind, config)
+      // The credentials of a simulator are those of its kind.
+      const inner = CREATE[kind](name, config as never, { ...shop, outbound })
+      const products = await productsOf(
+        CREATE[kind](name, { ...config, timeoutMs: 30_000 } as never, { ...shop, outbound }),
+      )
+      const purchases = { operation: buys, items: ORDERS * COUNT, crashes: isSerial ? 1 : (ORDERS * COUNT) / 2 }
+      const topUps = { operation: 'topUp', items: TOP_UPS, crashes: TOP_UPS / 2 }
+      return Object.assign(simulatedFaults(simulator, [purchases, topUps], timeoutMs), {
+        supplier: withShortTimes(inner, isSerial ? 3 * timeoutMs : timeoutMs, true),
+        ...products,
+        countTopUps: async () => simulator.counters().toppedUp,
+        canAnswerQueries: true,
+        canCancel,
+        isSerial,
+        listSold: async () => soldAtSimulator(simulator),
+        close: () => simulator.close(),
+      })
+    },
+    close: () => outbound.close(),
+  }
+}
+
+/** A package for new eSIMs that is not sold by the day. */
+export async function firstProduct(supplier: Supplier): Promise<string> {
+  return (await productsOf(supplier)).product
+}
+
+/** Like `firstProduct`, with a package that tops up its eSIMs: the same one where every package does both. */
+async function productsOf(supplier: Supplier): Promise<{ product: string; topUpProduct: string }> {
+  const listed: SupplierProduct[] = []
+  for await (const product of supplier.catalogue!()) listed.push(product)
+  const { base, topUp } = chooseProducts(listed)
+  return { product: base.productCode, topUpProduct: topUp.productCode }
+}
+
+export function chooseProducts(products: readonly SupplierProduct[]): {
+  base: SupplierProduct
+  topUp: SupplierProduct
+} {
+  const listed = products.filter(({ isDayPass }) => !isDayPass)
+  const base = listed.find(({ packageType }) => packageType === 'BASE')
+  if (base === undefined) throw new Error('the catalogue has no package for new eSIMs')
+  const topUp = listed.find(
+    ({ packageType, countries }) => packageType === 'TOPUP' && countries.join() === base.countries.join(),
+  )
+  return { base, topUp: topUp ?? base }
+}
+
+function soldAtSimulator(simulator: Simulator): string[] {
+  return simulator
+    .orders()
+    .flatMap(({ kind, state, iccids }) => (kind === 'eSIM' && state === 'delivered' ? iccids : []))
+}
+
+interface FaultyOperation {
+  operation: string
+  /** Items of a case: so many requests get late answers or none. */
+  items: number
+  /** So many requests, and so many answers, are lost in a crash: each lost request costs a grace time. */
+  crashes: number
+}
+
+/** Simulates the faults of a conformance fixture at a simulator. Requests after those that got a fault succeed. */
+function simulatedFaults(simulator: Simulator, operations: FaultyOperation[], timeoutMs: number): Switches {
+  const faultsOf = ({ operation, items, crashes }: FaultyOperation): Record<Fault, SimulatorFault[]> => ({
+    none: [],
+    refuse: [{ kind: 'out-of-stock', operation }],
+    half: [{ kind: 'out-of-stock', operation, every: 2 }],
+    late: [{ kind: 'slow-answer', operation, delayMs: timeoutMs + LATE_BY_MS, times: items }],
+    lost: [{ kind: 'answer-lost', operation, times: items }],
+    dies: [
+      { kind: 'request-lost', operation, every: 2, times: crashes },
+      { kind: 'answer-lost', operation, every: 2, skip: 1, times: crashes },
+    ],
+  })
+  const switches = { fault: 'none' as Fault, ignoresQueries: false }
+  function apply() {
+    simulator.clearFaults()
+    for (const operation of operations)
+      faultsOf(operation)[switches.fault].forEach((fault) => void simulator.addFault(fault))
+    if (!switches.ignoresQueries) return
+    for (const query of ['query', 'list']) simulator.addFault({ kind: 'request-lost', operation: query })
+  }
+  return {
+    get fault() {
+      return switches.fault
+    },
+    set fault(fault: Fault) {
+      switches.fault = fault
+      apply()
+    },
+    get ignoresQueries() {
+      return switches.ignoresQueries
+    },
+    set ignoresQueries(ignoresQueries: boolean) {
+      switches.ignoresQueries = ignoresQueries
+      apply()
+    },
+  }
+}

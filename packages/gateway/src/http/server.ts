@@ -8,6 +8,13 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Deps } from '#deps.ts'
 import { failureAnswer } from './answer.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who may call the route, for packages/gateway/routes.md. The console API declares access as data instead. */
+    access?: string
+  }
+}
+
 type ServerDeps = Pick<Deps, 'suppliers'>
 
 /** A request that has not arrived completely in this time is refused: slow senders must not hold connections. */

@@ -44,6 +44,7 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
 
   for (const name of FUNCTIONS) {
     app.post(`/gsma/rsp2/es2plus/${name}`, {
+      config: { access: 'a client certificate or an address of a supplier’s configuration' },
       async onRequest(request, reply) {
         request.suppliers = suppliersOfCaller(deps, request.raw, callerOf(request.raw))
         if (request.suppliers.length > 0) return
@@ -54,8 +55,9 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
   }
 
   // A sender may check the address with HEAD first.
-  app.head('/suppliers/:supplier/events', (_, reply) => reply.code(200).send())
-  app.post<{ Params: { supplier: string } }>('/suppliers/:supplier/events', (request, reply) =>
+  app.head('/suppliers/:supplier/events', { config: { access: 'anybody' } }, (_, reply) => reply.code(200).send())
+  const signed = { access: 'the event’s signature, or an address of the supplier’s configuration' }
+  app.post<{ Params: { supplier: string } }>('/suppliers/:supplier/events', { config: signed }, (request, reply) =>
     receiveEvent(deps, request, reply, callerOf(request.raw)),
   )
 }

@@ -18,10 +18,16 @@ export interface PagesOptions {
 const NONCE_BYTES = 16
 const CONSOLE = '/console'
 
-/** Serves the console under /console: its files by name, and its single HTML page for every other address. */
+/**
+ * Serves the console under /console: its files by name, and its single HTML page for every other address. Anybody may read
+ * them: data comes from the console API.
+ */
 export function addConsolePages(app: FastifyInstance, options: PagesOptions): void {
   const render = pageTemplate(options)
   app.register(async (pages) => {
+    pages.addHook('onRoute', (route) => {
+      route.config = { access: 'anybody' }
+    })
     await pages.register(fastifyStatic, {
       root: join(options.directory, 'assets'),
       prefix: `${CONSOLE}/assets/`,

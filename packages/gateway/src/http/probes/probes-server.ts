@@ -1,7 +1,7 @@
 import { isUuid } from '@dealer-esim/lib/ids.ts'
 import { listen } from '@dealer-esim/lib/process/listener.ts'
 import { type Running, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { findLeaving } from '#cells/move/move-state.ts'
 import type { Deps } from '#deps.ts'
 import { databaseGaugesLoop } from './database-gauges.ts'
@@ -25,19 +25,7 @@ export async function startProbes(deps: Deps, readiness: Readiness): Promise<Run
   addProcessGauges(deps)
   const gauges = databaseGaugesLoop(deps)
   const server = fastify({ forceCloseConnections: true })
-  server.get('/livez', async () => 'live\n')
-  server.get('/readyz', async (_, reply) => {
-    if (readiness.state !== 'serving') return reply.code(503).send(`${readiness.state}\n`)
-    if (await isDatabaseResponding(deps)) return 'ready\n'
-    return reply.code(503).send('the database does not answer\n')
-  })
-  server.get('/metrics', async (_, reply) => {
-    return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics())
-  })
-  server.get<{ Params: { moveId: string } }>('/moves/:moveId', async ({ params }, reply) => {
-    const state = isUuid(params.moveId) ? await findLeaving(deps.db, params.moveId) : undefined
-    return state === undefined ? reply.code(404).send('this cell has no outgoing move with this id\n') : { state }
-  })
+  addProbes(server, deps, readiness)
   const { metricsHost, metricsPort } = deps.config
   try {
     const port = await listen(server, { host: metricsHost, port: metricsPort, variable: 'METRICS_PORT' })
@@ -47,6 +35,24 @@ export async function startProbes(deps: Deps, readiness: Readiness): Promise<Run
     throw error
   }
 }
+
+export function addProbes(server: FastifyInstance, deps: Deps, readiness: Readiness): void {
+  server.get('/livez', { config: REACHABLE }, async () => 'live\n')
+  server.get('/readyz', { config: REACHABLE }, async (_, reply) => {
+    if (readiness.state !== 'serving') return reply.code(503).send(`${readiness.state}\n`)
+    if (await isDatabaseResponding(deps)) return 'ready\n'
+    return reply.code(503).send('the database does not answer\n')
+  })
+  server.get('/metrics', { config: REACHABLE }, async (_, reply) => {
+    return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics())
+  })
+  server.get<{ Params: { moveId: string } }>('/moves/:moveId', { config: REACHABLE }, async ({ params }, reply) => {
+    const state = isUuid(params.moveId) ? await findLeaving(deps.db, params.moveId) : undefined
+    return state === undefined ? reply.code(404).send('this cell has no outgoing move with this id\n') : { state }
+  })
+}
+
+const REACHABLE = { access: 'anybody who reaches METRICS_PORT' }
 
 async function isDatabaseResponding(deps: Deps): Promise<boolean> {
   const response = deps.isDatabaseResponding()

@@ -19,6 +19,8 @@ import { DOCS_ICON, DOCS_STYLE } from './docs-style.ts'
 const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+const ANYBODY = { access: 'anybody' }
+
 const TEXT = 'text/plain; charset=utf-8'
 const PNG = 'image/png'
 const HTML = 'text/html; charset=utf-8'
@@ -50,10 +52,12 @@ export function addDocsRoutes(app: FastifyInstance, deps: { links: { publicUrl: 
     return send(found, request, reply)
   }
   // The root redirects to the documentation.
-  app.get('/', (_request, reply) => reply.code(302).header('location', 'docs/').send())
+  app.get('/', { config: ANYBODY }, (_request, reply) => reply.code(302).header('location', 'docs/').send())
   // Without the slash, relative links would leave /docs. The target is relative because of path prefixes.
-  app.get('/docs', (_request, reply) => reply.code(308).header('location', 'docs/').send())
-  app.get<{ Params: { '*': string } }>('/docs/*', (request, reply) => answer(request.params['*'], request, reply))
+  app.get('/docs', { config: ANYBODY }, (_request, reply) => reply.code(308).header('location', 'docs/').send())
+  app.get<{ Params: { '*': string } }>('/docs/*', { config: ANYBODY }, (request, reply) =>
+    answer(request.params['*'], request, reply),
+  )
 }
 
 function build(address: string, files: DocsFiles, publicUrl: string): Resource | undefined {

@@ -13,6 +13,8 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
+const LINK = { access: 'the link: its token has 128 random bits or more' }
+
 const NOTHING_TO_INSTALL =
   'Nothing to install: the eSIM is already installed or cancelled, or the link is incomplete.\n'
 const NOTHING_TO_SHOW =
@@ -30,7 +32,7 @@ export function addQrRoutes(
   app: FastifyInstance,
   deps: { db: Db; cipher: Pick<Cipher, 'decrypt'>; linkKey: Buffer },
 ): void {
-  app.get<{ Params: { name: string } }>('/qr/:name', async (request, reply) => {
+  app.get<{ Params: { name: string } }>('/qr/:name', { config: LINK }, async (request, reply) => {
     reply.headers({ ...HEADERS, vary: QR_VARY })
     const { token, format } = parseName(request.params.name)
     const found = await findQrContent(deps, token)
@@ -38,7 +40,7 @@ export function addQrRoutes(
     const wanted = format ?? qrFormatFor(request.headers)
     return wanted === 'page' ? sendPage(reply, qrPage(token, found)) : sendPicture(reply, wanted, found.ac)
   })
-  app.get<{ Params: { name: string } }>('/share/:name', async (request, reply) => {
+  app.get<{ Params: { name: string } }>('/share/:name', { config: LINK }, async (request, reply) => {
     reply.headers(HEADERS)
     const { token, format } = parseName(request.params.name)
     const found = await findSharedEsim(deps, token)

@@ -10,7 +10,7 @@ import {
 } from '#people/manage-people.ts'
 import type { Role } from '#people/person.ts'
 import { findPersonByEmail, hasSecondFactor, listPeople, type Person, ROLES } from '#people/person.ts'
-import { consoleUrlOf, welcomeLink } from '#people/personal-link.ts'
+import { consoleUrlOf, LINK_LIFETIME, welcomeLink } from '#people/personal-link.ts'
 import { unlinkProvider } from '#people/provider/provider-account.ts'
 import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required-factor.ts'
 import { type Config, localUrl } from '#platform/config/config.ts'
@@ -35,7 +35,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
   people
     .command('create')
     .description(
-      'Invite a person. Prints a link for choosing a password. It can be used once and expires after seven days.',
+      `Invite a person. Prints a link for choosing a password. It can be used once and expires after ${LINK_LIFETIME.INVITATION}.`,
     )
     .requiredOption('--email <address>', 'the e-mail address to sign in with')
     .requiredOption('--name <name>', "the person's name")

@@ -16,6 +16,7 @@ import type { DeliveredEsim } from '@dealer-esim/wholesalers/supplier.ts'
 import type { CataloguePackage } from '#catalogue/catalogue.ts'
 import type { LockedProfile } from '#orders/lock-orders.ts'
 import { allowanceOf } from '#orders/order-item.ts'
+import { POLL_EVERY_S } from './life/poll-interval.ts'
 import { encryptEsimSecrets } from './profile-secrets.ts'
 
 /** An eSIM that was delivered for an item. */
@@ -34,8 +35,6 @@ export interface NewProfile {
 }
 
 const DAY_MS = 86_400_000
-/** The first polling interval of an eSIM's usage, and the shortest one while no threshold is near. */
-export const POLL_EVERY_S = 900
 
 /**
  * Inserts profiles. The caller sets their items DELIVERED in the same transaction. Adds no round trip. createTime is the time

@@ -16,11 +16,11 @@ import { endSessions } from './session.ts'
 export type LinkKind = 'INVITATION' | 'PASSWORD_RESET' | 'FORGOTTEN_PASSWORD'
 
 /** An invitation outlasts a weekend or some days of leave. A reset is requested when it is needed. */
-const LIFETIME: Record<LinkKind, string> = {
+export const LINK_LIFETIME = {
   INVITATION: '7 days',
   PASSWORD_RESET: '24 hours',
   FORGOTTEN_PASSWORD: '1 hour',
-}
+} as const satisfies Record<LinkKind, string>
 
 /**
  * Creates a link's token. Older links of the person stop working, unless a stranger may have requested the new one: a stranger
@@ -31,7 +31,7 @@ export function createLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, b
   if (kind !== 'FORGOTTEN_PASSWORD') deleteLinks(tx, personId)
   tx.send(sql`
     insert into person_links (token_hash, person_id, kind, expires_at, created_by)
-    values (${hash}, ${personId}, ${kind}, now() + ${LIFETIME[kind]}::interval, ${by.actor})`)
+    values (${hash}, ${personId}, ${kind}, now() + ${LINK_LIFETIME[kind]}::interval, ${by.actor})`)
   return token
 }
 

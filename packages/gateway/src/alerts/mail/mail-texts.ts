@@ -1,4 +1,4 @@
-import type { LinkKind } from '#people/personal-link.ts'
+import { LINK_LIFETIME, type LinkKind } from '#people/personal-link.ts'
 import type { AlertKind } from '../alert-kinds.ts'
 import { composeMail, type MailText } from './mail-template.ts'
 
@@ -47,22 +47,19 @@ const LINK_TEXTS: Record<LinkKind, { subject: string; text: string; label: strin
     subject: 'Your invitation to the eSIM console',
     text: 'You have been invited to the eSIM console. Open this link to choose a password and sign in:',
     label: 'Choose a password',
-    valid:
-      'The link can be used once and expires after seven days. If you did not expect an invitation, ignore this e-mail.',
+    valid: `The link can be used once and expires after ${LINK_LIFETIME.INVITATION}. If you did not expect an invitation, ignore this e-mail.`,
   },
   PASSWORD_RESET: {
     subject: 'Choose a new password for the eSIM console',
     text: 'A new password was requested for your account at the eSIM console. Open this link to choose one:',
     label: 'Choose a new password',
-    valid:
-      'The link can be used once and expires after 24 hours. If you did not request it, ignore this e-mail and inform the operator of the console: your old password stays valid.',
+    valid: `The link can be used once and expires after ${LINK_LIFETIME.PASSWORD_RESET}. If you did not request it, ignore this e-mail and inform the operator of the console: your old password stays valid.`,
   },
   FORGOTTEN_PASSWORD: {
     subject: 'Choose a new password for the eSIM console',
     text: 'Somebody, probably you, said that they forgot the password of your account at the eSIM console. Open this link to choose a new one:',
     label: 'Choose a new password',
-    valid:
-      'The link can be used once and expires after one hour. All your sessions and access tokens then end, and a second factor stays required. If it was not you, ignore this e-mail: your old password stays valid.',
+    valid: `The link can be used once and expires after ${LINK_LIFETIME.FORGOTTEN_PASSWORD}. All your sessions and access tokens then end, and a second factor stays required. If it was not you, ignore this e-mail: your old password stays valid.`,
   },
 }
 

@@ -3,6 +3,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Command } from 'commander'
 import { approveAdjustment, proposeAdjustment, rejectAdjustment } from '#wallet/ledger/adjust.ts'
 import { type Adjustment, listAdjustments } from '#wallet/ledger/adjustment.ts'
+import { FIRST_PERSON_DAYS } from '#wallet/ledger/ledger-checks.ts'
 import { listWalletNames } from '#wallet/ledger/wallet-names.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { fields, table, timeText } from '../kernel/text-table.ts'
@@ -12,7 +13,7 @@ export function adjustmentCommands(wallet: Command, context: AdminContext): void
   wallet
     .command('adjust <tenant-id> <amount>')
     .description(
-      'Propose a correction of the balance; a negative amount takes money. Another person must approve it within seven days.',
+      `Propose a correction of the balance; a negative amount takes money. Another person must approve it within ${FIRST_PERSON_DAYS} days.`,
     )
     .requiredOption('--reference <text>', 'unique among the adjustments of this wallet')
     .requiredOption('--reason <text>', 'shown to the approver and in the statement')

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { POLL_EVERY_S } from '../insert-profiles.ts'
 import type { ProfileLife } from './esim-lifecycle.ts'
-import { POLL_SHORTEST_S, pollEveryS } from './poll-interval.ts'
+import { POLL_EVERY_S, POLL_SHORTEST_S, pollEveryS } from './poll-interval.ts'
 
 const settings = { usageThresholds: [50, 80, 100], expiryNoticeHours: [] }
 const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 12, 0, second))

@@ -1,7 +1,8 @@
 import type { NoticeSettings } from '#webhooks/endpoint/endpoint.ts'
-import { POLL_EVERY_S } from '../insert-profiles.ts'
 import type { ProfileLife } from './esim-lifecycle.ts'
 
+/** The first polling interval of an eSIM's usage, and the shortest one while no threshold is near. */
+export const POLL_EVERY_S = 900
 /** The interval next to a threshold. */
 export const POLL_SHORTEST_S = 15
 /**

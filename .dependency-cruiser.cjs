@@ -2,11 +2,7 @@
 const gateway = '^packages/gateway/src'
 // The APIs. Files directly in http/, and load-shedding/, are what they share.
 const apis = `${gateway}/(http/dealer|http/rt|http/console|http/supplier-api|http/public|http/probes|cli)[/.]`
-// From the bottom up: each module may import those before it.
-const MODULES = [
-  ...['platform', 'people', 'alerts', 'wallet', 'tenants', 'catalogue', 'webhooks', 'stock', 'suppliers', 'products'],
-  ...['orders', 'sales', 'esims', 'fulfilment', 'operations', 'cells'],
-]
+const { modules: MODULES } = require('./test/style/layers.json')
 // The folders of fulfilment, from the bottom up. The files directly in fulfilment/ are above all of them.
 const FULFILMENT = ['outcomes', 'review', 'reconciliation']
 module.exports = {

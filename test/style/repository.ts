@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const ROOT = join(import.meta.dirname, '../..')
+export const ROOT = join(import.meta.dirname, '../..')
 
 /** Written by a command, not by people. */
 const GENERATED = new Set([

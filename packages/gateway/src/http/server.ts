@@ -10,7 +10,7 @@ import { failureAnswer } from './answer.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may call the route, for packages/gateway/routes.md. The console API declares access as data instead. */
+    /** The callers of the route, for packages/gateway/routes.md. The console API declares access as data instead. */
     access?: string
   }
 }

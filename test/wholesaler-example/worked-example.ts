@@ -1,12 +1,12 @@
 import { dirname, join } from 'node:path'
+import type { RestDeps } from '@dealer-esim/wholesalers/rest-client.ts'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { build } from 'esbuild'
 import ts from 'typescript'
-import type { RestDeps } from '#rest-client.ts'
-import type { Supplier } from '#supplier.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
+const ROOT = join(import.meta.dirname, '../..')
 /** The example is compiled as if it were here. It exists only in memory, so no other check sees it. */
-const FOLDER = join(import.meta.dirname, '../src/example')
+const FOLDER = join(ROOT, 'packages/wholesalers/src/example')
 
 /** Source texts by file name. */
 export type Sources = ReadonlyMap<string, string>

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import type { Supplier, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Supplier, SupplierRequest } from '#supplier.ts'
-import { listFiles, readLines } from '../../../test/style/repository.ts'
+import { listFiles, ROOT, readLines } from '../style/repository.ts'
 import { API_KEY, type ExampleServer, ICCID, startExampleServer } from './example-server.ts'
 import { findSources, importExample, listTypeFaults } from './worked-example.ts'
 
 const WHOLESALERS = ['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit']
-const ROOT = join(import.meta.dirname, '../../..')
-const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
+const PACKAGE = join(ROOT, 'packages/wholesalers')
+const readme = readFileSync(join(PACKAGE, 'README.md'), 'utf8')
 const sources = findSources(readme)
 
 /** The names in the first column of each table. */
@@ -26,7 +26,7 @@ const tables = readme.split(/\n\n/).flatMap((paragraph) =>
 const [beside = [], common = [], others = [], entered = []] = tables
 
 function sourcesIn(folder: string): string[] {
-  const names = readdirSync(join(import.meta.dirname, '../src', folder))
+  const names = readdirSync(join(PACKAGE, 'src', folder))
   return names.filter((name) => /(?<!\.test)\.ts$/.test(name))
 }
 
@@ -46,7 +46,7 @@ describe('the README', () => {
 
   it('lists every file that names the five wholesalers, and no file that does not exist', () => {
     const naming = listFiles(/\.(ts|tsx|json|md)$/).filter((path) => {
-      if (/^packages\/wholesalers\/|^CHANGELOG\.md$/.test(path)) return false
+      if (/^packages\/wholesalers\/|^test\/wholesaler-example\/|^CHANGELOG\.md$/.test(path)) return false
       const text = readLines(path).join('\n')
       return WHOLESALERS.every((name) => text.includes(name))
     })

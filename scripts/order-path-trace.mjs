@@ -1,11 +1,12 @@
-// Preloaded into the gateway by order-path.ts: every function of packages/gateway/src reports its entry and its caller.
+// Preloaded into the gateway by order-path.ts: every function of the gateway, lib and the wholesalers reports its entry and its
+// caller.
 // The module is loaded twice: in the loader's thread its `load` instruments the sources, in the main thread `enter` records.
 
 import { register } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
 import ts from 'typescript'
 
-const SOURCES = /\/packages\/gateway\/src\/[^?]+\.ts/
+const SOURCES = /\/packages\/(?:gateway|lib|wholesalers)\/src\/[^?]+\.ts/
 /** Enough to find the calling function behind array methods and promises. */
 const FRAMES = 8
 

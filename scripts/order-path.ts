@@ -36,9 +36,9 @@ interface Access {
 }
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
-const SOURCES = join(ROOT, 'packages/gateway/src')
+const PACKAGES = join(ROOT, 'packages')
 /** The handlers of orders. */
-const HANDLERS = 'http/dealer/dealer-orders.ts'
+const HANDLERS = 'gateway/http/dealer/dealer-orders.ts'
 /** How long the idle gateway is traced: its loops run every few seconds. */
 const IDLE_MIN_MS = 12_000
 const ARROW = ' → '
@@ -48,7 +48,7 @@ await main()
 async function main(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'order-path-'))
   const receiver = await startReceiver()
-  const gateway = fork(join(SOURCES, 'main.ts'), [], {
+  const gateway = fork(join(PACKAGES, 'gateway/src/main.ts'), [], {
     execArgv: ['--import', 'tsx', '--import', join(ROOT, 'scripts/order-path-trace.mjs')],
     env: { ...process.env, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', CONSOLE: 'off', LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -84,8 +84,9 @@ async function traced(gateway: ReturnType<typeof fork>, work: () => Promise<unkn
   return entries.map(({ file, name, caller }) => ({ name, file: shortOf(file), caller: caller && shortOf(caller) }))
 }
 
+/** `gateway/orders/refund.ts`. */
 function shortOf(path: string): string {
-  return path.replace(/^.*packages\/gateway\/src\//, '')
+  return path.replace(/^.*packages\/([a-z-]+)\/src\//, '$1/')
 }
 
 /** A receiver that acknowledges every event and reports when an order is delivered. */
@@ -162,12 +163,12 @@ function print(title: string, lines: readonly string[]): void {
 function handOffsToDebit(entries: readonly Entry[]): string[] {
   const begin = entries.findIndex(({ file }) => file === HANDLERS)
   const values = entries.findIndex(({ name }, index) => index > begin && name === 'walletValues')
-  const end = entries.findIndex(({ file }, index) => index > values && file === 'packages/lib/src/postgres/pipeline.ts')
+  const end = entries.findIndex(({ file }, index) => index > values && file === 'lib/postgres/pipeline.ts')
   // Loops run meanwhile: a call counts if its caller has been reached from the handler.
   const reached = new Set([entries[begin]?.caller, HANDLERS])
   const calls: string[] = []
   for (const { file, caller } of entries.slice(begin, end + 1)) {
-    if (caller === undefined || !reached.has(caller) || file.startsWith('admission/')) continue
+    if (caller === undefined || !reached.has(caller) || file.startsWith('gateway/tenants/admission/')) continue
     reached.add(file)
     if (caller !== file) calls.push(`${caller}${ARROW}${file}`)
   }
@@ -177,9 +178,13 @@ function handOffsToDebit(entries: readonly Entry[]): string[] {
 function importClosure(roots: readonly string[]): string[] {
   const found = new Set(roots)
   for (const file of found) {
-    const { code } = transformSync(readFileSync(join(SOURCES, file), 'utf8'), { loader: 'ts' })
+    const [, name = '', path = ''] = /^([a-z-]+)\/(.*)$/.exec(file) ?? []
+    const { code } = transformSync(readFileSync(join(PACKAGES, name, 'src', path), 'utf8'), { loader: 'ts' })
     for (const { fileName } of ts.preProcessFile(code, true, true).importedFiles) {
-      if (fileName.startsWith('.')) found.add(join(dirname(file), fileName))
+      const inOther = /^@dealer-esim\/((?:gateway|lib|wholesalers)\/.*)$/.exec(fileName)?.[1]
+      if (inOther !== undefined) found.add(inOther)
+      else if (/^#.*\.ts$/.test(fileName)) found.add(`${name}/${fileName.slice(1)}`)
+      else if (fileName.startsWith('.')) found.add(join(dirname(file), fileName))
     }
   }
   return [...found]

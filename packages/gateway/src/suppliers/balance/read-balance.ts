@@ -86,7 +86,7 @@ const RELEASE = `lease_token = null, lease_until = null,
  * if no cost is known. A balance that passed as enough and was refused again does not pass a second time.
  */
 const HAS_MONEY = `
-  coalesce(no_money_since <= lease_until - ${LEASE_MS} * interval '1 millisecond' and $3 > 0
+  coalesce(no_money_since <= lease_until - ${LEASE_MS} * interval '1 millisecond' and $3::bigint > 0
     and ($3 > amount or $3 is distinct from returned_amount and $3 >= coalesce(
       (select max(r.cost_price * coalesce(p.period_num_max, 1))
        from package_suppliers r join packages p using (package_code)

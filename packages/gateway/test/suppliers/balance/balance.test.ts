@@ -59,6 +59,12 @@ describe('workers', () => {
     expect((await findBalance(testbed.db, 'whole'))!.amount).toBe(500n)
   })
 
+  it.each([2_147_483_648, Number.MAX_SAFE_INTEGER, 0, 500])('save a balance of %d', async (amount) => {
+    simulator.setBalance(amount)
+    expect(await testbed.read('whole')).toMatchObject({ kind: 'balance', amount: BigInt(amount) })
+    expect(await findBalance(testbed.db, 'whole')).toMatchObject({ amount: BigInt(amount), message: null })
+  })
+
   it('keep the latest balance when a reading fails, and say why it did', async () => {
     simulator.addFault({ kind: 'server-error-before', operation: 'balance' })
     expect(await testbed.read('whole')).toMatchObject({ kind: 'silent' })

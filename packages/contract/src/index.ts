@@ -53,3 +53,4 @@ export {
 export * from './signing/request-headers.ts'
 export { type Body, signRequest, stringToSign, verifyRequest } from './signing/request-signing.ts'
 export * from './times.ts'
+export * from './volume.ts'

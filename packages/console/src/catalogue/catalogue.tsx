@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { Bulk } from '#lists/bulk.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { FilterBar, FilterField, FilterSelect, SearchField } from '#parts/filters.tsx'
-import { formatBytes, formatMoney } from '#parts/format.ts'
+import { formatMoney, formatVolume } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -86,7 +86,7 @@ export function CataloguePage() {
             phone: 'status',
             render: (row) => <Status status={saleStatus(row)} />,
           },
-          { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: formatVolume },
+          { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: packageVolume },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
           {
             accessor: 'locationCodes',
@@ -135,9 +135,9 @@ function summarize(texts: string[]): string {
   return interpolate(t.catalogue.andMore, { first, count: texts.length - 1 })
 }
 
-function formatVolume({ dataType, volume }: PackageRow): string {
+function packageVolume({ dataType, volume }: PackageRow): string {
   if (volume === null) return t.catalogue.unlimited
-  return dataType === 'DAILY' ? interpolate(t.catalogue.perDay, { volume: formatBytes(volume) }) : formatBytes(volume)
+  return dataType === 'DAILY' ? interpolate(t.catalogue.perDay, { volume: formatVolume(volume) }) : formatVolume(volume)
 }
 
 /** A package that no rule made stays as it is. */

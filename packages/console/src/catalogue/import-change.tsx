@@ -1,7 +1,7 @@
 import type { ImportChange } from '@dealer-esim/gateway/catalogue/files/check-rows.ts'
 import type { DifferenceLine, DifferenceWarning } from '@dealer-esim/gateway/catalogue/packages/package-difference.ts'
 import { Badge, Group, Stack, Text } from '@mantine/core'
-import { formatBytes, formatMoney, formatPercentChange } from '#parts/format.ts'
+import { formatMoney, formatPercentChange, formatVolume } from '#parts/format.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 /** The changes of an import to one package, one line per member. Suspicious prices are highlighted. */
@@ -98,7 +98,7 @@ function beforeAndAfter(before: string | null, after: string | null): string {
 
 function valueText(member: string, value: unknown): string | null {
   if (value === null || value === undefined) return null
-  if (member === 'volume') return formatBytes(Number(value))
+  if (member === 'volume') return formatVolume(Number(value))
   if (typeof value === 'boolean') return value ? t.common.yes : t.common.no
   return (t.statuses as Record<string, string>)[String(value)] ?? String(value)
 }

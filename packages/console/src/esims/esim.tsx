@@ -4,7 +4,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
-import { formatBytes } from '#parts/format.ts'
+import { formatPartOf } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { Copyable, Facts, Status, Timestamp } from '#parts/values.tsx'
@@ -84,7 +84,7 @@ function Usage({ profile }: { profile: ProfileRow }) {
         <Text fw={600}>{orderUsage === null ? t.esims.noUsage : formatUsage(profile)}</Text>
         {orderUsage !== null && totalVolume !== null && (
           <Text size="sm" c="dimmed">
-            {interpolate(t.esims.left, { volume: formatBytes(Math.max(0, totalVolume - orderUsage)) })}
+            {interpolate(t.esims.left, { volume: formatPartOf(totalVolume, Math.max(0, totalVolume - orderUsage)) })}
           </Text>
         )}
       </Group>

@@ -5,7 +5,7 @@ import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
-import { formatBytes } from '#parts/format.ts'
+import { formatPartOf, formatVolume } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -91,5 +91,6 @@ export function EsimsPage() {
 
 export function formatUsage({ orderUsage, totalVolume }: ProfileRow): string {
   if (orderUsage === null) return '–'
-  return totalVolume === null ? formatBytes(orderUsage) : `${formatBytes(orderUsage)} / ${formatBytes(totalVolume)}`
+  const used = formatPartOf(totalVolume, orderUsage)
+  return totalVolume === null ? used : `${used} / ${formatVolume(totalVolume)}`
 }

@@ -1,3 +1,4 @@
+import { type ReadableVolume, readPartOf, readVolume } from '@dealer-esim/contract'
 import { locale } from '#strings/strings.ts'
 
 const UNITS_PER_WHOLE = 10_000
@@ -102,12 +103,23 @@ export function formatDuration(durationMs: number): string {
   return inHours(durationMs / 3_600_000)
 }
 
-const inGigabytes = inUnit('gigabyte', 2)
-const inMegabytes = inUnit('megabyte', 1)
+const IN_UNITS: Record<ReadableVolume['unit'], (value: number) => string> = {
+  B: inUnit('byte', 0),
+  KB: inUnit('kilobyte', 1),
+  MB: inUnit('megabyte', 1),
+  GB: inUnit('gigabyte', 1),
+  TB: inUnit('terabyte', 1),
+}
 
-export function formatBytes(count: number): string {
-  const gigabytes = count / 1024 ** 3
-  return gigabytes >= 1 ? inGigabytes(gigabytes) : inMegabytes(count / 1024 ** 2)
+export function formatVolume(bytes: number): string {
+  const { value, unit } = readVolume(bytes)
+  return IN_UNITS[unit](value)
+}
+
+/** Formats what was used or is left of a total, counted as the total is. */
+export function formatPartOf(total: number | null, bytes: number): string {
+  const { value, unit } = readPartOf(total, bytes)
+  return IN_UNITS[unit](value)
 }
 
 const percents = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 })

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { FilterSelect, SearchField } from '#parts/filters.tsx'
-import { formatBytes, formatMoney } from '#parts/format.ts'
+import { formatMoney, formatVolume } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -138,7 +138,7 @@ function placesText(countries: string[]): string {
 
 function dataText({ volume, isDayPass }: SupplierProductRow): string {
   if (volume === null) return t.catalogue.unlimited
-  const size = formatBytes(volume)
+  const size = formatVolume(volume)
   return isDayPass ? interpolate(t.catalogue.perDay, { volume: size }) : size
 }
 

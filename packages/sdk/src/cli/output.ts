@@ -1,4 +1,4 @@
-import { formatMoney } from '@dealer-esim/contract'
+import { formatMoney, readPartOf, readVolume, volumeText } from '@dealer-esim/contract'
 
 /** Text for people: aligned, and coloured only on a terminal. */
 
@@ -47,19 +47,13 @@ export function money(units: number, currencyCode: string): string {
   return `${formatMoney(units)} ${currencyCode}`
 }
 
-/** Bytes in the unit that gives a round number, since volumes are multiples of 1024 or of 1000. */
 export function volume(bytes: number | null): string {
-  if (bytes === null) return 'unlimited'
-  for (const base of [1024, 1000]) {
-    for (const [power, unit] of [
-      [3, 'GB'],
-      [2, 'MB'],
-    ] as const) {
-      const count = bytes / base ** power
-      if (count >= 1 && Number.isInteger(count * 10)) return `${count} ${unit}`
-    }
-  }
-  return bytes < 1000 ? `${bytes} B` : `${(bytes / 1_000_000).toFixed(1)} MB`
+  return bytes === null ? 'unlimited' : volumeText(readVolume(bytes))
+}
+
+/** What was used or is left of a total, counted as the total is. */
+export function partOf(total: number | null, bytes: number | null): string {
+  return bytes === null ? '' : volumeText(readPartOf(total, bytes))
 }
 
 /** `2026-11-20T13:28:09.000Z` → `2026-11-20 13:28:09Z`. */

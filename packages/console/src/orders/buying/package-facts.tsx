@@ -1,6 +1,6 @@
 import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/place-order.ts'
 import { Text } from '@mantine/core'
-import { formatBytes, formatMoney } from '#parts/format.ts'
+import { formatMoney, formatVolume } from '#parts/format.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { locationName, sortLocations } from './countries.ts'
 import { Flag } from './flag.tsx'
@@ -26,7 +26,7 @@ export function Coverage({ locationCodes }: Pick<BuyablePackage, 'locationCodes'
 
 export function dataText({ dataType, volume }: Pick<BuyablePackage, 'dataType' | 'volume'>): string {
   if (volume === null) return t.portal.unlimited
-  const text = formatBytes(volume)
+  const text = formatVolume(volume)
   return dataType === 'DAILY' ? interpolate(t.portal.dataPerDay, { volume: text }) : text
 }
 

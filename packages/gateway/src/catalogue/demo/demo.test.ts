@@ -1,3 +1,4 @@
+import { readVolume, volumeText } from '@dealer-esim/contract'
 import { expect, test } from 'vitest'
 import { coverageOf } from '../coverage.ts'
 import { mergePackage } from '../packages/merge-packages.ts'
@@ -44,6 +45,13 @@ test('JP_1_7 is as documented', () => {
     duration: 7,
     prices: [{ currencyCode: 'USD', price: 45_000, retailPrice: 74_900 }],
   })
+})
+
+test('the number in a package’s name is its volume as pages show it', () => {
+  const named = all.filter((item) => item.volume !== null && /\d [KMG]B/.test(item.name))
+  expect(named.length).toBeGreaterThan(100)
+  const differing = named.filter((item) => /[\d.]+ [KMG]B/.exec(item.name)![0] !== volumeText(readVolume(item.volume!)))
+  expect(differing.map(({ name, volume }) => ({ name, volume }))).toEqual([])
 })
 
 test('every call returns the same demo packages', () => {

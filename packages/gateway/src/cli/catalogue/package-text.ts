@@ -1,4 +1,4 @@
-import { formatMoney } from '@dealer-esim/contract'
+import { formatMoney, readVolume, volumeText } from '@dealer-esim/contract'
 import type { ImportReport } from '#catalogue/files/import-packages.ts'
 import { warningsOf } from '#catalogue/packages/package-difference.ts'
 import type { PackageDocument } from '#catalogue/packages/package-document.ts'
@@ -28,7 +28,7 @@ export function packageText(item: PackageDocument, lacksMoney: boolean): string 
     ['Slug', item.slug],
     ...(item.description === null ? [] : ([['Description', item.description]] as const)),
     ['Status', statusText(item, lacksMoney)],
-    ['Data', `${item.dataType}${item.volume === null ? '' : `, ${sizeText(item.volume)}`}`],
+    ['Data', `${item.dataType}${item.volume === null ? '' : `, ${volumeText(readVolume(item.volume))}`}`],
     ['Duration', `${daysText(item)} days, ${item.activationPolicy}, to be used within ${item.unusedValidTime} days`],
     ['Locations', item.locationCodes.join(' ')],
     ...(item.speed === null ? [] : ([['Speed', item.speed]] as const)),
@@ -118,16 +118,6 @@ function supplierText({
   costCurrency,
 }: PackageDocument['suppliers'][number]): string {
   return `${supplier} ${productCode}${costPrice === null ? '' : `, costs ${formatMoney(costPrice)} ${costCurrency}`}`
-}
-
-function sizeText(bytes: number): string {
-  for (const [unit, size] of [
-    ['GB', 1024 ** 3],
-    ['MB', 1024 ** 2],
-  ] as const) {
-    if (bytes >= size && bytes % (size / 4) === 0) return `${bytes / size} ${unit}`
-  }
-  return `${bytes} bytes`
 }
 
 function policyText({ cancellable, withinDays, feePercent }: PackageDocument['cancelPolicy']): string {

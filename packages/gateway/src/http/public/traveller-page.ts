@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import { androidInstallUrl, appleInstallUrl, type EsimStatus } from '@dealer-esim/contract'
+import {
+  androidInstallUrl,
+  appleInstallUrl,
+  type EsimStatus,
+  readPartOf,
+  readVolume,
+  volumeText,
+} from '@dealer-esim/contract'
 import type { QrContent, SharedEsim } from '#esims/qr/qr-content.ts'
 import { escapeHtml } from './docs-page.ts'
 
@@ -49,8 +56,8 @@ function fact(name: string, value: string): string {
 }
 
 function usageText({ orderUsage, totalVolume }: SharedEsim): string {
-  const total = totalVolume === null ? 'unlimited' : bytesText(totalVolume)
-  return orderUsage === null ? total : `${bytesText(orderUsage)} used of ${total}`
+  const total = totalVolume === null ? 'unlimited' : volumeText(readVolume(totalVolume))
+  return orderUsage === null ? total : `${volumeText(readPartOf(totalVolume, orderUsage))} used of ${total}`
 }
 
 /** A bar that is full if more usage is reported than the package has. */
@@ -58,15 +65,6 @@ function usageBar({ orderUsage, totalVolume }: SharedEsim): string {
   if (orderUsage === null || totalVolume === null || totalVolume === 0n) return ''
   const percent = Math.min(100, Number((orderUsage * 100n) / totalVolume))
   return `\n<p><progress max="100" value="${percent}" aria-label="Data used">${percent} %</progress></p>`
-}
-
-function bytesText(bytes: bigint): string {
-  const megabytes = Number(bytes) / 1024 ** 2
-  return megabytes >= 1024 ? `${round(megabytes / 1024)} GB` : `${round(megabytes)} MB`
-}
-
-function round(value: number): string {
-  return value.toLocaleString('en', { maximumFractionDigits: 2 })
 }
 
 function timeText(time: Date): string {

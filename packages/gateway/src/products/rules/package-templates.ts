@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { NAME_LENGTH_MAX } from '@dealer-esim/contract'
+import { NAME_LENGTH_MAX, readVolume, volumeText } from '@dealer-esim/contract'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { countryName } from '#catalogue/coverage.ts'
@@ -30,7 +30,7 @@ export function nameOf(template: string, product: OfferedProduct): string {
   const values: Record<Member, string> = {
     place: countries.length === 1 ? countryName(countries[0]!) : `${countries.length} countries`,
     area: areaOf(countries),
-    data: volume === null ? 'Unlimited' : `${sizeOf(volume, ' ')}${isDayPass ? ' a day' : ''}`,
+    data: volume === null ? 'Unlimited' : `${volumeText(readVolume(volume))}${isDayPass ? ' a day' : ''}`,
     days: isDayPass ? 'day pass' : durationDays === 1 ? '1 day' : `${durationDays} days`,
     topup: packageType === 'TOPUP' ? ' top-up' : '',
     ...{ name, supplier, product: productCode },
@@ -45,7 +45,7 @@ export function codeOf(template: string, product: OfferedProduct): string {
   const values: Record<Member, string> = {
     place: countries.join('-'),
     area: areaOf(countries),
-    data: volume === null ? 'UNL' : `${sizeOf(volume, '')}${isDayPass ? '-DAY' : ''}`,
+    data: volume === null ? 'UNL' : `${sizeOf(volume)}${isDayPass ? '-DAY' : ''}`,
     days: isDayPass ? 'PASS' : String(durationDays),
     topup: packageType === 'TOPUP' ? '_TOPUP' : '',
     ...{ name, supplier, product: productCode },
@@ -72,14 +72,14 @@ function hashOf(text: string): string {
 }
 
 /**
- * The size as which a volume is sold. 1 GB may be 10^9 or 2^30 bytes, because suppliers count in either. Other volumes are
- * exact.
+ * The size as which a volume is sold, exact and without a decimal point, for codes. 1 GB may be 10^9 or 2^30 bytes, because
+ * suppliers count in either.
  */
-export function sizeOf(volume: bigint, space: string): string {
+export function sizeOf(volume: bigint): string {
   for (const [unit, decimal, binary] of UNITS) {
-    for (const size of [binary, decimal]) if (volume % size === 0n) return `${volume / size}${space}${unit}`
+    for (const size of [binary, decimal]) if (volume % size === 0n) return `${volume / size}${unit}`
   }
-  return `${volume}${space}B`
+  return `${volume}B`
 }
 
 const UNITS: readonly [unit: string, decimal: bigint, binary: bigint][] = [

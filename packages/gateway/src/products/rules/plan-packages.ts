@@ -153,7 +153,7 @@ function priceOf({ currencyCode }: ParsedRule, price: bigint) {
 
 /** A key that is equal for products that are the same to a traveller. */
 function kindOf({ packageType, countries, volume, isDayPass, durationDays }: OfferedProduct): string {
-  const size = volume === null ? 'unlimited' : sizeOf(volume, '')
+  const size = volume === null ? 'unlimited' : sizeOf(volume)
   return [packageType, countries.join(), size, isDayPass, durationDays].join(' ')
 }
 

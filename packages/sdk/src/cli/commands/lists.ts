@@ -9,7 +9,7 @@ import type {
 import type { Command } from 'commander'
 import { integer } from '../arguments.ts'
 import type { Context } from '../context.ts'
-import { money, more, type Paint, printable, table, time, volume } from '../output.ts'
+import { money, more, type Paint, partOf, printable, table, time, volume } from '../output.ts'
 
 type Paged<T> = T & { all?: boolean }
 
@@ -115,9 +115,9 @@ function usageRows(usages: readonly EsimUsage[], paint: Paint): string {
     each.esimTranNo,
     each.iccid,
     each.suspended ? `${each.esimStatus}, suspended` : each.esimStatus,
-    each.orderUsage === null ? '' : volume(each.orderUsage),
+    partOf(each.totalVolume, each.orderUsage),
     volume(each.totalVolume),
-    each.remaining === null ? '' : volume(each.remaining),
+    partOf(each.totalVolume, each.remaining),
     time(each.expiredTime),
   ])
   return table(['ESIM', 'ICCID', 'STATUS', '>USED', '>TOTAL', '>LEFT', 'EXPIRES'], cells, paint)

@@ -1,4 +1,5 @@
 import { request } from 'node:http'
+import { request as requestByTls } from 'node:https'
 import type { Faults } from './faults.ts'
 import type { EventMessage } from './wholesaler.ts'
 
@@ -60,10 +61,16 @@ const ATTEMPTS_MAX = 3
 const RETRY_AFTER_MS = 500
 const TIMEOUT_MS = 5_000
 
-/** @returns the HTTP status, null without an answer */
+/**
+ * A gateway on this machine has a certificate of its own, so certificates are not checked: events contain nothing secret.
+ * @returns the HTTP status, null without an answer or if the URL cannot be called
+ */
 function call(url: string, method: string, headers: Record<string, string>, content?: string): Promise<number | null> {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) return Promise.resolve(null)
+  const send = new URL(url).protocol === 'https:' ? requestByTls : request
+  const options = { method, headers, timeout: TIMEOUT_MS, agent: false, rejectUnauthorized: false } as const
   return new Promise((resolve) => {
-    const outgoing = request(url, { method, headers, timeout: TIMEOUT_MS, agent: false }, (response) => {
+    const outgoing = send(url, options, (response) => {
       response.resume()
       response.on('end', () => resolve(response.statusCode ?? null))
       response.on('error', () => resolve(null))

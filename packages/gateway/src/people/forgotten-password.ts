@@ -34,7 +34,7 @@ export async function requestForgottenPassword(
     const isEligible = person?.status === 'ACTIVE' && person.passwordHash !== null
     if (!isEligible || isPasswordOff(deps.config, person.email, person, deps.databaseClock.now())) return
     if ((await countLinks(tx, deps.ids, person)) >= LINKS_PER_HOUR_MAX) return
-    const by = { actor: 'system', address: input.address } as const
+    const by = { actor: 'visitor', address: input.address } as const
     const { tenantId, email: subject } = person
     audit(tx, deps.ids, { tenantId, ...by, action: 'person.forget_password', subject })
     send(tx, person, createLink(tx, deps.ids, person.personId, 'FORGOTTEN_PASSWORD', by))

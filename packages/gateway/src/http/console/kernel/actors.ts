@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag'
 import type { Context } from './route.ts'
 
-/** Shown to a dealer's people in place of the operator's people, users of the command line and the system. */
+/** Shown to a dealer's people in place of the operator's people and users of the command line. */
 export const OPERATOR_NAME = 'Operator'
 
 /**
@@ -34,6 +34,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['tenant', 'API'],
   ['unsigned', 'API, unsigned'],
   ['visitor', 'Not signed in'],
+  ['system', 'System'],
 ])
 
 /** The id of the person behind an actor; null if it is not a person. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashToken } from '#people/secret-token.ts'
 import {
   addPerson,
+  addTenant,
   browser,
   type ConsoleTestbed,
   PASSWORD,
@@ -62,6 +63,13 @@ describe('a forgotten password', () => {
       'person.forget_password',
       'person.reset_password',
     ])
+  })
+
+  it('stands in the dealer’s audit log as requested by somebody who is not signed in, with the address', async () => {
+    const administrator = await signedInAs(testbed, 'DEALER_ADMIN', await addTenant(testbed, 'Forgetful'))
+    await forget(administrator.email)
+    const { entries } = (await administrator.call('GET', '/audit?action=person.forget_password')).body
+    expect(entries).toMatchObject([{ actor: 'Not signed in', address: expect.any(String), personId: null }])
   })
 
   it('the answer and its time are the same for a known and an unknown address', async () => {

@@ -20,7 +20,7 @@ export {
   type RtContent,
   type RtNotifyType,
 } from './rt-family/rt-events.ts'
-export { RT_API_PATH, type RtOperationName, rtOperations } from './rt-family/rt-operations.ts'
+export { RT_ALIASES, RT_API_PATH, RT_PREFIXES, type RtOperationName, rtOperations } from './rt-family/rt-operations.ts'
 export type { RtPackage } from './rt-family/rt-packages.ts'
 export { rtTime } from './rt-family/rt-scalars.ts'
 export * from './schemas/accounts.ts'

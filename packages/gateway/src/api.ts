@@ -1,4 +1,4 @@
-import { API_PATH, RT_API_PATH } from '@dealer-esim/contract'
+import { API_PATH } from '@dealer-esim/contract'
 import { type WatchedCertificate, watchCertificate } from '@dealer-esim/lib/process/certificate.ts'
 import { closeWithin, listen } from '@dealer-esim/lib/process/listener.ts'
 import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
@@ -34,7 +34,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   const server = createServer(deps, parts)
   const dealerParts: DealerApiParts = { operations, shedder, forward: createForward(deps) }
   await server.register(async (app) => dealerApi(app, deps, dealerParts), { prefix: API_PATH.slice(0, -1) })
-  await server.register(async (app) => rtApi(app, deps, shedder), { prefix: RT_API_PATH.slice(0, -1) })
+  await server.register(async (app) => rtApi(app, deps, shedder))
   const registerQueued = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
     to.register(async (app) => {
       queuePages(app, shedder.pages)

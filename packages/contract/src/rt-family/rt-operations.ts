@@ -22,6 +22,18 @@ import { rtMoney, rtTimeText } from './rt-scalars.ts'
 /** Operations are posted to `{base_url}` + this + the operation's key. */
 export const RT_API_PATH = '/api/v1/open/'
 
+const RT_ALIAS_PREFIX = '/api/v5/esim/'
+
+/** Paths of another version of the family's interface, with the same requests and answers. */
+export const RT_ALIASES: ReadonlyMap<string, RtOperationName> = new Map([
+  [`${RT_ALIAS_PREFIX}package/list`, 'package/list'],
+  [`${RT_ALIAS_PREFIX}order`, 'esim/order'],
+  [`${RT_ALIAS_PREFIX}query`, 'esim/query'],
+])
+
+/** All paths of the RT API begin with one of them. */
+export const RT_PREFIXES = [RT_API_PATH, RT_ALIAS_PREFIX] as const
+
 const NOTHING = Type.Object({})
 
 /** The operations of the RT family that the gateway serves. The server's handlers and the OpenAPI document follow it. */

@@ -115,6 +115,8 @@ export interface TracedRequest {
   operation: string
   /** The caller's RequestID; undefined: the caller sent none. */
   requestId: string | undefined
+  /** The UUID as which a RequestID of another form is spent. */
+  spentAs?: string | undefined
   tenantId: string | undefined
   address: string
   code: string
@@ -134,7 +136,7 @@ export interface TracedRequest {
  */
 export function requestSpan(request: TracedRequest): Span | undefined {
   const { requestId, tenantId, address, operation, order, code, httpStatus, endedAt, durationMs } = request
-  const trace = order === undefined ? ownTrace(requestId) : orderTrace(order)
+  const trace = order === undefined ? ownTrace(request.spentAs ?? requestId) : orderTrace(order)
   if (trace === undefined) return undefined
   return {
     ...trace,

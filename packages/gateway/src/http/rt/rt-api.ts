@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { checkRequestHeaders, type RequestHeaders, RT_API_PATH, type RtOperationName } from '@dealer-esim/contract'
+import { type RequestHeaders, RT_PREFIXES, type RtOperationName } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '#deps.ts'
@@ -11,6 +11,7 @@ import {
   authenticate,
   authenticateUnsigned,
   ServedElsewhere,
+  type UnsignedRequest,
 } from '#tenants/admission/admission.ts'
 import { sendAnswer, unavailableLog, whenAnswerIsLost } from '../answer.ts'
 import { readBody } from '../body.ts'
@@ -22,6 +23,14 @@ import { type OrderTrace, requestSpan } from '../request-log.ts'
 import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
 import type { RtCall } from './rt-call.ts'
 import { failureOf, RtFailure } from './rt-failure.ts'
+import {
+  checkMediaType,
+  checkRoute,
+  checkSignedHeaders,
+  findUnsignedSender,
+  requestUuidOf,
+  type UnsignedSender,
+} from './rt-headers.ts'
 import { handlers } from './rt-operations.ts'
 import { parseBody } from './rt-request.ts'
 import { waitForEnd } from './wait-for-end.ts'
@@ -43,6 +52,8 @@ interface Context {
   address: string
   operation: RtOperationName | 'none'
   requestId?: string
+  /** The UUID as which it is spent, and which names its trace. */
+  spentAs?: string
   tenantId?: string
   /** True for a request that was accepted without a signature. */
   isUnsigned?: boolean
@@ -61,15 +72,22 @@ export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedd
   const lists = createListWriter(shedder)
   const forward = createForward(deps)
   const api: RtApi = { app, deps, shedder, ends, lists, callerOf, forward, logUnavailable: unavailableLog(deps.log) }
-  app.addHook('onRequest', (request, reply) => {
-    reply.hijack()
-    handle(api, request.raw, reply.raw)
-  })
+  for (const prefix of RT_PREFIXES) {
+    await app.register(
+      async (scope) => {
+        scope.addHook('onRequest', (request, reply) => {
+          reply.hijack()
+          handle(api, request.raw, reply.raw)
+        })
+        scope.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
+      },
+      { prefix: prefix.slice(0, -1) },
+    )
+  }
   app.addHook('preClose', (done) => {
     ends.stop()
     done()
   })
-  app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
 }
 
 function handle(api: RtApi, request: IncomingMessage, response: ServerResponse): void {
@@ -84,9 +102,9 @@ function handle(api: RtApi, request: IncomingMessage, response: ServerResponse):
       context.operation = operation
       readBody(request, shedder.bodies, (body) => void serve(api, context, operation, credentials, body))
     }
-    const appKey = unsignedAppKey(request)
-    if (appKey !== undefined) {
-      authenticateAppKey(api, context, appKey)
+    const sender = findUnsignedSender(request)
+    if (sender !== undefined) {
+      authenticateSender(api, context, sender)
         .then(read)
         .catch((error) => {
           if (!(error instanceof ServedElsewhere)) respond(api, context, undefined, error)
@@ -94,20 +112,13 @@ function handle(api: RtApi, request: IncomingMessage, response: ServerResponse):
         })
       return
     }
-    const headers = checkSignedHeaders(request)
-    context.requestId = headers.requestId
-    read({ headers })
+    const signed = checkSignedHeaders(request)
+    context.requestId = signed.headers.requestId
+    context.spentAs = signed.spentAs
+    read(signed)
   } catch (error) {
     respond(api, context, undefined, error)
   }
-}
-
-/** @throws ApiError 000109 or 000103 */
-function checkRoute({ url = '', method }: IncomingMessage): RtOperationName {
-  const name = url.split('?', 1)[0]!.slice(RT_API_PATH.length)
-  if (!Object.hasOwn(handlers, name)) throw new ApiError('000109')
-  if (method !== 'POST') throw new ApiError('000103')
-  return name as RtOperationName
 }
 
 /** @throws ApiError 101008, 000110 */
@@ -121,19 +132,28 @@ function checkTransport({ callerOf, deps }: RtApi, context: Context, request: In
 /** A request's headers, and its sender if that is known without a signature. */
 interface Credentials {
   headers: RequestHeaders
-  unsigned?: Authenticated
+  /** The UUID as which the RequestID is spent. */
+  spentAs: string
+  unsigned?: Unsigned
+}
+
+interface Unsigned extends Authenticated {
+  request: UnsignedRequest
 }
 
 /**
- * Authenticates a request that carries only an AppKey, before its body is read: a missing signature is an earlier fault than
- * any fault in the body. @throws ApiError 000101, 101005
+ * Authenticates a request without a signature before its body is read: a missing signature is an earlier fault than any
+ * fault in the body. @throws ApiError 000101, 101003, 101005
  */
-async function authenticateAppKey({ deps }: RtApi, context: Context, appKey: string): Promise<Credentials> {
+async function authenticateSender({ deps }: RtApi, context: Context, sender: UnsignedSender): Promise<Credentials> {
+  const { appKey, requestId, ...secret } = sender
+  if (requestId !== undefined) Object.assign(context, { requestId, spentAs: requestUuidOf(requestId) })
   const timestamp = String(Math.floor(deps.databaseClock.now()))
   const headers = { appKey, requestId: randomUUID(), timestamp, signature: '' }
-  const unsigned = await authenticateUnsigned(deps.admission, { headers, address: context.address })
+  const request = { headers, address: context.address, ...secret }
+  const unsigned = await authenticateUnsigned(deps.admission, request)
   context.isUnsigned = true
-  return { headers, unsigned }
+  return { headers, spentAs: headers.requestId, unsigned: { ...unsigned, request } }
 }
 
 async function serve(
@@ -210,15 +230,15 @@ async function perform(
   api: RtApi,
   context: Context,
   operation: RtOperationName,
-  { headers, unsigned }: Credentials,
+  { headers, spentAs, unsigned }: Credentials,
   body: Buffer,
   slot: Slot,
 ): Promise<object> {
   const { deps, shedder } = api
   const { address } = context
-  const signed = { headers, body, address }
+  const signed = { headers, body, address, spentAs }
   const { tenant, catalogueVersion } = unsigned
-    ? await admit(deps.admission, { headers, address }, unsigned)
+    ? await admit(deps.admission, unsigned.request, unsigned)
     : await admit(deps.admission, signed, await authenticate(deps.admission, signed))
   context.tenantId = tenant.tenantId
   if (tenant.currencyCode !== 'USD') {
@@ -236,7 +256,7 @@ async function perform(
     if (context.response.req.socket.destroyed) throw new ApiError('000002')
   }
   const call: RtCall = {
-    ...{ tenant, catalogueVersion, request: parseBody(body), headers },
+    ...{ tenant, catalogueVersion, request: parseBody(body), headers: { ...headers, requestId: spentAs } },
     ...{ address: context.address, receivedAt: context.start },
     ...(unsigned && { unsignedFrom: address }),
     traceWith(order) {
@@ -328,7 +348,8 @@ function report({ deps, logUnavailable }: RtApi, context: Context, code: string,
   deps.requestMetrics.observe(operation, code, durationMs)
   if (deps.traces) {
     const outcome = { code, httpStatus: 200, endedAt: deps.clock.now(), durationMs }
-    const span = requestSpan({ operation, requestId, tenantId, address, order: context.order, ...outcome })
+    const { spentAs, order } = context
+    const span = requestSpan({ operation, requestId, spentAs, tenantId, address, order, ...outcome })
     if (span) deps.traces.add(span)
   }
   const line = { requestId, address, tenantId, ...(isUnsigned && { isUnsigned }), operation, code, durationMs }
@@ -340,30 +361,3 @@ function report({ deps, logUnavailable }: RtApi, context: Context, code: string,
     deps.logRequest(line)
   }
 }
-
-/** A missing Content-Type is accepted: some programs send none. @throws ApiError 000110 */
-function checkMediaType({ headers }: IncomingMessage): void {
-  const mediaType = headers['content-type']
-  if (mediaType !== undefined && !/^application\/json\s*(?:;|$)/i.test(mediaType)) throw new ApiError('000110')
-  if (headers['content-encoding'] !== undefined) throw new ApiError('000110')
-}
-
-/** @throws ApiError 000101, 000102 */
-function checkSignedHeaders({ headers }: IncomingMessage): RequestHeaders {
-  const checked = checkRequestHeaders({ ...headers, 'x-signature': headers['rt-signature'] })
-  if (checked.ok) return checked.headers
-  const details = checked.details.map(({ field, reason }) => {
-    return { field: field === 'X-Signature' ? 'RT-Signature' : field, reason }
-  })
-  throw new ApiError(checked.code, { details })
-}
-
-/** The AppKey of a request that carries nothing else; undefined for a request that is checked as a signed one. */
-function unsignedAppKey({ headers }: IncomingMessage): string | undefined {
-  if (SIGNED_HEADERS.some((name) => headers[name] !== undefined)) return undefined
-  const appKey = headers['rt-accesscode']
-  return typeof appKey === 'string' && APP_KEY.test(appKey) ? appKey : undefined
-}
-
-const SIGNED_HEADERS = ['rt-signature', 'rt-timestamp', 'rt-requestid']
-const APP_KEY = /^[A-Za-z0-9_-]{8,64}$/

@@ -1,3 +1,4 @@
+import { hash, timingSafeEqual } from 'node:crypto'
 import { CLOCK_WINDOW_MS, type RequestHeaders, stringToSign } from '@dealer-esim/contract'
 import { verifyRequest } from '@dealer-esim/contract/node'
 import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
@@ -14,13 +15,17 @@ export interface SignedRequest {
   body: Buffer
   /** The caller's address in canonical form. */
   address: string
+  /** The UUID as which the RequestID is spent, if it is in a form of the RT API (docs/decisions/0032). */
+  spentAs?: string
 }
 
-/** A request of the RT API that carries only an AppKey. The gateway creates its RequestID and timestamp. */
+/** A request of the RT API without a signature. The gateway creates its RequestID and timestamp. */
 export interface UnsignedRequest {
   headers: Pick<RequestHeaders, 'appKey' | 'requestId' | 'timestamp'>
   /** The caller's address in canonical form. */
   address: string
+  /** The AppSecret itself, if the request carries it. Never logged. */
+  secretKey?: string
 }
 
 export interface AdmissionDeps {
@@ -57,7 +62,7 @@ const BEING_MOVED = {
 /** The sender of a request, as far as this node knows. `admit` finds out whether that is still current. */
 export interface Authenticated {
   tenant: Tenant
-  /** Absent for an unsigned request. */
+  /** Absent for a request that neither is signed nor carries a secret. */
   secretId?: string
 }
 
@@ -80,37 +85,60 @@ export async function authenticate(deps: AdmissionDeps, request: SignedRequest):
 
 /**
  * Authenticates a request without a signature. It is accepted only while the operator's switch, a narrow allowlist with the
- * caller's address, and a daily spend limit are all set. A caller at another address gets the same answer as if the switch
- * were off.
- * @throws ApiError 000101, 101005; 000002 while the tenant changes its cell; ServedElsewhere
+ * caller's address, and a daily spend limit are all set; a secret that it carries must be the tenant's. A caller at another
+ * address gets the same answer as if the switch were off.
+ * @throws ApiError 000101, 101003, 101005; 000002 while the tenant changes its cell; ServedElsewhere
  */
 export async function authenticateUnsigned(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
   const { headers, address } = request
   const tenant = deps.tenantCache.get(headers.appKey)
-  const isAccepted = tenant?.status === 'ACTIVE' && acceptsUnsigned(tenant, address)
-  if (isAccepted && !isFenced(tenant, deps.databaseClock.now())) return { tenant }
+  if (tenant?.status === 'ACTIVE' && acceptsUnsigned(tenant, address)) {
+    const nowMs = deps.databaseClock.now()
+    const carried = checkSecretKey(request, tenant, nowMs)
+    if (carried && !isFenced(tenant, nowMs)) return { tenant, ...carried }
+  }
   return deps.failures
     .attempt(address, () => authenticateUnsignedAfterReading(deps, request))
     .catch((error) => {
-      throw error instanceof ApiError && error.code === '101007' ? unsignedRefusal() : error
+      throw error instanceof ApiError && error.code === '101007' ? unsignedRefusal(request) : error
     })
 }
 
-/** @throws ApiError 000101, 101005 */
-async function authenticateUnsignedAfterReading(
-  deps: AdmissionDeps,
-  { headers, address }: UnsignedRequest,
-): Promise<Authenticated> {
-  const tenant = await deps.tenantCache.reload(headers.appKey)
+/** @throws ApiError 000101, 101003, 101005 */
+async function authenticateUnsignedAfterReading(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
+  const tenant = await deps.tenantCache.reload(request.headers.appKey)
   if (tenant?.servedBy) throw new ServedElsewhere(tenant.servedBy)
-  if (!tenant || !acceptsUnsigned(tenant, address)) throw unsignedRefusal()
+  if (!tenant || !acceptsUnsigned(tenant, request.address)) throw unsignedRefusal(request)
+  const nowMs = deps.databaseClock.now()
+  const carried = checkSecretKey(request, tenant, nowMs)
+  if (!carried) throw new ApiError('101003', { message: WRONG_SECRET })
   if (tenant.status !== 'ACTIVE') throw new ApiError('101005')
-  if (isFenced(tenant, deps.databaseClock.now())) throw new ApiError('000002', BEING_MOVED)
-  return { tenant }
+  if (isFenced(tenant, nowMs)) throw new ApiError('000002', BEING_MOVED)
+  return { tenant, ...carried }
 }
 
-function unsignedRefusal(): ApiError {
-  const missing = ['RT-RequestID', 'RT-Timestamp', 'RT-Signature']
+const WRONG_SECRET = 'RT-SecretKey is not the AppSecret of this account. Send its AppSecret, or sign the request.'
+
+/**
+ * Compares the secret that a request carries with the tenant's. Digests are compared, and all of them, so that the time says
+ * nothing about a secret or its length. @returns undefined if it is none of them
+ */
+function checkSecretKey(
+  { secretKey }: UnsignedRequest,
+  tenant: Tenant,
+  nowMs: number,
+): { secretId?: string } | undefined {
+  if (secretKey === undefined) return {}
+  const digest = (text: string) => hash('sha256', text, 'buffer')
+  const given = digest(secretKey)
+  const [equal] = tenant.secrets.filter(
+    (candidate) => timingSafeEqual(given, digest(candidate.secret)) && isLive(candidate, nowMs),
+  )
+  return equal && { secretId: equal.secretId }
+}
+
+function unsignedRefusal({ secretKey }: UnsignedRequest): ApiError {
+  const missing = secretKey === undefined ? ['RT-RequestID', 'RT-Timestamp', 'RT-Signature'] : ['RT-Signature']
   return new ApiError('000101', {
     details: missing.map((field) => ({ field, reason: 'Missing: add it and sign the request.' })),
   })
@@ -128,13 +156,14 @@ export async function admit(
   request: SignedRequest | UnsignedRequest,
   authenticated: Authenticated,
 ): Promise<Admitted> {
-  if (isAttemptId(deps.linkKey, request.headers.requestId)) throw new ApiError('101006')
+  const requestId = ('spentAs' in request && request.spentAs) || request.headers.requestId
+  if (isAttemptId(deps.linkKey, requestId)) throw new ApiError('101006')
   let current = authenticated
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const { tenant, secretId } = current
     const result = await deps.batches.add({
       tenantId: tenant.tenantId,
-      requestId: request.headers.requestId,
+      requestId,
       timestampMs: Number(request.headers.timestamp),
       version: tenant.version,
     })
@@ -191,14 +220,17 @@ export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: numb
   const { headers, body } = request
   if (Math.abs(Number(headers.timestamp) - nowMs) > CLOCK_WINDOW_MS) return { ok: false, code: '101001' }
   const secret = tenant.secrets.find((candidate) => {
-    const isLive = candidate.validUntilMs === null || candidate.validUntilMs > nowMs
-    return isLive && verifyRequest([getPreparedSecret(candidate)], headers, body) !== undefined
+    return isLive(candidate, nowMs) && verifyRequest([getPreparedSecret(candidate)], headers, body) !== undefined
   })
   if (!secret) return { ok: false, code: '101003' }
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
   if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
   if (isFenced(tenant, nowMs)) return { ok: false, code: '000002' }
   return { ok: true, secretId: secret.secretId }
+}
+
+function isLive({ validUntilMs }: TenantSecret, nowMs: number): boolean {
+  return validUntilMs === null || validUntilMs > nowMs
 }
 
 /**

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { call } from '#test/harness/api-node.ts'
 import { describeOrderOfChecks } from '#test/harness/order-of-checks.ts'
 import { type ApiFixture, createApiFixture } from '../dealer/api-fixture.ts'
-import { familyCall } from './family-program.ts'
 
 let stage: ApiFixture
 beforeAll(async () => {
@@ -35,19 +34,4 @@ describeOrderOfChecks({
     const { errorCode, errorMsg } = JSON.parse(text)
     return { code: String(errorCode), answer: `${errorCode} ${errorMsg}` }
   },
-})
-
-test('a RequestID that is not a UUID of 36 characters is 000102, and is not spent', async () => {
-  for (const requestId of [
-    '4ce9d9cdac9e4e17b3a2c66c358c1ce2',
-    '{7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11}',
-    '17',
-    'x'.repeat(36),
-  ]) {
-    for (let repeat = 0; repeat < 2; repeat++) {
-      const answer = await familyCall(stage.node.baseUrl, stage.dealer, 'balance/query', {}, { requestId })
-      expect([requestId, answer.errorCode]).toEqual([requestId, '000102'])
-      expect(answer.errorMsg).toContain('RT-RequestID')
-    }
-  }
 })

@@ -35,6 +35,7 @@ export const rtOrderAnswer = Type.Object({ orderNo: Type.String(), transactionId
 
 export const rtQueryRequest = Type.Object({
   orderNo: optionalText('An order.'),
+  transactionId: optionalText('An order, as it was sent with it.'),
   iccid: optionalText('Of several eSIMs with one ICCID, the newest is the first.'),
   esimTranNo: optionalText('One eSIM.'),
   startTime: optionalText('Inclusive, such as 2026-11-20T13:28:09+0000.'),

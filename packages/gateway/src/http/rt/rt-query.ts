@@ -1,4 +1,4 @@
-import { type Profile, stripIccidPadding } from '@dealer-esim/contract'
+import { type OrderLine, type Profile, stripIccidPadding } from '@dealer-esim/contract'
 import type { Snapshot } from '#catalogue/catalogue.ts'
 import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import type { Deps } from '#deps.ts'
@@ -7,32 +7,37 @@ import { getOrderWithProfiles } from '#esims/query-order.ts'
 import type { Admitted } from '#tenants/admission/admission.ts'
 import type { RtCall } from './rt-call.ts'
 import { RtFailure } from './rt-failure.ts'
-import { pagerOf, textOf, timeOf } from './rt-request.ts'
+import { pagerOf, sentKeyOf, textOf, timeOf } from './rt-request.ts'
 import { rtEsim } from './rt-shapes.ts'
 
 /**
- * Queries an order or eSIMs. A pending order has not failed: while its eSIMs may still come, the answer is 200010; 200009
+ * Queries an order or eSIMs; with a pager alone, all eSIMs. A pending order has not failed: while its eSIMs may still come, the answer is 200010; 200009
  * means that it ended without any.
- * @throws RtFailure 000105, 200008, 200009, 200010; ApiError 200013
+ * @throws RtFailure 000105, 200008, 200009, 200010; ApiError 000107, 000108, 200013
  */
 export async function query(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<object> {
   const pager = pagerOf(request)
   const iccid = textOf(request, 'iccid')
+  const order = { orderNo: textOf(request, 'orderNo'), transactionId: sentKeyOf(request) }
+  const isOfOrder = order.orderNo !== undefined || order.transactionId !== undefined
   const filter = {
-    orderNo: textOf(request, 'orderNo'),
     esimTranNo: textOf(request, 'esimTranNo')?.toLowerCase(),
     iccid: iccid === undefined ? undefined : stripIccidPadding(iccid),
     startMs: timeOf(request, 'startTime'),
     endMs: timeOf(request, 'endTime'),
   }
-  if (Object.values(filter).every((value) => value === undefined)) {
-    throw new RtFailure('000105', 'Send orderNo, iccid, esimTranNo, or startTime and endTime.')
+  const isFiltered = isOfOrder || Object.values(filter).some((value) => value !== undefined)
+  if (!isFiltered && request.pager === undefined) {
+    throw new RtFailure('000105', 'Send orderNo, transactionId, iccid, esimTranNo, startTime and endTime, or a pager.')
   }
-  const found =
-    filter.orderNo === undefined
-      ? await pageProfiles(deps, tenant.tenantId, filter, pager)
-      : await pageOfOrder(deps, tenant.tenantId, filter.orderNo, filter, pager)
-  if (!found) throw new RtFailure('200008', `More than ${COUNTED_PROFILES_MAX} eSIMs match: ask for a shorter time.`)
+  const found = isOfOrder
+    ? await pageOfOrder(deps, tenant.tenantId, order, filter, pager)
+    : await pageProfiles(deps, tenant.tenantId, filter, pager)
+  if (!found)
+    throw new RtFailure(
+      '200008',
+      `More than ${COUNTED_PROFILES_MAX} eSIMs match: send a startTime and an endTime, or other members.`,
+    )
   const catalogue = await deps.catalogue.current(catalogueVersion)
   const takesTopUp = topUpReader(catalogue, tenant)
   const esimList = found.profiles.map((profile) => rtEsim(profile, catalogue, takesTopUp(profile.packageCode)))
@@ -62,16 +67,17 @@ interface OrderFilter {
 async function pageOfOrder(
   deps: Deps,
   tenantId: string,
-  orderNo: string,
+  order: { orderNo: string | undefined; transactionId: string | undefined },
   { esimTranNo, iccid, startMs = 0, endMs = Number.POSITIVE_INFINITY }: OrderFilter,
   { pageNum, pageSize }: { pageNum: number; pageSize: number },
 ): Promise<{ profiles: Profile[]; total: number }> {
-  const { orderStatus, profileList } = await getOrderWithProfiles(deps, tenantId, { orderNo })
+  const named = Object.fromEntries(Object.entries(order).filter(([, value]) => value !== undefined))
+  const { orderStatus, profileList, packageInfoList } = await getOrderWithProfiles(deps, tenantId, named)
   switch (orderStatus) {
     case 'PAID':
     case 'ALLOCATING':
     case 'UNDER_REVIEW':
-      throw new RtFailure('200010', 'The eSIMs are being prepared. This is not a failure: ask again in a few seconds.')
+      throw pending(packageInfoList)
     case 'FAILED':
     case 'CANCELLED':
       throw new RtFailure('200009', 'The order ended without eSIMs and is refunded.')
@@ -89,4 +95,15 @@ async function pageOfOrder(
   })
   matching.sort((left, right) => (left.esimTranNo < right.esimTranNo ? -1 : 1))
   return { profiles: matching.slice((pageNum - 1) * pageSize, pageNum * pageSize), total: matching.length }
+}
+
+/** Begins with the words of the family: some programs recognise a pending order by its text only, and give up on any other. */
+function pending(lines: readonly Pick<OrderLine, 'count' | 'deliveredCount'>[]): RtFailure {
+  const total = lines.reduce((sum, { count }) => sum + count, 0)
+  const delivered = lines.reduce((sum, { deliveredCount }) => sum + deliveredCount, 0)
+  const words = `the batchOrder has been getting resource, total:[${total}], success:[${delivered}]`
+  return new RtFailure(
+    '200010',
+    `${words}. The eSIMs are being prepared. This is not a failure: ask again in a few seconds.`,
+  )
 }

@@ -52,8 +52,16 @@ const SENT_LENGTH_MAX = 1_000
  * Makes the key of an order. Any text is accepted as a transactionId; without one the gateway creates the id.
  * @throws ApiError 000107, 000108
  */
-export function keyOf({ transactionId: sent }: RtRequest, ownId: string): OrderKey {
-  if (sent === undefined) return { transactionId: ownId, sent: {} }
+export function keyOf(request: RtRequest, ownId: string): OrderKey {
+  const stored = sentKeyOf(request)
+  if (stored === undefined) return { transactionId: ownId, sent: {} }
+  const sent = request.transactionId as string
+  return { transactionId: stored, sent: stored === sent ? {} : { transactionId: sent } }
+}
+
+/** The id under which an order with the transactionId of a request is stored. @throws ApiError 000107, 000108 */
+export function sentKeyOf({ transactionId: sent }: RtRequest): string | undefined {
+  if (sent === undefined) return undefined
   const refuse = (code: '000107' | '000108', reason: string) => {
     return new ApiError(code, { details: [{ field: 'transactionId', reason }] })
   }
@@ -61,8 +69,7 @@ export function keyOf({ transactionId: sent }: RtRequest, ownId: string): OrderK
   if (sent.length > SENT_LENGTH_MAX) throw refuse('000107', `Use at most ${SENT_LENGTH_MAX} characters.`)
   if (UNSTORABLE.test(sent)) throw refuse('000108', 'Use text without U+0000 and lone surrogates.')
   if (sent.startsWith(DERIVED_ID_PREFIX)) throw refuse('000108', `Do not begin with ${DERIVED_ID_PREFIX}`)
-  const transactionId = storedTransactionId(sent)
-  return { transactionId, sent: transactionId === sent ? {} : { transactionId: sent } }
+  return storedTransactionId(sent)
 }
 
 /** UTF-8 cannot encode lone surrogates, and PostgreSQL cannot store U+0000. */

@@ -68,6 +68,7 @@ describe('a signed program of the family', () => {
     expect(placed).toMatchObject({ success: true, obj: { transactionId: 'F-1' } })
     const { orderNo } = placed.obj
     expect(await codeOf('esim/query', { orderNo, iccid: '' })).toBe('200010')
+    expect(await codeOf('esim/query', { orderNo: '', transactionId: 'F-1' })).toBe('200010')
     expect((await post('esim/order', body)).obj.orderNo).toBe(orderNo)
     expect(await codeOf('esim/order', oneOf('JP_1_7', 'F-1'))).toBe('310402')
     expect(await balanceOf(dealer)).toBe(before - 3 * PRICE)
@@ -157,6 +158,25 @@ describe('a refusal', () => {
     expect(await codeOf('esim/query', { startTime: 'yesterday' })).toBe('200008')
     expect(await codeOf('balance/query', undefined, { method: 'GET' })).toBe('000103')
     expect(await codeOf('esim/nothing', {})).toBe('000102')
+  })
+
+  test('for a pending order begins with the words by which programs recognise it, with the numbers of its eSIMs', async () => {
+    const { orderNo } = (
+      await post('esim/order', { ...oneOf('JP_1_7', 'P-3'), packageInfoList: [{ packageCode: 'JP_1_7', count: 3 }] })
+    ).obj
+    const textOf = async () => {
+      const { errorCode, errorMsg, errorMessage } = await post('esim/query', { orderNo })
+      expect([errorCode, errorMessage]).toEqual(['200010', errorMsg])
+      return errorMsg
+    }
+    const words = 'the batchOrder has been getting resource, total:[3], success:'
+    expect(await textOf()).toMatch(`${words}[0]. The eSIMs are being prepared.`)
+    await api.node.deps.db.query({
+      text: `update order_items set item_status = 'DELIVERED' where item_no <= 2
+             and order_id = (select order_id from orders where transaction_id = 'P-3')`,
+      values: [],
+    })
+    expect(await textOf()).toMatch(`${words}[2]. The eSIMs are being prepared.`)
   })
 
   test('is 200009 for a failed order, and 200010 while it is under review', async () => {

@@ -2,11 +2,11 @@ import Type, { type Static } from 'typebox'
 import { ESIM_STATUSES, SMDP_STATUSES } from '#schemas/enumerations.ts'
 import { nullable } from '#schemas/scalars.ts'
 import { rtActiveType, rtDataType, rtSmsStatus, rtSupportTopUpType } from './rt-packages.ts'
-import { optionalNumber, optionalText, rtQuantity, rtTimeText } from './rt-scalars.ts'
+import { numberOrText, optionalText, rtQuantity, rtTimeText, WHOLE } from './rt-scalars.ts'
 
 const key = (without: string) => optionalText(`Any text. The same text is the same request; without one, ${without}.`)
-const guard = (of: string) => optionalNumber(`A guard: refused where the ${of} differs. 0 sets none.`)
-const days = () => optionalNumber('Days of a day pass.')
+const guard = (of: string) => numberOrText(`A guard: refused where the ${of} differs. 0 sets none.`)
+const days = () => numberOrText('Days of a day pass.')
 const packageName = {
   packageCode: optionalText('A packageCode, or a slug.'),
   slug: optionalText('In place of packageCode.'),
@@ -24,7 +24,7 @@ export const rtOrderRequest = Type.Object({
   packageInfoList: Type.Array(
     Type.Object({
       ...packageName,
-      count: Type.Integer({ minimum: 1 }),
+      count: Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: WHOLE })]),
       price: guard('price'),
       periodNum: days(),
     }),
@@ -100,7 +100,10 @@ export const rtQueryAnswer = Type.Object({
 
 export const rtTopupRequest = Type.Object({
   ...esimName,
-  ...packageName,
+  packageCode: optionalText(
+    'A packageCode or slug: of a TOPUP package, or of a BASE package with its volume and days.',
+  ),
+  slug: optionalText('In place of packageCode. With periodNum both may be absent: the eSIM’s own day pass is meant.'),
   transactionId: key('a call repeats an earlier one whose final result has not been returned yet'),
   amount: guard('total'),
   price: guard('price'),
@@ -108,6 +111,7 @@ export const rtTopupRequest = Type.Object({
 })
 export const rtTopupAnswer = Type.Object({
   transactionId: Type.String(),
+  topUpEsimTranNo: Type.String({ description: 'The eSIM that was topped up.' }),
   iccid: Type.String(),
   expiredTime: nullable(rtTimeText()),
   totalVolume: rtQuantity(),

@@ -100,7 +100,7 @@ export const rtExamples: { [Name in RtOperationName]: { request: object; obj: ob
   'esim/topup': {
     request: { esimTranNo, packageCode: 'JP_1_7_TOPUP', transactionId: 'T-2' },
     obj: {
-      ...{ transactionId: 'T-2', iccid, expiredTime: time, totalVolume: 2_147_483_648 },
+      ...{ transactionId: 'T-2', topUpEsimTranNo: esimTranNo, iccid, expiredTime: time, totalVolume: 2_147_483_648 },
       ...{ totalDuration: 14, orderUsage: 869_730_877 },
     },
   },

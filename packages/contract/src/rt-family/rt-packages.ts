@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { SMS_STATUSES } from '#schemas/packages.ts'
-import { optionalText, rtMoney, rtQuantity } from './rt-scalars.ts'
+import { optionalNumber, optionalText, rtMoney, rtQuantity } from './rt-scalars.ts'
 
 export const rtLocationListRequest = Type.Object({})
 
@@ -18,16 +18,19 @@ export const rtLocationListAnswer = Type.Object({
 export const rtPackageListRequest = Type.Object({
   locationCode: optionalText('ISO 3166-1 alpha-2, `!RG` (regional) or `!GL` (global).'),
   type: optionalText('BASE or TOPUP; BASE where absent.'),
-  packageCode: optionalText('Only this package; a packageCode, or a slug.'),
-  slug: optionalText('Only the package with this slug.'),
+  packageCode: optionalText('Only this package; a packageCode, or a slug. With type TOPUP also the package to top up.'),
+  slug: optionalText('Only the package with this slug. With type TOPUP also the package to top up.'),
   iccid: optionalText('Only the TOPUP packages that fit this eSIM.'),
+  esimTranNo: optionalText('The same.'),
+  dataType: optionalNumber('Only packages of this kind of data.'),
 })
 
 export const rtDataType = () =>
   Type.Enum([1, 2, 3, 4], { description: '1 total; 2 per day, then slower; 3 per day, then cut off; 4 unlimited.' })
 export const rtActiveType = () =>
   Type.Enum([1, 2, 3], { description: 'Begins 1 on installation, 2 on the first network, 3 on purchase.' })
-export const rtSupportTopUpType = () => Type.Enum([1, 2], { description: '1 no, 2 yes.' })
+export const rtSupportTopUpType = () =>
+  Type.Enum([1, 2, 3], { description: '1 no, 2 by a package, 3 by days, sent as periodNum.' })
 export const rtSmsStatus = () => Type.Enum([...SMS_STATUSES], { description: '0 none, 1 by phone and API, 2 by API.' })
 
 const rtPackage = Type.Object({

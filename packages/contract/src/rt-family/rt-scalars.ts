@@ -30,3 +30,9 @@ export const rtMoney = ({ description = '' } = {}) =>
 export const optionalText = (description: string) => Type.Optional(nullable(Type.String({ description })))
 
 export const optionalNumber = (description: string) => Type.Optional(nullable(Type.Integer({ description })))
+
+/** A whole number as text, which some programs send. */
+export const WHOLE = '^[0-9]{1,15}$'
+
+export const numberOrText = (description: string) =>
+  Type.Optional(nullable(Type.Union([Type.Integer(), Type.String({ pattern: WHOLE })], { description })))

@@ -18,6 +18,7 @@ import type { Suppliers } from '#suppliers/supplier-registry.ts'
 /**
  * The answer of `package/list`. If the request names an eSIM, it lists the packages that can be added to it now. It
  * lists nothing if the eSIM's state or its supplier allows no top-up.
+ * @param base list only the packages that can be added to eSIMs of this BASE package; ignored if the request names an eSIM
  * @throws ApiError 000108, 310403
  */
 export async function listPackagesFor(
@@ -25,8 +26,10 @@ export async function listPackagesFor(
   catalogue: Snapshot,
   buyer: Buyer,
   request: PackageListRequest,
+  base?: Pick<EsimToTopUp, 'packageCode'>,
 ): Promise<PackageListAnswer> {
-  if (request.esimTranNo === undefined && request.iccid === undefined) return listPackages(catalogue, buyer, request)
+  const isForEsim = request.esimTranNo !== undefined || request.iccid !== undefined
+  if (!isForEsim) return listPackages(catalogue, buyer, request, base)
   const details = listEsimFaults(request)
   if (details.length > 0) throw new ApiError('000108', { details })
   const esim = await findEsimToTopUp(deps.db, buyer.tenantId, request)

@@ -21,13 +21,13 @@ import type { CataloguePackage } from './snapshot-package.ts'
  * Returns one page of `package/list`, newest first by (createTime, packageCode). This key never changes, so a package that is
  * edited between two pages neither moves nor goes missing. A binary search finds the start of a page.
  *
- * @param esim list only the packages that fit this eSIM
+ * @param esim list only the packages that fit this eSIM; without a supplier, the eSIMs of this package
  */
 export function listPackages(
   catalogue: Pick<Snapshot, 'listSource'>,
   buyer: Buyer,
   request: PackageListRequest,
-  esim?: EsimToTopUp,
+  esim?: FittedEsim,
 ): PackageListAnswer {
   const source = catalogue.listSource(buyer)
   const { index, tariff, now } = source
@@ -55,6 +55,8 @@ export function listPackages(
   const nextCursor = more && last ? createCursor(source.linkKey, scope, [last.createdAt, last.packageCode]) : null
   return { packageList, nextCursor, asOf: formatTime(new Date(asOf(source))) }
 }
+
+type FittedEsim = Pick<EsimToTopUp, 'packageCode'> & Partial<EsimToTopUp>
 
 /** Counts the packages on all pages of `listPackages`. Stops at `max` + 1. */
 export function countListed(
@@ -123,7 +125,7 @@ function basesOfTopUps({ index, touchedAt }: ListSource, changedAfter: number): 
 function* candidates(
   index: PackageIndex,
   request: PackageListRequest,
-  esim: EsimToTopUp | undefined,
+  esim: FittedEsim | undefined,
   end: number,
   isCandidate: (position: number) => boolean,
 ): Iterable<number> {

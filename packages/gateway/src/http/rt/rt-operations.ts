@@ -4,6 +4,7 @@ import {
   type PackageListAnswer,
   type PackageOnSale,
   type RtOperationName,
+  type RtPackage,
   rtTime,
 } from '@dealer-esim/contract'
 import { listLocations } from '#catalogue/locations.ts'
@@ -21,8 +22,9 @@ import type { Handler, RtCall } from './rt-call.ts'
 import { RtFailure } from './rt-failure.ts'
 import { order, topUp } from './rt-orders.ts'
 import { query } from './rt-query.ts'
-import { checkRequest } from './rt-request.ts'
+import { checkRequest, numberOf, type RtRequest } from './rt-request.ts'
 import { rtPackage } from './rt-shapes.ts'
+import { findBase, topUpTypeOf } from './rt-top-ups.ts'
 
 /**
  * The operations of the RT family that we serve. Each checks its request by the dealer API's rules and calls the same module.
@@ -93,34 +95,56 @@ function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspe
 /** Packages that are built per turn of the event loop, in half a millisecond. */
 const PAGE_SIZE = 100
 /** Incremented when the form of a package changes, so that no client keeps answers in the earlier form. */
-const FORM = 1
+const FORM = 2
 
 /**
- * Lists all packages of the dealer API's `package/list` in one answer, from one version of the catalogue. An answer about one
- * eSIM has no ETag, because it depends on the eSIM too.
- * @throws ApiError 000108, 310403
+ * Lists all packages of the dealer API's `package/list` in one answer, from one version of the catalogue. A BASE package that
+ * is named in a list of TOPUP packages is the one to be topped up. An answer about one eSIM has no ETag, because it depends on
+ * the eSIM too.
+ * @throws ApiError 000108, 310403; RtFailure 200008
  */
 async function listPackages(deps: Deps, { tenant, request, catalogueVersion }: RtCall): Promise<ListStream> {
   const catalogue = await deps.catalogue.current(catalogueVersion)
-  const { locationCode, packageCode: name, slug, iccid } = request
-  const type = request.type ?? (iccid === undefined ? 'BASE' : 'TOPUP')
+  const { locationCode, iccid, esimTranNo } = request
+  const isForEsim = iccid !== undefined || esimTranNo !== undefined
+  const type = request.type ?? (isForEsim ? 'TOPUP' : 'BASE')
+  const bases = [request.packageCode, request.slug].map((name) =>
+    type === 'TOPUP' ? findBase(catalogue, tenant, name) : undefined,
+  )
+  const [name, slug] = [request.packageCode, request.slug].map((one, index) => (bases[index] ? undefined : one))
   const named = { member: 'packageCode', type: type === 'TOPUP' ? 'TOPUP' : 'BASE' } as const
   const packageCode = typeof name === 'string' ? packageCodeOf(catalogue, tenant, { ...named, name }) : name
-  const wanted = checkRequest('package/list', { locationCode, packageCode, slug, iccid, type, pageSize: PAGE_SIZE })
-  const pageAt = (cursor?: string) => listPackagesFor(deps, catalogue, tenant, { ...wanted, ...(cursor && { cursor }) })
+  const filters = { locationCode, packageCode, slug, iccid, esimTranNo, type, pageSize: PAGE_SIZE }
+  const wanted = checkRequest('package/list', filters)
+  const [base] = bases.filter((one) => one !== undefined)
+  const pageAt = (cursor?: string) =>
+    listPackagesFor(deps, catalogue, tenant, { ...wanted, ...(cursor && { cursor }) }, base)
+  const dataType = dataTypeIn(request)
+  const shape = (item: PackageOnSale) => rtPackage(item, topUpTypeOf(catalogue, tenant, item))
+  const isWanted = (item: RtPackage) => dataType === undefined || item.dataType === dataType
   const { tariff, now } = catalogue.listSource(tenant)
   // Rules of price plans begin and end without a new version of the catalogue.
-  const parts = [FORM, String(catalogue.version), wideChangedAt(tariff, now), tenant.tenantId, wanted]
+  const version = [FORM, String(catalogue.version), wideChangedAt(tariff, now), tenant.tenantId]
+  const parts = [...version, wanted, base?.packageCode, dataType]
   const etag = `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)}"`
-  return new ListStream('packageList', pagesFrom(await pageAt(), pageAt), iccid === undefined ? etag : undefined)
+  const pages = pagesFrom(await pageAt(), pageAt, (item) => [shape(item)].filter(isWanted))
+  return new ListStream('packageList', pages, isForEsim ? undefined : etag)
+}
+
+/** @throws RtFailure 200008 */
+function dataTypeIn(request: RtRequest): RtPackage['dataType'] | undefined {
+  const dataType = numberOf(request.dataType)
+  if (dataType === undefined || dataType === 1 || dataType === 2 || dataType === 3 || dataType === 4) return dataType
+  throw new RtFailure('200008', 'dataType: send 1 (total), 2 or 3 (per day) or 4 (unlimited), or leave it out.')
 }
 
 async function* pagesFrom(
   first: PackageListAnswer,
   pageAt: (cursor: string) => Promise<PackageListAnswer>,
+  shape: (item: PackageOnSale) => object[],
 ): AsyncGenerator<object[], void> {
   for (let page = first; ; page = await pageAt(page.nextCursor)) {
-    yield page.packageList.map((item) => rtPackage(item as PackageOnSale)) // off sale: only in changes
+    yield page.packageList.flatMap((item) => shape(item as PackageOnSale)) // off sale: only in changes
     if (page.nextCursor == null) return
   }
 }

@@ -8,7 +8,8 @@ import { findUnnamedKey, recordReport } from '#orders/unanswered-topup.ts'
 import { packageCodeOf } from './package-code.ts'
 import type { RtCall } from './rt-call.ts'
 import { RtFailure } from './rt-failure.ts'
-import { checkRequest, guardOf, keyOf } from './rt-request.ts'
+import { checkRequest, guardOf, keyOf, numberOf } from './rt-request.ts'
+import { findTopUp } from './rt-top-ups.ts'
 import { inProgressIfUnavailable } from './wait-for-end.ts'
 
 /** Places an order. Without a transactionId each call is a new order, with an id that the gateway creates. */
@@ -57,7 +58,8 @@ function linesOf(
   const merged = new Map<string, Record<string, unknown>>()
   for (const [index, line] of sent.entries()) {
     if (typeof line !== 'object' || line === null) return { lines: [], requested: sent } // refused by the schema
-    const { packageCode, slug, count, price, periodNum } = line as Record<string, unknown>
+    const { packageCode, slug, price, ...sentNumbers } = line as Record<string, unknown>
+    const [count, periodNum] = [numberOf(sentNumbers.count), numberOf(sentNumbers.periodNum)]
     const name = packageCode ?? slug
     const member = packageCode === undefined ? 'slug' : 'packageCode'
     const meant = typeof name === 'string' ? resolve(member, name) : name
@@ -107,12 +109,11 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
   const { tenantId } = tenant
   const catalogue = await deps.catalogue.current(catalogueVersion)
   const orderId = deps.ids.uuid()
-  const { packageCode, slug, esimTranNo, iccid, price, periodNum } = request
-  const name = packageCode ?? slug
-  const member = packageCode === undefined ? 'slug' : 'packageCode'
+  const { esimTranNo, iccid, price } = request
+  const periodNum = numberOf(request.periodNum)
+  const { name, packageCode } = await findTopUp(deps, catalogue, tenant, request)
   const checked = checkRequest('esim/topup', {
-    ...{ transactionId: orderId, esimTranNo, iccid, periodNum },
-    packageCode: typeof name === 'string' ? packageCodeOf(catalogue, tenant, { member, name, type: 'TOPUP' }) : name,
+    ...{ transactionId: orderId, esimTranNo, iccid, periodNum, packageCode },
     price: guardOf(price),
     amount: guardOf(request.amount),
   })
@@ -150,6 +151,7 @@ async function toppedUpAnswer(deps: Deps, tenantId: string, esimTranNo: string) 
   const found = await pageProfiles(deps, tenantId, { esimTranNo }, { pageNum: 1, pageSize: 1 })
   const esim = found!.profiles[0]!
   return {
+    topUpEsimTranNo: esim.esimTranNo,
     iccid: esim.iccid,
     expiredTime: rtTime(esim.expiredTime ?? esim.installBefore),
     totalVolume: esim.totalVolume ?? 0,

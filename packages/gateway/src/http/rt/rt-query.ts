@@ -1,4 +1,4 @@
-import { type OrderLine, type Profile, stripIccidPadding } from '@dealer-esim/contract'
+import { type OrderLine, type Profile, type RtEsim, stripIccidPadding } from '@dealer-esim/contract'
 import type { Snapshot } from '#catalogue/catalogue.ts'
 import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import type { Deps } from '#deps.ts'
@@ -9,6 +9,7 @@ import type { RtCall } from './rt-call.ts'
 import { RtFailure } from './rt-failure.ts'
 import { pagerOf, sentKeyOf, textOf, timeOf } from './rt-request.ts'
 import { rtEsim } from './rt-shapes.ts'
+import { topUpTypeOf } from './rt-top-ups.ts'
 
 /**
  * Queries an order or eSIMs; with a pager alone, all eSIMs. A pending order has not failed: while its eSIMs may still come, the answer is 200010; 200009
@@ -39,21 +40,24 @@ export async function query(deps: Deps, { tenant, request, catalogueVersion }: R
       `More than ${COUNTED_PROFILES_MAX} eSIMs match: send a startTime and an endTime, or other members.`,
     )
   const catalogue = await deps.catalogue.current(catalogueVersion)
-  const takesTopUp = topUpReader(catalogue, tenant)
-  const esimList = found.profiles.map((profile) => rtEsim(profile, catalogue, takesTopUp(profile.packageCode)))
+  const topUpType = topUpReader(catalogue, tenant)
+  const esimList = found.profiles.map((profile) => rtEsim(profile, catalogue, topUpType(profile.packageCode)))
   return { esimList, pager: { ...pager, total: found.total } }
 }
 
-/** Looks up in the catalogue, once per package, whether the tenant may buy a package that tops up its eSIMs. */
-function topUpReader(catalogue: Snapshot, buyer: Admitted['tenant']): (packageCode: string) => boolean {
-  const known = new Map<string, boolean>()
+/** Looks up in the catalogue, once per package, how the tenant may top up its eSIMs. */
+function topUpReader(
+  catalogue: Snapshot,
+  buyer: Admitted['tenant'],
+): (packageCode: string) => RtEsim['supportTopUpType'] {
+  const known = new Map<string, RtEsim['supportTopUpType']>()
   return (packageCode) => {
     const earlier = known.get(packageCode)
     if (earlier !== undefined) return earlier
     const [item] = listPackages(catalogue, buyer, { packageCode, pageSize: 1 }).packageList
-    const isSupported = item?.status === 'ON_SALE' && item.topUpSupported
-    known.set(packageCode, isSupported)
-    return isSupported
+    const type = item?.status === 'ON_SALE' ? topUpTypeOf(catalogue, buyer, item) : 1
+    known.set(packageCode, type)
+    return type
   }
 }
 

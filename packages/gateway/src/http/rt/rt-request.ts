@@ -77,7 +77,13 @@ const UNSTORABLE = /[\u0000\p{Cs}]/u
 
 /** Reads a guard; 0 means no guard. */
 export function guardOf(value: unknown): unknown {
-  return value === 0 ? undefined : value
+  const guard = numberOf(value)
+  return guard === 0 ? undefined : guard
+}
+
+/** Reads a number, which some programs send as text. What is not a whole number is returned unchanged, to be refused. */
+export function numberOf(value: unknown): unknown {
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
 }
 
 /** @throws RtFailure 200008 */

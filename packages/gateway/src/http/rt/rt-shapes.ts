@@ -9,7 +9,7 @@ import {
 } from '@dealer-esim/contract'
 import type { Snapshot } from '#catalogue/catalogue.ts'
 
-export function rtPackage(item: PackageOnSale): RtPackage {
+export function rtPackage(item: PackageOnSale, supportTopUpType: RtPackage['supportTopUpType']): RtPackage {
   const { packageCode, slug, name, price, currencyCode, smsStatus, unusedValidTime, duration, durationUnit } = item
   return {
     ...{ packageCode, slug, name, price, currencyCode, smsStatus, unusedValidTime, duration, durationUnit },
@@ -22,14 +22,18 @@ export function rtPackage(item: PackageOnSale): RtPackage {
     favorite: false,
     speed: item.speed ?? '',
     ipExport: '',
-    supportTopUpType: item.topUpSupported ? 2 : 1,
+    supportTopUpType,
     fupPolicy: item.fupPolicy ?? '',
     locationNetworkList: item.locationNetworkList.map((network) => ({ ...network, locationLogo: '' })),
   }
 }
 
 /** Converts an eSIM, with today's catalogue data of its package. */
-export function rtEsim(profile: Profile, catalogue: Pick<Snapshot, 'find'>, takesTopUp: boolean): RtEsim {
+export function rtEsim(
+  profile: Profile,
+  catalogue: Pick<Snapshot, 'find'>,
+  supportTopUpType: RtEsim['supportTopUpType'],
+): RtEsim {
   const { esimTranNo, orderNo, transactionId, imsi, iccid, msisdn, ac, qrCodeUrl, esimStatus, eid, pin, puk } = profile
   const { packageCode, packageName, totalDuration, durationUnit } = profile
   const item = catalogue.find(packageCode)
@@ -52,7 +56,7 @@ export function rtEsim(profile: Profile, catalogue: Pick<Snapshot, 'find'>, take
     orderUsage: profile.orderUsage ?? 0,
     apn: profile.apn ?? '',
     ipExport: '',
-    supportTopUpType: takesTopUp ? 2 : 1,
+    supportTopUpType,
     fupPolicy: item?.fupPolicy ?? '',
     packageList: [
       {

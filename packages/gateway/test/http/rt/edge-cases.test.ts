@@ -42,7 +42,7 @@ describe('an order', () => {
 
   test('without lines, or with lines of another type, is refused', async () => {
     const codes = []
-    for (const packageInfoList of [[], {}, 'JP_1_7', [null], [[]], ['JP_1_7'], [{}], [line('1')], [line(1.5)]]) {
+    for (const packageInfoList of [[], {}, 'JP_1_7', [null], [[]], ['JP_1_7'], [{}], [line('x')], [line(1.5)]]) {
       codes.push(await bed.codeOf('esim/order', { packageInfoList }))
     }
     expect(codes).toEqual([...Array(3).fill('200008'), '000106', '000105', '200008', '000105', '200008', '200008'])

@@ -129,6 +129,7 @@ const SHAPES = {
   'esim/query': { esimList: [ESIM], pager: { pageSize: count, pageNum: count, total: count } },
   'esim/topup': {
     transactionId: name,
+    topUpEsimTranNo: name,
     iccid: digits,
     expiredTime: orNull(time),
     totalVolume: count,

@@ -113,7 +113,7 @@ describe('a top-up', () => {
     const { success, obj } = await bed.post('esim/topup', body)
     expect(success).toBe(true)
     expect(Object.keys(obj).sort()).toEqual(
-      ['expiredTime', 'iccid', 'orderUsage', 'totalDuration', 'totalVolume', 'transactionId'].sort(),
+      ['expiredTime', 'iccid', 'orderUsage', 'topUpEsimTranNo', 'totalDuration', 'totalVolume', 'transactionId'].sort(),
     )
     const esim = await bed.profile({ ...(await bed.delivered()), esimTranNo })
     expect(obj).toMatchObject({ transactionId: 'top up №1', iccid, totalVolume: esim.totalVolume, totalDuration: 14 })

@@ -103,7 +103,8 @@ function webhookItem(type: RtNotifyType): Json {
   return {
     operationId: `onRt_${type}`,
     summary: rtEvents[type].summary,
-    description: 'Signed like an event of the dealer API. Delivered at least once and in any order.',
+    description:
+      'Signed like an event of the dealer API, with the signature in RT-Signature, too. Delivered at least once and in any order.',
     tags: ['webhook'],
     security: [],
     requestBody: {

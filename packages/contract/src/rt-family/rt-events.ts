@@ -29,6 +29,7 @@ const statusMembers = {
 
 const orderStatusContent = Type.Object({
   orderNo: Type.String(),
+  transactionId: Type.String({ description: 'As sent with the order.' }),
   orderStatus: Type.Enum(['GOT_RESOURCE'], { description: 'The eSIMs are there: fetch them with `esim/query`.' }),
 })
 
@@ -41,9 +42,16 @@ const smdpEventContent = Type.Object({
   eid: nullable(Type.String({ description: 'Of the device; null while it is unknown.' })),
   ...esimMembers,
   ...statusMembers,
+  timestamp: rtTimeText({ description: 'When the change was recorded.' }),
 })
 
-const esimStatusContent = Type.Object({ ...esimMembers, ...statusMembers })
+const esimStatusContent = Type.Object({
+  ...esimMembers,
+  ...statusMembers,
+  totalVolume: Type.Optional(rtQuantity({ description: 'Bytes; absent if it is unlimited or was not known.' })),
+  orderUsage: Type.Optional(rtQuantity({ description: 'Bytes used; absent if it was not known.' })),
+  remainVolume: Type.Optional(rtQuantity({ description: 'Bytes that are left; absent without totalVolume.' })),
+})
 
 const dataUsageContent = Type.Object({
   ...esimMembers,

@@ -74,7 +74,7 @@ export async function applyReports(
       for (const status of ['smdpStatus', 'esimStatus'] as const) {
         if (after[status] === profile[status]) continue
         const ofOrder = changedStatuses.get(orderId) ?? []
-        changedStatuses.set(orderId, [...ofOrder, { status, profileId, eid: after.eid }])
+        changedStatuses.set(orderId, [...ofOrder, { status, profileId, eid: after.eid, usage: after }])
       }
       Object.assign(profile, { esimStatus, smdpStatus })
       if (isCancelled) await refundReportedCancel(tx, deps, tenantId, { order, profile }, now)

@@ -33,6 +33,8 @@ export interface ChangedStatus {
   profileId: string
   /** null: unknown, or not needed because the esimStatus changed. */
   eid: string | null
+  /** The eSIM's usage at that time; absent if it was not read. */
+  usage?: { totalVolume: bigint | null; orderUsage: bigint | null }
 }
 
 /**
@@ -99,8 +101,11 @@ function reportedProfiles({ order, changedStatuses = [], isEachReported }: Order
   return [{ orderStatus, details: isOfOne && shown ? detailsOf(shown) : undefined }]
 }
 
-function detailsOf({ status, profileId, eid }: ChangedStatus): EventDetails {
-  return { changed: status, esimTranNo: profileId, eid }
+function detailsOf({ status, profileId, eid, usage }: ChangedStatus): EventDetails {
+  const changed = { changed: status, esimTranNo: profileId, eid }
+  if (status !== 'esimStatus' || usage === undefined) return changed
+  const numberOf = (bytes: bigint | null) => (bytes === null ? null : Number(bytes))
+  return { ...changed, totalVolume: numberOf(usage.totalVolume), orderUsage: numberOf(usage.orderUsage) }
 }
 
 interface ChangedRow {

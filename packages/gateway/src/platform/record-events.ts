@@ -27,7 +27,14 @@ export interface NewEvent {
 /** Details that the RT format shows and the dealer API's format does not (webhooks/notification-body.ts). */
 export type EventDetails =
   /** DELIVERY_UPDATED: the one status of one eSIM that changed. */
-  | { changed: 'esimStatus' | 'smdpStatus'; esimTranNo: string; eid: string | null }
+  | {
+      changed: 'esimStatus' | 'smdpStatus'
+      esimTranNo: string
+      eid: string | null
+      /** Bytes; null: unlimited. Absent where only the esimStatus was known. */
+      totalVolume?: number | null
+      orderUsage?: number | null
+    }
   /** ESIM_EXPIRING. */
   | { totalDuration: number }
 

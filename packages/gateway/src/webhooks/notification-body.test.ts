@@ -31,8 +31,8 @@ const rt = (notification: Notification) => {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-test.each(['DELIVERED', 'PARTIALLY_DELIVERED'])('%s becomes ORDER_STATUS without a transactionId', (orderStatus) => {
-  const content = { orderNo: 'O-1', orderStatus: 'GOT_RESOURCE' }
+test.each(['DELIVERED', 'PARTIALLY_DELIVERED'])('%s becomes ORDER_STATUS', (orderStatus) => {
+  const content = { orderNo: 'O-1', transactionId: 'T-1', orderStatus: 'GOT_RESOURCE' }
   expect(rt(updated({ orderStatus }))).toEqual({ notifyType: 'ORDER_STATUS', ...HEAD, content })
 })
 
@@ -54,12 +54,27 @@ test('a changed esimStatus becomes ESIM_STATUS, in any status of the order', () 
   expect(rt(updated({ orderStatus: 'ALLOCATING' }, details))).toEqual(expected)
 })
 
-test('a changed smdpStatus becomes SMDP_EVENT with the EID', () => {
+test('ESIM_STATUS has the volume and usage of the eSIM as far as they were recorded', () => {
+  const contentWith = (usage: object) => {
+    return rt(updated({}, { changed: 'esimStatus', esimTranNo: 'E-1', eid: null, ...usage })).content
+  }
+  const esim = { ...ESIM, ...STATUSES }
+  expect(contentWith({ totalVolume: 1_000, orderUsage: 1_200 })).toEqual({
+    ...{ ...esim, totalVolume: 1_000, orderUsage: 1_200, remainVolume: 0 },
+  })
+  expect(contentWith({ totalVolume: null, orderUsage: 5 })).toEqual({ ...esim, orderUsage: 5 })
+  expect(contentWith({ totalVolume: 1_000, orderUsage: null })).toEqual({
+    ...{ ...esim, totalVolume: 1_000, orderUsage: 0, remainVolume: 1_000 },
+  })
+  expect(contentWith({ totalVolume: null, orderUsage: null })).toEqual({ ...esim, orderUsage: 0 })
+})
+
+test('a changed smdpStatus becomes SMDP_EVENT with the EID and the time', () => {
   const details = { changed: 'smdpStatus', esimTranNo: 'E-1', eid: '89049032' }
   expect(rt(updated({}, details))).toEqual({
     notifyType: 'SMDP_EVENT',
     ...HEAD,
-    content: { eid: '89049032', ...ESIM, ...STATUSES },
+    content: { eid: '89049032', ...ESIM, ...STATUSES, timestamp: HEAD.eventGenerateTime },
   })
 })
 

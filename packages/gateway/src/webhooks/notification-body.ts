@@ -83,11 +83,20 @@ function updateBody(
     const { esimTranNo, iccid, esimStatus } = profile
     const smdpStatus = profile.smdpStatus ?? 'RELEASED'
     const esim = { orderNo, transactionId, esimTranNo, iccid, esimStatus, smdpStatus }
-    if (changed.changed === 'esimStatus') return textOf('ESIM_STATUS', event, esim)
-    return textOf('SMDP_EVENT', event, { eid: changed.eid, ...esim })
+    if (changed.changed === 'esimStatus') return textOf('ESIM_STATUS', event, { ...esim, ...usageIn(changed) })
+    const timestamp = rtTime(formatTime(event.createdAt))
+    return textOf('SMDP_EVENT', event, { eid: changed.eid, ...esim, timestamp })
   }
   const areThere = orderType === 'NEW' && (orderStatus === 'DELIVERED' || orderStatus === 'PARTIALLY_DELIVERED')
-  return areThere ? textOf('ORDER_STATUS', event, { orderNo, orderStatus: 'GOT_RESOURCE' }) : undefined
+  return areThere ? textOf('ORDER_STATUS', event, { orderNo, transactionId, orderStatus: 'GOT_RESOURCE' }) : undefined
+}
+
+/** The usage that was recorded with a change. Events from before it was recorded have none, and unlimited has no volume. */
+function usageIn({ totalVolume, orderUsage }: { totalVolume?: number | null; orderUsage?: number | null }) {
+  if (orderUsage === undefined) return {}
+  const used = orderUsage ?? 0
+  const volume = totalVolume != null && { totalVolume, remainVolume: Math.max(0, totalVolume - used) }
+  return { ...volume, orderUsage: used }
 }
 
 function usageBody(event: EventHead, content: EsimUsageContent): string {

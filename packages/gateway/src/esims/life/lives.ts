@@ -112,7 +112,7 @@ export async function applyTopUp(
   writeLives(tx, tenantId, new Map([[profileId, after]]), now)
   const profilesChanged = after.esimStatus !== profile.esimStatus
   profile.esimStatus = after.esimStatus
-  const changedStatuses = [{ status: 'esimStatus', profileId, eid: after.eid } as const]
+  const changedStatuses = [{ status: 'esimStatus', profileId, eid: after.eid, usage: after } as const]
   const changes = profilesChanged ? [{ order, profilesChanged, changedStatuses }] : []
   const statusReported = changeOrders(tx, deps, tenantId, changes, now)
   const { totalDuration } = after

@@ -41,7 +41,8 @@ async function check(deps: CheckDeps, tenantId: string, url: string, format: Eve
   const createdAt = new Date(deps.databaseClock.now())
   const notification = { notifyId: deps.ids.uuid(), notifyType: 'CHECK_HEALTH', createdAt }
   const text = checkHealthBody(format, notification)
-  const attempt = await attemptDelivery(deps, url, signer, notification, text, CHECK_HEALTH_TIMEOUT_MS)
+  const endpoint = { url, eventFormat: format }
+  const attempt = await attemptDelivery(deps, endpoint, signer, notification, text, CHECK_HEALTH_TIMEOUT_MS)
   const logged = loggedAttempt(attempt, notification, 1, url, signer)
   await deps.db.tx(async (tx) => logAttempts(tx, tenantId, [logged]))
   const { outcome } = attempt

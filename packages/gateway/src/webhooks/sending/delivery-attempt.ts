@@ -1,4 +1,4 @@
-import type { EVENT_HEADERS, REQUEST_HEADERS } from '@dealer-esim/contract'
+import type { EVENT_HEADERS, EventFormat, REQUEST_HEADERS } from '@dealer-esim/contract'
 import { signEvent, signRequest } from '@dealer-esim/contract/node'
 import type { OutboundOutcome } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createAttemptId } from '#platform/attempt-id.ts'
@@ -27,7 +27,7 @@ export interface Attempt {
  */
 export async function attemptDelivery(
   deps: Pick<WebhookDeps, 'ids' | 'linkKey' | 'clock' | 'databaseClock' | 'outbound' | 'config'>,
-  url: string,
+  { url, eventFormat }: { url: string; eventFormat: EventFormat },
   signer: Signer,
   { notifyId }: Pick<Notification, 'notifyId'>,
   text: string,
@@ -36,7 +36,7 @@ export async function attemptDelivery(
   const attemptId = createAttemptId(deps)
   const startedAt = new Date(deps.databaseClock.now())
   const body = Buffer.from(text)
-  const headers = signedHeaders(signer, notifyId, attemptId, startedAt, body)
+  const headers = signedHeaders(signer, notifyId, attemptId, startedAt, body, eventFormat)
   const began = deps.clock.monotonic()
   const outcome = await deps.outbound.request({
     url,
@@ -54,15 +54,19 @@ export async function attemptDelivery(
 /** Enough to compare with a receiver's own signature. With a whole signature, a reader of the log could repeat the request. */
 const SIGNATURE_SHOWN_LENGTH = 8
 
-/** The beginnings of X-Signature and of each signature in webhook-signature, separated by spaces. */
-function signatureStarts(headers: Record<HeaderName, string>): string {
+/**
+ * The beginnings of X-Signature and of each signature in webhook-signature, separated by spaces; `RT` at the end says that
+ * RT-Signature was sent, too.
+ */
+function signatureStarts(headers: SignedHeaders): string {
   let starts = headers['X-Signature'].slice(0, SIGNATURE_SHOWN_LENGTH)
   for (const signature of headers['webhook-signature'].split(' ')) {
     starts += ` ${signature.slice(0, EVENT_SIGNATURE_VERSION.length + SIGNATURE_SHOWN_LENGTH)}`
   }
-  return starts
+  return headers['RT-Signature'] === undefined ? starts : `${starts} ${WITH_RT_SIGNATURE}`
 }
 
+const WITH_RT_SIGNATURE = 'RT'
 const EVENT_SIGNATURE_VERSION = 'v1,'
 
 /** The headers of a logged attempt as far as they were kept: only the first characters of signatures. */
@@ -70,9 +74,11 @@ export function loggedHeaders(
   appKey: string,
   { attemptId, notifyId, startedAt, signatureStarts }: LoggedHeaders,
 ): [name: string, value: string][] {
-  const [requestSignature, ...eventSignatures] = signatureStarts?.split(' ') ?? []
+  const [requestSignature, ...others] = signatureStarts?.split(' ') ?? []
   if (requestSignature === undefined) return []
   const masked = (start: string) => `${start}…`
+  const eventSignatures = others.filter((start) => start !== WITH_RT_SIGNATURE)
+  const isInRtFormat = eventSignatures.length < others.length
   return Object.entries({
     'content-type': CONTENT_TYPE,
     'user-agent': USER_AGENT,
@@ -80,10 +86,11 @@ export function loggedHeaders(
     'RT-RequestID': attemptId,
     'RT-Timestamp': String(startedAt.getTime()),
     'X-Signature': masked(requestSignature),
+    ...(isInRtFormat && { 'RT-Signature': masked(requestSignature) }),
     'webhook-id': notifyId,
     'webhook-timestamp': String(Math.floor(startedAt.getTime() / 1000)),
     'webhook-signature': eventSignatures.map(masked).join(' '),
-  } satisfies Record<HeaderName, string>)
+  } satisfies SignedHeaders)
 }
 
 interface LoggedHeaders {
@@ -106,7 +113,8 @@ export function signedHeaders(
   requestId: string,
   moment: Date,
   body: string | Buffer,
-): Record<HeaderName, string> {
+  eventFormat: EventFormat = 'DEALER',
+): SignedHeaders {
   const [current, old] = secrets
   if (!current) throw new Error('a tenant without a secret')
   const requestSecret = old !== undefined && current.provenAtMs === null ? old : current
@@ -114,7 +122,7 @@ export function signedHeaders(
   const signature = signRequest(getPreparedSecret(requestSecret), { timestamp, requestId, appKey }, body)
   const event = { id: notifyId, timestampS: Math.floor(moment.getTime() / 1000) }
   const signed = signEvent(secrets.map(getPreparedSecret), event, body)
-  return {
+  const headers: SignedHeaders = {
     'content-type': CONTENT_TYPE,
     'user-agent': USER_AGENT,
     'RT-AccessCode': appKey,
@@ -124,8 +132,13 @@ export function signedHeaders(
     'webhook-id': signed['webhook-id'],
     'webhook-timestamp': signed['webhook-timestamp'],
     'webhook-signature': signed['webhook-signature'],
-  } satisfies Record<HeaderName, string>
+  }
+  if (eventFormat === 'RT') headers['RT-Signature'] = signature
+  return headers
 }
+
+/** Receivers of the family verify RT-Signature, which has the value of X-Signature. Only the RT format has it. */
+type SignedHeaders = Record<HeaderName, string> & { 'RT-Signature'?: string }
 
 /** The headers are listed one by one: looking up names and spreading took a microsecond per event. */
 type HeaderName =

@@ -279,7 +279,7 @@ export class Sender {
     const started = { at: clock.monotonic() }
     this.#started.add(started)
     try {
-      return await attemptDelivery(this.#deps, endpoint.url, signer, event, text, EVENT_TIMEOUT_MS)
+      return await attemptDelivery(this.#deps, endpoint, signer, event, text, EVENT_TIMEOUT_MS)
     } catch (error) {
       // Counts as a failed attempt; otherwise the event would be retried immediately and endlessly.
       const { tenantId, notifyId } = event

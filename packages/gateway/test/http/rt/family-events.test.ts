@@ -5,8 +5,9 @@ import { applyReports } from '#esims/apply-reports.ts'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { addDealer, type Dealer, OPERATOR } from '#test/harness/api-node.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
-import { listEvents } from '#webhooks/list-events.ts'
+import { getEvent, listEvents } from '#webhooks/list-events.ts'
 import { resendEvent } from '#webhooks/replay/resend-event.ts'
+import { loggedHeaders } from '#webhooks/sending/delivery-attempt.ts'
 import { webhooksLoop } from '#webhooks/sending/sender.ts'
 import { type ApiFixture, createApiFixture } from '../dealer/api-fixture.ts'
 import { familyCall } from './family-program.ts'
@@ -114,7 +115,7 @@ describe('a receiver of the family', () => {
   test('gets ORDER_STATUS once the eSIMs are there, and fetches them', async () => {
     await save()
     const { orderNo, esims } = await buy(2)
-    expect(contents('ORDER_STATUS')).toEqual([{ orderNo, orderStatus: 'GOT_RESOURCE' }])
+    expect(contents('ORDER_STATUS')).toEqual([{ orderNo, transactionId: 'E-1', orderStatus: 'GOT_RESOURCE' }])
     expect(esims).toHaveLength(2)
     expect(receiver.received.every(({ isSigned }) => isSigned)).toBe(true)
     const events = await listEvents(api.node.deps.db, { tenantId: dealer.tenantId }, { limit: 50 })
@@ -126,15 +127,20 @@ describe('a receiver of the family', () => {
   test('gets an event for each status of each eSIM that one report changes', async () => {
     await save()
     const { orderNo, esims } = await buy(2)
-    await report(esims, { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', eid: '89049032123451234512345678901235' })
+    await report(esims, {
+      ...{ smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 1_000n },
+      eid: '89049032123451234512345678901235',
+    })
     await has('SMDP_EVENT', 2)
     await has('ESIM_STATUS', 2)
     const each = esims.map(({ esimTranNo, iccid }) => {
       const names = { orderNo, transactionId: 'E-1', esimTranNo, iccid }
       return { ...names, esimStatus: 'IN_USE', smdpStatus: 'ENABLED' }
     })
-    expect(contents('ESIM_STATUS')).toEqual(expect.arrayContaining(each))
-    const withEid = each.map((esim) => ({ eid: '89049032123451234512345678901235', ...esim }))
+    const volume = Number(esims[0]!.totalVolume)
+    const usage = { totalVolume: volume, orderUsage: 1_000, remainVolume: volume - 1_000 }
+    expect(contents('ESIM_STATUS')).toEqual(expect.arrayContaining(each.map((esim) => ({ ...esim, ...usage }))))
+    const withEid = each.map((esim) => ({ eid: '89049032123451234512345678901235', ...esim, timestamp: TIME }))
     expect(contents('SMDP_EVENT')).toEqual(expect.arrayContaining(withEid))
     expect(new Set(receiver.received.map(({ event }) => event.notifyId)).size).toBe(receiver.received.length)
   })
@@ -192,6 +198,39 @@ describe('a receiver of the family', () => {
     const same = receiver.received.filter(({ event }) => event.notifyId === first!.event.notifyId)
     expect(same.length).toBeGreaterThanOrEqual(3)
     expect(new Set(same.map(({ text }) => text)).size).toBe(1)
+  })
+})
+
+describe('the signature of an event', () => {
+  const headerNames = async (notifyType: string) => {
+    const { db } = api.node.deps
+    const events = await listEvents(db, { tenantId: dealer.tenantId }, { limit: 50 })
+    const { notifyId } = events.find((one) => one.notifyType === notifyType)!
+    const { appKey, attemptList } = await getEvent(db, dealer.tenantId, notifyId)
+    return loggedHeaders(appKey, attemptList[0]!).filter(([name]) => name.toLowerCase().endsWith('signature'))
+  }
+
+  test('is RT-Signature too, with the value of X-Signature, and the log of deliveries shows it', async () => {
+    await save()
+    await buy()
+    expect(receiver.received.map(({ isSigned }) => isSigned)).toEqual(receiver.received.map(() => true))
+    await vi.waitFor(async () => {
+      const shown = Object.fromEntries(await headerNames('DELIVERY_UPDATED'))
+      expect(Object.keys(shown).sort()).toEqual(['RT-Signature', 'X-Signature', 'webhook-signature'])
+      expect(shown['RT-Signature']).toBe(shown['X-Signature'])
+    }, 10_000)
+  })
+
+  test('is X-Signature alone in the format of the dealer API', async () => {
+    await setWebhook(api.node.deps, dealer.tenantId, { callbackUrl: receiver.url, enabled: true }, OPERATOR)
+    await post('esim/order', { transactionId: 'E-2', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+    await has('ORDER_PAID')
+    expect(receiver.received.map(({ headers }) => headers['rt-signature'])).toEqual(
+      receiver.received.map(() => undefined),
+    )
+    await vi.waitFor(async () => {
+      expect((await headerNames('ORDER_PAID')).map(([name]) => name)).toEqual(['X-Signature', 'webhook-signature'])
+    }, 10_000)
   })
 })
 

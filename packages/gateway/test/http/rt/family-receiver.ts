@@ -16,6 +16,7 @@ interface FamilyReceived {
   event: FamilyEvent
   /** The body as it arrived. */
   text: string
+  headers: IncomingHttpHeaders
   isSigned: boolean
 }
 
@@ -31,7 +32,7 @@ export interface FamilyReceiver {
 
 /**
  * Receives notifications as shops of the family do: it reads the body, and after ORDER_STATUS fetches the eSIMs of the
- * order. It is written from the description of their API and of our signing, independent of our code.
+ * order. It looks for RT-Signature, as receivers do that verify events. It is written from the description of their API and of our signing, independent of our code.
  */
 export async function startFamilyReceiver(baseUrl: string, account: FamilyAccount): Promise<FamilyReceiver> {
   const server = createServer((request, response) => {
@@ -40,7 +41,8 @@ export async function startFamilyReceiver(baseUrl: string, account: FamilyAccoun
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString()
       const event = JSON.parse(text) as FamilyEvent
-      receiver.received.push({ event, text, isSigned: isSigned(account, request.headers, text) })
+      const { headers } = request
+      receiver.received.push({ event, text, headers, isSigned: isSigned(account, headers, text) })
       const fails = event.notifyType !== 'CHECK_HEALTH' && receiver.failures > 0
       if (fails) receiver.failures--
       response.writeHead(fails ? 500 : 200).end()
@@ -68,6 +70,7 @@ function isSigned({ appKey, appSecret }: FamilyAccount, headers: IncomingHttpHea
   const { 'rt-timestamp': timestamp, 'rt-requestid': requestId, 'rt-accesscode': accessCode } = headers
   if (accessCode !== appKey) return false
   const expected = createHmac('sha256', appSecret).update(`${timestamp}${requestId}${accessCode}${text}`).digest('hex')
-  const given = String(headers['x-signature'] ?? '')
+  if (headers['x-signature'] !== headers['rt-signature']) return false
+  const given = String(headers['rt-signature'] ?? '')
   return given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
 }

@@ -97,10 +97,10 @@ function toAnswer({ status, headers, body }: OutboundAnswer): Answer {
   return { code: FORWARDED, http: status, headers: keptHeaders(headers), body: body.toString() }
 }
 
-/** Headers of one connection only (RFC 9110 §7.6.1), and headers that are set for each message. */
+/** Headers of one connection only (RFC 9110 §7.6.1), and headers that are set for each message. Answers are read as text. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
-  ...['host', 'content-length', 'date', 'via', 'forwarded'],
+  ...['host', 'content-length', 'date', 'via', 'forwarded', 'accept-encoding'],
 ])
 
 function keptHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {

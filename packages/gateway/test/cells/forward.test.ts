@@ -105,6 +105,13 @@ it('a request of the RT API is forwarded, signed or not', async () => {
   expect(got.map((one) => [one.url, one.body])).toEqual(Array(2).fill(['/api/v1/open/esim/order', body]))
 })
 
+it('a request with the secret itself is forwarded, and no compressed answer is asked for: it is passed on as text', async () => {
+  const headers = { 'RT-SecretKey': dealer.appSecret, 'RT-Signature': undefined, 'Accept-Encoding': 'gzip' }
+  expect((await rtOrder({ headers })).text).toContain('the other cell')
+  expect(got[0]!.headers).toMatchObject({ 'rt-secretkey': dealer.appSecret })
+  expect(got[0]!.headers['accept-encoding']).toBeUndefined()
+})
+
 it('a node that cannot be reached is followed by the next; if no other is left, the answer is that nothing happened', async () => {
   const closed = await freePort()
   await moveTo(closed, otherPort)

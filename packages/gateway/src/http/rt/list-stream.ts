@@ -1,8 +1,8 @@
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
+import { createListSink, isGone, type ListSink } from './list-sink.ts'
 
 /** An answer with one long list, which is built and written part by part. */
 export class ListStream {
@@ -28,7 +28,7 @@ export class ListStream {
 
 /** Written at once. If the reader is slow, the writer waits after each part. */
 const PART_BYTES = 64 * 1024
-/** The memory that a slow reader holds: a part, and what Node buffers before it signals back-pressure. */
+/** The memory that a slow reader holds: a part, and what Node and a compressor buffer before they signal back-pressure. */
 const HELD_BYTES = 3 * PART_BYTES
 /** A reader that reads nothing for this long is cut off. */
 const STALLED_MS = 30_000
@@ -49,12 +49,13 @@ export interface ListWriter {
     tenantId: string,
     list: ListStream,
     envelope: readonly [string, string],
+    isZipped?: boolean,
   ): Promise<boolean>
 }
 
 /**
  * Writes lists with memory that does not depend on their length: each page is built after its reader has taken the previous
- * one.
+ * one, also if they are compressed.
  */
 export function createListWriter(
   { turns, unread }: Pick<LoadShedder, 'turns' | 'unread'>,
@@ -83,6 +84,7 @@ export function createListWriter(
 
   async function writeParts(
     response: ServerResponse,
+    sink: ListSink,
     tenantId: string,
     list: ListStream,
     [before, after]: readonly [string, string],
@@ -95,17 +97,19 @@ export function createListWriter(
         part += separator + JSON.stringify(item)
         separator = ','
         if (part.length < PART_BYTES) continue
-        if (!response.write(part)) {
-          if (!isWatched) unread.watch(response, HELD_BYTES, tenantId)
-          isWatched = true
-          await untilTaken(response, stalledMs)
+        if (!sink.write(part)) {
+          if (!isWatched && response.writableNeedDrain) {
+            unread.watch(response, HELD_BYTES, tenantId)
+            isWatched = true
+          }
+          await sink.ready()
         }
         part = ''
       }
       await takeTurn(response, tenantId)
       if (isGone(response)) return
     }
-    response.end(`${part}]}${after}`)
+    await sink.end(`${part}]}${after}`)
   }
 
   return {
@@ -115,13 +119,15 @@ export function createListWriter(
       ofTenant.set(tenantId, own + 1)
       all++
     },
-    async write(response, tenantId, list, envelope) {
+    async write(response, tenantId, list, envelope, isZipped = false) {
       const { socket } = response.req
+      const sink = createListSink(response, { stalledMs, isZipped })
       const lasts = setTimeout(() => socket.destroy(), lastsMaxMs)
       try {
-        await writeParts(response, tenantId, list, envelope)
+        await writeParts(response, sink, tenantId, list, envelope)
       } finally {
         clearTimeout(lasts)
+        sink.close()
         end(tenantId)
         await list.pages.return?.()
         // Cuts off the connection, so that the caller does not mistake the part that it has for the whole list.
@@ -129,27 +135,5 @@ export function createListWriter(
       }
       return response.writableEnded
     },
-  }
-}
-
-/** True if the reader has gone. An answer that waits for an earlier one on its connection has no event for that. */
-function isGone(response: ServerResponse): boolean {
-  return response.destroyed || response.req.socket.destroyed
-}
-
-/** Waits for the reader. Returns early if it has gone. Cuts off a reader that reads nothing. */
-async function untilTaken(response: ServerResponse, stalledMs: number): Promise<void> {
-  const { socket } = response.req
-  if (isGone(response)) return
-  const waiting = new AbortController()
-  const { signal } = waiting
-  try {
-    await Promise.race([
-      once(response, 'drain', { signal }),
-      once(socket, 'close', { signal }),
-      delay(stalledMs, undefined, { signal }).then(() => socket.destroy()),
-    ])
-  } finally {
-    waiting.abort()
   }
 }

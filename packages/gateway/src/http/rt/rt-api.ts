@@ -20,6 +20,7 @@ import { createForward, type Forward } from '../forward.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
 import type { RequestLimit } from '../load-shedding/request-limit.ts'
 import { type OrderTrace, requestSpan } from '../request-log.ts'
+import { acceptsGzip } from './list-sink.ts'
 import { createListWriter, ListStream, type ListWriter } from './list-stream.ts'
 import type { RtCall } from './rt-call.ts'
 import { failureOf, RtFailure } from './rt-failure.ts'
@@ -281,12 +282,15 @@ async function perform(
 const SIGNED_ONLY: ReadonlySet<string> = new Set(['webhook/save'])
 
 /**
- * Answers with a list part by part. If the caller already has the list (If-None-Match), the answer is `{notModified: true}`
+ * Answers with a list part by part, compressed where that is accepted. No other answer is compressed: the length of a
+ * compressed answer says something about the activation codes and secrets in it. If the caller already has the list (If-None-Match), the answer is `{notModified: true}`
  * with HTTP 200: programs of the family throw on 304, and they must not mistake the answer for an empty list. Never rejects.
  */
 async function respondWithList(api: RtApi, context: Context, list: ListStream): Promise<void> {
   const { response, tenantId = '' } = context
-  const etag = list.etag === undefined ? undefined : { etag: list.etag }
+  const isZipped = acceptsGzip(response.req.headers['accept-encoding'])
+  // The compressed bytes are others, so their tag is weak: the same list, not the same answer.
+  const etag = list.etag === undefined ? undefined : { etag: isZipped ? `W/${list.etag}` : list.etag }
   if (list.isKnown(response.req.headers['if-none-match'])) {
     respond(api, context, { notModified: true }, undefined, etag)
     return
@@ -299,8 +303,9 @@ async function respondWithList(api: RtApi, context: Context, list: ListStream): 
   }
   let failure: unknown
   try {
-    response.writeHead(200, { ...headersOf(api, context), ...etag })
-    const isComplete = await api.lists.write(response, tenantId, list, LIST_ENVELOPE)
+    const encoding = isZipped && { 'content-encoding': 'gzip' }
+    response.writeHead(200, { ...headersOf(api, context), ...etag, ...encoding, vary: 'Accept-Encoding' })
+    const isComplete = await api.lists.write(response, tenantId, list, LIST_ENVELOPE, isZipped)
     if (!isComplete) failure = new ApiError('000002')
   } catch (error) {
     failure = error

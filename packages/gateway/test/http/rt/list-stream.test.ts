@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -7,12 +8,14 @@ import { expect, test } from 'vitest'
 import { createLoadShedder } from '#http/load-shedding/load-shedder.ts'
 import { createListWriter, ListStream } from '#http/rt/list-stream.ts'
 
-const ITEM = { text: 'x'.repeat(1_000) }
+/** Bytes that cannot be compressed much. */
+const ITEM = { text: randomBytes(750).toString('base64') }
+const GZIP = 'Accept-Encoding: gzip\r\n'
 
 /** Serves a list without end to one caller. @returns what `write` answers, and how many pages it took */
 async function serve(
   limits: { stalledMs?: number; lastsMaxMs?: number },
-  { reads }: { reads: boolean },
+  { reads, encoding = '' }: { reads: boolean; encoding?: string },
 ): Promise<[boolean, number]> {
   let pages = 0
   async function* endless(): AsyncGenerator<object[], void> {
@@ -27,24 +30,30 @@ async function serve(
   const caller = connect((server.address() as AddressInfo).port, '127.0.0.1')
   if (reads) caller.resume()
   caller.on('error', () => {})
-  caller.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  caller.write(`GET / HTTP/1.1\r\nHost: x\r\n${encoding}\r\n`)
   const [, response] = (await once(server, 'request')) as [IncomingMessage, ServerResponse]
   writer.begin('T')
-  const isComplete = await writer.write(response, 'T', new ListStream('list', endless(), undefined), ['', ''])
+  const isComplete = await writer.write(
+    response,
+    'T',
+    new ListStream('list', endless(), undefined),
+    ['', ''],
+    encoding !== '',
+  )
   caller.destroy()
   server.close()
   return [isComplete, pages]
 }
 
-test('a reader that reads nothing is cut off after a while', async () => {
-  const [isComplete, pages] = await serve({ stalledMs: 50 }, { reads: false })
+test.each(['', GZIP])('a reader that reads nothing is cut off after a while (%j)', async (encoding) => {
+  const [isComplete, pages] = await serve({ stalledMs: 50 }, { reads: false, encoding })
   expect(isComplete).toBe(false)
   // The buffers of the connection take some hundred pages of a hundred kilobytes at most.
   expect(pages).toBeLessThan(500)
 })
 
-test('an answer is cut off after its maximum time, however fast it is read', async () => {
-  expect(await serve({ lastsMaxMs: 50 }, { reads: true })).toEqual([false, expect.any(Number)])
+test.each(['', GZIP])('an answer is cut off after its maximum time, however fast it is read (%j)', async (encoding) => {
+  expect(await serve({ lastsMaxMs: 50 }, { reads: true, encoding })).toEqual([false, expect.any(Number)])
 })
 
 test('a tenant can read eight lists at once, and does not use up those of others', () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
 import { setTenantPlan } from '#catalogue/prices/price-assignments.ts'
@@ -49,9 +50,10 @@ const list = (headers: Record<string, string> = {}, body: object = {}) =>
   familyCall(node.baseUrl, dealer, 'package/list', body, { headers })
 
 /** Requests the list and reads only the head of the answer. The connection is closed after the test. */
-function openList(of = dealer): Promise<IncomingMessage> {
+function openList(of = dealer, encoding?: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const headers = familyHeaders(of, '')
+    const accepted = encoding === undefined ? {} : { 'Accept-Encoding': encoding }
+    const headers = { ...familyHeaders(of, ''), ...accepted }
     const agent = new Agent()
     opened.push(agent)
     const sent = request(`${node.baseUrl}/api/v1/open/package/list`, { method: 'POST', agent, headers }, resolve)
@@ -164,6 +166,71 @@ describe('package/list', () => {
   })
 })
 
+describe('the compression of package/list', () => {
+  const bytesOf = async (answer: IncomingMessage): Promise<Buffer> => {
+    const chunks: Buffer[] = []
+    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk)
+    return Buffer.concat(chunks)
+  }
+
+  test.each(['gzip', 'gzip, deflate, br', 'deflate, GZIP;q=0.5', '*', 'br;q=1.0, *;q=0.1'])(
+    'is gzip for a program that accepts “%s”, with the same bytes in it',
+    async (encoding) => {
+      const plain = await bytesOf(await openList())
+      const answer = await openList(dealer, encoding)
+      expect(answer.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' })
+      const bytes = await bytesOf(answer)
+      expect(gunzipSync(bytes).equals(plain)).toBe(true)
+      expect(bytes.length).toBeLessThan(plain.length / 8)
+    },
+  )
+
+  test.each([undefined, '', 'identity', 'br', 'deflate', 'gzip;q=0', 'gzip;q=0.000, *', '*;q=0', 'x-gzip'])(
+    'is none for “%s”',
+    async (encoding) => {
+      const answer = await openList(dealer, encoding)
+      expect(answer.headers['content-encoding']).toBeUndefined()
+      expect(answer.headers.vary).toBe('Accept-Encoding')
+      expect(JSON.parse((await bytesOf(answer)).toString()).success).toBe(true)
+    },
+  )
+
+  test('takes memory that does not depend on the length of the list, and no more for readers that take nothing', async () => {
+    const { bytes: plainBytes } = await readAll(await openList())
+    const before = heldBytes()
+    const readers = await Promise.all(Array.from({ length: READERS }, () => openList(dealer, 'gzip')))
+    await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan((READERS * plainBytes) / 8), 10_000)
+    const read = await Promise.all(readers.map((reader) => readAll(reader)))
+    expect(new Set(read.map(({ hash }) => hash)).size).toBe(1)
+  })
+
+  test('is none in answers with activation codes, secrets or money', async () => {
+    for (const [operation, body] of [
+      ['balance/query', {}],
+      ['esim/query', { pager: { pageNum: 1, pageSize: 500 } }],
+      ['esim/order', {}],
+      ['webhook/query', {}],
+      ['location/list', {}],
+    ] as const) {
+      const { headers } = await familyCall(node.baseUrl, dealer, operation, body, {
+        headers: { 'Accept-Encoding': 'gzip' },
+      })
+      expect([operation, headers.get('content-encoding')]).toEqual([operation, null])
+    }
+  })
+
+  test('has an ETag that says the bytes differ, and both are known', async () => {
+    const [plain, zipped] = [await openList(), await openList(dealer, 'gzip')]
+    for (const answer of [plain, zipped]) await bytesOf(answer)
+    expect(zipped.headers.etag).toBe(`W/${plain.headers.etag}`)
+    for (const etag of [plain.headers.etag, zipped.headers.etag]) {
+      const answer = await list({ 'If-None-Match': etag! })
+      expect(answer.obj).toEqual({ notModified: true })
+      expect(answer.headers.get('content-encoding')).toBeNull()
+    }
+  })
+})
+
 describe('the ETag of package/list', () => {
   const etagOf = async (body: object = {}, of = dealer) => {
     const answer = await familyCall(node.baseUrl, of, 'package/list', body)
@@ -172,8 +239,8 @@ describe('the ETag of package/list', () => {
 
   test('is answered with HTTP 200 and without a list to a caller that has it', async () => {
     const etag = (await etagOf())!
-    expect(etag).toMatch(/^"[\w-]{22}"$/)
-    for (const sent of [etag, `"other", W/${etag}`]) {
+    expect(etag).toMatch(/^W\/"[\w-]{22}"$/) // fetch accepts gzip
+    for (const sent of [etag, etag.slice(2), `"other", ${etag}`]) {
       const answer = await list({ 'If-None-Match': sent })
       expect(answer).toMatchObject({ status: 200, success: true, errorCode: null, obj: { notModified: true } })
       expect(answer.obj).toEqual({ notModified: true })

@@ -11,6 +11,7 @@ it.each([
   ['with a total volume keeps its duration', {}, { volume: BigInt(GB), isDayPass: false, durationDays: 7 }],
   ['of a month lasts 30 days', { duration: 1, durationUnit: 'MONTH' }, { durationDays: 30 }],
   ['of one day with a daily volume is a day pass', { dataType: 2, duration: 1 }, { isDayPass: true, durationDays: 1 }],
+  ['whose location ends in a comma has its countries', { location: 'US,CA,' }, { countries: ['US', 'CA'] }],
   ['with an unlimited daily volume is unlimited', { dataType: 4 }, { volume: null, isDayPass: false }],
 ])('a package %s', (_, changes, product) => {
   expect(productOf({ ...PACKAGE, ...changes }, 'BASE')).toMatchObject(product)

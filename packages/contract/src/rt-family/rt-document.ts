@@ -28,7 +28,10 @@ export function rtOpenApiDocument({ serverUrl = '/' }: { serverUrl?: string } = 
       schemas: componentSchemas(),
       securitySchemes: {
         accessCode: header(REQUEST_HEADERS.appKey, 'The AppKey.'),
-        requestId: header(REQUEST_HEADERS.requestId, `A new UUID for each request, such as ${EXAMPLE_REQUEST_ID}.`),
+        requestId: header(
+          REQUEST_HEADERS.requestId,
+          `New for each request: 8 to 64 letters, digits and hyphens, such as ${EXAMPLE_REQUEST_ID}.`,
+        ),
         timestamp: header(REQUEST_HEADERS.timestamp, "Milliseconds since 1970, within 300 s of the gateway's clock."),
         signature: header('RT-Signature', 'Hex HMAC-SHA256, as described above.'),
       },
@@ -41,6 +44,8 @@ const DESCRIPTION = `For programs that were written for an API with the four \`R
     RT-Signature = hex( HMAC-SHA256( AppSecret, RT-Timestamp + RT-RequestID + RT-AccessCode + rawBody ) )
 
 Every answer has HTTP status 200 and is \`{"success", "errorCode", "errorMsg", "errorMessage", "obj"}\`; \`errorCode\` is null on success. In requests, null and "" mean absent, and unknown members are ignored.
+
+An operator can allow a dealer requests without a signature: with \`RT-AccessCode\` alone, or with \`RT-SecretKey\`, the AppSecret itself. \`/api/v5/esim/package/list\`, \`/api/v5/esim/order\` and \`/api/v5/esim/query\` are other paths of \`package/list\`, \`esim/order\` and \`esim/query\`.
 
 Money is an integer in 1/10 000 USD. Data volume is in bytes.`
 

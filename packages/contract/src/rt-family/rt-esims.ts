@@ -120,6 +120,7 @@ export const rtTopupAnswer = Type.Object({
 })
 
 export const rtActionRequest = Type.Object(esimName)
+export const rtSmsRequest = Type.Object({ ...esimName, message: Type.String({ maxLength: 500 }) })
 
 export const rtUsageRequest = Type.Object({ esimTranNoList: Type.Array(Type.String(), { minItems: 1, maxItems: 100 }) })
 export const rtUsageAnswer = Type.Object({

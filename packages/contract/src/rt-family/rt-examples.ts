@@ -114,6 +114,7 @@ export const rtExamples: { [Name in RtOperationName]: { request: object; obj: ob
       esimUsageList: [{ esimTranNo, dataUsage: 869_730_877, totalData: 1_073_741_824, lastUpdateTime: time }],
     },
   },
+  'esim/sendSms': { request: { iccid, message: 'Welcome to Japan' }, obj: {} },
   'webhook/save': { request: { webhook: 'https://dealer.example.com/esim-events' }, obj: {} },
   'webhook/query': { request: {}, obj: { webhook: 'https://dealer.example.com/esim-events' } },
 }

@@ -6,6 +6,7 @@ import {
   rtOrderRequest,
   rtQueryAnswer,
   rtQueryRequest,
+  rtSmsRequest,
   rtTopupAnswer,
   rtTopupRequest,
   rtUsageAnswer,
@@ -60,6 +61,9 @@ export const rtOperations = {
   'esim/unsuspend': action('End the suspension of an eSIM'),
   'esim/revoke': action('Revoke an eSIM without a refund'),
   'esim/usage/query': operation('Get the usage of eSIMs', rtUsageRequest, rtUsageAnswer),
+  'esim/sendSms': operation('Refused: no supplier has an interface for sending SMS', rtSmsRequest, NOTHING, [
+    ...(['200002', '310403'] as const),
+  ]),
   'webhook/save': operation(
     'Save the address of events, which must answer a CHECK_HEALTH, and choose the format of the family',
     Type.Object({ webhook: Type.String({ description: 'An https address.' }) }),

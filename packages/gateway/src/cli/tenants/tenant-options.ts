@@ -9,7 +9,7 @@ export const SETTING_OPTIONS = [
   ['--ip-allowlist <list>', 'allowed addresses and CIDR blocks, separated by commas; none: any'],
   [
     '--unsigned-requests <on|off>',
-    'accept requests without a signature at the RT API (/api/v1/open); needs an IP allowlist without blocks wider than /24 or /64, and a daily spend limit',
+    'accept requests without a signature, or with RT-SecretKey, at the RT API (/api/v1/open); needs an IP allowlist without blocks wider than /24 or /64, and a daily spend limit',
   ],
   ['--qps-limit <n>', "requests per second; none: the deployment's default"],
   ['--callback-url <url>', 'where events are sent; it must pass a health check'],

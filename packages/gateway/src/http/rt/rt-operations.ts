@@ -7,12 +7,13 @@ import {
   type RtPackage,
   rtTime,
 } from '@dealer-esim/contract'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { listLocations } from '#catalogue/locations.ts'
 import { wideChangedAt } from '#catalogue/prices/quote.ts'
 import type { Deps } from '#deps.ts'
 import { ensureAction } from '#esims/actions/start-action.ts'
 import { queryUsage } from '#esims/esim-usage.ts'
-import { listPackagesFor } from '#esims/list-fitting-packages.ts'
+import { findEsimToTopUp, listPackagesFor } from '#esims/list-fitting-packages.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
 import { findEndpoint } from '#webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
@@ -22,7 +23,7 @@ import type { Handler, RtCall } from './rt-call.ts'
 import { RtFailure } from './rt-failure.ts'
 import { order, topUp } from './rt-orders.ts'
 import { query } from './rt-query.ts'
-import { checkRequest, numberOf, type RtRequest } from './rt-request.ts'
+import { checkRequest, numberOf, type RtRequest, textOf } from './rt-request.ts'
 import { rtPackage } from './rt-shapes.ts'
 import { findBase, topUpTypeOf } from './rt-top-ups.ts'
 
@@ -63,6 +64,7 @@ export const handlers: { [Name in RtOperationName]: Handler } = {
       })),
     }
   },
+  'esim/sendSms': refuseSms,
   'webhook/save': saveWebhook,
   'webhook/query': queryWebhook,
 }
@@ -147,6 +149,28 @@ async function* pagesFrom(
     yield page.packageList.flatMap((item) => shape(item as PackageOnSale)) // off sale: only in changes
     if (page.nextCursor == null) return
   }
+}
+
+const SMS_LENGTH_MAX = 500
+
+/**
+ * Refuses to send an SMS to an eSIM: no supplier has an interface for it. Faults of the request are answered
+ * first.
+ * @throws RtFailure 000105, 200002, 200008; ApiError 000107, 310403
+ */
+async function refuseSms(deps: Deps, { tenant, request }: RtCall): Promise<never> {
+  const [esimTranNo, iccid] = [textOf(request, 'esimTranNo'), textOf(request, 'iccid')]
+  const { message } = request
+  if (esimTranNo === undefined && iccid === undefined) throw new RtFailure('000105', 'Send esimTranNo or iccid.')
+  if (message === undefined) throw new RtFailure('000105', 'Send message, the text of the SMS.')
+  if (typeof message !== 'string') throw new RtFailure('200008', 'message: send a text.')
+  if (message.length > SMS_LENGTH_MAX) {
+    const details = [{ field: 'message', reason: `Use at most ${SMS_LENGTH_MAX} characters.` }]
+    throw new ApiError('000107', { details })
+  }
+  const esim = await findEsimToTopUp(deps.db, tenant.tenantId, { esimTranNo, iccid })
+  if (esim === undefined) throw new ApiError('310403')
+  throw new RtFailure('200002', 'Nothing was sent: the supplier of this eSIM has no interface for sending SMS.')
 }
 
 /**

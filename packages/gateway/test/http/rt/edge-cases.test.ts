@@ -188,3 +188,25 @@ test('esim/usage/query refuses a list that is empty, too long or of another type
   const { obj } = await bed.post('esim/usage/query', { esimTranNoList: ['x', esimTranNo, esimTranNo] })
   expect(obj.esimUsageList).toEqual([{ esimTranNo, dataUsage: 0, totalData: GB, lastUpdateTime: null }])
 })
+
+test('esim/sendSms is refused and says why, after the faults of the request', async () => {
+  const { esimTranNo, iccid } = await bed.delivered()
+  const message = 'Welcome'
+  for (const esim of [{ esimTranNo }, { iccid, esimTranNo: '' }]) {
+    const { success, errorCode, errorMsg } = await bed.post('esim/sendSms', { ...esim, message })
+    expect([success, errorCode, errorMsg]).toEqual([false, '200002', expect.stringContaining('Nothing was sent')])
+  }
+  const codes = []
+  for (const body of [
+    { message },
+    { iccid },
+    { iccid, message: 7 },
+    { iccid, message: 'x'.repeat(501) },
+    { iccid: 'x', message },
+  ]) {
+    codes.push(await bed.codeOf('esim/sendSms', body))
+  }
+  expect(codes).toEqual(['000105', '000105', '200008', '000107', '310403'])
+  const other = await addDealer(bed.node.deps)
+  expect(await bed.codeOf('esim/sendSms', { iccid, message }, {}, other)).toBe('310403')
+})

@@ -143,6 +143,7 @@ const SHAPES = {
   'esim/usage/query': {
     esimUsageList: [{ esimTranNo: name, dataUsage: count, totalData: count, lastUpdateTime: orNull(time) }],
   },
+  'esim/sendSms': EMPTY,
   'webhook/save': EMPTY,
   'webhook/query': { webhook: text },
 } satisfies Record<string, Shape>

@@ -1,4 +1,4 @@
-import { API_PATH, operationNames, operations, RT_API_PATH, rtOperations } from '@dealer-esim/contract'
+import { API_PATH, operationNames, operations, RT_ALIASES, RT_API_PATH, rtOperations } from '@dealer-esim/contract'
 import type { Deps } from '@dealer-esim/gateway/deps.ts'
 import { addConsolePages } from '@dealer-esim/gateway/http/console/console-pages.ts'
 import { routes } from '@dealer-esim/gateway/http/console/console-routes.ts'
@@ -40,7 +40,12 @@ function dealerRows(): Row[] {
 }
 
 function rtRows(): Row[] {
-  return Object.entries(rtOperations).map(([name, { summary }]) => ({ ...post(RT_API_PATH + name), summary }))
+  const rows = Object.entries(rtOperations).map(([name, { summary }]) => ({ ...post(RT_API_PATH + name), summary }))
+  const aliases = [...RT_ALIASES].map(([path, name]) => ({
+    ...post(path),
+    summary: `The same as ${RT_API_PATH}${name}`,
+  }))
+  return [...rows, ...aliases]
 }
 
 function post(path: string): Row {
@@ -119,7 +124,7 @@ people reach only their own tenant.`
 
 const DEALER_API = `Signed with the dealer’s AppSecret, from an address on its allowlist, with a RequestID that is used once
 (\`src/http/dealer\`, \`src/tenants/admission\`). Handlers: \`src/http/dealer/dealer-operations.ts\`.`
-const RT_API = `Signed like the dealer API, or with the AppKey alone where the operator allows it; \`webhook/save\` must be signed
+const RT_API = `Signed like the dealer API, or with the AppKey alone, or with the AppKey and the AppSecret itself, where the operator allows it; \`webhook/save\` must be signed
 (\`src/http/rt\`). Handlers: \`src/http/rt/rt-operations.ts\`.`
 const SUPPLIERS = 'Notifications of SM-DP+ servers and events of wholesalers (`src/http/supplier-api.ts`).'
 const PUBLIC = 'Pages without sign-in (`src/http/public`).'

@@ -21,6 +21,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['after-the-sale', 'After the sale'],
       ['portal', 'The dealer’s portal'],
       ['coming-from-another-api', 'Coming from another API'],
+      ['requests-without-a-signature', 'Requests without a signature'],
       ['going-live', 'Going live'],
     ],
   ],

@@ -49,7 +49,8 @@ interface NamedTopUp {
 
 /**
  * Finds the package of a top-up. A BASE package stands for the TOPUP package with its volume and days that fits the eSIM;
- * without a name but with days, the eSIM's own package is meant. If there is none, the name stays, and the order refuses it.
+ * without a name but with days, the eSIM's own package is meant. Without such a package the name stays, and the
+ * order refuses it.
  * @throws ApiError 310403 for days without a package if the tenant has no such eSIM
  */
 export async function findTopUp(

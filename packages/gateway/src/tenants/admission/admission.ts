@@ -121,7 +121,7 @@ const WRONG_SECRET = 'RT-SecretKey is not the AppSecret of this account. Send it
 
 /**
  * Compares the secret that a request carries with the tenant's. Digests are compared, and all of them, so that the time says
- * nothing about a secret or its length. @returns undefined if it is none of them
+ * nothing about a secret or its length. @returns undefined if it is another
  */
 function checkSecretKey(
   { secretKey }: UnsignedRequest,

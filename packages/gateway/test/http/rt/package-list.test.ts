@@ -186,7 +186,7 @@ describe('the compression of package/list', () => {
   )
 
   test.each([undefined, '', 'identity', 'br', 'deflate', 'gzip;q=0', 'gzip;q=0.000, *', '*;q=0', 'x-gzip'])(
-    'is none for “%s”',
+    'is left out for “%s”',
     async (encoding) => {
       const answer = await openList(dealer, encoding)
       expect(answer.headers['content-encoding']).toBeUndefined()
@@ -204,7 +204,7 @@ describe('the compression of package/list', () => {
     expect(new Set(read.map(({ hash }) => hash)).size).toBe(1)
   })
 
-  test('is none in answers with activation codes, secrets or money', async () => {
+  test('is left out in answers with activation codes, secrets or money', async () => {
     for (const [operation, body] of [
       ['balance/query', {}],
       ['esim/query', { pager: { pageNum: 1, pageSize: 500 } }],

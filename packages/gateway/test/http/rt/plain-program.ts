@@ -1,3 +1,8 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FamilyAccount } from './family-program.ts'
+
 /*
  * Two programs that know nothing of this gateway, written from the description of the family's API as shops and plug-ins
  * write them: neither signs its requests. They trust the HTTP status, then `success`, and repeat what is busy or pending.
@@ -119,4 +124,121 @@ interface Package {
 function cheapestFirst(packages: Package[]): [Package] {
   const total = packages.filter(({ dataType }) => dataType === 1)
   return total.toSorted((left, right) => left.price - right.price || left.volume - right.volume) as [Package]
+}
+
+/*
+ * A program that knows nothing of this gateway, written from the description of the family's API. It knows that an order is
+ * pending by the text of errorMsg only, and takes every other failure for the end of the order. It signs with 32 hexadecimal
+ * digits, sends every body as curl does, names packages by slug, offers top-ups of supportTopUpType 2 only, and answers 401 to
+ * an event without a valid RT-Signature.
+ */
+
+interface Esim {
+  esimTranNo: string
+  iccid: string
+  ac: string
+}
+
+export interface TextShop {
+  /** Saves the address of its receiver. */
+  saveAddress(): Promise<void>
+  balance(): Promise<number>
+  /** Buys one eSIM and fetches it. Calls `onPending` for each answer that the order is pending. */
+  buy(slug: string, reference: string, onPending: () => void): Promise<Esim>
+  /** Tops the eSIM up with the package as which it was bought. @returns its total volume */
+  topUp(esim: Esim, slug: string): Promise<number>
+  cancel(esim: Esim): Promise<void>
+  /** The orders that events have reported as delivered. */
+  delivered: { orderNo: string; transactionId: string }[]
+  unsigned: number
+  close(): Promise<void>
+}
+
+export async function startTextShop(baseUrl: string, account: FamilyAccount): Promise<TextShop> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      const isSigned = isSignedBy(account, request.headers, text)
+      if (!isSigned) shop.unsigned++
+      else if (JSON.parse(text).notifyType === 'ORDER_STATUS') shop.delivered.push(JSON.parse(text).content)
+      response.writeHead(isSigned ? 200 : 401).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+
+  async function post(operation: string, body: object): Promise<Reply> {
+    const text = JSON.stringify(body)
+    const requestId = randomBytes(16).toString('hex')
+    const timestamp = String(Date.now())
+    const response = await fetch(`${baseUrl}/api/v1/open/${operation}`, {
+      method: 'POST',
+      headers: {
+        'RT-AccessCode': account.appKey,
+        'RT-RequestID': requestId,
+        'RT-Timestamp': timestamp,
+        'RT-Signature': signatureOf(account, timestamp, requestId, text),
+        'Content-Type': 'application/x-www-form-urlencoded',
+      },
+      body: Buffer.from(text),
+    })
+    if (response.status !== 200) throw new Error(`HTTP ${response.status}`)
+    return (await response.json()) as Reply
+  }
+  async function must(operation: string, body: object) {
+    const { success, errorMsg, obj } = await post(operation, body)
+    if (!success) throw new Error(`${operation}: ${errorMsg}`)
+    return obj
+  }
+
+  const shop: TextShop = {
+    ...{ delivered: [], unsigned: 0 },
+    async saveAddress() {
+      await must('webhook/save', { webhook: `http://127.0.0.1:${(server.address() as AddressInfo).port}/esim` })
+    },
+    balance: async () => (await must('balance/query', {})).balance,
+    async buy(slug, reference, onPending) {
+      const { packageList } = await must('package/list', { type: 'BASE', slug, packageCode: '', iccid: '' })
+      const { price } = packageList[0]
+      const line = { packageCode: slug, count: '1', price: String(price) }
+      await must('esim/order', { transactionId: reference, amount: String(price), packageInfoList: [line] })
+      const filter = { orderNo: '', transactionId: reference, iccid: '', pager: { pageNum: 1, pageSize: 50 } }
+      for (;;) {
+        const { success, errorMsg, obj } = await post('esim/query', filter)
+        if (success) return obj.esimList[0]
+        if (!errorMsg?.includes('getting resource')) throw new Error(`refunded the customer: ${errorMsg}`)
+        onPending()
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    },
+    async topUp({ esimTranNo }, slug) {
+      const { packageList } = await must('package/list', { type: 'TOPUP', slug })
+      const offered = packageList.filter((one: { supportTopUpType: number }) => one.supportTopUpType === 2)
+      if (offered.length === 0) throw new Error('nothing to top up with')
+      const answer = await must('esim/topup', { esimTranNo, packageCode: slug, transactionId: `top-${esimTranNo}` })
+      if (answer.topUpEsimTranNo !== esimTranNo) throw new Error('another eSIM was topped up')
+      return answer.totalVolume
+    },
+    async cancel({ iccid }) {
+      await must('esim/cancel', { iccid })
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return shop
+}
+
+function signatureOf({ appKey, appSecret }: FamilyAccount, timestamp: string, requestId: string, text: string): string {
+  return createHmac('sha256', appSecret)
+    .update(timestamp + requestId + appKey + text)
+    .digest('hex')
+}
+
+function isSignedBy(account: FamilyAccount, headers: IncomingHttpHeaders, text: string): boolean {
+  const expected = signatureOf(account, String(headers['rt-timestamp']), String(headers['rt-requestid']), text)
+  const given = String(headers['rt-signature'] ?? '')
+  return given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
 }

@@ -36,13 +36,3 @@ export function csvText(rows: readonly (readonly unknown[])[]): string {
     date: (time) => time.toISOString(),
   })
 }
-
-/** Checks a file's first line for a spreadsheet's own format. @returns how to save the file instead, if necessary */
-export function findFormatFault(cells: readonly string[]): string | undefined {
-  const message = (what: string) => `The file is ${what}: save it as CSV UTF-8, separated by commas.`
-  const text = cells.join()
-  if (/[\0\uFFFD]/.test(text)) return message('UTF-16, or of another encoding')
-  if (cells.length > 1) return undefined
-  if (text.includes(';')) return message('separated by semicolons')
-  return text.includes('\t') ? message('separated by tabs') : undefined
-}

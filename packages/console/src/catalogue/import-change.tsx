@@ -29,8 +29,8 @@ export function ChangeDetails({ change }: { change: ImportChange }) {
 type Line<Kind extends DifferenceLine['kind']> = Extract<DifferenceLine, { kind: Kind }>
 type PriceLine = Line<'PRICE' | 'RETAIL_PRICE'>
 
-function Warning({ warning, line }: { warning: DifferenceWarning; line: PriceLine }) {
-  const cost = line.cost === null ? '' : formatMoney(line.cost, line.currencyCode)
+function Warning({ warning, line }: { warning: DifferenceWarning; line: PriceLine | Line<'VOLUME'> }) {
+  const cost = line.kind === 'VOLUME' || line.cost === null ? '' : formatMoney(line.cost, line.currencyCode)
   return (
     <Badge variant="light" color="red" tt="none" radius="sm" data-warning={warning}>
       {interpolate(t.catalogue.warnings[warning], { cost })}
@@ -48,6 +48,8 @@ function lineLabel(line: DifferenceLine): string {
       return interpolate(t.catalogue.supplierNumber, { place: line.place })
     case 'PLACES':
       return t.catalogue.coverage
+    case 'VOLUME':
+      return t.catalogue.members.volume
     case 'MEMBER':
       return (t.catalogue.members as Record<string, string>)[line.member] ?? line.member
     default:
@@ -64,6 +66,8 @@ function lineText(line: DifferenceLine): string {
       return beforeAndAfter(line.before && supplierText(line.before), line.after && supplierText(line.after))
     case 'PLACES':
       return countriesText(line)
+    case 'VOLUME':
+      return beforeAndAfter(valueText('volume', line.before), valueText('volume', line.after))
     case 'MEMBER':
       // Networks by country are too long for a line.
       if (Array.isArray(line.after)) return t.catalogue.differs

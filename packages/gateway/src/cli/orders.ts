@@ -14,6 +14,7 @@ import { openFile } from './kernel/cli-files.ts'
 import { withSuppliers } from './kernel/cli-outbound.ts'
 import type { AdminContext } from './kernel/context.ts'
 import { parseDuration, parseNames, parseWholeNumber } from './kernel/parse-options.ts'
+import { type TableOptions, tableAnswers, withTableOptions } from './kernel/table-options.ts'
 import { fields, table, timeText } from './kernel/text-table.ts'
 
 export function orderCommands(order: Command, context: AdminContext): void {
@@ -117,7 +118,7 @@ function unfinishedText(rows: UnfinishedOrder[], limit: number): string {
   return rows.length > limit ? `${text}\nThere are more: --after ${shown.at(-1)!.orderNo}` : text
 }
 
-interface ResolveOptions {
+interface ResolveOptions extends TableOptions {
   delivered?: string
   toppedUp?: boolean
   refused?: boolean
@@ -127,8 +128,7 @@ interface ResolveOptions {
 }
 
 function resolveCommand(order: Command, context: AdminContext): void {
-  order
-    .command('settle <order-no>')
+  withTableOptions(order.command('settle <order-no>'))
     .description('Resolve eSIMs under review with the supplier’s statement.')
     .option(
       '--delivered <file>',
@@ -159,10 +159,11 @@ function resolveCommand(order: Command, context: AdminContext): void {
 }
 
 async function resolutionOf(options: ResolveOptions) {
+  const answers = tableAnswers(options)
   if (options.toppedUp) return { kind: 'toppedUp' as const }
   if (options.delivered === undefined) return { kind: options.refused ? ('refused' as const) : ('retry' as const) }
   const esims = []
-  for await (const row of parseEsims(openFile(options.delivered), true)) {
+  for await (const row of parseEsims(openFile(options.delivered), { withItemNo: true, answers })) {
     if ('reason' in row) throw new CsvRefused([row])
     esims.push(row)
   }

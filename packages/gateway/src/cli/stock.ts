@@ -6,10 +6,11 @@ import { getFileSize } from './kernel/cli-files.ts'
 import type { AdminContext } from './kernel/context.ts'
 import { parseTime, parseWholeNumber } from './kernel/parse-options.ts'
 import { progressBar } from './kernel/progress-bar.ts'
+import { type TableOptions, tableAnswers, withTableOptions } from './kernel/table-options.ts'
 import { count, table } from './kernel/text-table.ts'
 import { parseAlertDays, stockBatchCommands } from './stock-batch.ts'
 
-interface ImportOptions {
+interface ImportOptions extends TableOptions {
   supplier: string
   product: string
   name?: string
@@ -24,8 +25,7 @@ const PROGRESS_MIN = 2_000
 
 export function stockCommands(stock: Command, context: AdminContext): void {
   stockBatchCommands(stock, context)
-  stock
-    .command('import <file>')
+  withTableOptions(stock.command('import <file>'))
     .description('Import activation codes from a CSV file, all or nothing.')
     .requiredOption('--supplier <name>', 'a supplier of type stock')
     .requiredOption('--product <code>', "the supplier's product code, as packages name it")
@@ -36,10 +36,11 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .option('--alert-days <n>', 'days before codes expire at which to alert; none: never (default: 14)')
     .addHelpText(
       'after',
-      '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt',
+      '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt. docs/suppliers.md describes the file.',
     )
     .action(async (path: string, options: ImportOptions) => {
       const alertDays = options.alertDays === undefined ? undefined : parseAlertDays(options.alertDays)
+      const answers = tableAnswers(options)
       const size = getFileSize(path)
       await context.withDeps(async (deps) => {
         const file = createReadStream(path)
@@ -53,6 +54,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
             expiresAt: options.expires,
             alertDays,
             file,
+            answers,
             progress: (rows) => bar.show(Math.min(file.bytesRead / size, READ_MAX), `${rows} codes`),
             warn: (message) => warnings.push(message),
           }

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { passesLuhn } from '@dealer-esim/contract'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
@@ -7,11 +6,14 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
+import type { Source } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { leastValidityHoursOf, type StockConfig, type StockSecrets } from './stock.ts'
 import { type CsvEsim, type CsvFault, CsvRefused, FAULTS_MAX, parseEsims } from './stock-csv.ts'
+import { createSeenCodes, findStockedCodes, type SeenCodes } from './stock-duplicates.ts'
 import { raiseLevel } from './stock-levels.ts'
 import { findTakenCodes, fingerprint, refuseResolvedCodes } from './taken-codes.ts'
 
@@ -24,7 +26,9 @@ export interface StockImport {
   expiresAt?: Date | undefined
   /** How many days before codes of the batch expire operators are alerted; default 14, null: never. */
   alertDays?: number | null | undefined
-  file: Readable
+  file: Source
+  /** A person's answers to the question of CsvRefused. */
+  answers?: TableAnswers | undefined
   /** Called every few thousand rows with how many were read. */
   progress?(rows: number): void
   /** Called at the end with warnings about the codes. */
@@ -61,35 +65,44 @@ export async function importStock(
     await lockImports(tx)
     const batch: Batch = { ...input, batchId: deps.ids.uuid(), batchName: input.batchName || day }
     addBatch(tx, batch)
-    const faults: CsvFault[] = []
+    const faults: CsvFault[] = [] // the first fifty
+    let faultCount = 0
+    const addFaults = (found: readonly CsvFault[]) => {
+      faultCount += found.length
+      faults.push(...found.slice(0, FAULTS_MAX - faults.length))
+    }
+    const seen = createSeenCodes()
     let codes: CsvEsim[] = []
     const failedLuhn = { count: 0, example: '' }
     let rows = 0
     const flush = async () => {
       // After the first fault nothing more is stored. The remaining rows are only checked for faults.
-      if (faults.length === 0 && codes.length > 0) faults.push(...(await insert(deps, tx, batch, codes)))
+      if (faults.length === 0 && codes.length > 0) addFaults(await insert(deps, tx, batch, codes, seen))
       codes = []
     }
-    for await (const row of parseEsims(input.file)) {
+    for await (const row of parseEsims(input.file, input)) {
       rows += 1
-      if ('reason' in row) faults.push(row)
+      if ('reason' in row) addFaults([row])
       else if ((row.esim.installBefore ?? NEVER) <= soldUntil) {
         // Otherwise the code would expire within a minute, unnoticed.
         const value = row.esim.installBefore!.toISOString()
-        faults.push({ line: row.line, reason: `expiresAt must be ${tooSoon(soldUntil)}`, column: 'expiresAt', value })
+        addFaults([{ row: row.row, reason: `Use an expiry ${tooSoon(soldUntil)}.`, column: 'expiresAt', value }])
       } else {
         codes.push(row)
         if (row.esim.iccid.length === CHECKED_DIGITS && !passesLuhn(row.esim.iccid) && failedLuhn.count++ === 0) {
           failedLuhn.example = row.esim.iccid
         }
       }
-      if (faults.length >= FAULTS_MAX) break
       if (codes.length === BATCH) await flush()
       if (rows % PROGRESS_EVERY === 0) input.progress?.(rows)
     }
     await flush()
-    if (faults.length > 0) throw new CsvRefused(faults.sort((a, b) => a.line - b.line))
-    if (rows === 0) throw new CsvRefused([{ line: 2, reason: 'the file has no codes' }])
+    if (faults.length > 0)
+      throw new CsvRefused(
+        faults.sort((a, b) => a.row - b.row),
+        { count: faultCount },
+      )
+    if (rows === 0) throw new CsvRefused([{ row: 2, reason: 'The file has no codes: add a row for each.' }])
     await refuseResolvedCodes(tx, supplier)
     raiseLevel(tx, batch, rows)
     tx.send({
@@ -163,6 +176,7 @@ async function insert(
   tx: Tx,
   { supplier, productCode, batchId, expiresAt }: Batch,
   codes: CsvEsim[],
+  seen: SeenCodes,
 ): Promise<CsvFault[]> {
   const owner = supplierOwner(supplier)
   const rows = codes.map(({ esim }) => ({
@@ -175,6 +189,9 @@ async function insert(
     apn: esim.apn ?? null,
     expiresAt: esim.installBefore ?? expiresAt ?? 'infinity',
   }))
+  codes.forEach(({ row }, index) => {
+    seen.add(row, rows[index]!)
+  })
   const taking = findTakenCodes(tx, supplier, rows)
   // A code that expired here unsold may be imported again with a later date: it was never shown.
   tx.send({
@@ -199,12 +216,18 @@ async function insert(
   const taken = await taking
   if (inserted.length === rows.length && taken.size === 0) return []
   const stored = new Set(inserted.map((row) => row.codeId))
-  const duplicate = 'this code or ICCID is already in stock, or twice in the file'
-  return codes.flatMap(({ line, esim }, index) => {
-    const reason = taken.get(index) ?? (stored.has(rows[index]!.codeId) ? undefined : duplicate)
-    return reason === undefined ? [] : [{ line, reason, column: 'iccid', value: esim.iccid }]
+  const doubles = rows.filter(({ codeId }) => !stored.has(codeId))
+  const stocked = await findStockedCodes(tx, doubles.length > 0 || taken.size > 0 ? rows : [], batchId)
+  return codes.flatMap(({ row, esim }, index) => {
+    const code = rows[index]!
+    const isStored = stored.has(code.codeId)
+    const reason = (isStored ? undefined : seen.describe(row, code)) ?? stocked.get(index) ?? taken.get(index)
+    if (reason === undefined) return isStored ? [] : [{ row, column: 'iccid', value: esim.iccid, reason: IN_STOCK }]
+    return [{ row, column: 'iccid', value: esim.iccid, reason }]
   })
 }
+
+const IN_STOCK = 'This code is already in stock: remove the row.'
 
 function secretsOf(esim: CsvEsim['esim']): StockSecrets {
   const { smdpAddress, matchingId, ac, confirmationCode, pin, puk } = esim

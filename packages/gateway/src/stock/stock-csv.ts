@@ -1,145 +1,186 @@
-import type { Readable } from 'node:stream'
 import { isIccid, parseActivationCode, stripIccidPadding } from '@dealer-esim/contract'
-import { findFormatFault } from '@dealer-esim/lib/csv.ts'
 import { parseDateOrTime } from '@dealer-esim/lib/date-or-time.ts'
+import { openTable, type TableAnswers, type TableRow } from '@dealer-esim/lib/table-files/read-table.ts'
+import { type FileQuestion, type Source, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import type { DeliveredEsim } from '@dealer-esim/wholesalers/supplier.ts'
-import { type Info, parse } from 'csv-parse'
+import { createDigitCheck } from './lost-digits.ts'
+import { ITEM_NO, stockColumns } from './stock-columns.ts'
 
-/** One row of a file of eSIMs, and the line that it starts on. */
+/** One row of a file of eSIMs. */
 export interface CsvEsim {
-  line: number
+  /** As a spreadsheet counts; the header is row 1. */
+  row: number
   /** From the column itemNo, if it is allowed. */
   itemNo?: number
   esim: DeliveredEsim & { ac: string }
 }
 
 export interface CsvFault {
-  line: number
+  row: number
   reason: string
   column?: string
   /** The cell, unless it is a secret: an activation code, its parts, a PIN or PUK. */
   value?: string
 }
 
-/** The file is refused; every fault names its line. */
+/** The file is refused; every fault names its row. */
 export class CsvRefused extends Error {
   override readonly name = 'CsvRefused'
+  /** The first fifty. */
   readonly faults: readonly CsvFault[]
-  constructor(faults: readonly CsvFault[]) {
-    super(faults.map(faultText).join('\n'))
-    this.faults = faults
+  /** How many there are in all. */
+  readonly count: number
+  /** With a person's answer, the file can be read. */
+  readonly question: FileQuestion | undefined
+
+  constructor(
+    faults: readonly CsvFault[],
+    { count = faults.length, question }: { count?: number; question?: FileQuestion | undefined } = {},
+  ) {
+    const more = count > FAULTS_MAX ? [`… ${count} faults in all: these are the first ${FAULTS_MAX}.`] : []
+    super([...faults.slice(0, FAULTS_MAX).map(faultText), ...more].join('\n'))
+    this.faults = faults.slice(0, FAULTS_MAX)
+    this.count = count
+    this.question = question
   }
 }
 
-function faultText({ line, reason, value }: CsvFault): string {
-  return `line ${line}: ${reason}${value === undefined ? '' : `, not “${value}”`}`
+function faultText({ row, reason, column, value }: CsvFault): string {
+  const where = [row === 0 ? 'file' : `row ${row}`, column].filter(Boolean).join(', ')
+  return `${where}: ${reason}${value === undefined ? '' : ` Found: “${value}”.`}`
 }
 
 /** Faults that are reported together: enough to see what is wrong with a file. */
 export const FAULTS_MAX = 50
-
-const OPTIONAL = ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn', 'expiresAt'] as const
 const ROW_LENGTH_MAX = 4_096
 
-/**
- * Reads eSIMs from CSV as it streams in. Header: `iccid,ac` or `iccid,smdpAddress,matchingId`, then any of
- * confirmationCode, pin, puk, imsi, msisdn, apn, expiresAt (and itemNo, if `withItemNo`). An invalid row is yielded as
- * its fault.
- * @throws CsvRefused for an invalid header, and for a file that is not CSV
- */
-export async function* parseEsims(file: Readable, withItemNo = false): AsyncGenerator<CsvEsim | CsvFault> {
-  const parser = file.pipe(
-    parse({
-      bom: true,
-      info: true,
-      skip_empty_lines: true,
-      trim: true,
-      relax_column_count: true,
-      max_record_size: ROW_LENGTH_MAX,
-    }),
-  )
-  file.on('error', (error) => parser.destroy(error))
-  let header: string[] | undefined
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
-      if (header === undefined) {
-        header = checkHeader(record, withItemNo)
-        continue
-      }
-      yield rowOf(header, record, info.lines)
-    }
-  } catch (error) {
-    if (error instanceof CsvRefused) throw error
-    const { lines = 1, message } = error as Error & { lines?: number }
-    throw new CsvRefused([{ line: lines, reason: message }])
-  }
-  if (header === undefined) throw new CsvRefused([{ line: 1, reason: 'the file is empty' }])
+export interface EsimFileOptions {
+  /** Allows the column itemNo. */
+  withItemNo?: boolean
+  answers?: TableAnswers | undefined
+  warn?(message: string): void
 }
 
-function checkHeader(names: string[], withItemNo: boolean): string[] {
-  const refuse = (reason: string) => new CsvRefused([{ line: 1, reason }])
-  const form = findFormatFault(names)
-  if (form !== undefined) throw refuse(form)
-  const known = ['iccid', 'ac', 'smdpAddress', 'matchingId', ...OPTIONAL, ...(withItemNo ? ['itemNo'] : [])]
-  const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw refuse(`unknown column ${unknown.join(', ')}; available: ${known.join(', ')}`)
-  if (new Set(names).size !== names.length) throw refuse('a column is named twice')
-  const has = (name: string) => names.includes(name)
-  const whole = has('ac') && !has('smdpAddress') && !has('matchingId')
-  const parts = !has('ac') && has('smdpAddress') && has('matchingId')
-  if (!has('iccid') || !(whole || parts)) {
-    throw refuse('the header must be iccid,ac or iccid,smdpAddress,matchingId, then the other columns')
+/**
+ * Reads eSIMs from a table as it streams in: `iccid,ac` or `iccid,smdpAddress,matchingId`, then any of the other columns of
+ * stock-columns.ts. An invalid row is yielded as its fault.
+ * @throws CsvRefused for an invalid header, a file that is no table, and ICCIDs whose last digits are lost
+ */
+export async function* parseEsims(
+  file: Source,
+  { withItemNo = false, answers = {}, warn }: EsimFileOptions = {},
+): AsyncGenerator<CsvEsim | CsvFault> {
+  const digits = createDigitCheck()
+  const bundles = new Set<string>()
+  try {
+    const columns = stockColumns(withItemNo)
+    const table = await openTable(file, { columns, answers, isSecret: true, rowLengthMax: ROW_LENGTH_MAX })
+    if (table.ignored.length > 0) warn?.(`These columns were not read: ${table.ignored.join(', ')}.`)
+    for await (const row of table.rows) {
+      const read = esimOf(table.columns, row, bundles)
+      if ('esim' in read) digits.add(read.row, read.esim.iccid)
+      yield read
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    const { row, message: reason, column, value, question } = error
+    // The column may hold secrets.
+    const shown = value !== undefined && SHOWN.has(column) ? { value } : {}
+    throw new CsvRefused([{ row, reason, ...(column && { column }), ...shown }], { question })
   }
-  return names
+  const lost = digits.findLost()
+  if (lost.faults.length > 0) throw new CsvRefused(lost.faults, { count: lost.count })
+  if (lost.warning !== undefined) warn?.(lost.warning)
 }
 
 /** Columns whose values messages may show. All other columns hold data that installs or unlocks an eSIM. */
-const SHOWN = new Set(['iccid', 'imsi', 'msisdn', 'apn', 'expiresAt', 'itemNo'])
+const SHOWN = new Set(['iccid', 'imsi', 'msisdn', 'apn', 'expiresAt', 'itemNo', 'bundle'])
 const SHOWN_LENGTH_MAX = 40
+/** What a spreadsheet makes of 8985200000000010126. */
+const ROUNDED = /^\d([.,]\d+)?E\+?\d+$/i
 
-function rowOf(header: string[], record: string[], line: number): CsvEsim | CsvFault {
-  if (record.length !== header.length) return { line, reason: `${record.length} columns instead of ${header.length}` }
-  const row = Object.fromEntries(header.map((name, index) => [name, record[index] || undefined]))
+function esimOf(columns: readonly string[], { row, cells, fault }: TableRow, bundles: Set<string>): CsvEsim | CsvFault {
+  const record: Partial<Record<string, string>> = {}
+  columns.forEach((name, index) => {
+    record[name] = cells[index]!.trim() || undefined
+  })
   const refuse = (column: string, reason: string): CsvFault => {
-    const value = SHOWN.has(column) ? (row[column]?.slice(0, SHOWN_LENGTH_MAX) ?? '') : undefined
-    return { line, reason, column, ...(value !== undefined && { value }) }
+    const value = SHOWN.has(column) ? (record[column]?.slice(0, SHOWN_LENGTH_MAX) ?? '') : undefined
+    return { row, reason, ...(column && { column }), ...(value !== undefined && { value }) }
   }
-  const iccid = stripIccidPadding(row.iccid ?? '')
-  if (!isIccid(iccid)) return refuse('iccid', 'iccid must have 18 to 20 digits')
-  const text = row.ac ?? `1$${row.smdpAddress ?? ''}$${row.matchingId ?? ''}`
-  const code = parseActivationCode(text)
-  const codeColumn = row.ac === undefined ? 'matchingId' : 'ac'
-  if (!code.ok)
-    return refuse(codeColumn, `${row.ac === undefined ? 'smdpAddress and matchingId' : 'ac'}: ${code.reason}`)
-  if (code.value.matchingId === '') return refuse(codeColumn, 'the matching id is empty')
+  if (fault) return refuse(fault.column, fault.reason)
+  const typed = record.iccid ?? ''
+  if (ROUNDED.test(typed)) {
+    const advice = 'get the file again, and import it without opening it in a spreadsheet.'
+    return refuse('iccid', `A spreadsheet has rounded this ICCID, so its last digits are lost: ${advice}`)
+  }
+  const iccid = stripIccidPadding(typed)
+  if (!isIccid(iccid)) return refuse('iccid', 'An ICCID has 18 to 20 digits: correct it.')
+  const code = readCode(record)
+  if ('reason' in code) return refuse(code.column, code.reason)
   for (const [name, pattern, reason] of PATTERNS) {
-    if (row[name] !== undefined && !pattern.test(row[name])) return refuse(name, `${name} must ${reason}`)
+    if (record[name] !== undefined && !pattern.test(record[name])) return refuse(name, reason)
   }
-  const esim: CsvEsim['esim'] = {
-    iccid,
-    ac: text.replace(/^1\$/, 'LPA:1$'),
-    smdpAddress: code.value.smdpAddress,
-    matchingId: code.value.matchingId,
+  if (record.bundle !== undefined && bundles.add(record.bundle).size > 1) {
+    const advice = 'an import is of one product: make a file for each.'
+    return refuse(
+      'bundle',
+      `The file has codes of another bundle, ${[...bundles][0]!.slice(0, SHOWN_LENGTH_MAX)}, too: ${advice}`,
+    )
   }
+  const esim: CsvEsim['esim'] = { iccid, ...code }
   for (const name of ['confirmationCode', 'pin', 'puk', 'imsi', 'msisdn', 'apn'] as const) {
-    if (row[name] !== undefined) esim[name] = row[name]
+    if (record[name] !== undefined) esim[name] = record[name]
   }
-  if (row.expiresAt !== undefined) {
+  if (record.expiresAt !== undefined) {
     // A date means its start: better too early than too late.
-    const time = parseDateOrTime(row.expiresAt)
-    if (!time) return refuse('expiresAt', 'expiresAt must be like 2026-11-20 or 2026-11-20T13:28:09Z')
+    const time = parseDateOrTime(record.expiresAt)
+    if (!time) return refuse('expiresAt', 'Write the expiry like 2026-11-20 or 2026-11-20T13:28:09Z.')
     esim.installBefore = time
   }
-  if (row.itemNo === undefined) return { line, esim }
-  if (!/^[1-9]\d{0,2}$/.test(row.itemNo)) return refuse('itemNo', 'itemNo must be the number of an item')
-  return { line, esim, itemNo: Number(row.itemNo) }
+  if (record[ITEM_NO] === undefined) return { row, esim }
+  if (!/^[1-9]\d{0,2}$/.test(record[ITEM_NO])) return refuse(ITEM_NO, 'itemNo must be the number of an item.')
+  return { row, esim, itemNo: Number(record[ITEM_NO]) }
+}
+
+type Code = Pick<CsvEsim['esim'], 'ac' | 'smdpAddress' | 'matchingId'>
+
+/** The activation code of a row, from one column or two. */
+function readCode(record: Partial<Record<string, string>>): Code | { column: string; reason: string } {
+  const { ac, matchingId = '', confirmationCode } = record
+  // Vendors write the address as a URL too.
+  const address = record.smdpAddress?.replace(/^https:\/\//i, '').replace(/\/$/, '') ?? ''
+  const column = ac === undefined ? 'matchingId' : 'ac'
+  if (ac === undefined && HTML.test(address)) return { column: 'smdpAddress', reason: htmlReason(address) }
+  if (HTML.test(ac ?? matchingId)) return { column, reason: htmlReason(ac ?? matchingId) }
+  const text = ac ?? `1$${address}$${matchingId}`
+  const code = parseActivationCode(text)
+  if (!code.ok)
+    return { column, reason: ac === undefined ? `SM-DP+ address and matching id: ${code.reason}` : code.reason }
+  if (code.value.matchingId === '') return { column, reason: 'The matching id is empty: add it.' }
+  if (code.value.confirmationCodeRequired && confirmationCode === undefined) {
+    const advice = 'add the code, or ask the supplier for it.'
+    return {
+      column: 'confirmationCode',
+      reason: `The activation code ends in $1, so the phone asks for a confirmation code: ${advice}`,
+    }
+  }
+  const { smdpAddress } = code.value
+  return { ac: text.replace(/^1\$/, 'LPA:1$'), smdpAddress, matchingId: code.value.matchingId }
+}
+
+/** Characters as HTML writes them, such as &#45; for a hyphen. */
+const HTML = /&(#\d{1,6}|#x[\da-f]{1,5}|[a-z]{2,8});/i
+
+function htmlReason(text: string): string {
+  return `It was copied from a web page’s source: ${HTML.exec(text)![0]} stands for a character. Get the code as text.`
 }
 
 const PATTERNS = [
-  ['pin', /^\d{4,8}$/, 'have 4 to 8 digits'],
-  ['puk', /^\d{8}$/, 'have 8 digits'],
-  ['imsi', /^\d{6,15}$/, 'have 6 to 15 digits'],
-  ['msisdn', /^\+?\d{3,15}$/, 'have 3 to 15 digits'],
-  ['confirmationCode', /^\P{Cc}*$/u, 'have no control characters'],
-  ['apn', /^\P{Cc}*$/u, 'have no control characters'],
+  ['pin', /^\d{4,8}$/, 'A PIN has 4 to 8 digits.'],
+  ['puk', /^\d{8}$/, 'A PUK has 8 digits.'],
+  ['imsi', /^\d{6,15}$/, 'An IMSI has 6 to 15 digits.'],
+  ['msisdn', /^\+?\d{3,15}$/, 'A phone number has 3 to 15 digits, and may begin with +.'],
+  ['confirmationCode', /^\P{Cc}*$/u, 'confirmationCode must have no control characters.'],
+  ['apn', /^\P{Cc}*$/u, 'apn must have no control characters.'],
 ] as const

@@ -36,10 +36,10 @@ export async function findTakenCodes(
   return new Map(
     taken.map(({ place, holder, orderId }) => {
       const index = Number(place) - 1
-      if (orderId === null) return [index, `this code or ICCID is already in the stock of ${holder}`]
+      if (orderId === null) return [index, `This code is already in the stock of ${holder}: remove the row.`]
       const order = orderNoOf(orderId)
-      if (holder === 'resolved') return [index, `this code was already delivered, with order ${order}`]
-      return [index, `eSIM ${rows[index]!.iccid} is an orphan of order ${order}`]
+      if (holder === 'resolved') return [index, `This code was already delivered, with order ${order}: remove the row.`]
+      return [index, `This eSIM is an orphan of order ${order}: settle the orphan, or remove the row.`]
     }),
   )
 }

@@ -23,7 +23,10 @@ afterAll(async () => {
 
 test('a file of 50 000 packages with three errors changes nothing; without them it is imported, with progress', async () => {
   const rows = 50_000
-  const lines = Array.from({ length: rows }, (_, i) => `BULK_${i},Bulk ${i},TOTAL,${i + 1},7,JP KR,4.50,sandbox,B${i}`)
+  const lines = Array.from(
+    { length: rows },
+    (_, i) => `BULK_${i},Bulk ${i},TOTAL,${i + 1_024},7,JP KR,4.50,sandbox,B${i}`,
+  )
   const head = 'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1'
   const bad = [...lines]
   bad[0] = bad[0]!.replace('4.50', 'four')
@@ -77,7 +80,13 @@ function bigFile(): string {
     operatorList: [{ operatorName: 'Operator', networkType: '5G' }],
   }))
   const file = join(folder, 'big.json')
-  const common = { dataType: 'TOTAL', volume: 1, duration: 7, locationCodes: ['!RG', ...codes], locationNetworkList }
+  const common = {
+    dataType: 'TOTAL',
+    volume: 1_073_741_824,
+    duration: 7,
+    locationCodes: ['!RG', ...codes],
+    locationNetworkList,
+  }
   const lines = Array.from({ length: ROWS }, (_, i) => {
     const suppliers = [{ supplier: 'sandbox', productCode: `P${i}`, costPrice: 1, costCurrency: 'USD' }]
     const own = { packageCode: `P${i}`, name: `Package ${i}`, price: 10_000 + i, currencyCode: 'USD' }

@@ -306,7 +306,7 @@ describe('an order of the sandbox', () => {
     await setBack()
     const [smdpAddress, matchingId] = ['a.example', 'M-1']
     const esim = { iccid: makeIccid('8985779', 1), smdpAddress, matchingId, ac: `LPA:1$${smdpAddress}$${matchingId}` }
-    await resolve(2, { kind: 'delivered', esims: [{ line: 1, esim }] })
+    await resolve(2, { kind: 'delivered', esims: [{ row: 1, esim }] })
     const delivered = await query()
     expect(delivered).toMatchObject({ orderStatus: 'UNDER_REVIEW', packageInfoList: [{ deliveredCount: 1 }] })
     expect(delivered.lastUpdateTime > reviewed.lastUpdateTime).toBe(true)

@@ -46,7 +46,7 @@ const delivered = (order: Order, ...esims: CsvEsim['esim'][]) =>
     shop,
     {
       ...order,
-      verdict: { kind: 'delivered', esims: esims.map((esim, index) => ({ line: index + 2, esim })) },
+      verdict: { kind: 'delivered', esims: esims.map((esim, index) => ({ row: index + 2, esim })) },
       evidence: 'Ticket 4711, Ms Sato',
     },
     { actor: 'cli:test' },
@@ -61,10 +61,10 @@ function importFile(supplier: string, ...esims: CsvEsim['esim'][]) {
 it('an eSIM that is repeated in the file is refused, by its ICCID and by its activation code', async () => {
   const order = await underReview(2)
   await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(
-    /^Line 3: the ICCID .* is in the file twice/,
+    /^Row 3: the ICCID .* is in the file twice/,
   )
   await expect(delivered(order, esimOf(1, 'ONE'), esimOf(2, 'ONE'))).rejects.toThrow(
-    /^Line 3: the activation code .* is in the file twice/,
+    /^Row 3: the activation code .* is in the file twice/,
   )
   expect(await statuses(shop.db, order.tenantId)).toEqual({ UNDER_REVIEW: 1 })
 })
@@ -72,7 +72,7 @@ it('an eSIM that is repeated in the file is refused, by its ICCID and by its act
 it('an eSIM that another dealer has is refused until it has ended', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(other, esimOf(3, 'THREE'))
-  const refusal = `Line 2: eSIM ${iccidOf(3)} is already delivered with order ${orderNoOf(other.orderId)}.`
+  const refusal = `Row 2: eSIM ${iccidOf(3)} is already delivered with order ${orderNoOf(other.orderId)}.`
   await expect(delivered(order, esimOf(3, 'NEW'))).rejects.toThrow(refusal)
   await shop.db.query({
     text: `update profiles set esim_status = 'USED_EXPIRED' where tenant_id = $1`,
@@ -92,7 +92,7 @@ it('an orphan is refused', async () => {
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(5, 'FIVE')
   await acceptEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
-  const refusal = `Line 2: eSIM ${esim.iccid} is kept as an orphan of order ${orderNoOf(late.orderId)}.`
+  const refusal = `Row 2: eSIM ${esim.iccid} is kept as an orphan of order ${orderNoOf(late.orderId)}.`
   await expect(delivered(order, esim)).rejects.toThrow(refusal)
 })
 
@@ -101,7 +101,7 @@ it('a code that is delivered under another ICCID is refused, until the supplier 
   await delivered(other, esimOf(8, 'EIGHT'))
   const again = () => delivered(order, esimOf(9, 'EIGHT'))
   await expect(again()).rejects.toThrow(
-    `Line 2: eSIM ${iccidOf(9)} is already delivered with order ${orderNoOf(other.orderId)}.`,
+    `Row 2: eSIM ${iccidOf(9)} is already delivered with order ${orderNoOf(other.orderId)}.`,
   )
   await shop.db.query({
     text: `update profiles set esim_status = 'CANCEL' where tenant_id = $1`,
@@ -114,7 +114,7 @@ it('an eSIM for sale in stock is refused, by its ICCID and by its activation cod
   const order = await underReview(1)
   await importFile('shelf', esimOf(6, 'SIX'))
   for (const esim of [esimOf(6, 'OTHER'), esimOf(7, 'SIX')]) {
-    await expect(delivered(order, esim)).rejects.toThrow(`Line 2: eSIM ${esim.iccid} is for sale in stock of shelf.`)
+    await expect(delivered(order, esim)).rejects.toThrow(`Row 2: eSIM ${esim.iccid} is for sale in stock of shelf.`)
   }
 })
 
@@ -124,7 +124,7 @@ it('an eSIM that stock reserved for another order is refused, one reserved for t
   const request = { ...order, itemNo: 1, key: itemKeyOf(order.orderId, 1), productCode: 'P' }
   expect(await shop.suppliers.get('drawer')!.supplier.order([request])).toMatchObject([{ kind: 'delivered' }])
   await expect(delivered(other, esimOf(10, 'TEN'))).rejects.toThrow(
-    `Line 2: eSIM ${iccidOf(10)} is reserved in stock of drawer for another order.`,
+    `Row 2: eSIM ${iccidOf(10)} is reserved in stock of drawer for another order.`,
   )
   expect(await delivered(order, esimOf(10, 'TEN'))).toEqual([1])
 })
@@ -133,7 +133,7 @@ it('a stock file with the code of a recorded eSIM is refused; its ICCID with ano
   const order = await underReview(1)
   await delivered(order, esimOf(11, 'ELEVEN'))
   await expect(importFile('shelf', esimOf(12, 'TWELVE'), esimOf(13, 'ELEVEN'))).rejects.toThrow(
-    `line 3: this code was already delivered, with order ${orderNoOf(order.orderId)}`,
+    `row 3, iccid: This code was already delivered, with order ${orderNoOf(order.orderId)}`,
   )
   expect(await importFile('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toMatchObject({ codes: 1 })
 })
@@ -164,7 +164,7 @@ it('a stock file with an orphan eSIM is refused until the orphan is given back',
   const esim = esimOf(15, 'FIFTEEN')
   await acceptEsim(shop, late.tenantId, { orderId: late.orderId, itemNo: 1, supplier: 'sandbox' }, esim)
   await expect(importFile('shelf', esim)).rejects.toThrow(
-    `line 2: eSIM ${esim.iccid} is an orphan of order ${orderNoOf(late.orderId)}`,
+    `row 2, iccid: This eSIM is an orphan of order ${orderNoOf(late.orderId)}`,
   )
   await shop.db.query({ text: `update orphans set state = 'CANCELLED' where tenant_id = $1`, values: [late.tenantId] })
   expect(await importFile('shelf', esim)).toMatchObject({ codes: 1 })
@@ -181,13 +181,13 @@ it('an eSIM that stock reserved for another item of the order is refused', async
       {
         ...order,
         itemNos: [itemNo],
-        verdict: { kind: 'delivered', esims: [{ line: 2, esim: esimOf(16, 'SIXTEEN') }] },
+        verdict: { kind: 'delivered', esims: [{ row: 2, esim: esimOf(16, 'SIXTEEN') }] },
         evidence: 'Ticket 4711, Ms Sato',
       },
       { actor: 'cli:test' },
     )
   await expect(resolving(1)).rejects.toThrow(
-    `Line 2: eSIM ${iccidOf(16)} is reserved in stock of drawer for another item of this order.`,
+    `Row 2: eSIM ${iccidOf(16)} is reserved in stock of drawer for another item of this order.`,
   )
   expect(await resolving(2)).toEqual([2])
 })

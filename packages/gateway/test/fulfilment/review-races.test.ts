@@ -93,7 +93,7 @@ it('a cancellation at an upstream gateway applies to this eSIM, not to another u
   const { deps } = createScriptedSupplier(shop)
   // Our upstream's support names an eSIM (X) for the order that is stuck there.
   const x = newEsim()
-  const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
+  const named = { row: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
   await resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence }, ADA)
   // Later its own order is delivered after all (A), which it takes back: an orphan of ours. X is alive.
   const a = newEsim()
@@ -206,7 +206,7 @@ it('another eSIM cannot be recorded for an item that is being bought from review
   loop = fulfilmentLoop(deps)
   await waitUntil(async () => orders === 1)
   const x = newEsim()
-  const named = { line: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
+  const named = { row: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
   const resolving = resolveOrder(
     deps,
     { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence },

@@ -105,7 +105,7 @@ describe('the charge for an eSIM in doubt', () => {
   it('becomes its cost if an operator resolves it as delivered', async () => {
     const order = await sell('doubtful', [inDoubt], 'UNDER_REVIEW', { giveUpAfterMs: 0 })
     const esim = { ...newEsim(), matchingId: 'SETTLED', ac: 'LPA:1$a.example$SETTLED' }
-    await resolve(order, { kind: 'delivered', esims: [{ line: 2, esim }] })
+    await resolve(order, { kind: 'delivered', esims: [{ row: 2, esim }] })
     expect(await chargesOf(order.orderId)).toEqual([['doubtful', 5_000, 6_200, 'USD']])
     expect(await monthsOf('doubtful')).toMatchObject([{ delivered: 1, cost: 6_200, charged: 1 }])
   })

@@ -70,16 +70,16 @@ it('a fault of a file names column and value, but no secret', async () => {
     (error: CsvRefused) => error,
   )
   expect(faults).toMatchObject([
-    { line: 2, column: 'iccid', value: '123' },
-    { line: 3, column: 'ac' },
-    { line: 4, column: 'pin', reason: 'pin must have 4 to 8 digits' },
-    { line: 5, column: 'imsi', value: '44' },
+    { row: 2, column: 'iccid', value: '123' },
+    { row: 3, column: 'ac' },
+    { row: 4, column: 'pin', reason: 'A PIN has 4 to 8 digits.' },
+    { row: 5, column: 'imsi', value: '44' },
   ])
   expect(JSON.stringify(faults)).not.toMatch(/nonsense-code|"12"/)
 })
 
-it.each(['apn', 'confirmationCode'])('a control character in %s is a fault of its line', async (column) => {
+it.each(['apn', 'confirmationCode'])('a control character in %s is a fault of its row', async (column) => {
   const text = `iccid,ac,${column}\n${makeIccid('8986', 7)},LPA:1$a.example$X,web\0\n`
   const refused = testbed.load(0, { file: Readable.from([text]) })
-  await expect(refused).rejects.toThrow(`line 2: ${column} must have no control characters`)
+  await expect(refused).rejects.toThrow(`row 2, ${column}: `)
 })

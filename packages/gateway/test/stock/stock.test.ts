@@ -94,7 +94,7 @@ async function refused(importing: Promise<number>): Promise<string[]> {
     (reason: unknown) => reason,
   )
   if (!(error instanceof CsvRefused)) throw error ?? new Error('it was not refused')
-  return error.faults.map((fault) => `${fault.line}: ${fault.reason}`)
+  return error.faults.map((fault) => `${fault.row}: ${fault.reason}`)
 }
 
 describe('a product that is sold out', () => {
@@ -156,24 +156,26 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     })
   })
 
-  it('is refused as a whole, with the line of each fault', async () => {
+  it('is refused as a whole, with the row of each fault', async () => {
     const before = await level('C')
     const text = `iccid,ac\n${rows(1)}\n123,LPA:1$a.example$X\n${rows(1)}\n${makeIccid('8985', 999_999)},nonsense\n`
     expect(await refused(load('C', text))).toEqual([
-      '3: iccid must have 18 to 20 digits',
-      expect.stringMatching(/^5: ac: /),
+      '3: An ICCID has 18 to 20 digits: correct it.',
+      '5: It must start with LPA:1$.',
     ])
     expect(await level('C')).toBe(before)
-    expect(await refused(load('C', 'ac,iccid,colour\n'))).toEqual([expect.stringContaining('1: unknown column colour')])
-    expect(await refused(load('C', ''))).toEqual(['1: the file is empty'])
-    expect(await refused(load('C', 'iccid,ac\n'))).toEqual(['2: the file has no codes'])
+    expect(await refused(load('C', 'ac,iccid,colour\n'))).toEqual([
+      expect.stringContaining('1: Unknown column “colour”'),
+    ])
+    expect(await refused(load('C', ''))).toEqual(['0: The file is empty: it must begin with a row of column names.'])
+    expect(await refused(load('C', 'iccid,ac\n'))).toEqual(['2: The file has no codes: add a row for each.'])
   })
 
   it('refuses a code that would never be sold: expired, or too close to it', async () => {
     const at = (hours: number) => `,${new Date(Date.now() + hours * 3_600_000).toISOString()}`
     const file = `iccid,ac,expiresAt\n${rows(1, ',2025-12-31')}\n${rows(1, at(23))}\n${rows(1, at(25))}\n${rows(1, ',')}`
-    const message = (line: number) =>
-      expect.stringMatching(`^${line}: expiresAt must be after .*Z, otherwise it is never sold$`)
+    const message = (row: number) =>
+      expect.stringMatching(`^${row}: Use an expiry after .*Z, otherwise it is never sold.$`)
     expect(await refused(load('X', file))).toEqual([message(2), message(3)])
     await addSupplier(shop, 'short', 'stock', { leastValidityHours: 0 })
     expect(await load('X', `iccid,ac,expiresAt\n${rows(1, at(23))}`, 'short')).toBe(1)
@@ -227,8 +229,13 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     await load('I', `iccid,ac\n${free}`)
     const sameIccid = `${free.slice(0, free.indexOf(','))},LPA:1$smdp.example.com$ANOTHER-CODE`
     const file = ['iccid,ac', rows(1), sold, free, sameIccid].join('\n')
-    const message = (line: number) => `${line}: this code or ICCID is already in the stock of warehouse`
-    expect(await refused(load('I', file, 'other'))).toEqual([message(3), message(4), message(5)])
+    const message = (row: number) =>
+      expect.stringMatching(new RegExp(`^${row}: .* the stock of warehouse already, product I, batch “`))
+    expect(await refused(load('I', file, 'other'))).toEqual([
+      message(3),
+      message(4),
+      '5: The ICCID is in row 4 too: remove one of them.',
+    ])
     const soldIccid = `${sold.slice(0, sold.indexOf(','))},LPA:1$smdp.example.com$USED-AGAIN`
     expect(await load('I', `iccid,ac\n${soldIccid}`, 'other')).toBe(1)
   })
@@ -341,11 +348,7 @@ describe('a reservation', () => {
   })
 
   it('is refused for several days of a day pass, because a code covers one', async () => {
-    await load(
-      'H',
-      `iccid,ac
-${rows(2)}`,
-    )
+    await load('H', `iccid,ac\n${rows(2)}`)
     const { supplier } = shop.suppliers.get('warehouse')!
     const pass = { tenantId: '', orderId: '', productCode: 'H' }
     const outcomes = await supplier.order([

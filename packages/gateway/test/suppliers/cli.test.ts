@@ -144,20 +144,22 @@ describe('stock', () => {
     ])
   })
 
-  it('import of a file with faults stores nothing and reports each line', async () => {
+  it('import of a file with faults stores nothing and reports each row', async () => {
     const path = shop.file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
     expect((await adminFailure(...load(path))).split('\n')).toEqual([
-      'line 3: iccid must have 18 to 20 digits, not “12”',
+      'row 3, iccid: An ICCID has 18 to 20 digits: correct it. Found: “12”.',
     ])
     const duplicates = shop.file('duplicates.csv', `iccid,ac\n${row(20_001)}\n${row(3)}\n${row(20_001)}\n`)
     expect((await adminFailure(...load(duplicates))).split('\n')).toEqual([
-      expect.stringMatching(/^line 3: .* already in stock/),
-      expect.stringMatching(/^line 4: .* twice in the file/),
+      expect.stringMatching(
+        /^row 3, iccid: Its activation code is in the stock of warehouse already, product P, batch “\d{4}-\d\d-\d\d”/,
+      ),
+      expect.stringMatching(/^row 4, iccid: Its activation code is in row 2 too: remove one of them/),
     ])
     expect(await level()).toMatchObject({ available: 10_000 })
     expect(await adminFailure(...load('/no/such.csv'))).toBe('There is no file /no/such.csv.')
-    expect(await adminFailure(...load(shop.file('odd.csv', 'iccid;ac\n1;2\n')))).toMatch(
-      /semicolons: save it as CSV UTF-8/,
+    expect(await adminFailure(...load(shop.file('odd.csv', 'iccid;ac\n1;2\n')))).toBe(
+      'row 2, iccid: An ICCID has 18 to 20 digits: correct it. Found: “1”.',
     )
     expect(await adminFailure('stock', 'import', path, '--supplier', 'smdp', '--product', 'P')).toMatch(
       /is a es2plus supplier/,

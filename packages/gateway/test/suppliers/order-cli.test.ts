@@ -56,7 +56,7 @@ describe('order settle', () => {
       /2 eSIMs are under review, but the file has 1/,
     )
     expect(await adminFailure(...delivered(`itemNo,iccid,ac\n2,123,LPA:1$a.example$X\n`))).toBe(
-      'line 2: iccid must have 18 to 20 digits, not “123”',
+      'row 2, iccid: An ICCID has 18 to 20 digits: correct it. Found: “123”.',
     )
     await adminJson(...delivered(`itemNo,iccid,ac\n${rows.join('\n')}\n`))
     const shown = await adminJson('order', 'show', orderNo)

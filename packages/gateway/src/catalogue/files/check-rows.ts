@@ -1,5 +1,6 @@
 import type { Fault } from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import type { UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { mergePackage } from '../packages/merge-packages.ts'
 import {
   type DifferenceLine,
@@ -92,9 +93,10 @@ export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Fi
 }
 
 /** Adds an error of the file itself. */
-export function addFileError(findings: Findings, row: number, reason: string): void {
+export function addFileError(findings: Findings, { row, column, value, message }: UnreadableFile): void {
   findings.errorRows++
-  findings.errors.push({ row, column: '', packageCode: null, value: null, reason })
+  const shown = value?.slice(0, VALUE_LENGTH_MAX) ?? null
+  findings.errors.push({ row, column, packageCode: null, value: shown, reason: message })
 }
 
 interface CheckedRow {
@@ -109,7 +111,8 @@ function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>
   // Rows with errors count too, so that all unknown suppliers are reported at once.
   for (const name of supplierNames(row)) findings.suppliers.add(name)
   const before = existing.get(codeOf(row) ?? '')
-  const merged = faults.some(({ field }) => field === '') ? { faults: [] } : mergePackage(before, row.input)
+  const merged =
+    row.isUnreadable || faults.some(({ field }) => field === '') ? { faults: [] } : mergePackage(before, row.input)
   if ('faults' in merged) {
     // An unreadable cell also counts as missing, but is reported only once.
     const known = new Set(faults.map(({ field }) => field))

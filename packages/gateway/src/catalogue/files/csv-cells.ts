@@ -4,8 +4,11 @@ import { escapeFormula, unescapeFormula } from '@dealer-esim/lib/csv.ts'
 /** Converts a type of value to a cell and back. Neither function is called for null, which is an empty cell. */
 export interface CellKind {
   write(value: unknown): string
-  /** @throws Error with advice as its message */
-  read(cell: string): unknown
+  /**
+   * @param hasDecimalComma numbers of the file may have a decimal comma, such as 4,50
+   * @throws Error with advice as its message
+   */
+  read(cell: string, hasDecimalComma: boolean): unknown
 }
 
 export const text: CellKind = { write: (value) => escapeFormula(String(value)), read: unescapeFormula }
@@ -43,21 +46,44 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 /** Decimal units, such as 4.50, because people edit CSV files. */
 export const money: CellKind = {
   write: (value) => formatMoney(value as number),
-  read(cell) {
-    const amount = Number(parseMoney(cell.trim()))
+  read(cell, hasDecimalComma) {
+    const amount = Number(parseMoney(withDecimalPoint(cell.trim(), hasDecimalComma)))
     if (amount < 0) throw new Error('It is below zero: give an amount such as 4.50, or 0 for free.')
     return amount
   },
 }
 
+/**
+ * In a file that is not separated by commas, 4,50 is 4.50. With three digits after it, a comma or point may also separate
+ * thousands, as its country decides.
+ */
+function withDecimalPoint(text: string, hasDecimalComma: boolean): string {
+  if (!hasDecimalComma) return text
+  const [number = ''] = /^-?\d+[.,]\d{3}(?!\d)/.exec(text) ?? []
+  if (number !== '' && !/^-?0[.,]/.test(number)) {
+    const [whole, places] = number.split(/[.,]/)
+    const read = `${whole}.${places!.replace(/0+$/, '') || '0'}`
+    throw new Error(`It may be ${read} or ${whole}${places}: write the one that you mean.`)
+  }
+  return text.replace(/^(-?\d+),(\d)/, '$1.$2')
+}
+
 /** Reads bytes, or a size as people write it. Writes bytes, because sizes are rounded. */
 export const volume: CellKind = {
   write: String,
-  read(cell) {
-    const bytes = parseVolume(cell.trim())
-    if (bytes === undefined) throw new Error('It is not a size: give one such as 500MB or 1GB, or whole bytes.')
+  read(cell, hasDecimalComma) {
+    const bytes = readVolume(withDecimalPoint(cell.trim(), hasDecimalComma))
+    if (typeof bytes === 'string') throw new Error(bytes)
     return bytes
   },
+}
+
+/** Reads a size as people write it. @returns the bytes, or advice */
+export function readVolume(typed: string): number | string {
+  if (/^(unlimited|infinite|∞)$/i.test(typed)) {
+    return 'Leave it empty, and set dataType to UNLIMITED: an unlimited package has no volume.'
+  }
+  return parseVolume(typed) ?? 'It is not a size: give one such as 500MB or 1GB, or whole bytes.'
 }
 
 export const wordList: CellKind = {
@@ -78,9 +104,13 @@ export const json: CellKind = {
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
 
-/** The bytes of a size such as 500MB, 1.5 GB or 1073741824; undefined for any other text. Units are powers of 1024. */
-export function parseVolume(text: string): number | undefined {
+/**
+ * The bytes of a size such as 500MB, 1.5 GB or 1073741824; undefined for any other text. Units are powers of 1024. A fraction
+ * that is no whole number of bytes is rounded: 0.1GB is 107374182.
+ */
+function parseVolume(text: string): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,16}(?:\.\d{1,9})?) ?([KMGT]B)?$/i.exec(text) ?? []
-  const bytes = Number(digits) * UNITS[unit.toUpperCase()]!
+  if (unit === '' && !/^\d+$/.test(digits ?? '')) return undefined
+  const bytes = Math.round(Number(digits) * UNITS[unit.toUpperCase()]!)
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }

@@ -1,4 +1,5 @@
 import type { Fault } from '@dealer-esim/contract'
+import { headerKey } from '@dealer-esim/lib/table-files/table-columns.ts'
 import type { PackageInput } from '../packages/merge-packages.ts'
 import { type PackageDocument, SUPPLIERS_MAX } from '../packages/package-document.ts'
 import { boolean, type CellKind, integer, json, money, text, volume, word, wordList } from './csv-cells.ts'
@@ -49,7 +50,7 @@ const PRICED = { price: money, retailPrice: money } as const
 /** Members with one column per supplier position, such as supplier1. */
 const SUPPLIED = { supplier: text, productCode: text, costPrice: money, costCurrency: word } as const
 
-interface Column {
+export interface Column {
   readonly header: string
   readonly kind: CellKind
   /** The member in this column, of the package, its cancelPolicy or one of its prices or suppliers. */
@@ -68,8 +69,14 @@ export function columnsFor(currencyCodes: readonly string[], suppliers: number):
   return [...Object.keys(PLAIN), ...prices, ...supplierColumns.flat(), ...Object.keys(LATER), ...Object.keys(POLICY)]
 }
 
-/** @returns undefined for an unknown header */
-export function columnOf(header: string): Column | undefined {
+/** The columns of a file for people to choose from: a price in US dollars stands for those in other currencies. */
+export function knownHeaders(): string[] {
+  return columnsFor(['USD'], 2)
+}
+
+/** Finds a column by its name in any case, such as `Package Code` or `price:usd`. @returns undefined for an unknown header */
+export function columnOf(typed: string): Column | undefined {
+  const header = headerOf(typed)
   if (Object.hasOwn(PLAIN, header)) return { header, member: header, kind: PLAIN[header as PlainMember] }
   if (Object.hasOwn(LATER, header)) return { header, member: header, kind: LATER[header as LaterMember] }
   if (Object.hasOwn(POLICY, header)) return { header, isPolicy: true, ...POLICY[header]! }
@@ -80,6 +87,18 @@ export function columnOf(header: string): Column | undefined {
   const member = supplied[1] as keyof typeof SUPPLIED
   return { header, member, kind: SUPPLIED[member], position: Number(supplied[2]) }
 }
+
+/** The name of a column as an export writes it. */
+function headerOf(typed: string): string {
+  const [key, currency = ''] = headerKey(typed).split(':')
+  const [, name = '', position = ''] = /^(.*?)(\d*)$/.exec(key!)!
+  const known = NAMES.get(name) ?? name
+  return currency === '' ? `${known}${position}` : `${known}:${currency.toUpperCase()}`
+}
+
+const NAMES = new Map(
+  [PLAIN, LATER, POLICY, PRICED, SUPPLIED].flatMap(Object.keys).map((name) => [headerKey(name), name]),
+)
 
 export function writeRow(document: PackageDocument, headers: readonly string[]): string[] {
   const prices = new Map(document.prices.map((price) => [price.currencyCode, price as Record<string, unknown>]))
@@ -104,7 +123,7 @@ const CLEAR = '-'
  * one list: if any of their cells has a value, positions without one are removed.
  * @returns the package, the faults of its cells, and a function from members to columns
  */
-export function readRow(cells: readonly string[], columns: readonly Column[]) {
+export function readRow(cells: readonly string[], columns: readonly Column[], hasDecimalComma: boolean) {
   const input: Record<string, unknown> = {}
   const faults: Fault[] = []
   const prices = new Map<string, Record<string, unknown>>()
@@ -113,7 +132,7 @@ export function readRow(cells: readonly string[], columns: readonly Column[]) {
   let hasSuppliers = false
   columns.forEach((column, i) => {
     const cell = cells[i] ?? ''
-    const value = readCell(cell, column, faults)
+    const value = readCell(cell, column, hasDecimalComma, faults)
     if (column.position !== undefined) {
       entryOf(suppliers, column.position, {})[column.member] = value
       if (cell !== '') hasSuppliers = true
@@ -133,10 +152,10 @@ export function readRow(cells: readonly string[], columns: readonly Column[]) {
   return { input: input as PackageInput, faults, columnOf: columnFinder([...prices.keys()], positions) }
 }
 
-function readCell(cell: string, { header, kind }: Column, faults: Fault[]): unknown {
+function readCell(cell: string, { header, kind }: Column, hasDecimalComma: boolean, faults: Fault[]): unknown {
   if (cell === '' || cell === CLEAR) return null
   try {
-    return kind.read(cell)
+    return kind.read(cell, hasDecimalComma)
   } catch (error) {
     faults.push({ code: '000108', field: header, reason: (error as Error).message })
     return undefined

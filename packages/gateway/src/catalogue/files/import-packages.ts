@@ -1,5 +1,7 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
+import { type FileQuestion, type Source, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { beginChange } from '../catalogue-version.ts'
 import type { PackageDocument } from '../packages/package-document.ts'
@@ -16,11 +18,13 @@ import {
 import { csvRows } from './csv-rows.ts'
 import type { FileFormat } from './export-packages.ts'
 import { jsonRows } from './json-rows.ts'
-import { type ImportRow, type Source, UnreadableFile } from './package-rows.ts'
+import type { ImportRow } from './package-rows.ts'
 
 export interface ImportOptions {
   readonly format: FileFormat
   readonly source: Source
+  /** A person's answers to the question of a report. */
+  readonly answers?: TableAnswers | undefined
   /** Checks everything and changes nothing. */
   readonly dryRun: boolean
   /** Called every few hundred rows. */
@@ -47,6 +51,10 @@ export interface ImportReport {
   readonly errors: readonly ImportError[]
   /** The first thousand changes, and the first thousand doubtful ones. */
   readonly changes: readonly ImportChange[]
+  /** With a person's answer, the file can be read. */
+  readonly question?: FileQuestion
+  /** Columns of the file that are not read, because the person's map leaves them out. */
+  readonly ignoredColumns: readonly string[]
   /** All suppliers of the packages. */
   readonly suppliers: readonly string[]
   /** The suppliers that do not exist: packages may be imported before their supplier is added. */
@@ -66,12 +74,13 @@ export async function importPackages(deps: ChangeDeps, options: ImportOptions, b
     const version = await currentVersion(tx)
     tx.send({ text: 'create temporary table staged (position integer primary key, document json) on commit drop' })
     const findings = createFindings()
-    await stage(tx, options, findings)
+    const { question, ignoredColumns } = await stage(tx, options, findings)
     const imported = !options.dryRun && findings.errorRows === 0
     if (imported) await write(tx, deps, options, findings, version, by)
     const { rowOfCode: _, rowOfSlug: __, ...report } = findings
     const suppliers = [...findings.suppliers].sort()
-    return { imported, ...report, suppliers, unknownSuppliers: await listUnknownSuppliers(tx, suppliers) }
+    const unknownSuppliers = await listUnknownSuppliers(tx, suppliers)
+    return { imported, ...report, ...(question && { question }), ignoredColumns, suppliers, unknownSuppliers }
   })
 }
 
@@ -80,8 +89,13 @@ async function currentVersion(tx: Tx): Promise<bigint> {
   return row!.version
 }
 
-async function stage(tx: Tx, options: ImportOptions, findings: Findings): Promise<void> {
-  const rows = options.format === 'csv' ? csvRows(options.source) : jsonRows(options.source)
+async function stage(tx: Tx, options: ImportOptions, findings: Findings) {
+  let ignoredColumns: readonly string[] = []
+  const onIgnored = (headers: readonly string[]) => {
+    ignoredColumns = headers
+  }
+  const { source, answers } = options
+  const rows = options.format === 'csv' ? csvRows(source, { answers, onIgnored }) : jsonRows(source)
   try {
     for await (const batch of inBatches(rows)) {
       const documents = await checkRows(tx, batch, findings)
@@ -91,8 +105,10 @@ async function stage(tx: Tx, options: ImportOptions, findings: Findings): Promis
     }
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
-    addFileError(findings, error.row, error.message)
+    addFileError(findings, error)
+    return { question: error.question, ignoredColumns }
   }
+  return { question: undefined, ignoredColumns }
 }
 
 async function stageBatch(tx: Tx, documents: readonly PackageDocument[], findings: Findings): Promise<void> {

@@ -1,5 +1,5 @@
-import type { ImportRow, Source } from './package-rows.ts'
-import { UnreadableFile } from './package-rows.ts'
+import { type Source, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
+import type { ImportRow } from './package-rows.ts'
 
 /** A package that covers the world with all operators has about 20 kB. */
 const ELEMENT_LENGTH_MAX = 1_048_576

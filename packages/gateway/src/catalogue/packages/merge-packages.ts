@@ -96,7 +96,8 @@ function locationsOf(existing: PackageDocument | undefined, members: PackageInpu
   const { locationCodes: codes, locationNetworkList: networks } = members
   if (networks == null && Array.isArray(codes)) {
     const known = new Map(existing?.locationNetworkList.map((network) => [network.locationCode, network]))
-    const countries = codes.filter((code): code is string => typeof code === 'string' && !code.startsWith('!'))
+    // A code of another form is a fault of locationCodes, not of networks that nobody has given.
+    const countries = codes.filter((code): code is string => typeof code === 'string' && /^[A-Z]{2}$/.test(code))
     return {
       locationNetworkList: countries.map(
         (code) => known.get(code) ?? { locationCode: code, locationName: countryName(code), operatorList: [] },

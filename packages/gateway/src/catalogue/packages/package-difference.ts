@@ -38,7 +38,7 @@ export function differingPrices({ before, after }: PackageChange): (PriceDocumen
 }
 
 /** Reasons why a person should check a change before it is written. */
-export type DifferenceWarning = 'PRICE_FALLS' | 'PRICE_REMOVED' | 'BELOW_COST'
+export type DifferenceWarning = 'PRICE_FALLS' | 'PRICE_REMOVED' | 'BELOW_COST' | 'FEW_BYTES'
 
 /** One difference, as data for the console's preview and the command line's dry run. */
 export type DifferenceLine =
@@ -46,6 +46,8 @@ export type DifferenceLine =
   | { kind: 'SUPPLIER'; place: number; before: SupplierDocument | null; after: SupplierDocument | null }
   /** Both empty: only their order differs. */
   | { kind: 'PLACES'; added: string[]; removed: string[] }
+  /** Bytes, where another unit was meant. */
+  | { kind: 'VOLUME'; before: number | null; after: number; warnings: DifferenceWarning[] }
   | { kind: 'MEMBER'; member: Member; before: unknown; after: unknown }
 
 interface PriceLine {
@@ -67,9 +69,12 @@ const FALL_MAX = 0.5
 /** Lists the differences: prices first, because mistakes there cost money. A new package has lines for prices and suppliers. */
 export function listDifferences(change: PackageChange): DifferenceLine[] {
   const { before, after } = change
-  const others = before ? differingMembers(change).filter((member) => !WITH_OWN_LINES.has(member)) : []
+  const volume = volumeLines(change)
+  const own = new Set<Member>([...WITH_OWN_LINES, ...(volume.length > 0 ? (['volume'] as const) : [])])
+  const others = before ? differingMembers(change).filter((member) => !own.has(member)) : []
   return [
     ...priceLines(change),
+    ...volume,
     ...supplierLines(change),
     ...(before ? placeLines(before, after) : []),
     ...others.map((member) => ({ kind: 'MEMBER' as const, member, before: before?.[member], after: after[member] })),
@@ -81,6 +86,16 @@ export function warningsOf(lines: readonly DifferenceLine[]): DifferenceWarning[
 }
 
 const WITH_OWN_LINES: ReadonlySet<Member> = new Set(['prices', 'suppliers', 'locationCodes'])
+
+/** No package has less. */
+const VOLUME_MIN = 1_024
+
+function volumeLines({ before, after }: PackageChange): DifferenceLine[] {
+  const [was, is] = [before?.volume ?? null, after.volume]
+  return is === null || is >= VOLUME_MIN || was === is
+    ? []
+    : [{ kind: 'VOLUME', before: was, after: is, warnings: ['FEW_BYTES'] }]
+}
 
 function priceLines({ before, after }: PackageChange): PriceLine[] {
   const old = new Map(before?.prices.map((price) => [price.currencyCode, price]))

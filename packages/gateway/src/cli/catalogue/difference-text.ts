@@ -22,6 +22,10 @@ export function differenceText(line: DifferenceLine): DifferenceText[] {
       return [plain(`supplier ${line.place}: ${supplierChangeText(line.before, line.after)}`)]
     case 'PLACES':
       return [plain(`locations: ${locationsText(line.added, line.removed)}`)]
+    case 'VOLUME': {
+      const message = `volume: ${line.after} bytes. Was ${line.after}GB or ${line.after}MB meant?`
+      return [{ message, isMarked: true }]
+    }
     case 'MEMBER':
       if (line.member === 'locationNetworkList') return [plain('networks: changed')]
       return [plain(`${line.member}: ${valueText(line.before)} → ${valueText(line.after)}`)]

@@ -8,13 +8,13 @@ import { UsageError } from '../kernel/cli-failure.ts'
 import { getFileSize, writeOutput } from '../kernel/cli-files.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { progressBar } from '../kernel/progress-bar.ts'
+import { type TableOptions, tableAnswers, withTableOptions } from '../kernel/table-options.ts'
 import { count } from '../kernel/text-table.ts'
 import { type FilterOptions, packageFilter, withFilterOptions } from './package-filter.ts'
 import { importText, unknownSupplierText } from './package-text.ts'
 
 export function packageFileCommands(noun: Command, context: AdminContext): void {
-  noun
-    .command('import <file>')
+  withTableOptions(noun.command('import <file>'))
     .description('Add and change packages from a file, all or nothing. “-” reads standard input.')
     .addOption(formatOption())
     .option('--dry-run', 'check everything and show the changes without making them')
@@ -22,7 +22,7 @@ export function packageFileCommands(noun: Command, context: AdminContext): void 
       'after',
       '\ndocs/catalogue.md describes the file format. `package export` writes a file to start from.',
     )
-    .action((file: string, options: { format?: FileFormat; dryRun?: boolean }) =>
+    .action((file: string, options: ImportFileOptions) =>
       context.withDeps((deps) => importFile(deps, context, file, options)),
     )
   withFilterOptions(noun.command('export [file]'))
@@ -33,6 +33,11 @@ export function packageFileCommands(noun: Command, context: AdminContext): void 
     )
 }
 
+interface ImportFileOptions extends TableOptions {
+  format?: FileFormat
+  dryRun?: boolean
+}
+
 function formatOption(): Option {
   return new Option('--format <format>', 'needed unless the file name ends in .csv or .json').choices(['csv', 'json'])
 }
@@ -41,9 +46,10 @@ async function importFile(
   deps: AdminDeps,
   context: AdminContext,
   file: string,
-  options: { format?: FileFormat; dryRun?: boolean },
+  options: ImportFileOptions,
 ): Promise<void> {
   const format = formatOf(file, options.format)
+  const answers = tableAnswers(options)
   const dryRun = options.dryRun === true
   const size = file === '-' ? Number.POSITIVE_INFINITY : getFileSize(file)
   const stream = file === '-' ? process.stdin : createReadStream(file)
@@ -62,10 +68,15 @@ async function importFile(
     const share = step === 'CHECKING' ? bytes / size / (dryRun ? 1 : 2) : 0.5 + rows / checked / 2
     bar.show(share, `${count(rows, 'package')} ${step === 'CHECKING' ? 'checked' : 'written'}`)
   }
-  const report = await importPackages(deps, { format, source, dryRun, onProgress }, context.by).finally(() => bar.end())
+  const report = await importPackages(deps, { format, source, answers, dryRun, onProgress }, context.by).finally(() =>
+    bar.end(),
+  )
   context.exitCode = report.errorRows > 0 ? 1 : 0
   const { changes, ...rest } = report
   context.print(importText(report, dryRun), { dryRun, ...rest, ...(dryRun ? { changes } : {}) })
+  if (report.ignoredColumns.length > 0) {
+    context.progress(`These columns were not read: ${report.ignoredColumns.join(', ')}.`)
+  }
   for (const name of report.unknownSuppliers) context.progress(unknownSupplierText(name))
 }
 

@@ -2,6 +2,7 @@ import { formatMoney, readVolume, volumeText } from '@dealer-esim/contract'
 import type { ImportReport } from '#catalogue/files/import-packages.ts'
 import { warningsOf } from '#catalogue/packages/package-difference.ts'
 import type { PackageDocument } from '#catalogue/packages/package-document.ts'
+import { questionText } from '../kernel/question-text.ts'
 import { count, fields, table } from '../kernel/text-table.ts'
 import { differenceText } from './difference-text.ts'
 
@@ -51,12 +52,19 @@ export function importText(report: ImportReport, dryRun: boolean): string {
   const counts = `${report.added} added, ${report.changed} changed, ${report.unchanged} unchanged`
   if (report.errorRows > 0) {
     const shown = report.errors.slice(0, ERRORS_SHOWN).map(errorText)
-    const more = report.errors.length > ERRORS_SHOWN ? [`… use --json for more`] : []
-    return [`Nothing was changed: ${errorsText(report)}.`, ...shown, ...more].join('\n')
+    const more =
+      report.errors.length > ERRORS_SHOWN ? [`… these are the first ${ERRORS_SHOWN}; use --json for more`] : []
+    const question = report.question ? [questionText(report.question)] : []
+    return [`Nothing was changed: ${errorsText(report)}.`, ...shown, ...more, ...question].join('\n')
   }
-  if (!dryRun) return `Imported ${count(report.rows, 'package')}: ${counts}.`
   // Doubtful changes come first.
   const [marked, others] = [report.changes.filter(isDoubtful), report.changes.filter((one) => !isDoubtful(one))]
+  if (!dryRun) {
+    const doubts = marked.slice(0, DOUBTS_SHOWN).map(changeText)
+    const check =
+      report.doubtful === 0 ? [] : [`Check ${count(report.doubtful, 'package')}, marked with “!”.`, ...doubts]
+    return [`Imported ${count(report.rows, 'package')}: ${counts}.`, ...check].join('\n')
+  }
   const shown = [...marked, ...others].slice(0, CHANGES_SHOWN).map(changeText)
   const more = report.changes.length > CHANGES_SHOWN ? ['… use --json for more'] : []
   const doubtful = report.doubtful === 0 ? [] : [`Check ${count(report.doubtful, 'package')}, marked with “!”.`]
@@ -75,12 +83,15 @@ export function unknownSupplierText(name: string): string {
   return `There is no supplier ${name} yet, so its packages cannot be delivered. Add it with: supplier add`
 }
 
-const ERRORS_SHOWN = 100
+const ERRORS_SHOWN = 50
 const CHANGES_SHOWN = 100
+/** After an import: its dry run shows more. */
+const DOUBTS_SHOWN = 10
 
-function errorText({ row, column, packageCode, reason }: ImportReport['errors'][number]): string {
+function errorText({ row, column, packageCode, value, reason }: ImportReport['errors'][number]): string {
   const where = [row === 0 ? 'file' : `row ${row}`, packageCode, column].filter(Boolean).join(', ')
-  return `  ${where}: ${reason}`
+  const found = value === null || value === '' || reason.includes(value) ? '' : ` Found: “${value}”.`
+  return `  ${where}: ${reason}${found}`
 }
 
 type Change = ImportReport['changes'][number]

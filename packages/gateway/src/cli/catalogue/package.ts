@@ -1,7 +1,7 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseVolume } from '#catalogue/files/csv-cells.ts'
+import { readVolume } from '#catalogue/files/csv-cells.ts'
 import { exportedForm } from '#catalogue/files/export-packages.ts'
 import type { PackageInput } from '#catalogue/packages/merge-packages.ts'
 import { putPackages, setOnSale } from '#catalogue/packages/put-packages.ts'
@@ -204,9 +204,8 @@ function wholeNumber(option: string): (value: string) => number {
 }
 
 function volume(value: string): number {
-  const bytes = parseVolume(value)
-  if (bytes === undefined)
-    throw new InvalidArgumentError('Give a whole number of bytes, or a size such as 500MB or 3GB.')
+  const bytes = readVolume(value)
+  if (typeof bytes === 'string') throw new InvalidArgumentError(bytes)
   return bytes
 }
 

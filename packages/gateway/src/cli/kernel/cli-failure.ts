@@ -2,9 +2,11 @@ import { codes, MalformedMoney } from '@dealer-esim/contract'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { explainNoConnection, isNoConnection } from '@dealer-esim/lib/postgres/errors.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { FileQuestion } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { CommanderError } from 'commander'
 import { jsonText } from './context.ts'
 import { printable } from './printable.ts'
+import { questionText } from './question-text.ts'
 
 /** The output of a failed command on stderr: a message, or one JSON document. */
 export function failureText(error: unknown, json: boolean): string {
@@ -20,7 +22,14 @@ function failureOf(error: unknown) {
     const { code, message, data } = error
     return { code, message, ...(data ? { data } : {}) }
   }
-  return { code: isUsageError(error) ? 'USAGE' : 'FAILED', message: errorMessage(error) }
+  const question = questionOf(error)
+  const code = isUsageError(error) ? 'USAGE' : 'FAILED'
+  return { code, message: errorMessage(error), ...(question && { question }) }
+}
+
+/** The question of a file that cannot be read without a person's answer. */
+function questionOf(error: unknown): FileQuestion | undefined {
+  return error instanceof Error && 'question' in error ? (error.question as FileQuestion | undefined) : undefined
 }
 
 /** True if the command line has to be corrected. */
@@ -35,7 +44,9 @@ function errorText(error: unknown): string {
   }
   // Our own errors have messages for people. Anything else is a defect, whose stack is printed.
   const isDefect = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
-  return isDefect ? (error.stack ?? error.message) : errorMessage(error)
+  if (isDefect) return error.stack ?? error.message
+  const question = questionOf(error)
+  return question === undefined ? errorMessage(error) : `${errorMessage(error)}\n${questionText(question)}`
 }
 
 function apiMessage(error: ApiError): string {

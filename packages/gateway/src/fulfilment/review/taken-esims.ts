@@ -9,7 +9,7 @@ export interface AssignedEsim extends CsvEsim {
   key: string
 }
 
-/** @throws Refusal that names the line of an eSIM that is in the file twice. */
+/** @throws Refusal that names the row of an eSIM that is in the file twice. */
 export function refuseDuplicateEsims(linkKey: Buffer, rows: readonly CsvEsim[]): void {
   refuseDuplicates(rows, 'ICCID', ({ esim }) => esim.iccid)
   refuseDuplicates(rows, 'activation code', ({ esim }) => fingerprintOf(linkKey, esim))
@@ -21,17 +21,17 @@ export function refuseDuplicateEsims(linkKey: Buffer, rows: readonly CsvEsim[]):
  *
  * The caller has taken lockResolving, so if two files, or a file and a delivery (outcomes/save-outcomes.ts), name the same
  * eSIM, the second sees the first.
- * @throws Refusal that names the line.
+ * @throws Refusal that names the row.
  */
 export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, assigned: readonly AssignedEsim[]): Promise<void> {
-  const rows = [...assigned].sort((left, right) => left.line - right.line)
+  const rows = [...assigned].sort((left, right) => left.row - right.row)
   const fingerprints = rows.map(({ esim }) => `\\x${fingerprintOf(linkKey, esim)}`)
   const values = [rows.map(({ esim }) => esim.iccid), fingerprints, rows.map(({ key }) => key)]
-  const [taken] = await tx.query<{ line: bigint; holder: string; orderId: string | null }>({ text: TAKEN, values })
+  const [taken] = await tx.query<{ place: bigint; holder: string; orderId: string | null }>({ text: TAKEN, values })
   if (taken === undefined) return
-  const { line, esim } = rows[Number(taken.line) - 1]!
+  const { row, esim } = rows[Number(taken.place) - 1]!
   const whose = taken.orderId === null ? '' : ` ${orderNoOf(taken.orderId)}`
-  const message = `Line ${line}: eSIM ${esim.iccid} is ${taken.holder}${whose}. Ask the supplier which one it delivered.`
+  const message = `Row ${row}: eSIM ${esim.iccid} is ${taken.holder}${whose}. Ask the supplier which one it delivered.`
   throw new Refusal(409, 'ESIM_TAKEN', message)
 }
 
@@ -57,7 +57,7 @@ function refuseDuplicates(rows: readonly CsvEsim[], what: string, keyOf: (row: C
   for (const row of rows) {
     const key = keyOf(row)
     if (seen.has(key)) {
-      const message = `Line ${row.line}: the ${what} of eSIM ${row.esim.iccid} is in the file twice. Each item needs its own eSIM.`
+      const message = `Row ${row.row}: the ${what} of eSIM ${row.esim.iccid} is in the file twice. Each item needs its own eSIM.`
       throw new Refusal(422, 'ESIM_TWICE', message)
     }
     seen.add(key)
@@ -71,28 +71,28 @@ function fingerprintOf(linkKey: Buffer, { smdpAddress, matchingId }: CsvEsim['es
 // One index probe for each eSIM, and for stock one for each supplier and eSIM. There are few orphans, so they are scanned.
 const TAKEN = `
   with given as (
-    select * from unnest($1::text[], $2::bytea[], $3::text[]) with ordinality as g(iccid, fingerprint, key, line)
+    select * from unnest($1::text[], $2::bytea[], $3::text[]) with ordinality as g(iccid, fingerprint, key, place)
   )
-  select g.line, 'already delivered with order' as holder, p.order_id
+  select g.place, 'already delivered with order' as holder, p.order_id
   from given g join profiles p on p.iccid = g.iccid and p.esim_status in ('GOT_RESOURCE', 'IN_USE')
   union all
-  select g.line, 'already delivered with order', p.order_id
+  select g.place, 'already delivered with order', p.order_id
   from given g join resolved_codes s on s.fingerprint = g.fingerprint
   join profiles p on p.tenant_id = s.tenant_id and p.order_id = s.order_id and p.iccid = s.iccid
     and p.esim_status <> 'CANCEL'
   union all
-  select g.line, 'kept as an orphan of order', o.order_id
+  select g.place, 'kept as an orphan of order', o.order_id
   from given g join orphans o on o.iccid = g.iccid and o.state <> 'CANCELLED'
   union all
-  select g.line, 'for sale in stock of ' || s.supplier, null
+  select g.place, 'for sale in stock of ' || s.supplier, null
   from given g cross join suppliers s
   where exists (select from stock_codes c where c.supplier = s.supplier and c.state = 'FREE' and c.iccid = g.iccid)
     or exists (select from stock_codes c
                where c.supplier = s.supplier and c.state = 'FREE' and c.fingerprint = g.fingerprint)
   union all
-  select g.line, 'reserved in stock of ' || c.supplier || ' for another ' ||
+  select g.place, 'reserved in stock of ' || c.supplier || ' for another ' ||
     case when split_part(c.key, '-', 1) = split_part(g.key, '-', 1) then 'item of this order' else 'order' end, null
   from given g cross join suppliers s
   join stock_codes c on c.supplier = s.supplier and c.fingerprint = g.fingerprint and c.state = 'RESERVED'
   where c.key <> g.key
-  order by line limit 1`
+  order by place limit 1`

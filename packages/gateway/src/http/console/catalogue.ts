@@ -13,6 +13,7 @@ import {
   type PackageSort,
   positionOf,
 } from '#catalogue/packages/read-packages.ts'
+import { file, fileAnswers, toAnswers } from './kernel/file-answers.ts'
 import { listRoutes } from './kernel/list-routes.ts'
 import { type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from './kernel/route.ts'
 import { CLOSED, line, money, nullable } from './kernel/route-schemas.ts'
@@ -57,6 +58,8 @@ const importReport = Type.Object({
   unchanged: Type.Integer(),
   doubtful: Type.Integer({ description: 'Packages with a price that falls by half, is removed, or is below cost' }),
   errorRows: Type.Integer(),
+  question: Type.Optional(Type.Unknown({ description: 'With the answer as encoding or map, the file can be read' })),
+  ignoredColumns: Type.Array(Type.String({ description: 'Columns of the file that map leaves out' })),
   errors: Type.Array(Type.Unknown()),
   changes: Type.Array(Type.Unknown()),
   suppliers: Type.Array(Type.String()),
@@ -113,17 +116,21 @@ export const catalogueRoutes: Route[] = [
     path: '/packages/import',
     access: OPERATORS_WRITE,
     summary: 'Import packages from CSV, all or none. dryRun shows what would change',
-    query: Type.Object({ dryRun: Type.Boolean() }, CLOSED),
-    body: Type.String(),
+    query: Type.Object({ dryRun: Type.Boolean(), ...fileAnswers }, CLOSED),
+    body: file(),
     bodyType: 'text/csv',
     bodyLimit: FILE_SIZE_MAX_BYTES,
     answer: importReport,
     async handle({ deps, by }, { query, body }) {
       const source = Readable.from([body])
-      const report = await importPackages(deps, { format: 'csv', source, dryRun: query.dryRun }, by)
-      const { errors, changes, suppliers, unknownSuppliers, ...counts } = report
+      const options = { format: 'csv', source, dryRun: query.dryRun, answers: toAnswers(query) } as const
+      const { errors, changes, suppliers, unknownSuppliers, ignoredColumns, ...counts } = await importPackages(
+        deps,
+        options,
+        by,
+      )
       const lists = { errors: [...errors], changes: [...changes], suppliers: [...suppliers] }
-      return { ...counts, ...lists, unknownSuppliers: [...unknownSuppliers] }
+      return { ...counts, ...lists, unknownSuppliers: [...unknownSuppliers], ignoredColumns: [...ignoredColumns] }
     },
   }),
   route({

@@ -38,8 +38,8 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
       await api.register(swagger, openApiOptions(options.cookieName, routes))
       api.setValidatorCompiler(validatorCompiler)
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, toNumber))
-      // Files are read as text. Each route with a file declares its own size limit.
-      api.addContentTypeParser('text/csv', { parseAs: 'string' }, (_, body, done) => done(null, body))
+      // Files stay bytes: their encoding is the importer's to find. Each route with a file declares its own size limit.
+      api.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
       const logs = { log: deps.log, logUnavailable: unavailableLog(deps.log) }
       api.setErrorHandler((error, request, reply) => sendFailure(logs, error, request, reply))
       api.setNotFoundHandler(() => {}) // makes the hook below run for unknown paths

@@ -6,6 +6,7 @@ import { CsvRefused } from '#stock/stock-csv.ts'
 import { listStock, setLowStock } from '#stock/stock-levels.ts'
 import { failureOf } from './kernel/console-failures.ts'
 import { csvRoute, inOnePart } from './kernel/csv-route.ts'
+import { file, fileAnswers, toAnswers } from './kernel/file-answers.ts'
 import { type ConsoleDeps, OPERATORS, OPERATORS_WRITE, type Route, route } from './kernel/route.ts'
 import { CLOSED, done, line, nullable, time, toDate } from './kernel/route-schemas.ts'
 
@@ -73,26 +74,31 @@ export const stockRoutes: Route[] = [
         batchName: Type.Optional(line(100)),
         expiresAt: Type.Optional(time()),
         alertDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: '0: no alert' })),
+        ...fileAnswers,
       },
       CLOSED,
     ),
-    body: Type.String(),
+    body: file(),
     bodyType: 'text/csv',
     bodyLimit: FILE_SIZE_MAX_BYTES,
-    answer: Type.String({ description: 'Lines of JSON: {rows} … then {codes} or {code, message, faults}' }),
+    answer: Type.String({
+      description: 'Lines of JSON: {rows} … then {codes, warnings} or {code, message, faults, count, question}',
+    }),
     answerType: 'application/x-ndjson',
     async handle({ deps, by, reply }, { query, body }) {
       const lines = new PassThrough()
       const writeLine = (value: object) => lines.write(`${JSON.stringify(value)}\n`)
-      const file = Readable.from(chunksOf(body))
+      const warnings: string[] = []
       const { alertDays } = query
       const terms = {
         expiresAt: toDate(query.expiresAt),
         ...(alertDays !== undefined && { alertDays: alertDays === 0 ? null : alertDays }),
       }
       // Not awaited, because the answer starts with the first line, long before the import ends.
-      importStock(deps, { ...query, ...terms, file, progress: (rows) => writeLine({ rows }) }, by)
-        .then(({ codes }) => writeLine({ codes }))
+      const reports = { progress: (rows: number) => writeLine({ rows }), warn: (text: string) => warnings.push(text) }
+      const file = Readable.from(chunksOf(body))
+      importStock(deps, { ...query, ...terms, ...reports, file, answers: toAnswers(query) }, by)
+        .then(({ codes }) => writeLine({ codes, warnings }))
         .catch((error: unknown) => writeLine(refusalOf(error, deps)))
         .finally(() => lines.end())
       reply.type('application/x-ndjson')
@@ -102,8 +108,11 @@ export const stockRoutes: Route[] = [
 ]
 
 function refusalOf(error: unknown, { log }: Pick<ConsoleDeps, 'log'>): object {
-  if (error instanceof CsvRefused)
-    return { code: 'CSV_REFUSED', message: 'Nothing was imported. Correct the file.', faults: error.faults }
+  if (error instanceof CsvRefused) {
+    const { faults, count, question } = error
+    const more = count > faults.length ? ` It has ${count} faults; the first ${faults.length} are listed.` : ''
+    return { code: 'CSV_REFUSED', message: `Nothing was imported. Correct the file.${more}`, faults, count, question }
+  }
   const { status, ...failure } = failureOf(error)
   // The answer has begun, so the server's error handler does not see the failure.
   if (status >= 500) log.error({ err: error }, 'stock import failed')
@@ -112,6 +121,6 @@ function refusalOf(error: unknown, { log }: Pick<ConsoleDeps, 'log'>): object {
 
 const CHUNK_LENGTH = 64 * 1024
 
-function* chunksOf(text: string): Generator<string> {
-  for (let at = 0; at < text.length; at += CHUNK_LENGTH) yield text.slice(at, at + CHUNK_LENGTH)
+function* chunksOf(file: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < file.length; at += CHUNK_LENGTH) yield file.subarray(at, at + CHUNK_LENGTH)
 }

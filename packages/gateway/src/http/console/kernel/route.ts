@@ -100,7 +100,7 @@ export interface Route {
   query?: TSchema
   body?: TSchema
   answer: TSchema
-  /** The type of the body, if it is not JSON. */
+  /** The type of the body, if it is not JSON: then its schema is `file`. */
   bodyType?: 'text/csv'
   answerType?: 'text/csv' | 'text/html' | 'application/octet-stream' | 'application/x-ndjson'
   /** How many calls one address may make. For sign-in and other input that can be guessed. */

@@ -8,6 +8,7 @@ import { Value } from 'typebox/value'
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const check = Compile(schema)
   return (value: unknown) => {
+    if (value instanceof Uint8Array) return { value } // a file, which the importer checks
     const converted = httpPart === 'body' ? value : Value.Convert(schema, value)
     const problem = findUnstorable(converted, 0)
     if (problem !== undefined) return { error: new InvalidRequest([`/ ${problem}`]) }

@@ -13,7 +13,7 @@ import {
   REASON_LENGTH_MIN,
 } from '#orders/justification.ts'
 import { parseOrderNo } from '#orders/reading/find-order.ts'
-import { type CsvEsim, parseEsims } from '#stock/stock-csv.ts'
+import { type CsvEsim, CsvRefused, parseEsims } from '#stock/stock-csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, line, nullable, orderParams, profileParams } from '../kernel/route-schemas.ts'
 
@@ -117,9 +117,14 @@ export const orderActionRoutes: Route[] = [
 
 async function esimsOf(csv: string): Promise<CsvEsim[]> {
   const esims: CsvEsim[] = []
-  for await (const row of parseEsims(Readable.from([csv]), true)) {
-    if ('reason' in row) throw new Refusal(422, 'CSV_INVALID', `Line ${row.line}: ${row.reason}.`)
-    esims.push(row)
+  try {
+    for await (const row of parseEsims(Readable.from([csv]), { withItemNo: true })) {
+      if ('reason' in row) throw new CsvRefused([row])
+      esims.push(row)
+    }
+  } catch (error) {
+    if (error instanceof CsvRefused) throw new Refusal(422, 'CSV_INVALID', error.message)
+    throw error
   }
   return esims
 }

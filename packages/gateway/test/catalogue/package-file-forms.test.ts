@@ -1,0 +1,125 @@
+import { Readable } from 'node:stream'
+import { findEncoding } from '@dealer-esim/lib/table-files/decode-text.ts'
+import type { TableAnswers } from '@dealer-esim/lib/table-files/read-table.ts'
+import { parseColumnMap } from '@dealer-esim/lib/table-files/table-columns.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { importPackages } from '#catalogue/files/import-packages.ts'
+import { findDocuments } from '#catalogue/packages/read-packages.ts'
+import { type CatalogueTestbed, createCatalogueTestbed } from '../harness/catalogue-testbed.ts'
+
+let testbed: CatalogueTestbed
+beforeAll(async () => {
+  testbed = await createCatalogueTestbed()
+})
+afterAll(() => testbed.close())
+
+const imported = (file: string | Buffer, answers: TableAnswers = {}) =>
+  importPackages(
+    testbed.deps,
+    { format: 'csv', source: Readable.from([Buffer.from(file)]), dryRun: false, answers },
+    testbed.by,
+  )
+
+const find = async (code: string) => (await testbed.db.tx((tx) => findDocuments(tx, [code]))).get(code)
+
+const HEAD = 'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1'
+const row = (cells: Record<string, string>) =>
+  HEAD.split(',')
+    .map((name) => cells[name] ?? DEFAULTS[name])
+    .join(',')
+const DEFAULTS: Record<string, string> = {
+  ...{ packageCode: 'E1', name: 'Japan', dataType: 'TOTAL', volume: '1GB', duration: '7', locationCodes: 'JP' },
+  ...{ 'price:USD': '4.50', supplier1: 'sandbox', productCode1: 'X' },
+}
+
+test('names in Windows-1252 are never damaged: the file is refused until a person has seen its rows', async () => {
+  const file = Buffer.from(`${HEAD}\n${row({ packageCode: 'COTE', name: 'C\xF4te d\x92Alba' })}\n`, 'latin1')
+  const report = await imported(file)
+  expect(report).toMatchObject({ imported: false, errors: [{ row: 2, reason: expect.stringMatching(/not in UTF-8/) }] })
+  expect(report.question).toMatchObject({
+    kind: 'ENCODING',
+    choices: expect.arrayContaining([{ encoding: 'windows-1252', rows: [expect.stringContaining('Côte d’Alba')] }]),
+  })
+  expect(await find('COTE')).toBeUndefined()
+  expect(await imported(file, { encoding: findEncoding('windows-1252') })).toMatchObject({ imported: true, added: 1 })
+  expect(await find('COTE')).toMatchObject({ name: 'Côte d’Alba' })
+})
+
+test('a file from a spreadsheet with decimal commas has its prices and sizes', async () => {
+  const file = [HEAD, row({ packageCode: 'COMMA', 'price:USD': '4,50', volume: '1,5GB' })]
+    .map((line, i) =>
+      i === 0 ? line.replaceAll(',', ';') : line.replaceAll(',', ';').replace('4;50', '4,50').replace('1;5', '1,5'),
+    )
+    .join('\r\n')
+  expect(await imported(file)).toMatchObject({ imported: true, errors: [] })
+  expect(await find('COMMA')).toMatchObject({ volume: 1_610_612_736, prices: [{ price: 45_000 }] })
+})
+
+test.each([
+  ['1,250', 'It may be 1.25 or 1250: write the one that you mean.'],
+  ['1.250', 'It may be 1.25 or 1250: write the one that you mean.'],
+  ['1.250,00', /may be/],
+])('a price %s beside semicolons may mean two amounts, and is refused', async (price, reason) => {
+  const { imported: done, errors } = await imported(`packageCode;price:USD\nCOMMA;${price}\n`)
+  expect(done).toBe(false)
+  const text = typeof reason === 'string' ? reason : expect.stringMatching(reason)
+  expect(errors).toMatchObject([{ row: 2, column: 'price:USD', value: price, reason: text }])
+})
+
+test('a price below one has no thousands, so three decimals are certain', async () => {
+  await imported(`packageCode;price:USD\nCOMMA;0,125\n`)
+  expect(await find('COMMA')).toMatchObject({ prices: [{ price: 1_250 }] })
+})
+
+test.each([
+  ['0.1GB', 107_374_182],
+  ['0.3 GB', 322_122_547],
+  ['1.1GB', 1_181_116_006],
+  ['500MB', 524_288_000],
+])('a volume of %s is rounded to bytes', async (volume, bytes) => {
+  expect(await imported(`${HEAD}\n${row({ packageCode: 'SIZE', volume })}\n`)).toMatchObject({ imported: true })
+  expect(await find('SIZE')).toMatchObject({ volume: bytes })
+})
+
+test('a volume of three bytes is questioned', async () => {
+  const report = await imported(`${HEAD}\n${row({ packageCode: 'TINY', volume: '3' })}\n`)
+  expect(report).toMatchObject({
+    doubtful: 1,
+    changes: [{ lines: expect.arrayContaining([{ kind: 'VOLUME', before: null, after: 3, warnings: ['FEW_BYTES'] }]) }],
+  })
+})
+
+test.each([
+  ['an unlimited volume', { dataType: 'UNLIMITED', volume: 'Unlimited' }, 'volume', /^Leave it empty/],
+  ['a volume with a fraction of a byte', { volume: '0.1' }, 'volume', /not a size/],
+  ['a country in small letters', { locationCodes: 'jp' }, 'locationCodes', /in capitals/],
+])('%s has one error that says what to do', async (_, cells, column, reason) => {
+  const report = await imported(`${HEAD}\n${row({ packageCode: 'WRONG', ...cells })}\n`)
+  expect(report.errors).toMatchObject([{ row: 2, column, reason: expect.stringMatching(reason) }])
+  expect(report.errors).toHaveLength(1)
+})
+
+test('headers in any case, and those of another program, are read', async () => {
+  expect(await imported(`Package Code,PRICE:usd\nSIZE,9.00\n`)).toMatchObject({ imported: true, changed: 1 })
+  const file = 'SKU,Cost,Sale price\nSIZE,1,8.00\n'
+  const { question } = await imported(file)
+  expect(question).toMatchObject({ kind: 'COLUMNS', headers: [{ header: 'SKU', example: 'SIZE' }, {}, {}] })
+  const columnMap = parseColumnMap('packageCode=SKU,price:USD=Sale price')
+  expect(await imported(file, { columnMap })).toMatchObject({ imported: true, changed: 1, ignoredColumns: ['Cost'] })
+  expect(await find('SIZE')).toMatchObject({ prices: [{ price: 80_000 }] })
+})
+
+test.each([
+  ['xlsx', Buffer.from('PK\x03\x04\x14\0\x06\0\b\0\0\0!\0[Content_Types].xml', 'latin1'), /Excel workbook \(\.xlsx\)/],
+  ['xls', Buffer.from('\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1', 'latin1'), /\.xls/],
+])('a workbook (%s) is named, with how to save it', async (_, file, reason) => {
+  expect((await imported(file)).errors).toMatchObject([{ row: 0, reason: expect.stringMatching(reason) }])
+})
+
+test('a name that another program has damaged is refused', async () => {
+  const file = `${HEAD}\n${row({ packageCode: 'D1', name: 'C\uFFFDte' })}\n${row({ packageCode: 'D2', name: 'CÃ´te' })}\n`
+  expect((await imported(file)).errors).toMatchObject([
+    { row: 2, column: 'name', value: 'C\uFFFDte' },
+    { row: 3, column: 'name', value: 'CÃ´te' },
+  ])
+})

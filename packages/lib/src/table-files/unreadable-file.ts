@@ -1,0 +1,46 @@
+/** The chunks of a file. Text is taken as decoded. */
+export type Source = AsyncIterable<Uint8Array | string>
+
+/** Nothing of the file was taken. The message says what to do. */
+export class UnreadableFile extends Error {
+  override readonly name = 'UnreadableFile'
+  /** The file is unreadable from this row on; 0: as a whole. */
+  readonly row: number
+  /** The column of the cell at fault, or its letter in a spreadsheet, such as C. */
+  readonly column: string
+  /** The cell at fault. May be a secret. */
+  readonly value: string | undefined
+  /** With a person's answer, the file can be read. */
+  readonly question: FileQuestion | undefined
+
+  constructor(
+    row: number,
+    message: string,
+    more: { column?: string; value?: string | undefined; question?: FileQuestion } = {},
+  ) {
+    super(message)
+    this.row = row
+    this.column = more.column ?? ''
+    this.value = more.value
+    this.question = more.question
+  }
+}
+
+/** What only a person knows of the file. */
+export type FileQuestion = EncodingQuestion | ColumnsQuestion
+
+/** In which encoding are these rows right? Names in the wrong one are damaged for good. */
+export interface EncodingQuestion {
+  readonly kind: 'ENCODING'
+  /** The encodings that fit the bytes, the most common first, each with up to five rows as they would read. */
+  readonly choices: readonly { readonly encoding: string; readonly rows: readonly string[] }[]
+}
+
+/** Which column of the file is which of ours? */
+export interface ColumnsQuestion {
+  readonly kind: 'COLUMNS'
+  /** The file's columns, with ours of the same meaning if it is known, and a cell as an example. */
+  readonly headers: readonly { readonly header: string; readonly column: string | null; readonly example: string }[]
+  /** Ours to choose from. */
+  readonly columns: readonly string[]
+}

@@ -1,6 +1,7 @@
 export * from './activation-code.ts'
 export * from './codes/codes.ts'
 export * from './codes/envelope.ts'
+export * from './currencies.ts'
 export * from './identifiers.ts'
 export * from './limits.ts'
 export * from './money.ts'

@@ -1,4 +1,12 @@
-import { formatMoney, MONEY_MAX, NAME_LENGTH_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
+import {
+  CURRENCY_ADVICE,
+  findFraction,
+  formatMoney,
+  isCurrency,
+  MONEY_MAX,
+  NAME_LENGTH_MAX,
+  TEXT_PATTERNS,
+} from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 
@@ -19,13 +27,14 @@ export function checkName(field: string, name: string): void {
 }
 
 export function checkCurrency(currencyCode: string): void {
-  const { pattern, advice } = TEXT_PATTERNS.currencyCode
-  if (!new RegExp(pattern, 'u').test(currencyCode)) throw invalidField('currencyCode', advice)
+  if (!isCurrency(currencyCode)) throw invalidField('currencyCode', CURRENCY_ADVICE)
 }
 
-export function checkPrice(price: bigint): void {
+export function checkPrice(price: bigint, currencyCode: string): void {
   if (price < 0n || price > MONEY_MAX)
     throw invalidField('price', `Use a price from 0 to ${formatMoney(BigInt(MONEY_MAX))}.`)
+  const fraction = findFraction(price, currencyCode)
+  if (fraction !== undefined) throw invalidField('price', fraction)
 }
 
 const ENTITIES = {

@@ -40,7 +40,7 @@ export async function changeAction(
   }
   if (change.to === 'DONE' && action.action === 'CANCEL') {
     const { price } = order.items.find((item) => item.itemNo === action.itemNo)!
-    changed.feeAmount = feeOf(price, action.feePercent)
+    changed.feeAmount = feeOf(price, action.feePercent, order.currencyCode)
     changed.refundAmount = price - changed.feeAmount
     await refundCancelled(tx, tenantId, order, action.itemNo, changed.refundAmount)
   }

@@ -4,8 +4,10 @@ import {
   type EsimAction,
   type EsimStatus,
   formatTime,
+  hasNoMinorUnit,
   orderNoOf,
   type SmdpStatus,
+  WHOLE_UNIT,
 } from '@dealer-esim/contract'
 import { isUnfinished } from './order-item.ts'
 
@@ -85,9 +87,11 @@ export function actionAnswerOf(action: Action): ActionAnswer {
   }
 }
 
-/** The part of the price that is not refunded, rounded half up. */
-export function feeOf(price: bigint, feePercent: number): bigint {
-  return (price * BigInt(feePercent) + 50n) / 100n
+/** The part of the price that is not refunded: rounded half up, to what the currency can pay, never above the price. */
+export function feeOf(price: bigint, feePercent: number, currencyCode: string): bigint {
+  const unit = hasNoMinorUnit(currencyCode) ? WHOLE_UNIT : 1n
+  const fee = ((price * BigInt(feePercent) + 50n * unit) / (100n * unit)) * unit
+  return fee > price ? price : fee
 }
 
 /** True if the eSIM was never downloaded. An expired eSIM may still be cancelled: eSIMs are returned on their last day. */

@@ -1,4 +1,4 @@
-import { parseMoney } from '@dealer-esim/contract'
+import { CURRENCY_ADVICE, findFraction, isCurrency, parseMoney } from '@dealer-esim/contract'
 import { type Cipher, DecryptionFailed } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
@@ -285,7 +285,10 @@ async function lock(tx: Tx, name: string): Promise<SupplierRow> {
 
 function checkConfig(type: SupplierType, config: unknown): unknown {
   try {
-    return parseSupplierConfig(type, config)
+    const parsed = parseSupplierConfig(type, config)
+    const fault = findMoneyFault(parsed)
+    if (fault !== undefined) throw invalid(fault)
+    return parsed
   } catch (error) {
     if (error instanceof SupplierConfigError) throw invalid(`${error.message}.`)
     throw error
@@ -312,4 +315,19 @@ function decryptConfig(
 
 function encryptConfig(deps: ManageDeps, name: string, config: unknown): Buffer {
   return deps.cipher.encrypt(JSON.stringify(config), supplierOwner(name))
+}
+
+/** Checks the currency of the account, and the daily spend limit. */
+function findMoneyFault(config: unknown): string | undefined {
+  const { currencyCode, dailySpendLimit: limit } = config as MoneySettings
+  if (currencyCode !== undefined && !isCurrency(currencyCode)) return `currencyCode: ${CURRENCY_ADVICE}`
+  if (limit === undefined) return undefined
+  if (!isCurrency(limit.currencyCode)) return `dailySpendLimit.currencyCode: ${CURRENCY_ADVICE}`
+  const fraction = findFraction(parseMoney(limit.amount), limit.currencyCode)
+  return fraction && `dailySpendLimit.amount: ${fraction}`
+}
+
+interface MoneySettings {
+  currencyCode?: string
+  dailySpendLimit?: { amount: string; currencyCode: string }
 }

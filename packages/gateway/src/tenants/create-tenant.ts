@@ -1,3 +1,4 @@
+import { isCurrency } from '@dealer-esim/contract'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
@@ -33,7 +34,7 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
   const fault = textFault('clientName', clientName)
   if (fault) throw new Refusal(422, 'NAME_INVALID', fault)
   const { currencyCode } = tenant
-  if (!Intl.supportedValuesOf('currency').includes(currencyCode)) {
+  if (!isCurrency(currencyCode)) {
     throw new Refusal(
       422,
       'CURRENCY_UNKNOWN',

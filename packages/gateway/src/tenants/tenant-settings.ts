@@ -1,4 +1,4 @@
-import { formatMoney, MONEY_MAX, QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import { findFraction, formatMoney, MONEY_MAX, QPS_LIMIT_MAX } from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
@@ -46,6 +46,7 @@ export async function changeSettings(
     const wallet = await lockTenantWallet(tx, tenantId)
     const tenant = await lockTenant(tx, tenantId)
     const current = currentSettings(tenant, wallet)
+    refuseFractions(current, checked, tenant.currencyCode)
     const next = withoutFaults({ ...current, ...checked }, tenant.currencyCode, checked.unsignedRequests)
     const changed = (Object.keys(next) as (keyof Settings)[]).filter((key) => !same(current[key], next[key]))
     const before = pick(current, changed)
@@ -147,6 +148,18 @@ const AMOUNTS = [
   ['dailySpendLimit', 'daily spend limit'],
   ['lowBalanceThreshold', 'low-balance threshold'],
 ] as const
+
+/** An amount that stays as it is may be older than this rule. */
+function refuseFractions(current: Settings, checked: Partial<Settings>, currencyCode: string): void {
+  const fields: Record<string, string> = {}
+  for (const [member, label] of AMOUNTS) {
+    const amount = checked[member] ?? null
+    const fraction = amount === null || amount === current[member] ? undefined : findFraction(amount, currencyCode)
+    if (fraction !== undefined) fields[member] = `The ${label}: ${fraction}`
+  }
+  const faults = Object.values(fields)
+  if (faults.length > 0) throw new Refusal(422, 'SETTING_INVALID', faults.join('\n'), { faults, fields })
+}
 
 function currentSettings(tenant: TenantRow, wallet: LockedWallet): Settings {
   return {

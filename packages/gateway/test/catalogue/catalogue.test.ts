@@ -287,8 +287,8 @@ describe('the change feed', () => {
   })
 
   test('reports a package whose price exceeds the maximum as off sale', async () => {
-    const buyer = await testbed.addTenant('JPY')
-    await testbed.put({ packageCode: 'DEAR', price: MONEY_MAX, currencyCode: 'JPY' })
+    const buyer = await testbed.addTenant('SEK')
+    await testbed.put({ packageCode: 'DEAR', price: MONEY_MAX, currencyCode: 'SEK' })
     const request = { updatedSince: listPackages(await now(), buyer, {}).asOf }
     await createPlan(testbed.deps, 'DEARER', testbed.by)
     await setPlanRule(testbed.deps, { planName: 'DEARER', packageCode: null }, { percent: 10_000n }, testbed.by)
@@ -317,14 +317,14 @@ describe('the change feed', () => {
     const [yen, other] = [await testbed.addTenant('JPY'), await testbed.addTenant('JPY')]
     const usd = (packageCode: string) => ({ packageCode, price: 10_000, currencyCode: 'USD' })
     await testbed.put({ ...usd('DRAFT'), status: 'OFF_SALE' }, usd('LATE'))
-    await setListPrices(testbed.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: 5n }], testbed.by)
-    await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: 4n }, testbed.by)
+    await setListPrices(testbed.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: 50_000n }], testbed.by)
+    await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: 40_000n }, testbed.by)
     await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'DRAFT', price: null }, testbed.by)
     await setListPrices(testbed.deps, [{ packageCode: 'DRAFT', currencyCode: 'JPY', price: null }], testbed.by)
     await setOnSale(testbed.deps, { packageCodes: ['DRAFT'] }, true, testbed.by)
     await setOnSale(testbed.deps, { packageCodes: ['LATE'] }, false, testbed.by)
-    await setListPrices(testbed.deps, [{ packageCode: 'LATE', currencyCode: 'JPY', price: 5n }], testbed.by)
-    await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'LATE', price: 4n }, testbed.by)
+    await setListPrices(testbed.deps, [{ packageCode: 'LATE', currencyCode: 'JPY', price: 50_000n }], testbed.by)
+    await setOwnPrice(testbed.deps, { tenantId: yen.tenantId, packageCode: 'LATE', price: 40_000n }, testbed.by)
     const all = { updatedSince: new Date(0).toISOString() }
     const snapshot = await now()
     const [listed, ofOther] = [prices(snapshot, yen, all), prices(snapshot, other, all)]

@@ -123,3 +123,26 @@ test('a name that another program has damaged is refused', async () => {
     { row: 3, column: 'name', value: 'CÃ´te' },
   ])
 })
+test.each(['price:UDS', 'retailPrice:USX', 'price:usb'])(
+  'a column %s, whose currency does not exist, is refused',
+  async (header) => {
+    const { imported: done, errors } = await imported(`packageCode,${header}\nE1,4.50\n`)
+    expect(done).toBe(false)
+    expect(errors).toMatchObject([{ row: 1, reason: expect.stringMatching(/ISO 4217/) }])
+  },
+)
+
+test('a cost in a currency that does not exist is refused', async () => {
+  const file = `${HEAD},costPrice1,costCurrency1\n${row({ packageCode: 'COST' })},1.00,UDS\n`
+  expect((await imported(file)).errors).toMatchObject([
+    { row: 2, column: 'costCurrency1', reason: expect.stringMatching(/ISO 4217/) },
+  ])
+})
+
+test('a price in yen is whole', async () => {
+  const file = (price: string) => `${HEAD},price:JPY\n${row({ packageCode: 'YEN' })},${price}\n`
+  expect((await imported(file('450.5'))).errors).toMatchObject([
+    { row: 2, column: 'price:JPY', value: '450.5', reason: expect.stringMatching(/whole/) },
+  ])
+  expect(await imported(file('450'))).toMatchObject({ imported: true })
+})

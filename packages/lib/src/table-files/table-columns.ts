@@ -6,6 +6,8 @@ export interface KnownColumns {
   find(key: string, header: string): string | undefined
   /** All of them, for messages and for a person to choose from. */
   readonly names: readonly string[]
+  /** @returns why a header that looks like one of ours is none */
+  explain?(header: string): string | undefined
   /** @returns what is missing or contradictory, and what to do about it */
   check(columns: readonly string[]): string | undefined
 }
@@ -68,6 +70,8 @@ export function matchColumns(
   const unknown = names.filter((name, i) => name !== '' && found[i] === undefined)
   if (unknown.length > 0 && map === undefined) {
     const which = unknown.map((name) => `“${name.slice(0, 64)}”`).join(', ')
+    const reason = unknown.map((name) => known.explain?.(name)).find((text) => text !== undefined)
+    if (reason !== undefined) throw ask(reason)
     throw ask(
       `Unknown ${unknown.length === 1 ? 'column' : 'columns'} ${which}: correct the names, remove the columns, or say which is which. Known: ${known.names.join(', ')}.`,
     )

@@ -1,4 +1,4 @@
-import type { Fault } from '@dealer-esim/contract'
+import { type Fault, isCurrency } from '@dealer-esim/contract'
 import { headerKey } from '@dealer-esim/lib/table-files/table-columns.ts'
 import type { PackageInput } from '../packages/merge-packages.ts'
 import { type PackageDocument, SUPPLIERS_MAX } from '../packages/package-document.ts'
@@ -81,11 +81,18 @@ export function columnOf(typed: string): Column | undefined {
   if (Object.hasOwn(LATER, header)) return { header, member: header, kind: LATER[header as LaterMember] }
   if (Object.hasOwn(POLICY, header)) return { header, isPolicy: true, ...POLICY[header]! }
   const priced = /^(price|retailPrice):([A-Z]{3})$/.exec(header)
-  if (priced) return { header, member: priced[1]!, kind: money, currencyCode: priced[2]! }
+  if (priced && isCurrency(priced[2]!)) return { header, member: priced[1]!, kind: money, currencyCode: priced[2]! }
   const supplied = /^(supplier|productCode|costPrice|costCurrency)([1-9]\d?)$/.exec(header)
   if (!supplied || Number(supplied[2]) > SUPPLIERS_MAX) return undefined
   const member = supplied[1] as keyof typeof SUPPLIED
   return { header, member, kind: SUPPLIED[member], position: Number(supplied[2]) }
+}
+
+/** @returns why a price column such as price:UDS is unknown */
+export function currencyFault(typed: string): string | undefined {
+  const [, member, currency] = /^(price|retailPrice):(.*)$/.exec(headerOf(typed)) ?? []
+  if (currency === undefined || isCurrency(currency)) return undefined
+  return `The column ${member}:${currency.slice(0, 40)} names a currency that ISO 4217 does not have: write it like ${member}:USD.`
 }
 
 /** The name of a column as an export writes it. */

@@ -1,6 +1,6 @@
 import { openTable, type TableAnswers, type TableRow } from '@dealer-esim/lib/table-files/read-table.ts'
 import type { Source } from '@dealer-esim/lib/table-files/unreadable-file.ts'
-import { type Column, columnOf, knownHeaders, readRow } from './csv-columns.ts'
+import { type Column, columnOf, currencyFault, knownHeaders, readRow } from './csv-columns.ts'
 import type { ImportRow } from './package-rows.ts'
 
 /** A cell with the networks of the whole world has about 20 kB. */
@@ -12,7 +12,12 @@ export async function* csvRows(
   { answers, onIgnored }: { answers?: TableAnswers | undefined; onIgnored?(headers: readonly string[]): void } = {},
 ): AsyncGenerator<ImportRow> {
   const table = await openTable(source, {
-    columns: { names: knownHeaders(), find: (_, header) => columnOf(header)?.header, check: findMissing },
+    columns: {
+      names: knownHeaders(),
+      find: (_, header) => columnOf(header)?.header,
+      explain: currencyFault,
+      check: findMissing,
+    },
     ...(answers && { answers }),
     isSecret: false,
     rowLengthMax: RECORD_LENGTH_MAX,

@@ -1,4 +1,13 @@
-import { type CancelPolicy, type Fault, listFaults, MONEY_MAX, TEXT_PATTERNS } from '@dealer-esim/contract'
+import {
+  type CancelPolicy,
+  CURRENCY_ADVICE,
+  type Fault,
+  findFraction,
+  isCurrency,
+  listFaults,
+  MONEY_MAX,
+  TEXT_PATTERNS,
+} from '@dealer-esim/contract'
 import Type from 'typebox'
 import { countryName, isLocation } from '../coverage.ts'
 import {
@@ -158,10 +167,23 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
       faults.push({ code: '000105', field: `${at}price`, reason: 'It is required: add it.' })
     } else {
       const retail = retailPrice === undefined ? (before?.retailPrice ?? null) : retailPrice
+      faults.push(...listAmountFaults({ at, currencyCode, price: amount, retailPrice: retail }, before))
       prices.set(currencyCode, { currencyCode, price: amount, retailPrice: retail })
     }
   }
   return [...prices.values()].sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1))
+}
+
+/** An amount that the package has already may be older than these rules, and must not block other changes. */
+function listAmountFaults(entry: Required<PriceEntry>, before: PriceDocument | undefined): Fault[] {
+  const { at, currencyCode } = entry
+  const fault = (member: string, reason: string): Fault => ({ code: '000108', field: `${at}${member}`, reason })
+  if (!before && !isCurrency(currencyCode)) return [fault('currencyCode', CURRENCY_ADVICE)]
+  return (['price', 'retailPrice'] as const).flatMap((member) => {
+    const amount = entry[member]
+    const fraction = amount === null || amount === before?.[member] ? undefined : findFraction(amount, currencyCode)
+    return fraction === undefined ? [] : [fault(member, fraction)]
+  })
 }
 
 /** Checks what a schema cannot express. */
@@ -197,6 +219,7 @@ function crossFaults(document: PackageDocument, existing: PackageDocument | unde
     if (!isLocation(code) && !seen.has(code))
       fault(`locationNetworkList[${i}].locationCode`, `${code} is not a country${hint(code)}.`)
   })
+  addCostCurrencyFaults(document, existing, fault)
   document.suppliers.forEach(({ costPrice, costCurrency }, i) => {
     if (costPrice !== null && costCurrency === null) fault(`suppliers[${i}].costCurrency`, 'A cost needs its currency.')
     if (costPrice === null && costCurrency !== null)
@@ -206,6 +229,19 @@ function crossFaults(document: PackageDocument, existing: PackageDocument | unde
     fault('suppliers', `A package on sale needs 1 to ${SUPPLIERS_MAX} suppliers: add one, or set status to OFF_SALE.`)
   }
   return faults
+}
+
+/** A cost that the package has already may be older than this rule, and must not block other changes. */
+function addCostCurrencyFaults(
+  { suppliers }: PackageDocument,
+  existing: PackageDocument | undefined,
+  fault: (field: string, reason: string) => void,
+): void {
+  const known = new Set(existing?.suppliers.map(({ costCurrency }) => costCurrency))
+  suppliers.forEach(({ costCurrency }, i) => {
+    if (costCurrency === null || known.has(costCurrency) || isCurrency(costCurrency)) return
+    fault(`suppliers[${i}].costCurrency`, CURRENCY_ADVICE)
+  })
 }
 
 /** Checks the days that a dealer may choose of a day pass. */

@@ -1,4 +1,4 @@
-import { formatMoney, MONEY_MAX, parseMoney } from '@dealer-esim/contract'
+import { formatMoney, hasNoMinorUnit, MONEY_MAX, parseMoney, WHOLE_UNIT } from '@dealer-esim/contract'
 
 /*
  * Pure: computes all prices of price plans and of sale rules. Integers only: money in 1/10 000 of its currency, percentages in
@@ -8,13 +8,14 @@ import { formatMoney, MONEY_MAX, parseMoney } from '@dealer-esim/contract'
 const WHOLE = 1_000_000n // 100 %, in 1/10 000 of a percent
 
 /**
- * Changes a price by a percentage (−100 000n means ten percent less): rounded half up, never below zero.
+ * Changes a price by a percentage (−100 000n means ten percent less): rounded half up to multiples of `unit`, never below zero.
  * @returns undefined above MONEY_MAX
  */
-export function changeByPercent(price: bigint, percent: bigint): bigint | undefined {
+export function changeByPercent(price: bigint, percent: bigint, unit = 1n): bigint | undefined {
   const factor = WHOLE + percent
   if (factor <= 0n) return 0n
-  return withinMoney((2n * price * factor + WHOLE) / (2n * WHOLE))
+  const divisor = WHOLE * unit
+  return withinMoney(((2n * price * factor + divisor) / (2n * divisor)) * unit)
 }
 
 /**
@@ -29,6 +30,15 @@ export interface Rounding {
 
 /** Allows every price. */
 export const NO_ROUNDING: Rounding = { unit: 1n, ending: 0n }
+
+/** The prices of a rounding that a currency can pay: whole ones, if it has no minor unit. Endings such as .99 do not apply there. */
+export function roundingIn(rounding: Rounding, currencyCode: string): Rounding {
+  const { unit, ending } = rounding
+  if (!hasNoMinorUnit(currencyCode) || (unit % WHOLE_UNIT === 0n && ending % WHOLE_UNIT === 0n)) return rounding
+  let whole = WHOLE_UNIT
+  while (unit > WHOLE_UNIT && whole % unit !== 0n) whole += WHOLE_UNIT // a step of 2.50 allows multiples of 5
+  return { unit: whole, ending: 0n }
+}
 
 /** The lowest allowed price that is not below this one. */
 export function roundUp(price: bigint, { unit, ending }: Rounding): bigint {

@@ -178,7 +178,7 @@ async function checkRule(tx: Tx, key: RuleKey, value: RuleValue): Promise<Stored
   const stored = scopeOf(key)
   if ('price' in value) {
     checkCurrency(value.currencyCode)
-    checkPrice(value.price)
+    checkPrice(value.price, value.currencyCode)
     if (stored.scope === 'LOCATION' || stored.scope === 'SUPPLIER')
       throw invalidField('price', 'A fixed price is for one package or for all. Give a percentage.')
   }

@@ -1,4 +1,4 @@
-import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { checkExists, checkPrice, invalidField } from '../catalogue-checks.ts'
@@ -39,10 +39,10 @@ export async function setOwnPrice(
 ): Promise<void> {
   const { packageCode, price } = own
   const tenantId = requireUuid(own.tenantId, 'tenant')
-  if (price !== null) checkPrice(price)
   await changeCatalogue(deps.db, async (tx, stamp) => {
     await checkExists(tx, 'tenant', tenantId)
     await checkExists(tx, 'package', packageCode)
+    if (price !== null) checkPrice(price, await currencyOf(tx, tenantId))
     const [row] = await tx.query<{ price: bigint; removed: boolean }>({
       text: 'select price, removed from tenant_prices where tenant_id = $1 and package_code = $2',
       values: [tenantId, packageCode],
@@ -62,6 +62,12 @@ export async function setOwnPrice(
     const sides = { before: { price: before }, after: { price } }
     audit(tx, deps.ids, { tenantId, ...by, action: 'price.set_own', subject: packageCode, ...sides })
   })
+}
+
+async function currencyOf(tx: Tx, tenantId: string): Promise<string> {
+  const text = 'select currency_code from tenants where tenant_id = $1'
+  const [row] = await tx.query<{ currencyCode: string }>({ text, values: [tenantId] })
+  return row!.currencyCode
 }
 
 /** All prices and rules that apply to one package. */

@@ -1,6 +1,6 @@
 import type { CataloguePackage, ListPrice } from '../snapshot/snapshot-package.ts'
 import { isValidAt, Plan, type PlanRule, type RuleSubject, ruleChangedAt } from './plan-rules.ts'
-import { changeByPercent, priceFromCost, roundToNearest } from './price-engine.ts'
+import { changeByPercent, priceFromCost, roundingIn, roundToNearest } from './price-engine.ts'
 
 /** A tenant's price of one package. */
 export interface Quote {
@@ -70,11 +70,13 @@ export function priceByRule(
   list: ListPrice | undefined,
   { routes: [first] }: Pick<Priced, 'routes'>,
 ): bigint | NoPrice {
-  const { percent, rounding } = rule
+  const { percent } = rule
   if (rule.price !== null) return rule.price
   if (percent === null || !list || list.removed) return 'NO_LIST_PRICE'
+  const rounding = roundingIn(rule.rounding, list.currencyCode)
   if (rule.basis === 'LIST') {
-    const changed = changeByPercent(list.price, percent)
+    // Rounded once: a second rounding would lift 454.49995 to 455.
+    const changed = changeByPercent(list.price, percent, rounding.ending === 0n ? rounding.unit : 1n)
     return changed === undefined ? 'TOO_HIGH' : (roundToNearest(changed, rounding) ?? 'TOO_HIGH')
   }
   if (!first || first.cost === null || first.costCurrency !== list.currencyCode) return 'NO_COST'

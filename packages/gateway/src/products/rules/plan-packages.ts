@@ -1,7 +1,7 @@
 import { isCountry } from '#catalogue/coverage.ts'
 import type { PackageInput } from '#catalogue/packages/merge-packages.ts'
 import { type PackageDocument, SUPPLIERS_MAX } from '#catalogue/packages/package-document.ts'
-import { convertCost, priceFromCost } from '#catalogue/prices/price-engine.ts'
+import { convertCost, priceFromCost, roundingIn } from '#catalogue/prices/price-engine.ts'
 import { codeOf, nameOf, type OfferedProduct, sizeOf } from './package-templates.ts'
 import type { ParsedRule, ProductFilter } from './sale-rule.ts'
 
@@ -137,7 +137,10 @@ function packageOf(packageCode: string, candidates: readonly Candidate[]): Plann
   }
   const routes = routesOf(rule, candidates)
   const [preferred] = routes
-  const price = priceFromCost(preferred!.converted, rule.costPlus)
+  const price = priceFromCost(preferred!.converted, {
+    ...rule.costPlus,
+    rounding: roundingIn(rule.costPlus.rounding, rule.currencyCode),
+  })
   if (price === undefined) return 'PRICE_TOO_HIGH'
   const suppliers = routes.map(({ supplier, productCode, cost, currencyCode }) => ({
     ...{ supplier, productCode, costPrice: Number(cost), costCurrency: currencyCode },

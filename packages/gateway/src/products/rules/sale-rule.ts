@@ -1,4 +1,11 @@
-import { NAME_LENGTH_MAX, PACKAGE_TYPES, TEXT_PATTERNS } from '@dealer-esim/contract'
+import {
+  CURRENCY_ADVICE,
+  findFraction,
+  isCurrency,
+  NAME_LENGTH_MAX,
+  PACKAGE_TYPES,
+  TEXT_PATTERNS,
+} from '@dealer-esim/contract'
 import Type, { type Static, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
@@ -112,6 +119,11 @@ function present<Value extends object>(value: Value): Partial<Value> {
 }
 
 function checkMeaning(rule: SaleRule): void {
+  if (!isCurrency(rule.currencyCode)) throw invalidField('currencyCode', CURRENCY_ADVICE)
+  for (const field of ['fixed', 'minMargin'] as const) {
+    const fraction = findFraction(rule[field], rule.currencyCode)
+    if (fraction !== undefined) throw invalidField(field, fraction)
+  }
   costPlusOf(rule)
   const { filter, supplierOrder, suppliers } = rule
   const unknown = filter.countries?.find((code) => !isCountry(code))

@@ -5,7 +5,14 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { ADJUSTMENT_COLUMNS, type Adjustment } from './adjustment.ts'
 import { lowBalancePercent, reportLowBalance } from './balance.ts'
-import { checkAmount, checkFits, checkLine, FIRST_PERSON_DAYS, requireSecondPerson } from './ledger-checks.ts'
+import {
+  checkAmount,
+  checkFits,
+  checkLine,
+  checkWhole,
+  FIRST_PERSON_DAYS,
+  requireSecondPerson,
+} from './ledger-checks.ts'
 import { lockTenantWallet } from './lock-wallets.ts'
 import { post } from './post.ts'
 
@@ -32,12 +39,13 @@ export async function proposeAdjustment(deps: AdjustDeps, input: AdjustmentInput
   const reason = checkLine('reason', input.reason)
   const amount = checkAmount(input.amount, 'either')
   return deps.db.tx(async (tx) => {
-    const { tenantId } = await lockTenantWallet(tx, input.tenantId)
+    const { tenantId, currencyCode } = await lockTenantWallet(tx, input.tenantId)
     const active = await findActive(tx, tenantId, reference)
     if (active) {
       if (active.amount === amount) return active
       throw referenceUsed(reference, active.amount)
     }
+    checkWhole(amount, currencyCode)
     const adjustmentId = deps.ids.uuid()
     const [row] = await tx.query<Adjustment>(sql`
       insert into wallet_adjustments (tenant_id, adjustment_id, amount, reference, reason, proposed_by,

@@ -1,4 +1,4 @@
-import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
+import { findFraction, formatMoney, MONEY_MAX } from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { parseLine, Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
@@ -23,6 +23,12 @@ export function checkAmount(amount: bigint, sign: 'positive' | 'either'): bigint
   const max = formatMoney(MONEY_MAX)
   const range = sign === 'positive' ? `be more than 0.00 and at most ${max}` : `not be 0.00, and be within ±${max}`
   throw new Refusal(422, 'AMOUNT_INVALID', `The amount must ${range}.`)
+}
+
+/** @throws Refusal if the currency has no decimal places and the amount has some */
+export function checkWhole(amount: bigint, currencyCode: string): void {
+  const fraction = findFraction(amount, currencyCode)
+  if (fraction !== undefined) throw new Refusal(422, 'AMOUNT_INVALID', fraction)
 }
 
 /**

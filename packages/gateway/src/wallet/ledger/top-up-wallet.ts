@@ -3,7 +3,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
-import { checkAmount, checkFits, checkLine } from './ledger-checks.ts'
+import { checkAmount, checkFits, checkLine, checkWhole } from './ledger-checks.ts'
 import { type LockedWallet, lockTenantWallet } from './lock-wallets.ts'
 import { type Posted, post } from './post.ts'
 
@@ -50,6 +50,7 @@ export async function postTopUp(
 ): Promise<Posted & { replayed: boolean }> {
   const earlier = await findTopUp(tx, wallet, { amount, reference })
   if (earlier) return { ...earlier, replayed: true }
+  checkWhole(amount, wallet.currencyCode)
   await checkFits(tx, wallet, amount)
   const posting = { kind: 'TOP_UP' as const, amount, reference, actor: by.actor, ...(reason ? { reason } : {}) }
   const [posted] = await post(tx, wallet, [posting])

@@ -4,7 +4,7 @@ import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
-import { checkAmount, checkLine } from '../ledger/ledger-checks.ts'
+import { checkAmount, checkLine, checkWhole } from '../ledger/ledger-checks.ts'
 import { parseReceipt } from './receipt.ts'
 import { REQUEST_COLUMNS, requestText, type TopUpRequest } from './top-up-request.ts'
 
@@ -40,6 +40,7 @@ export async function requestTopUp(
     const earlier = await findActive(tx, tenantId, reference)
     if (earlier?.amount === amount) return earlier
     if (earlier) throw referenceUsed(reference, earlier.amount)
+    checkWhole(amount, tenant.currencyCode)
     await refuseTooMany(tx, tenantId)
     const requestId = deps.ids.uuid()
     tx.send(sql`

@@ -1,4 +1,4 @@
-import { formatMoney, MONEY_MAX } from '@dealer-esim/contract'
+import { CURRENCY_ADVICE, findFraction, formatMoney, isCurrency, MONEY_MAX } from '@dealer-esim/contract'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
@@ -46,7 +46,10 @@ export async function setPaymentSettings(
   by: By,
 ): Promise<PaymentSettings> {
   const next = { ...input, bankDetails: input.bankDetails?.trim() || null, paymentUrl: checkUrl(input.paymentUrl) }
+  if (!isCurrency(next.currencyCode)) throw invalid('currencyCode', CURRENCY_ADVICE)
   checkLimit(next.secondPersonAbove)
+  const fraction = findFraction(next.secondPersonAbove ?? 0n, next.currencyCode)
+  if (fraction !== undefined) throw invalid('secondPersonAbove', fraction)
   await deps.db.tx(async (tx) => {
     const before = await findPaymentSettings(tx, next.currencyCode)
     tx.send(sql`

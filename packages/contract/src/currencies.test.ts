@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { findFraction, hasNoMinorUnit, isCurrency } from './currencies.ts'
+
+test('a currency exists in ISO 4217', () => {
+  expect(['USD', 'EUR', 'JPY', 'KWD'].filter(isCurrency)).toHaveLength(4)
+  expect(['UDS', 'usd', 'USDT', 'BTC', 'ZZZ', ''].filter(isCurrency)).toEqual([])
+})
+
+test('the currencies without decimal places are those of Intl', () => {
+  const places = (currency: string) =>
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().minimumFractionDigits
+  const codes = Intl.supportedValuesOf('currency')
+  expect(codes.filter(hasNoMinorUnit)).toEqual(codes.filter((code) => places(code) === 0))
+  expect(['JPY', 'KRW', 'VND'].every(hasNoMinorUnit)).toBe(true)
+})
+
+test.each([
+  [4_500_000n, 'JPY', true],
+  [4_505_000n, 'JPY', false],
+  [-1n, 'KRW', false],
+  [0, 'VND', true],
+  [45_001, 'USD', true],
+  [45_001, 'KWD', true],
+])('%s units of %s are an amount: %s', (amount, currency, isAmount) => {
+  expect(findFraction(amount, currency) === undefined).toBe(isAmount)
+})

@@ -4,6 +4,7 @@ import { IconFileUpload } from '@tabler/icons-react'
 import { useState } from 'react'
 import { type ApiError, consoleBase } from '#api/call-api.ts'
 import { saveFile } from '#api/download.ts'
+import { type FileAnswers, FileQuestion } from '#api/file-question.tsx'
 import { upload } from '#api/upload.ts'
 import { queryClient } from '#api/use-api.ts'
 import { formatCount } from '#parts/format.ts'
@@ -29,18 +30,20 @@ export function CatalogueImport({ onImported }: { onImported?: () => void }) {
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState(false)
   const [over, setOver] = useState(false)
+  const [answers, setAnswers] = useState<FileAnswers>({})
   function choose(chosen: File | null) {
     setFile(chosen)
     setReport(undefined)
     setError(undefined)
+    setAnswers({})
   }
 
-  async function run(dryRun: boolean) {
+  async function run(dryRun: boolean, said: FileAnswers = answers) {
     if (!file) return
     setBusy(true)
     setError(undefined)
     try {
-      const next = JSON.parse(await upload('/packages/import', { dryRun }, file)) as ImportReport
+      const next = JSON.parse(await upload('/packages/import', { dryRun, ...said }, file)) as ImportReport
       setReport(next)
       if (next.imported) {
         notifySuccess(interpolate(t.catalogue.imported, { added: next.added, changed: next.changed }))
@@ -78,7 +81,7 @@ export function CatalogueImport({ onImported }: { onImported?: () => void }) {
           <FileInput
             label={t.catalogue.file}
             description={t.catalogue.fileHint}
-            accept=".csv,text/csv"
+            accept=".csv,.tsv,.txt,text/csv"
             value={file}
             onChange={choose}
             placeholder={t.catalogue.chooseFile}
@@ -100,6 +103,17 @@ export function CatalogueImport({ onImported }: { onImported?: () => void }) {
           </Alert>
         )}
       </Card>
+      {report?.question && (
+        <FileQuestion
+          key={report.question.kind}
+          question={report.question}
+          onAnswer={(answer) => {
+            const said = { ...answers, ...answer }
+            setAnswers(said)
+            void run(true, said)
+          }}
+        />
+      )}
       {report && <Preview report={report} />}
     </>
   )
@@ -162,6 +176,11 @@ function Preview({ report }: { report: ImportReport }) {
           </div>
         ))}
       </SimpleGrid>
+      {report.ignoredColumns.length > 0 && (
+        <Alert color="orange">
+          {interpolate(t.catalogue.ignoredColumns, { columns: report.ignoredColumns.join(', ') })}
+        </Alert>
+      )}
       {report.unknownSuppliers.length > 0 && (
         <Alert color="orange">
           {interpolate(t.catalogue.unknownSuppliers, { names: report.unknownSuppliers.join(', ') })}

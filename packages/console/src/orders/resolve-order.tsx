@@ -173,7 +173,12 @@ function EsimCodesField() {
   async function read(file: File | null) {
     const isTooLong = (file?.size ?? 0) > CSV_LENGTH_MAX
     setFileError(isTooLong ? t.orders.csvTooLong : undefined)
-    if (file && !isTooLong) setCsv(await file.text())
+    if (!file || isTooLong) return
+    try {
+      setCsv(new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer()))
+    } catch {
+      setFileError(t.orders.csvNotText)
+    }
   }
   return (
     <>

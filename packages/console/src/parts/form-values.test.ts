@@ -68,3 +68,8 @@ it.each([
 ])('the limit %j of requests per second is parsed as %s', (typed, limit) => {
   expect(parseQpsInput(typed)).toBe(limit)
 })
+
+it('an amount of a currency without decimal places is whole', () => {
+  expect(parseMoneyInput('1000', 'JPY')).toEqual({ amount: 10_000_000 })
+  expect(parseMoneyInput('1000.5', 'JPY')).toEqual({ error: expect.stringContaining('whole amount') })
+})

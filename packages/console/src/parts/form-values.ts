@@ -1,16 +1,21 @@
-import { formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
+import { findFraction, formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
 
-/** Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format. */
-export function parseMoneyInput(typed: string): { amount: number } | { error: string } {
+/**
+ * Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format.
+ * @param currencyCode if it is known: one without a minor unit takes whole amounts only
+ */
+export function parseMoneyInput(typed: string, currencyCode = ''): { amount: number } | { error: string } {
   try {
-    return { amount: Number(parseMoney(typed.trim())) }
+    const amount = Number(parseMoney(typed.trim()))
+    const fraction = findFraction(amount, currencyCode)
+    return fraction === undefined ? { amount } : { error: fraction }
   } catch (error) {
     if (error instanceof MalformedMoney) return { error: error.message }
     throw error
   }
 }
 
-/** True for three capital letters, such as USD. */
+/** True for three capital letters, such as USD. The gateway decides whether the currency exists. */
 export function isCurrencyCode(text: string): boolean {
   return /^[A-Z]{3}$/.test(text)
 }

@@ -1,6 +1,7 @@
 import type { StockLevel } from '@dealer-esim/gateway/http/console/stock.ts'
 import { Alert, FileInput, NativeSelect, Progress, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { type FileAnswers, FileQuestion, type Question } from '#api/file-question.tsx'
 import { upload } from '#api/upload.ts'
 import { queryClient } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
@@ -9,9 +10,9 @@ import { notifySuccess } from '#parts/notify.ts'
 import { List } from '#parts/record-list.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
-type ImportLine = { rows: number } | { codes: number } | { code: string; message: string; faults?: LineError[] }
-interface LineError {
-  line: number
+type ImportLine = { rows: number } | { codes: number; warnings: string[] } | ({ code: string } & Failure)
+interface RowError {
+  row: number
   reason: string
   column?: string
   /** Not given for secrets. */
@@ -39,13 +40,18 @@ export function StockImport({ stockSuppliers, levels, onClose }: StockImportProp
   const [file, setFile] = useState<File | null>(null)
   const [progress, setProgress] = useState<{ share: number; text: string }>()
   const [failure, setFailure] = useState<Failure>()
+  const [terms, setTerms] = useState<Record<string, string>>({})
+  const [answers, setAnswers] = useState<FileAnswers>({})
+  const [warnings, setWarnings] = useState<string[]>([])
 
-  async function run(query: Record<string, string>) {
+  async function run(query: Record<string, string>, said: FileAnswers) {
     if (!file) return
+    setTerms(query)
+    setAnswers(said)
     setFailure(undefined)
     const all = Math.max(1, Math.round(file.size / ROW_BYTES))
     try {
-      const text = await upload('/stock/import', query, file, {
+      const text = await upload('/stock/import', { ...query, ...said }, file, {
         // The first half of the bar is the upload, the second half the import.
         onSent: (share) => setProgress({ share: share / 2, text: t.stock.uploading }),
         onText: (lines) => setProgress(progressFrom(lastLine(lines), all)),
@@ -54,7 +60,11 @@ export function StockImport({ stockSuppliers, levels, onClose }: StockImportProp
       if (last && 'codes' in last) {
         notifySuccess(plural(t.stock.imported, last.codes))
         await queryClient.invalidateQueries()
-        onClose()
+        if (last.warnings.length === 0) onClose()
+        else {
+          setWarnings(last.warnings)
+          setFile(null)
+        }
       } else setFailure(last && 'message' in last ? last : { message: t.stock.interrupted })
     } catch (error) {
       setFailure(error as Error)
@@ -67,12 +77,14 @@ export function StockImport({ stockSuppliers, levels, onClose }: StockImportProp
       title={t.stock.import}
       opened
       onClose={onClose}
+      closing={warnings.length > 0 ? t.common.close : undefined}
       submit={t.stock.import}
       busy={progress !== undefined}
       size="lg"
       onSubmit={({ productCode = product, batchName, expiresOn, alertDays = '0' }) => {
         const expiresAt = expiresOn && `${expiresOn}T00:00:00.000Z`
-        void run({ supplier, productCode, alertDays, ...(batchName && { batchName }), ...(expiresAt && { expiresAt }) })
+        const batch = { ...(batchName && { batchName }), ...(expiresAt && { expiresAt }) }
+        void run({ supplier, productCode, alertDays, ...batch }, answers)
       }}
     >
       <ProductFields {...{ stockSuppliers, levels, supplier, product, setSupplier, setProduct }} />
@@ -80,9 +92,13 @@ export function StockImport({ stockSuppliers, levels, onClose }: StockImportProp
       <FileInput
         label={t.stock.file}
         description={t.stock.fileHint}
-        accept=".csv,text/csv"
+        accept=".csv,.tsv,.txt,text/csv"
         value={file}
-        onChange={setFile}
+        onChange={(chosen) => {
+          setFile(chosen)
+          setFailure(undefined)
+          setAnswers({})
+        }}
         required
       />
       {progress && (
@@ -93,7 +109,19 @@ export function StockImport({ stockSuppliers, levels, onClose }: StockImportProp
           </Text>
         </>
       )}
+      {warnings.map((warning) => (
+        <Alert key={warning} color="orange" role="status">
+          {warning}
+        </Alert>
+      ))}
       {failure && <ImportFailure failure={failure} />}
+      {failure?.question && (
+        <FileQuestion
+          key={failure.question.kind}
+          question={failure.question}
+          onAnswer={(answer) => void run(terms, { ...answers, ...answer })}
+        />
+      )}
     </Dialog>
   )
 }
@@ -160,7 +188,8 @@ function BatchFields() {
 
 interface Failure {
   message: string
-  faults?: LineError[] | undefined
+  faults?: RowError[] | undefined
+  question?: Question | undefined
 }
 
 /** The failure may be an Error, whose message is lost when it is spread. */
@@ -171,14 +200,14 @@ function ImportFailure({ failure: { message, faults } }: { failure: Failure }) {
         {message}
       </Alert>
       {faults && (
-        <List<LineError>
+        <List<RowError>
           label={t.stock.problem}
           rows={faults}
           loading={false}
-          idOf={(row) => `${row.line} ${row.reason}`}
+          idOf={(row) => `${row.row} ${row.reason}`}
           empty={{ title: t.stock.problem }}
           columns={[
-            { accessor: 'line', title: t.stock.line },
+            { accessor: 'row', title: t.stock.row },
             { accessor: 'column', title: t.stock.column, render: (row) => row.column ?? '–' },
             { accessor: 'value', title: t.stock.value, render: (row) => row.value || '–', cellsClassName: 'mono' },
             { accessor: 'reason', title: t.stock.problem },

@@ -84,7 +84,7 @@ function MoneyDialog<Answer>(props: MoneyDialogProps<Answer>) {
       busy={change.isPending}
       error={change.error}
       onSubmit={({ amount = '', reference, reason }) => {
-        const read = parseMoneyInput(amount)
+        const read = parseMoneyInput(amount, currency)
         setAmountError('error' in read ? read.error : undefined)
         if ('error' in read) return
         if (read.amount > (props.checkAbove ?? Number.POSITIVE_INFINITY) && read.amount !== checking)

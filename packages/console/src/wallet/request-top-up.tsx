@@ -24,7 +24,7 @@ function RequestDialog({ tenantId, currency, onClose }: { tenantId: string; curr
   const [errors, setErrors] = useState<{ amount?: string; receipt?: string }>({})
   const ask = useChange({ quiet: true, success: t.topUpRequests.requested })
   async function submit({ amount: typed = '', reference }: Record<string, string>) {
-    const read = parseMoneyInput(typed)
+    const read = parseMoneyInput(typed, currency)
     const isTooLarge = file !== null && file.size > RECEIPT_SIZE_MAX_BYTES
     setErrors({
       ...('error' in read && { amount: read.error }),

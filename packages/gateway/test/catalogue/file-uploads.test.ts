@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeIccid } from '@dealer-esim/contract'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addSupplier } from '#suppliers/manage-suppliers.ts'
+import { type ConsoleTestbed, signedInAs, startConsole } from '../http/console/console-testbed.ts'
+
+let testbed: ConsoleTestbed
+let operator: Awaited<ReturnType<typeof signedInAs>>
+beforeAll(async () => {
+  testbed = await startConsole()
+  operator = await signedInAs(testbed, 'OPERATOR_STAFF')
+  await addSupplier(testbed.deps, { name: 'cards', type: 'stock', config: {} }, { actor: 'cli:test' })
+  operator.headers['content-type'] = 'text/csv'
+})
+afterAll(() => testbed.stop())
+
+const corpus = (file: string) => readFileSync(join(import.meta.dirname, 'corpus', file))
+
+async function importPackages(file: Buffer, query = '') {
+  return (await operator.call('POST', `/packages/import?dryRun=true${query}`, file)).body
+}
+
+/** @returns the last line of the answer */
+async function importStock(file: string | Buffer, query: Record<string, string> = {}) {
+  const terms = new URLSearchParams({ supplier: 'cards', productCode: 'P', ...query })
+  const { body } = await operator.call('POST', `/stock/import?${terms}`, Buffer.from(file))
+  return typeof body === 'string' ? JSON.parse(body.trimEnd().split('\n').at(-1)!) : body
+}
+
+test('a workbook reaches the importer, which names it', async () => {
+  for (const file of ['libreoffice.xlsx', 'libreoffice.xls', 'libreoffice.ods']) {
+    const { errors } = await importPackages(corpus(file))
+    expect(errors).toMatchObject([{ row: 0, reason: expect.stringMatching(/\.(xlsx|xls|ods)\b.*CSV/) }])
+  }
+  const { code, faults } = await importStock(corpus('libreoffice.xlsx'))
+  expect([code, faults[0].reason]).toEqual(['CSV_REFUSED', expect.stringContaining('Excel workbook')])
+})
+
+test('packages in another encoding are asked for, and read as the person answers', async () => {
+  const file = corpus('excel-csv.csv')
+  const { question } = await importPackages(file)
+  expect(question.choices[0]).toMatchObject({
+    encoding: 'windows-1252',
+    rows: [expect.stringContaining('Côte d’Azur'), expect.anything()],
+  })
+  expect(await importPackages(file, '&encoding=windows-1252')).toMatchObject({ added: 2, errors: [] })
+})
+
+test('codes with other columns are asked for, and read as the person answers', async () => {
+  const file = `SIM;Code;Note\n${makeIccid('8985', 1)};LPA:1$smdp.example.com$A;x\n`
+  const { code, question } = await importStock(file)
+  expect([code, question.headers.map(({ header }: { header: string }) => header)]).toEqual([
+    'CSV_REFUSED',
+    ['SIM', 'Code', 'Note'],
+  ])
+  const map = JSON.stringify({ SIM: 'iccid', Code: 'ac' })
+  expect(await importStock(file, { map })).toEqual({
+    codes: 1,
+    warnings: ['These columns were not read: Note.', expect.stringContaining('No package sells P')],
+  })
+})
+
+test('a map that is no JSON object is refused', async () => {
+  expect(await importStock('iccid,ac\n', { map: 'iccid=SIM' })).toMatchObject({ code: 'INVALID' })
+})

@@ -10,6 +10,7 @@ import { checkDeployment } from './check-deployment.ts'
 import { checkAddresses, checkCertificate, checkMail, checkProxies } from './check-reach.ts'
 import { checkLedger, checkPartitions, checkSchema } from './check-schema.ts'
 import { checkSuppliers } from './check-suppliers.ts'
+import { checkValues } from './check-values.ts'
 import { type CheckInput, createFindings, type DatabaseCheckInput, type Finding, type Findings } from './finding.ts'
 import { checkTimesAhead } from './times-ahead.ts'
 
@@ -37,6 +38,7 @@ const CONTENT: readonly Check<DatabaseCheckInput>[] = [
   ['times', checkTimesAhead],
   ['ledger', checkLedger],
   ['suppliers', checkSuppliers],
+  ['values', checkValues],
 ]
 
 export interface ExamineInput {

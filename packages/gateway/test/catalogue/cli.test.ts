@@ -203,6 +203,26 @@ test.each<[string, Buffer, ...string[]]>([
   expect(stdout).toMatch(/^Nothing was changed: 1 of 1 row has errors\.\n {2}row 2, A, dataType: /)
 })
 
+test('a file that is not certain is refused with its rows or columns, and the options that answer', async () => {
+  const path = join(folder, 'odd.csv')
+  const head = 'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1'
+  writeFileSync(path, Buffer.from(`${head}\nE1,C\xF4te,TOTAL,1GB,7,FR,4.50,sandbox,X\n`, 'latin1'))
+  const refused = await admin('package', 'import', path)
+  expect(refused.code).toBe(1)
+  expect(refused.stdout).toMatch(/Nothing was changed: the file cannot be read\.\n {2}row 2: Row 2 is not in UTF-8/)
+  expect(refused.stdout).toMatch(/With --encoding windows-1252 or .* it reads:\n {2}E1,Côte,TOTAL/)
+  expect(await adminJson('package', 'import', path, '--encoding', 'windows-1252')).toMatchObject({ added: 1 })
+  const wrong = await admin('package', 'import', path, '--encoding', 'klingon')
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--encoding klingon is unknown/) })
+  writeFileSync(path, 'SKU,Amount\nE1,5.00\n')
+  const asked = await admin('package', 'import', path)
+  expect(asked.stdout).toMatch(/Unknown columns “SKU”, “Amount”[\s\S]* --map [\s\S]*\n {2}SKU {3}such as E1\n/)
+  const map = ['--map', 'packageCode=SKU,price:USD=Amount']
+  expect(await adminJson('package', 'import', path, ...map)).toMatchObject({ changed: 1 })
+  const malformed = await admin('package', 'import', path, '--map', 'SKU')
+  expect(malformed).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--map must be like/) })
+})
+
 test('a missing file and a price below zero are refused with a message', async () => {
   const absent = await admin('package', 'import', '/no/such.csv')
   expect(absent).toMatchObject({ code: 1, stderr: 'There is no file /no/such.csv.\n' })

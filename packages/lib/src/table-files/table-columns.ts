@@ -6,7 +6,7 @@ export interface KnownColumns {
   find(key: string, header: string): string | undefined
   /** All of them, for messages and for a person to choose from. */
   readonly names: readonly string[]
-  /** @returns why a header that looks like one of ours is none */
+  /** @returns why a header that looks like one of ours is refused */
   explain?(header: string): string | undefined
   /** @returns what is missing or contradictory, and what to do about it */
   check(columns: readonly string[]): string | undefined

@@ -389,6 +389,7 @@ create table mobimatter_orders (
   step text not null,
   order_id text,
   updated_at timestamp with time zone not null default now(),
+  info_at timestamp with time zone,
   constraint mobimatter_orders_pkey PRIMARY KEY (supplier, key),
   constraint mobimatter_orders_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
   constraint mobimatter_orders_check CHECK (((step = ANY (ARRAY['CREATED'::text, 'COMPLETING'::text])) = (order_id IS NOT NULL))),
@@ -1109,6 +1110,7 @@ create table supplier_products (
   is_listed boolean not null,
   first_seen_at timestamp with time zone not null,
   changed_at timestamp with time zone not null,
+  fup_policy text,
   constraint supplier_products_pkey PRIMARY KEY (supplier, product_code),
   constraint supplier_products_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
   constraint supplier_products_cost_check CHECK (((cost >= 0) AND (cost <= '9007199254740991'::bigint))),
@@ -1142,6 +1144,9 @@ create table supplier_syncs (
   has_changes boolean not null default false,
   alerted_as text,
   alerted_at timestamp with time zone,
+  unreadable integer not null default 0,
+  kept integer not null default 0,
+  unreadable_entries jsonb not null default '[]'::jsonb,
   constraint supplier_syncs_pkey PRIMARY KEY (supplier),
   constraint supplier_syncs_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
   constraint supplier_syncs_check CHECK (((lease_token IS NULL) = (lease_until IS NULL))),
@@ -1173,9 +1178,12 @@ create table supplier_verifications (
   answers jsonb not null default '[]'::jsonb,
   started_at timestamp with time zone not null,
   finished_at timestamp with time zone,
+  balance_before bigint,
+  balance_currency text,
   constraint supplier_verifications_pkey PRIMARY KEY (supplier, verification_id),
   constraint supplier_verifications_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
   constraint supplier_verifications_cancel_outcome_check CHECK ((cancel_outcome = ANY (ARRAY['cancelled'::text, 'refused'::text, 'unknown'::text]))),
+  constraint supplier_verifications_check CHECK (((balance_before IS NULL) = (balance_currency IS NULL))),
   constraint supplier_verifications_state_check CHECK ((state = ANY (ARRAY['OPEN'::text, 'VERIFIED'::text, 'REFUSED'::text])))
 );
 CREATE UNIQUE INDEX supplier_verifications_open ON supplier_verifications USING btree (supplier) WHERE (state = 'OPEN'::text);

@@ -1,9 +1,10 @@
 import { fstatSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { createSimulator, SIMULATOR_KINDS, type SimulatorKind } from './simulator.ts'
+import { createSimulator, FORMS, type Form, SIMULATOR_KINDS, type SimulatorKind } from './simulator.ts'
 
-const USAGE = `wholesaler-simulator KIND [--port PORT] [--events-url URL] [--catalogue-size COUNT] [--balance UNITS] [--credentials JSON]
+const USAGE = `wholesaler-simulator KIND [--port PORT] [--events-url URL] [--catalogue-size COUNT] [--balance UNITS] [--credentials JSON] [--form FORM]…
 KIND: ${SIMULATOR_KINDS.join(', ')}
+FORM: ${FORMS.join(', ')}
 Prints {"kind", "url", "credentials", "controlUrl"} as one line of JSON when it listens. Runs until SIGINT, SIGTERM, or the end
 of its standard input if that is a pipe, so that it ends with the process that started it.
 `
@@ -34,10 +35,19 @@ function parse(argv: string[]) {
     const { positionals, values } = parseArgs({
       args: argv,
       allowPositionals: true,
-      options: { port: text, 'events-url': text, 'catalogue-size': text, balance: text, credentials: text },
+      options: {
+        port: text,
+        'events-url': text,
+        'catalogue-size': text,
+        balance: text,
+        credentials: text,
+        form: { ...text, multiple: true },
+      },
     })
     const [kind, extra] = positionals
     if (extra !== undefined || !SIMULATOR_KINDS.includes(kind as SimulatorKind)) return undefined
+    const forms = values.form ?? []
+    if (!forms.every((form) => FORMS.includes(form as Form))) return undefined
     if (values['events-url'] !== undefined && !URL.canParse(values['events-url'])) return undefined
     const number = (name: 'port' | 'catalogue-size' | 'balance') => {
       const value = Number(values[name])
@@ -52,6 +62,7 @@ function parse(argv: string[]) {
       ...(values.credentials !== undefined && {
         credentials: JSON.parse(values.credentials) as Record<string, string>,
       }),
+      forms: forms as Form[],
       ...(values.balance !== undefined && { balance: number('balance') * 10_000 }),
     }
   } catch {

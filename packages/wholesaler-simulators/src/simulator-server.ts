@@ -15,6 +15,8 @@ export interface ServerDeps {
   perSecond: number | null
   /** How long an order without a fault takes. */
   deliverAfterMs: number
+  /** Puts the answer of an operation into the forms of the options. */
+  show(operation: string, answer: Answer): Answer
   /** Answers the requests under `CONTROL_PATH`. */
   control(raw: RawRequest): Answer
 }
@@ -47,7 +49,10 @@ async function serve(deps: ServerDeps, request: IncomingMessage, response: Serve
   record.faults = faults.map(({ kind }) => kind)
   if (await applyBefore(faults, response, record)) return
   const refusal = check(deps, operation, raw, parsed, search)
-  const answer = refusal ?? refusalOf(deps, faults) ?? run(deps, operation, { params, search, parsed, faults })
+  const answer =
+    refusal ??
+    refusalOf(deps, faults) ??
+    deps.show(record.operation, run(deps, operation, { params, search, parsed, faults }))
   record.reachedAccount = refusal === undefined && !faults.some(isRefusal)
   await answerUnder(faults, response, record, answer)
 }

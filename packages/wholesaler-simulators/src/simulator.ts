@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { describeAiralo } from './airalo/airalo.ts'
+import { type Form, inForms } from './answer-forms.ts'
 import { answerControl, type Controls, createControls } from './controls.ts'
 import { describeEsimAccess } from './esim-access/esim-access.ts'
 import { describeEsimGo } from './esim-go/esim-go.ts'
@@ -14,6 +15,7 @@ import { CONTROL_PATH, createSimulatorServer } from './simulator-server.ts'
 import type { Description, Wholesaler, World } from './wholesaler.ts'
 import { describeZendit } from './zendit/zendit.ts'
 
+export { FORMS, type Form } from './answer-forms.ts'
 export {
   type Controls,
   type Counters,
@@ -65,6 +67,8 @@ export interface SimulatorOptions {
   tokensPerMinute?: number
   /** RT family: a query of a time span with an undelivered order is refused with 200010 (default), or leaves it out. */
   pendingInWindow?: World['options']['pendingInWindow']
+  /** Forms of answers that occur besides the usual one. Default: none. */
+  forms?: readonly Form[]
 }
 
 export interface Simulator extends Controls {
@@ -92,6 +96,7 @@ export async function createSimulator(kind: SimulatorKind, options: SimulatorOpt
   const account = createAccount(description, options, clock, (change) => events.send(wholesaler.eventsOf(change)))
   events.url = options.eventsUrl ?? null
   events.needsHead = description.needsHead ?? false
+  const forms = new Set(options.forms)
   let origin = ''
   const wholesaler = description.createWholesaler({
     account,
@@ -104,12 +109,16 @@ export async function createSimulator(kind: SimulatorKind, options: SimulatorOpt
       holdMs: options.holdMs ?? 15 * 60_000,
       tokensPerMinute: options.tokensPerMinute ?? 3,
       pendingInWindow: options.pendingInWindow ?? 'refused',
+      forms,
     },
   })
   const controls = createControls({ account, clock, faults, requests, events })
   const { perSecond = null, deliverAfterMs = 0 } = options
   const control = answerControl.bind(undefined, controls)
-  const server = createSimulatorServer({ wholesaler, account, faults, requests, perSecond, deliverAfterMs, control })
+  const server = createSimulatorServer({
+    ...{ wholesaler, account, faults, requests, perSecond, deliverAfterMs, control },
+    show: (operation, answer) => inForms(forms, operation, answer),
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port ?? 0, '127.0.0.1', resolve)
   })

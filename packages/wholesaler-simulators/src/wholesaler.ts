@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Form } from './answer-forms.ts'
 import type { RefusalFault } from './faults.ts'
 import type { Problem, Shape } from './shape.ts'
 import type { Account, OrderEffects } from './simulated-account.ts'
@@ -101,6 +102,7 @@ export interface World {
     tokensPerMinute: number
     /** How a list of a time span is answered while it contains an order that is not delivered (RT family). */
     pendingInWindow: 'refused' | 'omitted'
+    forms: ReadonlySet<Form>
   }
 }
 

@@ -1,4 +1,4 @@
-import { isIccid, parseMoney, stripIccidPadding } from '@dealer-esim/contract'
+import { isIccid, MONEY_MAX, stripIccidPadding } from '@dealer-esim/contract'
 
 /*
  * Pure: decodes the members of a supplier's answers. Another program writes them, so each is checked where it is used. We
@@ -13,9 +13,14 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** @returns undefined if the text is not a JSON object */
 export function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  return isObject(value) ? value : undefined
+}
+
+/** @returns undefined if the text is not JSON */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }
@@ -29,6 +34,19 @@ export function parseObject(text: string): JsonObject | undefined {
 export function entriesOf(list: unknown): readonly unknown[] | undefined {
   if (Array.isArray(list)) return list
   return isObject(list) ? Object.values(list) : undefined
+}
+
+/** The object of an answer: in a member such as `data`, or the answer itself if it has `mark`. */
+export function resultIn(body: JsonObject | undefined, wrapper: string, mark: string): JsonObject | undefined {
+  const wrapped = body?.[wrapper]
+  if (isObject(wrapped)) return wrapped
+  return body !== undefined && mark in body ? body : undefined
+}
+
+/** The condition of a fair use, under whichever name: `fair_usage_policy`, `FUP`, `throttleText`. */
+export function fairUseOf(members: JsonObject): string | undefined {
+  const named = Object.entries(members).filter(([name]) => /fair.?us|fup|throttle|throttling/i.test(name))
+  return named.map(([, value]) => (typeof value === 'string' ? value.replace(/\s+/g, ' ').trim() : value)).find(isText)
 }
 
 /** A string without control characters and lone surrogates; it may be empty. */
@@ -55,16 +73,39 @@ export function wholeOf(value: unknown): bigint | undefined {
 }
 
 /**
- * An amount written as a decimal number or text, in 1/10 000.
- * @returns undefined if it is not a number, or if 1/10 000 cannot express it
+ * An amount written as a decimal number or text, in 1/10 000, rounded half up: 1.2999999999999998 is 1.30.
+ * @returns undefined if it is not a number, or too large
  */
 export function amountOf(value: unknown): bigint | undefined {
+  return storable(decimalOf(value, 4))
+}
+
+/** An amount that is already in 1/10 000, rounded half up to a whole one. */
+export function unitsOf(value: unknown): bigint | undefined {
+  return storable(decimalOf(value, 0))
+}
+
+/** @returns undefined if our tables cannot store the amount */
+export function storable(amount: bigint | undefined): bigint | undefined {
+  const isStorable = amount !== undefined && amount <= BigInt(MONEY_MAX) && amount >= -BigInt(MONEY_MAX)
+  return isStorable ? amount : undefined
+}
+
+/** A decimal number or text × 10^places, rounded half up. Exact: it never calculates in floating point. */
+export function decimalOf(value: unknown, places: number): bigint | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined
-  try {
-    return parseMoney(String(value))
-  } catch {
-    return undefined
-  }
+  const match = /^(-?)(\d{1,30})(?:\.(\d{1,60}))?(?:e([+-]?\d{1,2}))?$/i.exec(String(value).trim())
+  if (!match) return undefined
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const digits = BigInt(whole + fraction)
+  const shift = places + Number(exponent) - fraction.length
+  const amount = shift >= 0 ? digits * 10n ** BigInt(shift) : roundHalfUp(digits, 10n ** BigInt(-shift))
+  return sign === '-' ? -amount : amount
+}
+
+/** The quotient of two numbers that are not negative, rounded half up. */
+export function roundHalfUp(dividend: bigint, divisor: bigint): bigint {
+  return (2n * dividend + divisor) / (2n * divisor)
 }
 
 export function currencyOf(value: unknown): string | undefined {

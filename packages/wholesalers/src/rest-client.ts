@@ -3,7 +3,7 @@ import type { Outbound, OutboundFailure, OutboundRequest } from '@dealer-esim/li
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type from 'typebox'
 import { accountRate, TURN_WAIT_MAX_MS } from './account-rate.ts'
-import { type JsonObject, parseObject } from './members.ts'
+import { entriesOf, isObject, isText, type JsonObject, parseJson } from './members.ts'
 import {
   accountRateSettings,
   addressSetting,
@@ -40,6 +40,10 @@ export interface RestReply {
   status: number
   /** undefined: not a complete JSON object. */
   body: JsonObject | undefined
+  /** The entries of a reply that is a JSON array. */
+  list?: readonly unknown[]
+  /** The title of a reply that is a web page, as proxies send. */
+  page?: string
   retryAfterMs: number | undefined
   /** The time of the reply by the server's clock. */
   time: Date | undefined
@@ -113,11 +117,44 @@ export function restClient(supplier: string, account: RestAccount, deps: RestDep
     return {
       kind: 'reply',
       status,
-      body: truncated ? undefined : parseObject(outcome.body.toString()),
+      ...contentOf(truncated ? '' : outcome.body.toString()),
       retryAfterMs: parseRetryAfter(headers['retry-after']),
       time: parseTime(headers.date),
     }
   }
+}
+
+function contentOf(text: string): Pick<RestReply, 'body' | 'list' | 'page'> {
+  const content = parseJson(text)
+  if (Array.isArray(content)) return { body: undefined, list: content }
+  if (isObject(content)) return { body: content }
+  const [, title] = /<title[^>]*>([^<]{1,200})/i.exec(text) ?? []
+  return { body: undefined, ...(title && { page: title.trim() }) }
+}
+
+/**
+ * The entries of a list: of one of these members, or of the whole reply if that is an array or an object keyed by numbers.
+ * @returns undefined if the reply has no list
+ */
+export function listOf({ body, list }: RestReply, ...names: string[]): readonly unknown[] | undefined {
+  if (list !== undefined || body === undefined) return list
+  const named = names.map((name) => entriesOf(body[name])).find((entries) => entries !== undefined)
+  if (named !== undefined) return named
+  const keys = Object.keys(body)
+  return keys.length > 0 && keys.every((key) => /^\d+$/.test(key)) ? Object.values(body) : undefined
+}
+
+/** The message about a reply for an operator: what it says, or what it is. */
+export function describeReply(by: string, { status, page }: RestReply, ...texts: unknown[]): string {
+  const text = texts.find(isText)
+  if (text !== undefined) return `status ${status}: ${text}`
+  const content = page === undefined ? 'no readable body' : `the page “${page}”`
+  return `${by} answered with status ${status} and ${content}`
+}
+
+/** The message without its full stop, so that a sentence can follow it. */
+export function withoutStop(message: string): string {
+  return message.replace(/[\s.]+$/, '')
 }
 
 const RETRY_AFTER_MAX_S = 3_600

@@ -46,8 +46,11 @@ export interface Supplier {
   report?(esims: SuppliedEsim[]): Promise<ReportOutcome[]>
   /** The supplier's records of our eSIMs, in any order. Reconciliation compares them with ours. */
   list?(since: Date): AsyncIterable<SupplierRecord>
-  /** The products that it sells, in any order. Ends with an exception if they cannot be read to the end. */
-  catalogue?(): AsyncIterable<SupplierProduct>
+  /**
+   * The products that it sells, in any order, and the entries that cannot be read. Ends with an exception if the list cannot be
+   * read to its end.
+   */
+  catalogue?(): AsyncIterable<SupplierProduct | UnreadableEntry>
   /** The operator's balance at the supplier. */
   balance?(): Promise<BalanceOutcome>
   /** The allowed senders of events for this supplier: fingerprints of client certificates, addresses and blocks. */
@@ -74,8 +77,8 @@ export type QueryPurpose = 'RESUME' | 'CHECK'
 export type ReceivedEvent =
   /** The event is not authentic. */
   | { kind: 'refused'; message: string }
-  /** The orders of these keys, or their eSIMs, have changed: query them. */
-  | { kind: 'changed'; keys: string[] }
+  /** The orders of these keys, or their eSIMs, have changed: query them. `reports`: figures that the event itself proves. */
+  | { kind: 'changed'; keys: string[]; reports?: { iccid: string; report: ProfileReport }[] }
 
 export interface SupplierTraits {
   /** The most requests in one call. */
@@ -103,6 +106,8 @@ export interface SupplierTraits {
   findsLate?: true
   /** A query may continue a purchase, so an unanswered query leaves as much doubt as an order. */
   queryBuys?: true
+  /** eSIMs are not polled: a report comes only when a person or an event asks for it. */
+  reportsOnRequest?: true
   /** Says for which products `report` knows the eSIMs; absent: for all. eSIMs of other products are never polled. */
   reportsProduct?(productCode: string): boolean
   /**
@@ -251,6 +256,8 @@ export interface ProfileReport {
   eid?: string
   /** Bytes. */
   usage?: bigint
+  /** The part of the volume that is left, if the supplier states no bytes: it only raises a known usage. */
+  remainingPercent?: number
   activateTime?: Date
   expiredTime?: Date
 }
@@ -277,6 +284,17 @@ export interface SupplierProduct {
   /** In 1/10 000, of a day pass for one day. */
   cost: bigint
   currencyCode: string
+  /** The condition under which it is unlimited or fast, in the supplier's words. */
+  fupPolicy?: string | null | undefined
+}
+
+/** An entry of a list that cannot be read: it is left out, and what it describes stays as it was. */
+export interface UnreadableEntry {
+  /** undefined: the entry names no product. */
+  productCode?: string | undefined
+  /** The entry's code, or its place, such as `entry 17 of page 2`. */
+  entry: string
+  reason: string
 }
 
 export type BalanceOutcome =

@@ -6,7 +6,7 @@ import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import { type Loop, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { latestReference } from '@dealer-esim/wholesalers/stored-answer.ts'
-import type { ReportOutcome, SuppliedEsim } from '@dealer-esim/wholesalers/supplier.ts'
+import type { ReportOutcome, SuppliedEsim, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 import type { ConfiguredSupplier, Suppliers } from '#suppliers/supplier-registry.ts'
 import { applyEachReport, applyReports, type ReportedProfile } from './apply-reports.ts'
@@ -84,7 +84,7 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
     loops: deps.loops,
     pollMs: POLL_MS,
     async pass() {
-      const reporting = deps.suppliers.all().filter(({ supplier, paused }) => supplier.report !== undefined && !paused)
+      const reporting = deps.suppliers.all().filter(({ supplier, paused }) => isPolled(supplier) && !paused)
       const polled = await Promise.allSettled(reporting.map(pollSupplier))
       for (const one of polled) if (one.status === 'rejected') throw one.reason
       return false
@@ -97,6 +97,11 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
       return loop.stop(deadlineMs)
     },
   }
+}
+
+/** Some suppliers report only when a person or an event asks for it. */
+function isPolled({ report, traits }: Supplier): boolean {
+  return report !== undefined && !traits.reportsOnRequest
 }
 
 /** Finds the next tenant with due eSIMs of this supplier: one index probe per tenant. */

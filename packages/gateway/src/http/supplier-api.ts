@@ -88,7 +88,7 @@ async function receiveNotification(
   return reply.code(204).headers(protocolOf(request)).send()
 }
 
-/** Handles an event of an upstream gateway. The event only says that something changed, so the items are queried. */
+/** Handles an event of a supplier: queries the items that it names, and applies the figures that its signature proves. */
 async function receiveEvent(
   deps: SupplierApiDeps,
   request: FastifyRequest<{ Params: { supplier: string } }>,
@@ -106,6 +106,7 @@ async function receiveEvent(
     return plain(reply, 401, 'the event has no valid signature of a supplier with this name')
   }
   await refreshItems(deps, configured, event.keys)
+  for (const { iccid, report } of event.reports ?? []) await applyReportByIccid(deps, [name], iccid, report)
   return reply.code(204).send()
 }
 

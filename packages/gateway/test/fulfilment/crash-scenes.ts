@@ -5,6 +5,7 @@ import { type EsimAction, makeIccid } from '@dealer-esim/contract'
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { createSimulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import type { SupplierTraits } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
 import { importStock } from '#stock/import-stock.ts'
 import type { SupplierType } from '#suppliers/create-supplier.ts'
@@ -198,7 +199,7 @@ async function wholesalerScene(
   const config = { url: simulator.url, timeoutMs: TIMEOUT_MS, ...configOf(simulator.credentials) }
   await addSupplier(scene.shop, supplier, kind, config)
   const codes: string[] = []
-  for await (const product of scene.shop.suppliers.get(supplier)!.supplier.catalogue!()) {
+  for await (const product of readableProducts(scene.shop.suppliers.get(supplier)!.supplier)) {
     if (product.packageType === 'BASE' && !product.isDayPass) codes.push(product.productCode)
   }
   return {

@@ -4,6 +4,7 @@ import type { PackageOnSale } from '@dealer-esim/contract'
 import type { Loop } from '@dealer-esim/lib/process/start-stop.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
@@ -93,7 +94,7 @@ it('an upstream’s webhook makes us query an order that was due in an hour', as
 describe('the catalogue of an upstream', () => {
   it('has every package that we may buy there, at our price', async () => {
     const products: SupplierProduct[] = []
-    for await (const product of shop.suppliers.get('upstream')!.supplier.catalogue!()) products.push(product)
+    for await (const product of readableProducts(shop.suppliers.get('upstream')!.supplier)) products.push(product)
     const listed: PackageOnSale[] = []
     for (const type of ['BASE', 'TOPUP'] as const) {
       for await (const item of dealer.eachPackage({ type })) if (item.status === 'ON_SALE') listed.push(item)

@@ -1,6 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addSupplier, setSupplier } from '#suppliers/manage-suppliers.ts'
 import { redact } from '#suppliers/verification/redact-answer.ts'
@@ -34,7 +35,7 @@ async function supplierOf(kind: 'airalo' | 'esim-access' | 'zendit', name: strin
   await shop.suppliers.refresh()
   const { supplier } = shop.suppliers.get(name)!
   let product: SupplierProduct | undefined
-  for await (const one of supplier.catalogue!()) {
+  for await (const one of readableProducts(supplier)) {
     if (one.packageType === 'BASE' && !one.isDayPass) product ??= one
   }
   const price = (Number(product!.cost) / 10_000).toFixed(2)

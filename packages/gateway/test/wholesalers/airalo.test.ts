@@ -291,8 +291,19 @@ describe('an event', () => {
   }
 
   it('names the order to query by its description', async () => {
-    expect(await send('{"id":1,"description":"KEY-1"}')).toEqual({ kind: 'changed', keys: ['KEY-1'] })
-    expect(await send('{"type":"low_data","iccid":"8999900000000000017"}')).toEqual({ kind: 'changed', keys: [] })
+    expect(await send('{"id":1,"description":"KEY-1"}')).toEqual({ kind: 'changed', keys: ['KEY-1'], reports: [] })
+  })
+
+  it('about low data has its figures, if they are readable', async () => {
+    const iccid = '8999900000000000017'
+    const lowData = (members: object) => send(JSON.stringify({ level: '90%', iccid, ...members }))
+    expect(await lowData({ remaining_percentage: 10 })).toMatchObject({
+      keys: [],
+      reports: [{ iccid, report: { remainingPercent: 10 } }],
+    })
+    for (const remaining_percentage of [undefined, null, -1, 101, 'few']) {
+      expect(await lowData({ remaining_percentage })).toMatchObject({ keys: [], reports: [] })
+    }
   })
 
   it('with a wrong signature or none is refused', async () => {

@@ -187,15 +187,14 @@ describe('a top-up', () => {
 })
 
 describe('an event', () => {
-  const event = async (body: string, headers: Record<string, string>) =>
-    supplier.receive!({ headers, body: Buffer.from(body) })
+  const event = async (body: string) => supplier.receive!({ headers: {}, body: Buffer.from(body) })
 
   it('is a hint to query the order that it names, if it is signed', async () => {
-    const received: { body: string; headers: Record<string, string> }[] = []
+    const received: string[] = []
     const receiver = createServer(async (request, response) => {
       let body = ''
       for await (const chunk of request) body += chunk
-      received.push({ body, headers: request.headers as Record<string, string> })
+      received.push(body)
       response.end()
     })
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
@@ -204,17 +203,44 @@ describe('an event', () => {
     try {
       const { key } = await buy()
       await expect.poll(() => received.length).toBe(1)
-      const { body, headers } = received[0]!
-      expect(await event(body, headers)).toEqual({ kind: 'changed', keys: [key] })
-      expect(await event(body.replace('COMPLETED', 'FAILED'), headers)).toMatchObject({ kind: 'refused' })
-      expect(await event(body, { host: 'example.com' })).toMatchObject({ kind: 'refused' })
+      const [body] = received as [string]
+      expect(await event(body)).toEqual({ kind: 'changed', keys: [key] })
+      expect(await event(body.replaceAll(/"MM-\d+"/g, '"MM-1"'))).toMatchObject({ kind: 'refused' })
+      expect(await event(body.replace('"signature"', '"other"'))).toMatchObject({ kind: 'refused' })
+      expect(await event('{}')).toMatchObject({ kind: 'refused' })
       const keyless = create({ webhookPublicKey: undefined })
-      expect(await keyless.receive!({ headers, body: Buffer.from(body) })).toMatchObject({ kind: 'refused' })
+      expect(await keyless.receive!({ headers: {}, body: Buffer.from(body) })).toMatchObject({ kind: 'refused' })
     } finally {
       simulator.setEventsUrl(null)
       receiver.closeAllConnections()
       receiver.close()
     }
+  })
+})
+
+describe('a report', () => {
+  it('has the usage of an eSIM and its top-ups, at most once a minute on all nodes', async () => {
+    const esim = await buy()
+    await order(topUpOf(esim))
+    simulator.changeEsim({ iccid: esim.iccid, profile: 'INSTALLATION' })
+    simulator.changeEsim({ iccid: esim.iccid, status: 'IN_USE', usedBytes: 250_000_000 })
+    const requests = () => simulator.requests().filter(({ operation }) => operation === 'usage').length
+    const [first] = await supplier.report!([esim])
+    expect(first).toMatchObject({ report: { esimStatus: 'IN_USE', smdpStatus: 'INSTALLATION', usage: 250_000_000n } })
+    const other = create()
+    expect(await supplier.report!([esim])).toEqual([{ kind: 'silent' }])
+    expect(await other.report!([esim])).toEqual([{ kind: 'silent' }])
+    expect(requests()).toBe(1)
+    await testbed.shop.db.query({
+      text: "update mobimatter_orders set info_at = info_at - interval '1 minute' where order_id = $1",
+      values: [esim.reference],
+    })
+    expect(await other.report!([esim])).toMatchObject([{ kind: 'reported' }])
+    expect(requests()).toBe(2)
+  })
+
+  it('is never asked for by polling', () => {
+    expect(supplier.traits.reportsOnRequest).toBe(true)
   })
 })
 

@@ -5,6 +5,7 @@ import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-ac
 import { esimGoSupplier } from '@dealer-esim/wholesalers/esim-go/esim-go.ts'
 import { mobimatterSupplier } from '@dealer-esim/wholesalers/mobimatter/mobimatter.ts'
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import { addSupplier, type Shop } from '../harness/shop.ts'
 import { COUNT, ORDERS } from '../suppliers/conformance-cases.ts'
@@ -77,7 +78,7 @@ export async function firstProduct(supplier: Supplier): Promise<string> {
 /** Like `firstProduct`, with a package that tops up its eSIMs: the same one where every package does both. */
 async function productsOf(supplier: Supplier): Promise<{ product: string; topUpProduct: string }> {
   const listed: SupplierProduct[] = []
-  for await (const product of supplier.catalogue!()) listed.push(product)
+  for await (const product of readableProducts(supplier)) listed.push(product)
   const { base, topUp } = chooseProducts(listed)
   return { product: base.productCode, topUpProduct: topUp.productCode }
 }

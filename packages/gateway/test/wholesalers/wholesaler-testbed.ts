@@ -8,6 +8,7 @@ import type {
   SupplierProduct,
   SupplierRequest,
 } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { createTestDatabase } from '../harness/databases/database.ts'
 import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 import { chooseProducts } from './simulator-fixtures.ts'
@@ -34,7 +35,7 @@ export async function createWholesalerTestbed<Config extends object>(wholesaler:
     wholesaler.create(name, { ...config, ...changes } as Config, { ...shop, outbound })
   const supplier = create()
   const products: SupplierProduct[] = []
-  for await (const product of supplier.catalogue!()) products.push(product)
+  for await (const product of readableProducts(supplier)) products.push(product)
   const { base, topUp } = chooseProducts(products)
   let keys = 0
 

@@ -1,6 +1,7 @@
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { firstProduct } from './simulator-fixtures.ts'
@@ -70,7 +71,7 @@ describe('a purchase', () => {
     const sold = simulator.esims().find(({ iccid }) => iccid === esim.iccid)!
     expect(esim).toMatchObject({ smdpAddress: sold.smdpAddress, matchingId: sold.matchingId })
     const products = []
-    for await (const product of supplier.catalogue!()) products.push(product)
+    for await (const product of readableProducts(supplier)) products.push(product)
     const { cost, currencyCode } = products.find((product) => product.productCode === wanted.productCode)!
     expect(esim.charged).toEqual({ amount: cost, currencyCode })
   })
@@ -214,7 +215,7 @@ describe('the cancellation of an eSIM', () => {
 describe('the account', () => {
   it('has a catalogue that is read to its end', async () => {
     const products = []
-    for await (const product of supplier.catalogue!()) products.push(product)
+    for await (const product of readableProducts(supplier)) products.push(product)
     expect(products).toHaveLength(2_100)
     expect(new Set(products.map((product) => product.productCode)).size).toBe(2_100)
     for (const product of products) {
@@ -226,7 +227,7 @@ describe('the account', () => {
   it('has no catalogue if a page of it is broken', async () => {
     simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue', skip: 1 })
     const read = async () => {
-      for await (const _ of supplier.catalogue!()) {
+      for await (const _ of readableProducts(supplier)) {
         // only read
       }
     }

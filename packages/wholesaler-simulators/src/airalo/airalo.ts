@@ -45,14 +45,17 @@ function createWholesaler(world: World): Wholesaler {
 }
 
 /** The events of a change: Airalo reports delivered orders, and data that is running low. */
-function eventsOf({ account }: World, change: Change): unknown[] {
-  if ('order' in change)
-    return change.kind === 'delivered' ? [answers.orderBody(change.order, account.currencyCode, true)] : []
+function eventsOf({ account, options }: World, change: Change): unknown[] {
+  if ('order' in change) {
+    const shown = { currency: account.currencyCode, include: [], forms: options.forms }
+    return change.kind === 'delivered' ? [answers.orderBody(change.order, shown, true)] : []
+  }
   const total = account.totalBytes(change.esim)
   const share = total === null ? 0 : change.esim.usedBytes / total
   if (change.kind !== 'usage' || share < 0.5) return []
   const level = share >= 0.9 ? '90%' : share >= 0.75 ? '75%' : '50%'
-  return [{ type: 'low_data', level, iccid: change.esim.iccid }]
+  const remaining_percentage = Math.max(0, Math.floor((1 - share) * 100))
+  return [{ level, package_name: change.esim.order.product.code, remaining_percentage, iccid: change.esim.iccid }]
 }
 
 class Tokens {
@@ -89,7 +92,8 @@ class Tokens {
 const TOKEN_S = 24 * 3_600
 
 function listOperations(world: World, tokens: Tokens): Operation[] {
-  const { account } = world
+  const { account, options } = world
+  const { forms } = options
   const get = (name: string, path: string, run: Operation['run'], query?: Operation['query']): Operation => ({
     name,
     method: 'GET',
@@ -108,13 +112,13 @@ function listOperations(world: World, tokens: Tokens): Operation[] {
   })
   return [
     { ...post('token', 'token', shapes.TOKEN, (call) => tokens.issue(call)), form: 'only', isOpen: true },
-    get('catalogue', 'packages', listPackages, shapes.PACKAGES),
+    get('catalogue', 'packages', (call) => listPackages(call, forms), shapes.PACKAGES),
     post('order', 'orders', shapes.ORDER, (call) => order(world, call)),
     post('topUp', 'orders/topups', shapes.TOP_UP, (call) => topUp(world, call)),
     get('list', 'orders', (call) => listOrders(world, call), shapes.ORDERS),
     get('query', 'orders/{id}', (call) => findOrder(world, call), shapes.INCLUDE),
     get('usage', 'sims/{iccid}/usage', ({ params }) =>
-      answers.ok(answers.usageBody(account, account.getEsim(params.iccid!))),
+      answers.ok(answers.usageBody(account, account.getEsim(params.iccid!), forms)),
     ),
     get('balance', 'balance', () => {
       const amount = account.balance / 10_000
@@ -124,7 +128,7 @@ function listOperations(world: World, tokens: Tokens): Operation[] {
 }
 
 /** One row for each coverage, in pages. */
-function listPackages({ query, catalogue }: Call): Answer {
+function listPackages({ query, catalogue }: Call, forms: World['options']['forms']): Answer {
   const { include = '', 'filter[type]': type, 'filter[country]': country } = query
   const groups = new Map<string, Product[]>()
   for (const product of catalogue().products) {
@@ -135,19 +139,27 @@ function listPackages({ query, catalogue }: Call): Answer {
     if (kind === 'topUp' && !include.split(',').includes('topup')) continue
     groups.set(coverage.code, [...(groups.get(coverage.code) ?? []), product])
   }
-  const rows = [...groups.values()].map((products) => answers.coverageEntry(products[0]!.coverage, products))
-  return paged(rows, query, 25)
+  const rows = [...groups.values()].map((products) => answers.coverageEntry(products[0]!.coverage, products, forms))
+  const pricing = { model: 'discount_pricing', discount_percentage: answers.DISCOUNT_PERCENT }
+  return paged(rows, query, 25, forms.has('discount-pricing') ? { pricing } : {})
 }
 
-function paged(rows: unknown[], query: Record<string, string>, defaultLimit: number): Answer {
+function paged(rows: unknown[], query: Record<string, string>, defaultLimit: number, head: object = {}): Answer {
   const limit = Number(query.limit ?? defaultLimit)
   const page = Number(query.page ?? 1)
   const last = Math.max(1, Math.ceil(rows.length / limit))
   const link = (number: number) => (number < 1 || number > last ? null : `?page=${number}`)
-  return answers.ok(rows.slice((page - 1) * limit, page * limit), {
+  const from = (page - 1) * limit
+  return answers.ok(keyedFromPageTwo(rows.slice(from, page * limit), from), {
+    ...head,
     links: { first: link(1), last: link(last), prev: link(page - 1), next: link(page + 1) },
     meta: { message: 'success', current_page: page, last_page: last, per_page: limit, total: rows.length },
   })
+}
+
+/** Airalo keys the rows of every page but the first by their number in the whole list. */
+function keyedFromPageTwo(rows: unknown[], from: number): unknown {
+  return from === 0 ? rows : Object.fromEntries(rows.map((row, index) => [String(from + index), row]))
 }
 
 interface OrderBody {
@@ -157,44 +169,47 @@ interface OrderBody {
 }
 
 /** Places an order. There is no key, so a repeated order is another order. */
-function order({ account }: World, { body, effects }: Call): Answer {
+function order({ account, options }: World, { body, effects }: Call): Answer {
   const { quantity, package_id, description } = body as OrderBody
   const product = account.getProduct(package_id)
   if (product.kind !== 'eSIM') throw new Refused('unknown-package', `${package_id} is a top-up.`)
   const bought = account.buy({ product, key: description ?? null, count: Number(quantity) }, effects)
-  return answers.ok(answers.orderBody(bought, account.currencyCode, true))
+  return answers.ok(answers.orderBody(bought, shownOf(account, options, ''), true))
 }
 
-function topUp({ account }: World, { body, effects }: Call): Answer {
+function shownOf(account: World['account'], { forms }: World['options'], include: string) {
+  return { currency: account.currencyCode, include: include.split(','), forms }
+}
+
+function topUp({ account, options }: World, { body, effects }: Call): Answer {
   const { package_id, iccid, description } = body as { package_id: string; iccid: string; description?: string }
   const target = account.getEsim(iccid)
   const product = account.getProduct(package_id)
   if (product.kind !== 'topUp' || product.coverage.code !== target.order.product.coverage.code)
     throw new Refused('unknown-package', `${package_id} does not fit eSIM ${iccid}.`)
   const bought = account.buy({ product, key: description ?? null, target }, effects)
-  return answers.ok(answers.orderBody(bought, account.currencyCode, true))
+  return answers.ok(answers.orderBody(bought, shownOf(account, options, ''), true))
 }
 
 /** The filter is a LIKE: it also finds orders whose description only contains the text. The newest come first. */
-function listOrders({ account }: World, { query }: Call): Answer {
+function listOrders({ account, options }: World, { query }: Call): Answer {
   const { include = '', 'filter[description]': description, 'filter[code]': code } = query
   const found = account
     .listOrders()
     .filter((one) => description === undefined || one.key?.toLowerCase().includes(description.toLowerCase()))
     .filter((one) => code === undefined || one.reference.includes(code))
     .reverse()
-  const withSims = include.split(',').includes('sims')
   return paged(
-    found.map((one) => answers.orderBody(one, account.currencyCode, withSims)),
+    found.map((one) => answers.orderBody(one, shownOf(account, options, include), false)),
     query,
     25,
   )
 }
 
-function findOrder({ account }: World, { params, query }: Call): Answer {
+function findOrder({ account, options }: World, { params, query }: Call): Answer {
   const found = [...account.orders.values()].find(
     ({ reference }) => Number(reference.split('-')[1]) === Number(params.id),
   )
   if (!found) throw new Refused('unknown-order', `There is no order ${params.id}.`)
-  return answers.ok(answers.orderBody(found, account.currencyCode, (query.include ?? '').split(',').includes('sims')))
+  return answers.ok(answers.orderBody(found, shownOf(account, options, query.include ?? ''), false))
 }

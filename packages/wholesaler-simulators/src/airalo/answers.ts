@@ -1,7 +1,7 @@
 import type { Account } from '#simulated-account.ts'
 import { type Coverage, countryName, type Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order } from '#simulated-order.ts'
-import type { Answer, Refusal, RequestProblem } from '#wholesaler.ts'
+import type { Answer, Refusal, RequestProblem, World } from '#wholesaler.ts'
 
 /* Answers of Airalo. Money is a decimal number, volume is in MB. */
 
@@ -45,7 +45,7 @@ export function shapeRefusal({ kind, path }: RequestProblem): Answer {
 }
 
 /** One row of the catalogue: the packages of one coverage. */
-export function coverageEntry(coverage: Coverage, products: Product[]) {
+export function coverageEntry(coverage: Coverage, products: Product[], forms: Forms) {
   const isRegion = coverage.code.startsWith('!')
   return {
     slug: slugOf(coverage.name),
@@ -61,18 +61,30 @@ export function coverageEntry(coverage: Coverage, products: Product[]) {
         is_kyc_verify: false,
         rechargeability: true,
         coverages: coverage.countries.map((code) => ({ code, name: countryName(code), networks: [] })),
-        packages: products.map(packageEntry),
+        packages: products.map((product) => packageEntry(product, forms)),
       },
     ],
   }
 }
 
-function packageEntry({ code, kind, name, price, retailPrice, volume, days }: Product) {
+type Forms = World['options']['forms']
+
+/** The discount of an account without net prices. */
+export const DISCOUNT_PERCENT = 20
+
+/** The retail price whose discounted price is this one. */
+function beforeDiscount(price: number): number {
+  return (price * 100) / (100 - DISCOUNT_PERCENT)
+}
+
+function packageEntry({ code, kind, name, price, retailPrice, volume, days }: Product, forms: Forms) {
+  const prices = forms.has('discount-pricing')
+    ? { price: beforeDiscount(price) / 10_000 }
+    : { price: retailPrice / 10_000, net_price: price / 10_000 }
   return {
     id: code,
     type: kind === 'topUp' ? 'topup' : 'sim',
-    price: retailPrice / 10_000,
-    net_price: price / 10_000,
+    ...prices,
     amount: volume === null ? 0 : volume / 1_000_000,
     day: days,
     is_unlimited: volume === null,
@@ -84,8 +96,29 @@ export function slugOf(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z]+/g, '-')
 }
 
-export function orderBody(order: Order, currency: string, withSims: boolean) {
+interface Shown {
+  currency: string
+  /** Members of `include`, such as sims and status. */
+  include: readonly string[]
+  forms: Forms
+}
+
+/** The answer to a new order says what was debited. Lists and look-ups say only the retail price, as a text. */
+function pricesOf({ product, amount, count }: Order, isNew: boolean, forms: Forms) {
+  if (forms.has('discount-pricing')) {
+    const retail = beforeDiscount(amount) / 10_000
+    const paid = { unit_paid_price: amount / count / 10_000, total_amount_paid: amount / 10_000 }
+    const discount = { pricing_model: 'discount_pricing', discount_percentage: DISCOUNT_PERCENT }
+    return isNew ? { price: retail, ...discount, ...paid } : { price: retail.toFixed(2) }
+  }
+  const retail = (product.retailPrice * count) / 10_000
+  return isNew ? { price: retail, net_price: amount / 10_000 } : { price: retail.toFixed(2) }
+}
+
+/** @param isNew it is the answer to the order itself, or the event about it */
+export function orderBody(order: Order, { currency, include, forms }: Shown, isNew: boolean) {
   const { product } = order
+  const withSims = isNew || include.includes('sims')
   return {
     id: Number(order.reference.split('-')[1]),
     code: order.reference,
@@ -95,11 +128,19 @@ export function orderBody(order: Order, currency: string, withSims: boolean) {
     description: order.key,
     data: product.volume === null ? 'Unlimited' : `${product.volume / 1_000_000_000} GB`,
     validity: product.days,
-    price: order.amount / 10_000,
+    ...pricesOf(order, isNew, forms),
     currency,
     created_at: new Date(order.createdMs).toISOString().replace('T', ' ').slice(0, 19),
     ...(withSims && order.kind === 'eSIM' ? { sims: order.esims.map(simEntry) } : {}),
+    ...(include.includes('status') ? { status: statusOf(order, forms) } : {}),
   }
+}
+
+/** Airalo knows no other states. */
+function statusOf({ state }: Order, forms: Forms) {
+  const isFailed = state === 'failed' || (state === 'pending' && forms.has('failed-orders'))
+  const slug = isFailed ? 'failed' : state === 'cancelled' ? 'refunded' : 'completed'
+  return { name: slug, slug }
 }
 
 function simEntry({ iccid, esimNo, smdpAddress, matchingId, imsi }: Esim) {
@@ -111,12 +152,17 @@ function simEntry({ iccid, esimNo, smdpAddress, matchingId, imsi }: Esim) {
     qrcode: `LPA:1$${smdpAddress}$${matchingId}`,
     confirmation_code: null,
     apn_value: 'internet',
+    msisdn: null,
     imsis: [imsi],
     is_roaming: true,
   }
 }
 
-export function usageBody(account: Account, esim: Esim) {
+export function usageBody(account: Account, esim: Esim, forms: Forms) {
+  const isEnded = ['USED_UP', 'USED_EXPIRED', 'UNUSED_EXPIRED'].includes(esim.status)
+  if (forms.has('recycled-usage') && isEnded) {
+    return { remaining: 0, total: 0, expired_at: null, is_unlimited: null, status: 'RECYCLED' }
+  }
   const total = account.totalBytes(esim)
   const megabytes = (bytes: number) => Math.floor(bytes / 1_000_000)
   const endsMs = esim.activatedMs === null ? null : esim.activatedMs + esim.order.product.days * DAY_MS

@@ -3,7 +3,7 @@ import type { Account } from '#simulated-account.ts'
 import { countryName, type Product } from '#simulated-catalogue.ts'
 import type { Change, Esim } from '#simulated-order.ts'
 import { DAY_MS } from '#simulated-order.ts'
-import type { Answer, EventMessage, Refusal, RequestProblem } from '#wholesaler.ts'
+import type { Answer, EventMessage, Refusal, RequestProblem, World } from '#wholesaler.ts'
 
 /* Answers and notifications of the RT family. HTTP status 200 on failures too. */
 
@@ -48,8 +48,9 @@ export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, '+0000')
 }
 
-export function packageEntry(product: Product, currencyCode: string) {
+export function packageEntry(product: Product, currencyCode: string, forms: World['options']['forms']) {
   const { coverage, volume, days } = product
+  const isInWords = forms.has('unit-words')
   return {
     packageCode: product.code,
     slug: product.slug,
@@ -61,8 +62,8 @@ export function packageEntry(product: Product, currencyCode: string) {
     smsStatus: 0,
     dataType: dataType(product),
     unusedValidTime: 180,
-    duration: days,
-    durationUnit: 'DAY',
+    duration: isInWords && days < 7 ? days * 24 : days,
+    durationUnit: isInWords ? (days < 7 ? 'HOUR' : 'DAYS') : 'DAY',
     location: coverage.countries.join(','),
     locationCode: coverage.code,
     description: product.name,

@@ -79,7 +79,7 @@ function listOperations(world: World): Operation[] {
     { ...at('balance/query', 'balance', shapes.NOTHING, () => balance(world)), isBodyOptional: true },
     { ...at('location/list', 'locations', shapes.NOTHING, () => locations(account)), isBodyOptional: true },
     {
-      ...at('package/list', 'catalogue', shapes.PACKAGE_LIST, (call) => listPackages(account, call)),
+      ...at('package/list', 'catalogue', shapes.PACKAGE_LIST, (call) => listPackages(world, call)),
       isBodyOptional: true,
     },
     at('esim/order', 'order', shapes.ORDER, (call) => order(world, call)),
@@ -124,7 +124,7 @@ function locations(account: Account): Answer {
   return answers.success({ locationList })
 }
 
-function listPackages(account: Account, { body, catalogue }: Call): Answer {
+function listPackages({ account, options }: World, { body, catalogue }: Call): Answer {
   const { products, currencyCode } = catalogue()
   const { locationCode, type, packageCode, slug, iccid } = (body ?? {}) as Record<string, string | null | undefined>
   const esim = iccid ? account.getEsim(iccid) : undefined
@@ -136,7 +136,7 @@ function listPackages(account: Account, { body, catalogue }: Call): Answer {
     (!esim || product.coverage.code === esim.order.product.coverage.code)
   const listed = products.filter(fits)
   return answers.success({
-    packageList: listed.map((product) => answers.packageEntry(product, currencyCode)),
+    packageList: listed.map((product) => answers.packageEntry(product, currencyCode, options.forms)),
   })
 }
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Account } from '#simulated-account.ts'
 import { countryName, type Product } from '#simulated-catalogue.ts'
 import { type Change, DAY_MS, type Esim, type Order, type Plan, planBytes } from '#simulated-order.ts'
-import type { Answer, EventMessage, Refusal, RequestProblem } from '#wholesaler.ts'
+import type { Answer, EventMessage, Refusal, RequestProblem, World } from '#wholesaler.ts'
 
 /* Answers and events of eSIM Go. Money is a decimal number, volume is in MB in the catalogue and in bytes on an eSIM. */
 
@@ -52,7 +52,13 @@ export function bundleEntry(product: Product) {
   }
 }
 
-export function orderBody(account: Account, order: Order, { withIccids }: { withIccids: boolean }) {
+interface Shown {
+  withIccids: boolean
+  forms: World['options']['forms']
+}
+
+export function orderBody(account: Account, order: Order, { withIccids, forms }: Shown) {
+  const scheme = forms.has('smdp-urls') ? 'http://' : ''
   const esims = order.target ? [order.target] : order.esims
   return {
     orderReference: order.reference,
@@ -65,7 +71,7 @@ export function orderBody(account: Account, order: Order, { withIccids }: { with
         pricePerUnit: order.product.price / 10_000,
         subTotal: order.amount / 10_000,
         ...(withIccids && order.deliveredMs !== null
-          ? { esims: esims.map(esimEntry), iccids: esims.map(({ iccid }) => iccid) }
+          ? { esims: esims.map((esim) => esimEntry(esim, scheme)), iccids: esims.map(({ iccid }) => iccid) }
           : {}),
       },
     ],
@@ -76,13 +82,14 @@ export function orderBody(account: Account, order: Order, { withIccids }: { with
   }
 }
 
-function esimEntry({ iccid, matchingId, smdpAddress }: Esim) {
-  return { iccid, matchingId, smdpAddress }
+function esimEntry({ iccid, matchingId, smdpAddress }: Esim, scheme: string) {
+  return { iccid, matchingId, smdpAddress: `${scheme}${smdpAddress}` }
 }
 
 function bundleState(account: Account, esim: Esim, plan: Plan): string {
   if (plan.isRevoked) return 'revoked'
-  if (plan.endsMs === null) return 'queued'
+  if (plan.endsMs === null) return esim.status === 'UNUSED_EXPIRED' ? 'lapsed' : 'queued'
+  if (esim.status === 'USED_EXPIRED') return 'expired'
   return account.usedBytes(esim, plan) === planBytes(plan) ? 'depleted' : 'active'
 }
 

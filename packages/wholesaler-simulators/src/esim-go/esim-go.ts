@@ -37,7 +37,7 @@ function createWholesaler(world: World): Wholesaler {
 }
 
 function listOperations(world: World): Operation[] {
-  const { account } = world
+  const { account, options } = world
   const get = (name: string, path: string, run: Operation['run'], query?: Operation['query']): Operation => ({
     name,
     method: 'GET',
@@ -50,10 +50,15 @@ function listOperations(world: World): Operation[] {
     { name: nameOfOrder, method: 'POST', path: '/v2.5/orders', body: shapes.ORDER, run: (call) => order(world, call) },
     get('list', 'orders', (call) => listOrders(world, call), shapes.ORDERS),
     get('query', 'orders/{reference}', (call) => findOrder(world, call), shapes.ONE_ORDER),
-    get('usage', 'esims/{iccid}/bundles', ({ params }) => {
-      const esim = account.getEsim(params.iccid!)
-      return answers.ok({ bundles: esim.plans.map((plan) => answers.assignmentEntry(account, esim, plan)) })
-    }),
+    get(
+      'usage',
+      'esims/{iccid}/bundles',
+      ({ params }) => {
+        const esim = account.getEsim(params.iccid!)
+        return answers.ok({ bundles: esim.plans.map((plan) => answers.assignmentEntry(account, esim, plan)) })
+      },
+      shapes.BUNDLES,
+    ),
     {
       name: 'cancel',
       method: 'DELETE',
@@ -63,7 +68,8 @@ function listOperations(world: World): Operation[] {
     },
     get('balance', 'organisation', () => {
       const { balance, currencyCode } = account
-      return answers.ok({ organisations: [{ name: 'Trial', balance: balance / 10_000, currency: currencyCode }] })
+      const organisation = { name: 'Trial', balance: balance / 10_000, currency: currencyCode }
+      return answers.ok(options.forms.has('organisation-object') ? organisation : { organisations: [organisation] })
     }),
   ]
 }
@@ -94,7 +100,7 @@ interface OrderBody {
 }
 
 /** A top-up is for one eSIM: an order for several is refused, which the gateway never sends. */
-function order({ account }: World, { body, effects }: Call): Answer {
+function order({ account, options }: World, { body, effects }: Call): Answer {
   const { type, order: lines } = body as OrderBody
   const [{ quantity, item, iccids }] = lines
   const product = account.getProduct(item)
@@ -106,12 +112,12 @@ function order({ account }: World, { body, effects }: Call): Answer {
   }
   const bought = account.buy({ product, key: null, count: quantity, target }, effects)
   return answers.ok({
-    ...answers.orderBody(account, bought, { withIccids: true }),
+    ...answers.orderBody(account, bought, { withIccids: true, forms: options.forms }),
     runningBalance: account.balance / 10_000,
   })
 }
 
-function listOrders({ account }: World, { query }: Call): Answer {
+function listOrders({ account, options }: World, { query }: Call): Answer {
   const { createdAt } = query
   const [, comparison = 'gte', time = ''] = /^(gte|gt|lte|lt):(.*)$/.exec(createdAt ?? '') ?? []
   const atMs = Date.parse(time)
@@ -123,7 +129,7 @@ function listOrders({ account }: World, { query }: Call): Answer {
   const withIccids = query.includeIccids !== undefined && query.includeIccids !== 'false'
   const rows = found.slice((page - 1) * limit, page * limit)
   return answers.ok({
-    orders: rows.map((one) => answers.orderBody(account, one, { withIccids })),
+    orders: rows.map((one) => answers.orderBody(account, one, { withIccids, forms: options.forms })),
     pageCount: Math.ceil(found.length / limit),
     rows: found.length,
     pageSize: limit,
@@ -137,10 +143,10 @@ const COMPARE: Record<string, (left: number, right: number) => boolean> = {
   lt: (left, right) => left < right,
 }
 
-function findOrder({ account }: World, { params }: Call): Answer {
+function findOrder({ account, options }: World, { params }: Call): Answer {
   const found = account.getOrder(params.reference!)
   if (found.state === 'pending') return answers.PROCESSING
-  return answers.ok(answers.orderBody(account, found, { withIccids: true }))
+  return answers.ok(answers.orderBody(account, found, { withIccids: true, forms: options.forms }))
 }
 
 /** Takes the latest bundle of that name off the eSIM, if it was not started. */

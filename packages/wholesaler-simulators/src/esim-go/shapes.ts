@@ -36,3 +36,6 @@ export const ORDERS = object({
 export const ONE_ORDER = object({ includeIccids: anything })
 
 export const REVOKE = object({ type: oneOf('transaction', 'validate'), refundToBalance: oneOf('true', 'false') })
+
+/** Used bundles are listed in either case. */
+export const BUNDLES = object({ includeUsed: optional(oneOf('true', 'false')) })

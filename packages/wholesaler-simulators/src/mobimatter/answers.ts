@@ -1,6 +1,7 @@
+import type { Account } from '#simulated-account.ts'
 import type { Product } from '#simulated-catalogue.ts'
-import type { Esim, Order, OrderState } from '#simulated-order.ts'
-import type { Answer, Refusal, RequestProblem } from '#wholesaler.ts'
+import { DAY_MS, type Esim, type Order, type OrderState, planBytes } from '#simulated-order.ts'
+import type { Answer, Refusal, RequestProblem, World } from '#wholesaler.ts'
 
 /* Answers of MobiMatter: `{statusCode, result}`, errors `{statusCode, message}`. Money is a decimal number. */
 
@@ -53,7 +54,11 @@ export function categoryOf({ kind }: Product): string {
   return kind === 'topUp' ? 'esim_addon' : 'esim_realtime'
 }
 
-export function productEntry(product: Product, currencyCode: string) {
+type Forms = World['options']['forms']
+
+const PROVIDER = 'Sim Mobile'
+
+export function productEntry(product: Product, currencyCode: string, forms: Forms) {
   const { coverage, volume, days, name } = product
   const isRegion = coverage.code.startsWith('!')
   return {
@@ -62,7 +67,7 @@ export function productEntry(product: Product, currencyCode: string) {
     productFamilyId: familyOf(product),
     productFamilyName: coverage.name,
     providerId: '1',
-    providerName: 'Sim Mobile',
+    providerName: PROVIDER,
     wholesalePrice: product.price / 10_000,
     retailPrice: product.retailPrice / 10_000,
     currencyCode,
@@ -70,14 +75,26 @@ export function productEntry(product: Product, currencyCode: string) {
     regions: isRegion ? [coverage.name] : [],
     productDetails: [
       { name: 'PLAN_TITLE', value: name },
-      { name: 'PLAN_DATA_LIMIT', value: volume === null ? 'Unlimited' : String(volume / 1_000_000_000) },
+      ...dataOf(volume, forms),
       { name: 'PLAN_DATA_UNIT', value: 'GB' },
       { name: 'PLAN_VALIDITY', value: String(days * 24) },
     ],
   }
 }
 
-export function orderBody(order: Order, currencyCode: string) {
+/** What stands in place of the limit beside a mark. */
+const PLACEHOLDER = '999'
+
+function dataOf(volume: number | null, forms: Forms) {
+  if (volume !== null) return [{ name: 'PLAN_DATA_LIMIT', value: String(volume / 1_000_000_000) }]
+  if (!forms.has('unlimited-marks')) return [{ name: 'PLAN_DATA_LIMIT', value: 'Unlimited' }]
+  return [
+    { name: 'UNLIMITED', value: '1' },
+    { name: 'PLAN_DATA_LIMIT', value: PLACEHOLDER },
+  ]
+}
+
+export function orderBody(order: Order, currencyCode: string, forms: Forms) {
   const esim = order.target ?? order.esims[0]
   const { product } = order
   return {
@@ -90,19 +107,51 @@ export function orderBody(order: Order, currencyCode: string) {
       productId: product.code,
       productCategory: categoryOf(product),
       title: product.name,
+      providerName: PROVIDER,
       wholesalePrice: order.amount / 10_000,
-      lineItemDetails: order.deliveredMs !== null && esim ? details(esim) : [],
+      retailPrice: product.retailPrice / 10_000,
+      lineItemDetails: order.deliveredMs !== null && esim ? details(esim, forms) : [],
     },
   }
 }
 
-function details({ iccid, smdpAddress, matchingId }: Esim) {
+function details({ iccid, smdpAddress, matchingId, esimNo }: Esim, forms: Forms) {
+  const isConfirmed = forms.has('confirmation-codes')
   return [
-    { name: 'LOCAL_PROFILE_ASSISTANT', value: `LPA:1$${smdpAddress}$${matchingId}` },
+    { name: 'LOCAL_PROFILE_ASSISTANT', value: `LPA:1$${smdpAddress}$${matchingId}${isConfirmed ? '$$1' : ''}` },
+    ...(isConfirmed ? [{ name: 'CONF_CODE', value: esimNo.slice(-4) }] : []),
     { name: 'ICCID', value: iccid },
     { name: 'SMDP_ADDRESS', value: smdpAddress },
     { name: 'ACTIVATION_CODE', value: matchingId },
     { name: 'ACCESS_POINT_NAME', value: 'internet' },
     { name: 'PHONE_NUMBER', value: '' },
   ]
+}
+
+/** What the provider knows of an eSIM. */
+export function infoBody(account: Account, esim: Esim) {
+  const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+  return {
+    esim: {
+      status: esim.installedMs === null ? 'Available' : 'Installed',
+      installationDate: time(esim.installedMs),
+      location: null,
+      kycStatus: null,
+      iccid: esim.iccid,
+      phoneNumber: null,
+    },
+    packages: esim.plans.map((plan) => {
+      const bytes = planBytes(plan)
+      return {
+        name: plan.product.name,
+        associatedProductId: plan.product.code,
+        activationDate: time(plan.endsMs === null ? null : plan.endsMs - plan.product.days * DAY_MS),
+        expirationDate: time(plan.endsMs),
+        totalAllowanceMb: bytes === null ? null : bytes / 1_000_000,
+        usedMb: account.usedBytes(esim, plan) / 1_000_000,
+        totalAllowanceMin: null,
+        usedMin: null,
+      }
+    }),
+  }
 }

@@ -120,10 +120,11 @@ it('an event of a completed order is signed with RSA', async () => {
   const receiver = createServer(async (request, response) => {
     let content = ''
     for await (const chunk of request) content += chunk
-    const signature = String(request.headers['x-signature'])
-    const verifier = createVerify('sha256').update(content)
-    const isSigned = verifier.verify(simulator.credentials.webhookPublicKey!, signature, 'base64')
-    received.push({ isSigned, body: JSON.parse(content) })
+    const body = JSON.parse(content)
+    const { orderId, merchantId, orderLineItem } = body.eventData
+    const verifier = createVerify('sha256').update(`${orderId}.${merchantId}.${orderLineItem.providerName}`)
+    const isSigned = verifier.verify(simulator.credentials.webhookPublicKey!, body.signature, 'base64')
+    received.push({ isSigned, body })
     response.end()
   })
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
@@ -132,7 +133,9 @@ it('an event of a completed order is signed with RSA', async () => {
     const { orderId } = (await create()).body.result
     await complete(orderId)
     await vi.waitFor(() => expect(received).toHaveLength(1))
-    expect(received).toMatchObject([{ isSigned: true, body: { eventType: 'ORDER_COMPLETED', orderId } }])
+    expect(received).toMatchObject([
+      { isSigned: true, body: { eventType: 'order.esim_realtime.completed', eventData: { orderId } } },
+    ])
   } finally {
     receiver.closeAllConnections()
     receiver.close()

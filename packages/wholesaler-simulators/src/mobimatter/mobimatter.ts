@@ -17,7 +17,7 @@ export function describeMobimatter(): Description {
   }
 }
 
-/** Operations: catalogue, order and topUp (the first step), complete, cancel, query, balance. */
+/** Operations: catalogue, order and topUp (the first step), complete, cancel, query, usage, balance. */
 function createWholesaler(world: World): Wholesaler {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const credentials = {
@@ -27,11 +27,13 @@ function createWholesaler(world: World): Wholesaler {
     webhookPublicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     ...world.options.credentials,
   }
-  const sign = (body: unknown): EventMessage => ({
-    // The name of the header is an assumption: the public documentation does not have it.
-    headers: { 'X-Signature': createSign('sha256').update(JSON.stringify(body)).sign(privateKey, 'base64') },
-    body,
-  })
+  /** The signature is a member of the event, over three members of the order. */
+  function sign({ eventType, eventData }: UnsignedEvent): EventMessage {
+    const { orderId, merchantId, orderLineItem } = eventData
+    const text = `${orderId}.${merchantId}.${orderLineItem.providerName}`
+    const signature = createSign('sha256').update(text).sign(privateKey, 'base64')
+    return { body: { eventType, signature, eventData } }
+  }
   return {
     basePath: '/mobimatter',
     credentials,
@@ -43,23 +45,37 @@ function createWholesaler(world: World): Wholesaler {
     refuse: (reason, message, code) =>
       answers.failure(code === undefined ? answers.STATUS_OF_REFUSAL[reason] : Number(code), message),
     refuseShape: ({ kind, path }) => answers.failure(answers.STATUS_OF_PROBLEM[kind] ?? 400, `${path}: ${kind}`),
-    eventsOf: (change) => eventsOf(world, change).map(sign),
+    eventsOf: (change) => eventsOf(world, change, credentials.merchantId).map(sign),
   }
 }
 
 /** The events of a change. MobiMatter sends one only when an order has ended. */
-function eventsOf({ account }: World, change: Change): unknown[] {
+function eventsOf({ account, options }: World, change: Change, merchantId: string): UnsignedEvent[] {
   if (!('order' in change)) return []
-  const eventType = change.kind === 'delivered' ? 'ORDER_COMPLETED' : 'ORDER_FAILED'
-  return [{ eventType, ...answers.orderBody(change.order, account.currencyCode) }]
+  const ending = change.kind === 'delivered' ? 'completed' : 'failed'
+  const eventData = { ...answers.orderBody(change.order, account.currencyCode, options.forms), merchantId }
+  return [{ eventType: `order.${answers.categoryOf(change.order.product)}.${ending}`, eventData }]
+}
+
+interface UnsignedEvent {
+  eventType: string
+  eventData: ReturnType<typeof answers.orderBody> & { merchantId: string }
 }
 
 function listOperations(world: World): Operation[] {
-  const { account } = world
+  const { account, options } = world
+  const { forms } = options
   const root = '/mobimatter/api/v2'
-  const show = (orderId: string) => answers.ok(answers.orderBody(account.getOrder(orderId), account.currencyCode))
+  const show = (orderId: string) =>
+    answers.ok(answers.orderBody(account.getOrder(orderId), account.currencyCode, forms))
   return [
-    { name: 'catalogue', method: 'GET', path: `${root}/products`, query: shapes.PRODUCTS, run: listProducts },
+    {
+      name: 'catalogue',
+      method: 'GET',
+      path: `${root}/products`,
+      query: shapes.PRODUCTS,
+      run: (call) => listProducts(call, forms),
+    },
     {
       name: nameOfCreate,
       method: 'POST',
@@ -91,6 +107,16 @@ function listOperations(world: World): Operation[] {
     },
     { name: 'query', method: 'GET', path: `${root}/order/{orderId}`, run: ({ params }) => show(params.orderId!) },
     {
+      name: 'usage',
+      method: 'GET',
+      path: `${root}/provider/info/{orderId}`,
+      run({ params }) {
+        const [esim] = account.getOrder(params.orderId!).esims
+        if (!esim) throw new Refused('unknown-esim', `Order ${params.orderId} has no eSIM.`)
+        return answers.ok(answers.infoBody(account, esim))
+      },
+    },
+    {
       name: 'balance',
       method: 'GET',
       path: `${root}/merchant/balance`,
@@ -103,7 +129,7 @@ const nameOfCreate = (body: unknown) =>
   (body as { productCategory?: unknown }).productCategory === 'esim_addon' ? 'topUp' : 'order'
 
 /** Answers all products at once, because the interface has no pages. */
-function listProducts({ query, catalogue }: Call): Answer {
+function listProducts({ query, catalogue }: Call, forms: World['options']['forms']): Answer {
   const { products, currencyCode } = catalogue()
   const { productCategory, category = productCategory, productFamilyId, country } = query
   const listed = products.filter(
@@ -112,7 +138,7 @@ function listProducts({ query, catalogue }: Call): Answer {
       (productFamilyId === undefined || answers.familyOf(product) === productFamilyId) &&
       (country === undefined || product.coverage.countries.includes(country)),
   )
-  return answers.ok(listed.map((product) => answers.productEntry(product, currencyCode)))
+  return answers.ok(listed.map((product) => answers.productEntry(product, currencyCode, forms)))
 }
 
 interface CreateBody {

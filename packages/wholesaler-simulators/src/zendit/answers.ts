@@ -1,7 +1,7 @@
 import type { Account } from '#simulated-account.ts'
 import type { Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order, planBytes } from '#simulated-order.ts'
-import type { Answer, Refusal, RequestProblem } from '#wholesaler.ts'
+import type { Answer, Refusal, RequestProblem, World } from '#wholesaler.ts'
 
 /* Answers of Zendit. Money is in hundredths, with the divisor beside it. */
 
@@ -35,9 +35,11 @@ export const STATUS_OF_PROBLEM: Partial<Record<RequestProblem['kind'], number>> 
   'content-type': 415,
 }
 
-export function offerEntry(product: Product, currency: string) {
+type Forms = World['options']['forms']
+
+export function offerEntry(product: Product, currency: string, forms: Forms) {
   return {
-    ...describeProduct(product),
+    ...describeProduct(product, forms),
     enabled: product.inStock,
     priceType: 'FIXED',
     cost: { currency, currencyDivisor: 100, fixed: product.price / 100 },
@@ -47,14 +49,17 @@ export function offerEntry(product: Product, currency: string) {
   }
 }
 
-function describeProduct({ code, name, coverage, volume, days }: Product) {
+function describeProduct({ code, name, coverage, volume, days }: Product, forms: Forms) {
   const isRegion = coverage.code.startsWith('!')
   return {
     offerId: code,
     brand: 'SIM-ESIM',
     country: isRegion ? '' : coverage.code,
     regions: isRegion ? [coverage.name] : [],
-    roaming: isRegion ? coverage.countries.map((country) => ({ country, dataSpeeds: ['4G', '5G'] })) : [],
+    roaming:
+      isRegion && !forms.has('region-names')
+        ? coverage.countries.map((country) => ({ country, dataSpeeds: ['4G', '5G'] }))
+        : [],
     dataGB: volume === null ? 0 : volume / 1_000_000_000,
     dataUnlimited: volume === null,
     dataSpeeds: ['4G', '5G'],
@@ -65,16 +70,20 @@ function describeProduct({ code, name, coverage, volume, days }: Product) {
 }
 
 /** The body of a purchase, the same in the answer to a query and in an event. */
-export function purchaseBody(account: Account, order: Order) {
+/** The fee that a cost contains, in hundredths. */
+const FEE = 10
+
+export function purchaseBody(account: Account, order: Order, forms: Forms) {
   const esim = order.target ?? order.esims[0]
   const time = (ms: number) => new Date(ms).toISOString()
   return {
-    ...describeProduct(order.product),
+    ...describeProduct(order.product, forms),
     transactionId: order.key,
     status: statusOf(order),
     productType: 'ESIM',
     priceType: 'FIXED',
     cost: order.amount / 100,
+    ...(forms.has('cost-fees') ? { costBase: order.amount / 100 - FEE, costFee: FEE } : {}),
     costCurrency: account.currencyCode,
     costCurrencyDivisor: 100,
     createdAt: time(order.createdMs),

@@ -33,7 +33,8 @@ function createWholesaler(world: World): Wholesaler {
       answers.failure(answers.STATUS_OF_REFUSAL[reason], code ?? reason.replaceAll('-', '_'), message),
     refuseShape: ({ kind, path }) =>
       answers.failure(answers.STATUS_OF_PROBLEM[kind] ?? 400, 'invalid_request', `${path}: ${kind}`),
-    eventsOf: (change) => ('order' in change ? [{ body: answers.purchaseBody(world.account, change.order) }] : []),
+    eventsOf: (change) =>
+      'order' in change ? [{ body: answers.purchaseBody(world.account, change.order, world.options.forms) }] : [],
   }
 }
 
@@ -43,7 +44,13 @@ function listOperations(world: World): Operation[] {
   const balance = () =>
     answers.ok({ availableBalance: account.balance / 100, currency: account.currencyCode, currencyDivisor: 100 })
   return [
-    { name: 'catalogue', method: 'GET', path: '/v1/esim/offers', query: shapes.OFFERS, run: listOffers },
+    {
+      name: 'catalogue',
+      method: 'GET',
+      path: '/v1/esim/offers',
+      query: shapes.OFFERS,
+      run: (call) => listOffers(call, world.options.forms),
+    },
     {
       name: nameOfPurchase,
       method: 'POST',
@@ -62,7 +69,7 @@ function listOperations(world: World): Operation[] {
       name: 'query',
       method: 'GET',
       path: `${purchases}/{transactionId}`,
-      run: ({ params }) => answers.ok(answers.purchaseBody(account, getPurchase(world, params))),
+      run: ({ params }) => answers.ok(answers.purchaseBody(account, getPurchase(world, params), world.options.forms)),
     },
     {
       name: 'cancel',
@@ -85,11 +92,11 @@ function listOperations(world: World): Operation[] {
 
 const nameOfPurchase = (body: unknown) => ((body as { iccid?: unknown }).iccid === undefined ? 'order' : 'topUp')
 
-function listOffers({ query, catalogue }: Call): Answer {
+function listOffers({ query, catalogue }: Call, forms: World['options']['forms']): Answer {
   const { products, currencyCode } = catalogue()
   const { _limit, _offset, country } = query
   const offers = products.filter(({ coverage }) => country === undefined || coverage.code === country)
-  return answers.ok(page(offers, _limit, _offset, (product) => answers.offerEntry(product, currencyCode)))
+  return answers.ok(page(offers, _limit, _offset, (product) => answers.offerEntry(product, currencyCode, forms)))
 }
 
 function page<Row>(rows: Row[], limitText = '', offsetText = '', entry: (row: Row) => unknown) {
@@ -118,7 +125,7 @@ function getPurchase({ account }: World, { transactionId = '' }: Record<string, 
 }
 
 /** `createdAt` is a time with an optional comparison before it, such as `gte2026-01-01T00:00:00Z`; `gte` without one. */
-function listPurchases({ account }: World, { query }: Call): Answer {
+function listPurchases({ account, options }: World, { query }: Call): Answer {
   const { _limit, _offset, createdAt, status } = query
   const [, comparison = 'gte', time = ''] = /^(gte|lte|gt|lt|eq)?[:]?(.*)$/.exec(createdAt ?? '') ?? []
   const atMs = Date.parse(time)
@@ -127,7 +134,7 @@ function listPurchases({ account }: World, { query }: Call): Answer {
   const bodies = account
     .listOrders()
     .filter(isInTime)
-    .map((order) => answers.purchaseBody(account, order))
+    .map((order) => answers.purchaseBody(account, order, options.forms))
     .filter((body) => status === undefined || body.status === status)
   return answers.ok(page(bodies, _limit, _offset, (body) => body))
 }

@@ -28,7 +28,7 @@ async function queryAt(page: unknown): Promise<Outcome> {
 describe('a query by our key', () => {
   it('is not down because of one order that cannot be compared', async () => {
     const outcome = await queryAt({ data: [{ id: 7 }], meta: { last_page: 1 } })
-    expect(outcome).toEqual({ kind: 'unknown', message: 'Airalo’s list has an unreadable order' })
+    expect(outcome).toEqual({ kind: 'unknown', message: 'Airalo’s list has an unreadable order: entry 1 of page 1' })
   })
 
   it('is down if a page is not a list', async () => {

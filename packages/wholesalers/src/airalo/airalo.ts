@@ -1,12 +1,14 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import { isObject, isText, parseObject } from '#members.ts'
+import { decimalOf, iccidOf, isText, type JsonObject, parseJson, parseObject, resultIn } from '#members.ts'
 import { longestMs } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, Supplier, SupplierRequest } from '#supplier.ts'
-import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient, DEFAULTS } from './client.ts'
-import { findOrders, ListFailure, listProducts, listSold } from './lists.ts'
+import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient, DEFAULTS, sign } from './client.ts'
+import { findOrders, INCLUDE, ListFailure, listSold } from './lists.ts'
 import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.ts'
+import { listProducts } from './products.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
 /** The requests of one purchase: a token and the order, and both again if Airalo refuses the token. */
@@ -67,33 +69,43 @@ async function order(client: AiraloClient, request: SupplierRequest): Promise<Ou
 async function query(client: AiraloClient, request: SupplierRequest): Promise<Outcome> {
   const { key, reference } = request
   if (reference !== undefined) {
-    const answer = await client.get(`/orders/${encodeURIComponent(reference)}`, { include: 'sims' })
-    const data = answer.kind === 'reply' && answer.status === 200 ? answer.body?.data : undefined
-    return isObject(data) ? outcomeOfFound(data, request) : outcomeOfFailedQuery(answer)
+    const answer = await client.get(`/orders/${encodeURIComponent(reference)}`, { include: INCLUDE })
+    const found = answer.kind === 'reply' && answer.status === 200 ? resultIn(answer.body, 'data', 'id') : undefined
+    return found ? outcomeOfFound(found, request) : outcomeOfFailedQuery(answer)
   }
   try {
-    const orders = await findOrders(client, key)
-    // A fault of one order does not mean that Airalo is down.
-    if (orders === undefined) return { kind: 'unknown', message: 'Airalo’s list has an unreadable order' }
+    const { orders, unreadable } = await findOrders(client, key)
     const [found] = orders
-    return found
-      ? outcomeOfFound(found, request)
-      : { kind: 'retry', message: 'Airalo’s list has no order with this key' }
+    if (found) return outcomeOfFound(found, request)
+    // A fault of one order does not mean that Airalo is down.
+    return unreadable === undefined
+      ? { kind: 'retry', message: 'Airalo’s list has no order with this key' }
+      : { kind: 'unknown', message: `Airalo’s list has an unreadable order: ${unreadable}` }
   } catch (error) {
     if (!(error instanceof ListFailure)) throw error
     return error.answer ? outcomeOfFailedQuery(error.answer) : { kind: 'unknown', message: error.message, down: true }
   }
 }
 
-/** An event only says which order to query, by its description. Events about other subjects, such as low data, name no order. */
+/** An event says which order to query, by its description, or how much data an eSIM has left. */
 function receive(secret: string, signature: unknown, body: Buffer): ReceivedEvent {
-  const expected = createHmac('sha512', secret).update(body).digest()
-  const signed =
+  const given =
     typeof signature === 'string' && /^[0-9a-f]{128}$/i.test(signature) ? Buffer.from(signature, 'hex') : null
-  if (signed === null || !timingSafeEqual(signed, expected)) {
+  // Airalo's clients sign the compact JSON, whichever white space is sent.
+  const signed = [body, JSON.stringify(parseJson(body.toString())) ?? '']
+  if (given === null || !signed.some((text) => timingSafeEqual(given, sign(secret, text)))) {
     return { kind: 'refused', message: 'airalo-signature is not the HMAC-SHA512 of the body by clientSecret' }
   }
   const event = parseObject(body.toString())
   if (event === undefined) return { kind: 'refused', message: 'the body is not an event' }
-  return { kind: 'changed', keys: isText(event.description) ? [event.description] : [] }
+  const { description } = resultIn(event, 'data', 'description') ?? {}
+  return { kind: 'changed', keys: isText(description) ? [description] : [], reports: lowDataOf(event) }
+}
+
+/** `{level: "90%", remaining_percentage: 10, iccid}` */
+function lowDataOf(event: JsonObject): NonNullable<Extract<ReceivedEvent, { kind: 'changed' }>['reports']> {
+  const iccid = iccidOf(event)
+  const remaining = decimalOf(event.remaining_percentage, 0)
+  if (iccid === undefined || remaining === undefined || remaining < 0n || remaining > 100n) return []
+  return [{ iccid, report: { time: new Date(systemClock.now()), remainingPercent: Number(remaining) } }]
 }

@@ -1,7 +1,8 @@
+import { createHmac } from 'node:crypto'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import Type, { type Static } from 'typebox'
 import type { JsonObject } from '#members.ts'
-import { type RestAnswer, type RestClient, type RestDeps, restClient, restMembers } from '#rest-client.ts'
+import { type RestAnswer, type RestDeps, restClient, restMembers } from '#rest-client.ts'
 import { currencySetting, secretSetting } from '#supplier-settings.ts'
 import { accountTokens, type FetchedToken } from './token.ts'
 
@@ -40,13 +41,11 @@ export const airaloConfig = Type.Object(
 )
 export type AiraloConfig = Static<typeof airaloConfig>
 
-/** Airalo's rate limit for usage requests. */
-const USAGE_PER_SECOND = 100 / 60
-
 export interface AiraloClient {
   get(path: string, query?: Record<string, string>): Promise<RestAnswer>
   /** Uses a new connection. On one that the server has just closed, an order could be left in doubt, which costs more. */
   post(path: string, body: JsonObject): Promise<RestAnswer>
+  /** Airalo allows 100 requests a minute for each ICCID, more than the gateway ever sends. */
   getUsage(iccid: string): Promise<RestAnswer>
 }
 
@@ -58,8 +57,6 @@ export function airaloClient(supplier: string, config: AiraloConfig, deps: Airal
   const { clientId, clientSecret, share, timeoutMs } = config
   const account = { ...config, url: config.url ?? DEFAULTS.url, headers: {} }
   const send = restClient(supplier, account, deps)
-  // Names of suppliers contain no colon, so this rate limit is not that of another supplier.
-  const sendUsage = restClient(`${supplier}:usage`, { ...account, perSecond: USAGE_PER_SECOND }, deps)
   const credentials = [account.url, clientId, clientSecret]
   const tokens = accountTokens(supplier, credentials, { ...deps, timeoutMs, share }, () =>
     send('POST', '/token', {
@@ -77,13 +74,20 @@ export function airaloClient(supplier: string, config: AiraloConfig, deps: Airal
     return other.kind === 'none' ? answer : request(bearer(other.token))
   }
 
-  const get = (by: RestClient, path: string, query: Record<string, string>) =>
-    withToken((headers) => by('GET', path, { query, headers }))
+  const get: AiraloClient['get'] = (path, query = {}) => withToken((headers) => send('GET', path, { query, headers }))
   return {
-    get: (path, query = {}) => get(send, path, query),
-    getUsage: (iccid) => get(sendUsage, `/sims/${encodeURIComponent(iccid)}/usage`, {}),
-    post: (path, body) => withToken((headers) => send('POST', path, { body, headers, reuse: false })),
+    get,
+    getUsage: (iccid) => get(`/sims/${encodeURIComponent(iccid)}/usage`),
+    post(path, body) {
+      const signature = { 'airalo-signature': sign(clientSecret, JSON.stringify(body)).toString('hex') }
+      return withToken((headers) => send('POST', path, { body, headers: { ...headers, ...signature }, reuse: false }))
+    },
   }
+}
+
+/** The HMAC by which Airalo and its clients sign bodies. */
+export function sign(secret: string, body: string | Buffer): Buffer {
+  return createHmac('sha512', secret).update(body).digest()
 }
 
 function bearer(token: string): Record<string, string> {

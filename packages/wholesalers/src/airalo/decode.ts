@@ -1,6 +1,6 @@
-import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
-import { amountOf, currencyOf, dateOf, iccidOf, isCount, isObject, isText, type JsonObject, textOf } from '#members.ts'
-import type { RestAnswer } from '#rest-client.ts'
+import { deliveredEsim } from '#delivered-esim.ts'
+import { amountOf, currencyOf, dateOf, entriesOf, isCount, isObject, isText, type JsonObject } from '#members.ts'
+import { describeReply, type RestAnswer } from '#rest-client.ts'
 import type { Charge, DeliveredEsim } from '#supplier.ts'
 
 /*
@@ -10,42 +10,49 @@ import type { Charge, DeliveredEsim } from '#supplier.ts'
 
 /** The number by which GET /orders/{id} finds the order. */
 export function referenceOf({ id }: JsonObject): string | undefined {
+  if (typeof id === 'string' && /^[1-9]\d{0,14}$/.test(id)) return id
   return isCount(id) && id > 0 ? String(id) : undefined
 }
 
-/** @returns an empty list if the order is not delivered yet; undefined if an eSIM is unreadable */
+/** @returns an empty list if the order is not delivered yet; undefined if it has eSIMs and none is readable */
 export function esimsOf({ sims }: JsonObject): DeliveredEsim[] | undefined {
   if (sims === undefined || sims === null) return []
-  if (!Array.isArray(sims)) return undefined
-  const esims = sims.map((sim) => (isObject(sim) ? esimOf(sim) : undefined))
-  return esims.every((esim) => esim !== undefined) ? esims : undefined
+  const entries = entriesOf(sims)
+  const esims = entries?.filter(isObject).flatMap((sim) => esimOf(sim) ?? [])
+  return esims?.length === 0 && entries!.length > 0 ? undefined : esims
 }
 
 /** `lpa` is the address of the SM-DP+, `qrcode` the whole activation code. */
 function esimOf(sim: JsonObject): DeliveredEsim | undefined {
-  const iccid = iccidOf(sim)
-  const { qrcode, lpa, matching_id } = sim
-  const text = isText(qrcode) ? qrcode : isText(lpa) && isText(matching_id) ? `LPA:1$${lpa}$${matching_id}` : ''
-  const code = parseActivationCode(text)
-  if (iccid === undefined || !code.ok || code.value.matchingId === '') return undefined
-  const { smdpOid, confirmationCodeRequired, ...parts } = code.value
-  const confirmationCode = textOf(sim.confirmation_code)
-  const apn = textOf(sim.apn_value)
-  const hasMore = smdpOid !== undefined || confirmationCodeRequired
-  return {
-    iccid,
-    ...parts,
-    ...(hasMore ? { ac: buildActivationCode(code.value) } : {}),
-    ...(confirmationCode && { confirmationCode }),
-    ...(apn && { apn }),
-  }
+  const { iccid, qrcode: code, lpa: smdpAddress, matching_id: matchingId, msisdn } = sim
+  const { confirmation_code: confirmationCode } = sim
+  return deliveredEsim({ iccid, code, smdpAddress, matchingId, confirmationCode, msisdn, apn: apnOf(sim) })
 }
 
-/** What the account was debited: the net price, where the account has one. */
-export function chargeOf({ net_price, price, currency }: JsonObject): Charge | undefined {
-  const amount = amountOf(net_price) ?? amountOf(price)
+/** An eSIM may need another APN on each system: then the first one is named. */
+function apnOf({ apn_value, apn }: JsonObject): unknown {
+  if (isText(apn_value)) return apn_value
+  const systems = isObject(apn) ? [apn.ios, apn.android] : []
+  return systems
+    .filter(isObject)
+    .map((system) => system.apn_value)
+    .find(isText)
+}
+
+/**
+ * What the account was debited for an order of one eSIM. An account has net prices, or a discount on retail prices. `price` is
+ * the retail price in both, so an order without the other members leaves the charge unknown.
+ */
+export function chargeOf({ net_price, total_amount_paid, unit_paid_price, currency }: JsonObject): Charge | undefined {
+  const amount = [net_price, total_amount_paid, unit_paid_price].map(amountOf).find((one) => one !== undefined)
   const currencyCode = currencyOf(currency)
   return amount === undefined || amount < 0n || currencyCode === undefined ? undefined : { amount, currencyCode }
+}
+
+/** `completed`, `failed` or `refunded`, if the order was asked for with it. */
+export function statusOf({ status }: JsonObject): string | undefined {
+  const slug = isObject(status) ? (status.slug ?? status.name) : status
+  return isText(slug) ? slug.toLowerCase() : undefined
 }
 
 /** 2026-11-25 12:00:00, in UTC. */
@@ -74,13 +81,11 @@ export function codeOf(body: JsonObject | undefined): number | undefined {
 /** The message about an answer for an operator. */
 export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
-  const { status, body } = answer
+  const { body } = answer
   const code = codeOf(body)
   if (code !== undefined) return isText(body?.reason) ? `${code}: ${body.reason}` : `${code}`
-  const meta = isObject(body?.meta) && isText(body.meta.message) ? body.meta.message : undefined
-  const faults = faultsOf(body?.data)
-  if (faults !== undefined) return `status ${status}: ${faults}`
-  return meta === undefined ? `Airalo answered with status ${status} and no readable body` : `status ${status}: ${meta}`
+  const meta = isObject(body?.meta) ? body.meta.message : undefined
+  return describeReply('Airalo', answer, faultsOf(body?.data), body?.reason, meta, body?.message)
 }
 
 /** The texts of faulty parameters: `{"quantity": "The quantity field is required."}`. */

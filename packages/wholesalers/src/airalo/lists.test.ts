@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '#members.ts'
 import type { AiraloClient } from './client.ts'
-import { findOrders, listProducts, listSold } from './lists.ts'
+import { findOrders, listSold } from './lists.ts'
+import { listProducts } from './products.ts'
 
 /** Answers with one page of these orders. */
 function clientWith(...data: JsonObject[]): Pick<AiraloClient, 'get'> {
@@ -24,7 +25,7 @@ describe('the catalogue', () => {
       return { kind: 'reply', status: 200, body, retryAfterMs: undefined, time: undefined }
     }
     const codes: string[] = []
-    for await (const { productCode } of listProducts({ get } as AiraloClient, 'USD')) codes.push(productCode)
+    for await (const { productCode } of listProducts({ get } as AiraloClient, 'USD')) codes.push(productCode ?? '')
     expect(codes).toEqual(['JP-1', 'KE-1', 'LA-1'])
   })
 })
@@ -36,14 +37,14 @@ describe('a search by our key', () => {
       { id: 7, description: 'KEY-1' },
     ]
     const client = clientWith(newer, { id: 8, description: 'KEY-11' }, { id: 6, description: null }, older)
-    expect(await findOrders(client, 'KEY-1')).toEqual([older, newer])
+    expect(await findOrders(client, 'KEY-1')).toEqual({ orders: [older, newer], unreadable: undefined })
   })
 
   it.each([undefined, 7, ['KEY-1']])(
     'finds nothing certain beside an order without a readable one (%j)',
     async (description) => {
       const client = clientWith({ id: 7, ...(description !== undefined && { description }) })
-      expect(await findOrders(client, 'KEY-1')).toBeUndefined()
+      expect(await findOrders(client, 'KEY-1')).toEqual({ orders: [], unreadable: 'entry 1 of page 1' })
     },
   )
 })

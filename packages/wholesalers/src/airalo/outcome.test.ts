@@ -61,6 +61,9 @@ describe('an order', () => {
     ['with code 53', refusal(53), 'unknown'],
     ['with a code that is not documented', refusal(99), 'unknown'],
     ['refused without a code', reply(422), 'unknown'],
+    ['refused with a reason alone', reply(422, { reason: 'the reason' }), 'refused'],
+    ['with an invalid checksum', refusal(14), 'refused'],
+    ['that is a bad request', refusal(43), 'refused'],
   ])('%s has the outcome %#', (_, answer, kind) => {
     expect(ordered(answer).kind).toBe(kind)
   })

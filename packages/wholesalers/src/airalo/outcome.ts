@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '#members.ts'
+import { isObject, isText, type JsonObject, resultIn } from '#members.ts'
 import { downOf, type RestAnswer, type RestFailure } from '#rest-client.ts'
 import type { Outcome, SupplierRequest } from '#supplier.ts'
-import { chargeOf, codeOf, esimsOf, messageOf, referenceOf } from './decode.ts'
+import { chargeOf, codeOf, esimsOf, messageOf, referenceOf, statusOf } from './decode.ts'
 
 type Purchase = Pick<SupplierRequest, 'key' | 'topUp'>
 type Described = Extract<Outcome, { message: string }>
@@ -20,8 +20,10 @@ const MAINTENANCE_WAIT_MS = 30_000
  *   | 2xx with an eSIM                             | delivered                                       |
  *   | 2xx without one yet                          | ordered                                         |
  *   | 2xx that is unreadable, 408, 5xx, no answer  | unknown                                         |
+ *   | 2xx of an order that has failed              | refused                                         |
  *   | 422 with code 23, 33, 34 or 73               | refused: stock, package or eSIM                 |
- *   | 422 with faults of parameters                | refused                                         |
+ *   | 422 with code 14 or 43                       | refused: the request                            |
+ *   | 422 with faults of parameters or a reason    | refused                                         |
  *   | 422 with code 11                             | retry: no money                                 |
  *   | 422 with code 13                             | retry: maintenance                              |
  *   | 422 with any other code, 53 among them       | unknown                                         |
@@ -32,22 +34,22 @@ export function outcomeOfOrder(answer: RestAnswer, request: Purchase): Outcome {
   const { status, body } = answer
   const message = messageOf(answer)
   if (status >= 200 && status < 300) {
-    const data = body?.data
-    return isObject(data) ? outcomeOfFound(data, request) : { kind: 'unknown', message, down: true }
+    const order = resultIn(body, 'data', 'id')
+    return order ? outcomeOfFound(order, request) : { kind: 'unknown', message, down: true }
   }
   if (status >= 500 || status === 408) return { kind: 'unknown', message, down: true }
   if (status === 429) return { kind: 'retry', message, afterMs: answer.retryAfterMs ?? 1_000 }
   return status === 422 ? outcomeOfRefusal(body, message) : { kind: 'retry', message, down: true }
 }
 
-const REFUSALS: readonly number[] = [23, 33, 34, 73]
+const REFUSALS: readonly number[] = [14, 23, 33, 34, 43, 73]
 const NO_MONEY = 11
 const MAINTENANCE = 13
 
 function outcomeOfRefusal(body: JsonObject | undefined, message: string): Outcome {
   const code = codeOf(body)
   if (code === undefined) {
-    return isObject(body?.data) ? { kind: 'refused', message } : { kind: 'unknown', message }
+    return isObject(body?.data) || isText(body?.reason) ? { kind: 'refused', message } : { kind: 'unknown', message }
   }
   if (REFUSALS.includes(code)) return { kind: 'refused', message }
   if (code === NO_MONEY) return { kind: 'retry', message, noMoney: true }
@@ -66,9 +68,15 @@ export function outcomeOfFound(order: JsonObject, { key, topUp }: Purchase): Out
   if (order.description !== undefined && order.description !== key) return OTHER_ORDER
   const isTopUp = order.type === 'topup'
   if (order.type !== undefined && isTopUp !== (topUp !== undefined)) return OTHER_ORDER
-  if (topUp !== undefined) return { kind: 'toppedUp', charged, reference }
-  const esims = esimsOf(order)
-  if (esims === undefined) {
+  const status = statusOf(order)
+  const esims = topUp === undefined ? esimsOf(order) : []
+  const isEmpty = esims?.length === 0
+  // An order that has failed beside its eSIM contradicts itself.
+  if (status !== undefined && (RETURNED.includes(status) || (status === FAILED && isEmpty))) {
+    return { kind: 'refused', message: `the order is ${status} at Airalo` }
+  }
+  if (topUp !== undefined && (status ?? COMPLETED) === COMPLETED) return { kind: 'toppedUp', charged, reference }
+  if (esims === undefined || status === FAILED) {
     return { kind: 'unknown', message: 'Airalo has an eSIM that is unreadable', charged, reference }
   }
   const [esim] = esims
@@ -77,6 +85,11 @@ export function outcomeOfFound(order: JsonObject, { key, topUp }: Purchase): Out
     ? { kind: 'unknown', message: 'Airalo’s answer names no order', charged }
     : { kind: 'ordered', message: 'Airalo has accepted the order and not delivered it yet', reference, charged }
 }
+
+const COMPLETED = 'completed'
+const FAILED = 'failed'
+/** Statuses in which Airalo has returned the money. */
+export const RETURNED: readonly string[] = ['refunded', 'cancelled', 'canceled']
 
 /** A query changes nothing: any failure leaves the item in doubt. */
 export function outcomeOfFailedQuery(answer: RestAnswer): Outcome {

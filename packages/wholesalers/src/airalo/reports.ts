@@ -1,5 +1,5 @@
-import { amountOf, currencyOf, isObject, type JsonObject } from '#members.ts'
-import { downOf } from '#rest-client.ts'
+import { amountOf, currencyOf, entriesOf, isObject, type JsonObject, resultIn } from '#members.ts'
+import { downOf, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '#supplier.ts'
 import type { AiraloClient } from './client.ts'
 import { bytesOf, messageOf, timeOf } from './decode.ts'
@@ -9,18 +9,20 @@ export async function reportOn(client: AiraloClient, { iccid }: SuppliedEsim): P
   const answer = await client.getUsage(iccid)
   if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
   const { status, body, time } = answer
-  if (status !== 200 || !isObject(body?.data) || time === undefined) return { kind: 'silent' }
-  return { kind: 'reported', report: reportOf(body.data, time) }
+  const usage = resultIn(body, 'data', 'remaining')
+  if (status !== 200 || usage === undefined || time === undefined) return { kind: 'silent' }
+  return { kind: 'reported', report: reportOf(usage, time) }
 }
 
-/** Pure: an unlimited package has no volume. */
+/** Pure: an unlimited package has no volume. A recycled eSIM has a total of 0, which measures nothing. */
 export function reportOf(
   { remaining, total, expired_at, is_unlimited, status }: JsonObject,
   time: Date,
 ): ProfileReport {
   const volume = bytesOf(total)
   const left = bytesOf(remaining)
-  const isMeasured = is_unlimited !== true && volume !== undefined && left !== undefined && left <= volume
+  const isMeasured =
+    is_unlimited !== true && volume !== undefined && volume > 0n && left !== undefined && left <= volume
   const usage = isMeasured ? volume - left : undefined
   const esimStatus = statusOf(status, usage)
   const expiredTime = timeOf(expired_at)
@@ -41,6 +43,8 @@ function statusOf(status: unknown, usage: bigint | undefined): ProfileReport['es
       return 'USED_UP'
     case 'EXPIRED':
       return usage === 0n ? 'UNUSED_EXPIRED' : 'USED_EXPIRED'
+    case 'RECYCLED':
+      return 'USED_EXPIRED'
     default:
       return undefined
   }
@@ -54,22 +58,24 @@ export async function readBalance(client: AiraloClient): Promise<BalanceOutcome>
   return balanceOf(answer.body) ?? { kind: 'silent', message: 'the balance at Airalo is unreadable' }
 }
 
-/** `{data: {balances: {availableBalance: {amount, currency}}}}` */
+/** `{data: {balances: {availableBalance: {amount, currency}}}}`, or less deep. */
 function balanceOf(body: JsonObject | undefined): Extract<BalanceOutcome, { kind: 'balance' }> | undefined {
-  const balances = isObject(body?.data) ? body.data.balances : undefined
-  const available = isObject(balances) ? balances.availableBalance : undefined
-  if (!isObject(available)) return undefined
-  const amount = amountOf(available.amount)
-  const currencyCode = currencyOf(available.currency)
+  const { balances } = resultIn(body, 'data', 'balances') ?? {}
+  const available = [balances, ...(entriesOf(balances) ?? [])]
+    .filter(isObject)
+    .map((one) => (isObject(one.availableBalance) ? one.availableBalance : one))
+    .find((one) => amountOf(one.amount) !== undefined)
+  const amount = amountOf(available?.amount)
+  const currencyCode = currencyOf(available?.currency)
   return amount === undefined || currencyCode === undefined ? undefined : { kind: 'balance', amount, currencyCode }
 }
 
 /** Reads the balance, which changes nothing. @returns a message for the operator: the problem and how to fix it */
 export async function testAccount(client: AiraloClient): Promise<string | undefined> {
   const answer = await client.get('/balance')
-  const message = messageOf(answer)
+  const message = withoutStop(messageOf(answer))
   // Without a token, the message already names the problem and what to do about it.
-  if (answer.kind === 'failed') return message.replace(/^not sent: /, '')
+  if (answer.kind === 'failed') return messageOf(answer).replace(/^not sent: /, '')
   if (answer.status === 401 || answer.status === 403) {
     return `Credentials: ${message}. Ask Airalo whether the account may use its Partner API.`
   }

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { isCount, isObject, isText } from '#members.ts'
-import { describeFailure, type RestAnswer, type RestFailure, TIMEOUT_MS } from '#rest-client.ts'
+import { isCount, isText, type JsonObject, resultIn } from '#members.ts'
+import { describeFailure, type RestAnswer, type RestFailure, TIMEOUT_MS, withoutStop } from '#rest-client.ts'
 import { storableText } from '#stored-answer.ts'
 import { supplierOwner } from '#supplier.ts'
 import { messageOf } from './decode.ts'
@@ -80,7 +80,10 @@ export function accountTokens(
 
   async function fetchNow(): Promise<FetchedToken> {
     const answer = await fetchToken()
-    const issued = answer.kind === 'reply' && answer.status === 200 ? tokenOf(answer.body?.data) : undefined
+    const issued =
+      answer.kind === 'reply' && answer.status === 200
+        ? tokenOf(resultIn(answer.body, 'data', 'access_token'))
+        : undefined
     if (issued === undefined) {
       const message = storableText(failureOf(answer))
       await db.query({ name: 'supplier-token-failed', text: FAIL, values: [supplier, account, message] })
@@ -150,15 +153,18 @@ const STORE = `
 
 const FAIL = `update supplier_tokens set failure = $3 where supplier = $1 and account = $2 and token is null`
 
-function tokenOf(data: unknown): { token: string; validS: number } | undefined {
-  if (!isObject(data) || !isText(data.access_token)) return undefined
+function tokenOf(data: JsonObject | undefined): { token: string; validS: number } | undefined {
+  if (!isText(data?.access_token)) return undefined
   const validS = isCount(data.expires_in) ? Math.min(data.expires_in, VALID_MAX_S) : VALID_S
   return { token: data.access_token, validS }
 }
 
 function failureOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return describeFailure(answer)
-  const message = messageOf(answer)
+  const message = withoutStop(messageOf(answer))
+  if (answer.status === 403 && answer.body === undefined) {
+    return `Address: ${message}. Airalo's network refuses this gateway: ask Airalo to allow its outgoing address.`
+  }
   switch (answer.status) {
     case 400:
     case 401:

@@ -6,7 +6,7 @@ import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type, { type Static } from 'typebox'
 import { accountRate } from '#account-rate.ts'
-import { isObject, type JsonObject, parseObject } from '#members.ts'
+import { entriesOf, isObject, type JsonObject, parseObject } from '#members.ts'
 import {
   accountRateSettings,
   addressesSetting,
@@ -61,7 +61,8 @@ export function findEsimAccessFault({ eventAddresses = [] }: EsimAccessConfig): 
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
 export type RtAnswer =
-  | { kind: 'done'; obj: JsonObject }
+  /** `list`: the entries, if `obj` is an array. */
+  | { kind: 'done'; obj: JsonObject; list?: readonly unknown[] }
   /** A failure in the form of the interface. */
   | { kind: 'failed'; code: string; message: string }
   /** No answer, or none in the form of the interface. `sent`: it may have been executed. */
@@ -120,7 +121,10 @@ function sign({ accessCode, secretKey }: EsimAccessConfig, requestId: string, bo
 /** Pure: reads an answer. Failures also come with HTTP 200. */
 export function parseAnswer(status: number, text: string): RtAnswer {
   const answer = parseObject(text)
-  if (answer?.success === true) return { kind: 'done', obj: isObject(answer.obj) ? answer.obj : {} }
+  if (answer?.success === true) {
+    if (Array.isArray(answer.obj)) return { kind: 'done', obj: {}, list: answer.obj }
+    return { kind: 'done', obj: isObject(answer.obj) ? answer.obj : answer }
+  }
   const code = answer?.errorCode
   if (answer?.success === false && typeof code === 'string' && /^\d{6}$/.test(code)) {
     const message = [answer.errorMsg, answer.errorMessage].find((one) => typeof one === 'string' && one !== '')
@@ -129,4 +133,9 @@ export function parseAnswer(status: number, text: string): RtAnswer {
   // A request that was refused before it reached the interface, by a proxy for example, was not executed.
   const isRefused = status >= 400 && status < 500 && status !== 408
   return { kind: 'none', message: `HTTP ${status} without a valid answer`, sent: !isRefused, down: true }
+}
+
+/** The entries of a list in an answer, under its name or instead of the object. */
+export function entriesIn({ obj, list }: Extract<RtAnswer, { kind: 'done' }>, name: string) {
+  return list ?? entriesOf(obj[name])
 }

@@ -1,6 +1,7 @@
 import { type Profile, parseActivationCode } from '@dealer-esim/contract'
+import { withoutScheme } from '#delivered-esim.ts'
 import { esimOf, reportOf } from '#gateway/decode.ts'
-import { dateOf, iccidOf, isObject, type JsonObject, textOf, wholeOf } from '#members.ts'
+import { dateOf, entriesOf, iccidOf, isObject, type JsonObject, textOf, wholeOf } from '#members.ts'
 import type { DeliveredEsim, ProfileReport } from '#supplier.ts'
 
 /*
@@ -15,16 +16,15 @@ export interface EsimRow {
   iccid: string | undefined
   /** The status under the wholesaler's name. */
   status: string | undefined
-  /** The keys of the eSIM's packages, including top-ups. undefined: a package has no key. */
-  packageKeys: string[] | undefined
+  /** The keys of the eSIM's packages, including top-ups; undefined for a package without one. Absent: no list. */
+  packageKeys: (string | undefined)[] | undefined
   /** The whole row, for members that are rarely needed. */
   members: JsonObject
 }
 
-/** @returns undefined if the answer has no valid list */
-export function rowsOf({ esimList }: JsonObject): EsimRow[] | undefined {
-  if (!Array.isArray(esimList) || !esimList.every(isObject)) return undefined
-  return esimList.map((members) => ({
+/** The eSIMs among the entries of a list. */
+export function rowsOf(entries: readonly unknown[]): EsimRow[] {
+  return entries.filter(isObject).map((members) => ({
     orderNo: textOf(members.orderNo),
     transactionId: textOf(members.transactionId),
     esimTranNo: textOf(members.esimTranNo),
@@ -35,15 +35,13 @@ export function rowsOf({ esimList }: JsonObject): EsimRow[] | undefined {
   }))
 }
 
-function packageKeysOf({ packageList }: JsonObject): string[] | undefined {
-  if (!Array.isArray(packageList)) return undefined
-  const keys = packageList.map((one) => (isObject(one) ? textOf(one.transactionId) : undefined))
-  return keys.every((key) => key !== undefined) ? keys : undefined
+function packageKeysOf({ packageList }: JsonObject): EsimRow['packageKeys'] {
+  return entriesOf(packageList)?.map((one) => (isObject(one) ? textOf(one.transactionId) : undefined))
 }
 
 /** @returns undefined if the activation code is missing or unreadable */
 export function deliveredEsimOf({ members }: EsimRow): DeliveredEsim | undefined {
-  const code = parseActivationCode(textOf(members.ac) ?? '')
+  const code = parseActivationCode(withoutScheme(textOf(members.ac) ?? ''))
   if (!code.ok) return undefined
   const { smdpAddress, matchingId } = code.value
   const named = { ...withoutEmpty(members), smdpAddress, matchingId, installBefore: undefined }

@@ -4,7 +4,7 @@ import { TURN_WAIT_MAX_MS } from '#account-rate.ts'
 import { isObject, parseObject, textOf, wholeOf } from '#members.ts'
 import type { ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, SupplierRecord } from '#supplier.ts'
 import { act } from './actions.ts'
-import { type Call, createCall, DEFAULTS, type EsimAccessConfig, type EsimAccessDeps } from './client.ts'
+import { type Call, createCall, DEFAULTS, type EsimAccessConfig, type EsimAccessDeps, entriesIn } from './client.ts'
 import { profileReportOf, timeOf } from './decode.ts'
 import { CLOCK_TOLERANCE_MS, findEsim, PENDING, queryRows, scan } from './find.ts'
 import { listProducts, queryBalance } from './lists.ts'
@@ -74,8 +74,9 @@ async function report(call: Call, esim: SuppliedEsim): Promise<ReportOutcome> {
 
 async function queryUsage(call: Call, esimTranNo: string): Promise<bigint | undefined> {
   const answer = await call('esim/usage/query', { esimTranNoList: [esimTranNo] })
-  if (answer.kind !== 'done' || !Array.isArray(answer.obj.esimUsageList)) return undefined
-  const row = answer.obj.esimUsageList.filter(isObject).find((one) => one.esimTranNo === esimTranNo)
+  if (answer.kind !== 'done') return undefined
+  const rows = entriesIn(answer, 'esimUsageList')?.filter(isObject)
+  const row = rows?.find((one) => one.esimTranNo === esimTranNo)
   return wholeOf(row?.dataUsage)
 }
 

@@ -1,7 +1,7 @@
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import { isObject, type JsonObject, wholeOf } from '#members.ts'
-import type { Call } from './client.ts'
+import { type Call, entriesIn } from './client.ts'
 import { type EsimRow, rowsOf } from './decode.ts'
 import type { Failure } from './outcome.ts'
 
@@ -13,16 +13,24 @@ export const PENDING = '200010'
 const PAGE_SIZE = 500
 const PAGES_MAX = 1_000
 
+/** The readable rows of a list. `odd` names an entry that is unreadable: it may be the one that is looked for. */
+export type FoundRows = { value: EsimRow[]; odd: string | undefined } | { failure: Failure }
+
 /** Pages of esim/query. */
-export async function queryRows(call: Call, filter: JsonObject): Promise<Found<EsimRow[]>> {
+export async function queryRows(call: Call, filter: JsonObject): Promise<FoundRows> {
   const rows: EsimRow[] = []
+  let odd: string | undefined
+  let read = 0
   for (let pageNum = 1; pageNum <= PAGES_MAX; pageNum++) {
     const answer = await call('esim/query', { ...filter, pager: { pageNum, pageSize: PAGE_SIZE } })
     if (answer.kind !== 'done') return { failure: answer }
-    const page = rowsOf(answer.obj)
-    if (page === undefined) return { failure: UNREADABLE }
-    rows.push(...page)
-    if (isLastPage(answer.obj, page.length, rows.length)) return { value: rows }
+    const entries = entriesIn(answer, 'esimList')
+    if (entries === undefined) return { failure: UNREADABLE }
+    const oddAt = entries.findIndex((entry) => !isObject(entry))
+    if (oddAt >= 0) odd ??= `entry ${oddAt + 1} of page ${pageNum}`
+    rows.push(...rowsOf(entries))
+    read += entries.length
+    if (isLastPage(answer.obj, entries.length, read)) return { value: rows, odd }
   }
   return { failure: { kind: 'none', message: `the list has more than ${PAGES_MAX} pages`, sent: true } }
 }
@@ -41,21 +49,19 @@ export async function findEsim(
   const found = await queryRows(call, reference === undefined ? { iccid } : { orderNo: reference })
   if ('failure' in found) return found
   const isSold = (row: EsimRow) => row.iccid === iccid && (row.transactionId ?? key) === key
-  return { value: found.value.find(isSold) }
+  const value = found.value.find(isSold)
+  return value === undefined && found.odd !== undefined ? { failure: unreadableRow(found.odd) } : { value }
 }
 
 const MINUTE_MS = 60_000
 /** The shortest span that is read. If it contains a pending order, it cannot be read at all. */
 const SPAN_MIN_MS = MINUTE_MS
 
-/** The eSIMs of a part of a time span, or the failure of its query. */
-export type Part = Found<EsimRow[]>
-
 /**
  * The eSIMs that were sold in a time span. The wholesaler refuses a whole list if it contains an order that is not delivered
  * yet, so we split such a span in halves, down to minutes.
  */
-export async function* scan(call: Call, from: Date, to: Date): AsyncGenerator<Part> {
+export async function* scan(call: Call, from: Date, to: Date): AsyncGenerator<FoundRows> {
   const found = await queryRows(call, { startTime: timeText(from), endTime: timeText(to) })
   const spanMs = to.getTime() - from.getTime()
   const isPending = 'failure' in found && found.failure.kind === 'failed' && found.failure.code === PENDING
@@ -88,7 +94,8 @@ export async function findByKey(
     if ('failure' in part) failure = part.failure
     const row = 'value' in part ? part.value.find(({ transactionId }) => transactionId === key) : undefined
     if (row !== undefined) return { value: row }
-    if (failure !== undefined && !isPendingFailure(failure)) break
+    if ('value' in part && part.odd !== undefined) failure ??= unreadableRow(part.odd)
+    if (failure !== undefined && 'failure' in part && !isPendingFailure(failure)) break
     if (systemClock.monotonic() > deadline) {
       return { failure: { kind: 'none', message: 'the list of eSIMs could not be read in time', sent: true } }
     }
@@ -100,7 +107,11 @@ function isPendingFailure(failure: Failure): boolean {
   return failure.kind === 'failed' && failure.code === PENDING
 }
 
-/** 2025-09-11T13:28:09Z */
+function unreadableRow(odd: string): Failure {
+  return { kind: 'none', message: `the list of eSIMs has an unreadable row: ${odd}`, sent: true }
+}
+
+/** 2025-09-11T13:28:09+00:00, as the interface documents it. */
 function timeText(time: Date): string {
-  return time.toISOString().replace(/\.\d+Z$/, 'Z')
+  return time.toISOString().replace(/\.\d+Z$/, '+00:00')
 }

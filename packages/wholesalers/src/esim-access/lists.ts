@@ -1,60 +1,80 @@
-import { isCountryCode, isObject, type JsonObject, textOf, wholeOf } from '#members.ts'
-import type { BalanceOutcome, SupplierProduct } from '#supplier.ts'
-import type { Call } from './client.ts'
+import { fairUseOf, isCountryCode, type JsonObject, textOf, unitsOf, wholeOf } from '#members.ts'
+import type { BalanceOutcome, SupplierProduct, UnreadableEntry } from '#supplier.ts'
+import { readEach, Unreadable } from '#unreadable-entry.ts'
+import { type Call, entriesIn } from './client.ts'
 
-/** Reads the packages for new eSIMs, then those for top-ups, each in one answer. @throws if one of them is unreadable */
-export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct> {
+/** Reads the packages for new eSIMs, then those for top-ups, each in one answer. @throws if there is no list */
+export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct | UnreadableEntry> {
   for (const packageType of ['BASE', 'TOPUP'] as const) {
     const answer = await call('package/list', { type: packageType })
     if (answer.kind !== 'done') throw new Error(answer.message)
-    const { packageList } = answer.obj
-    if (!Array.isArray(packageList)) throw new Error('the catalogue is unreadable')
-    for (const one of packageList) {
-      const product = productOf(one, packageType)
-      if (product !== undefined) yield product
-    }
+    const entries = entriesIn(answer, 'packageList')
+    if (entries === undefined) throw new Error('the catalogue is unreadable')
+    yield* readEach(entries, `the list of type ${packageType}`, (one) => productOf(one, packageType))
   }
 }
 
 /** dataType: 1 in total, 2 and 3 a day, 4 unlimited a day. */
 const UNLIMITED_DAILY = 4
-const DAYS: Readonly<Record<string, number>> = { DAY: 1, MONTH: 30 }
 
-/**
- * Pure. @returns undefined for what sale rules cannot sell: a daily volume for several days
- * @throws if a member is missing: leaving the product out would take it off sale
- */
-export function productOf(value: unknown, packageType: 'BASE' | 'TOPUP'): SupplierProduct | undefined {
-  const members: JsonObject = isObject(value) ? value : {}
+/** Pure. @returns undefined for what sale rules cannot sell: a daily volume for several days */
+export function productOf(
+  members: JsonObject,
+  packageType: 'BASE' | 'TOPUP',
+): SupplierProduct | Unreadable | undefined {
   const [productCode, name, currencyCode] = [members.packageCode, members.name, members.currencyCode].map(textOf)
-  const cost = wholeOf(members.price)
-  const duration = wholeOf(members.duration)
-  const days = DAYS[textOf(members.durationUnit)?.toUpperCase() ?? 'DAY']
-  const missing = [productCode, name, cost, duration, days].includes(undefined)
-  if (missing) throw new Error(`package ${productCode ?? '(without a code)'} of the catalogue is unreadable`)
-  const isDaily = typeof members.dataType === 'number' && members.dataType > 1
+  const cost = unitsOf(members.price)
+  const durationDays = daysOf(members)
+  const isUnlimited = members.dataType === UNLIMITED_DAILY
   const size = wholeOf(members.volume)
-  const volume = members.dataType === UNLIMITED_DAILY || size === undefined || size === 0n ? null : size
-  const durationDays = Number(duration) * days!
+  if (productCode === undefined) return new Unreadable('it has no packageCode')
+  if (name === undefined) return new Unreadable('it has no name', productCode)
+  if (cost === undefined || cost < 0n) return new Unreadable('its price is unreadable', productCode)
+  if (durationDays === undefined) {
+    const { duration, durationUnit } = members
+    const said = `${JSON.stringify(duration)} ${JSON.stringify(durationUnit)}`
+    return new Unreadable(`its duration is not a number of days: ${said}`, productCode)
+  }
+  if (size === undefined && !isUnlimited) return new Unreadable('its volume is unreadable', productCode)
+  const isDaily = typeof members.dataType === 'number' && members.dataType > 1
+  const volume = isUnlimited || size === undefined || size === 0n ? null : size
   const isDayPass = isDaily && durationDays === 1
   if (isDaily && !isDayPass && volume !== null) return undefined
+  const fupPolicy = fairUseOf(members)
   return {
-    productCode: productCode!,
-    name: name!,
+    productCode,
+    name,
     packageType,
     countries: (textOf(members.location) ?? '').split(',').filter(isCountryCode),
     volume,
     isDayPass,
     durationDays,
-    cost: cost!,
+    cost,
     currencyCode: currencyCode ?? 'USD',
+    ...(fupPolicy && { fupPolicy }),
   }
+}
+
+const HOURS_OF_A_DAY = 24
+const HOURS: Readonly<Record<string, number>> = {
+  HOUR: 1,
+  DAY: HOURS_OF_A_DAY,
+  WEEK: 7 * HOURS_OF_A_DAY,
+  MONTH: 30 * HOURS_OF_A_DAY,
+  YEAR: 365 * HOURS_OF_A_DAY,
+}
+
+/** `7 DAY`, `1 MONTHS`, `48 HOUR(S)`. @returns undefined if it is not a whole number of days */
+function daysOf({ duration, durationUnit }: JsonObject): number | undefined {
+  const unit = (textOf(durationUnit) ?? 'DAY').toUpperCase().replace(/\(?S\)?$/, '')
+  const hours = Number(wholeOf(duration) ?? Number.NaN) * (HOURS[unit] ?? Number.NaN)
+  return hours > 0 && hours % HOURS_OF_A_DAY === 0 ? hours / HOURS_OF_A_DAY : undefined
 }
 
 export async function queryBalance(call: Call, currencyCode: string): Promise<BalanceOutcome> {
   const answer = await call('balance/query', {})
   if (answer.kind !== 'done') return { kind: 'silent', message: answer.message }
-  const { balance } = answer.obj
-  if (!Number.isSafeInteger(balance)) return { kind: 'silent', message: 'the balance is unreadable' }
-  return { kind: 'balance', amount: BigInt(balance as number), currencyCode }
+  const amount = unitsOf(answer.obj.balance)
+  if (amount === undefined) return { kind: 'silent', message: 'the balance is unreadable' }
+  return { kind: 'balance', amount, currencyCode }
 }

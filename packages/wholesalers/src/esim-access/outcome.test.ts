@@ -58,7 +58,7 @@ const ESIM = {
   expiredTime: '2027-05-24T01:06:53+0000',
   packageList: [{ transactionId: 'KEY-1' }, { transactionId: 'TOP-1' }],
 }
-const row = (changes: object = {}) => rowsOf({ esimList: [{ ...ESIM, ...changes }] })![0]!
+const row = (changes: object = {}) => rowsOf([{ ...ESIM, ...changes }])[0]!
 
 describe('the eSIM of an order', () => {
   it('is delivered with the order number as its reference', () => {

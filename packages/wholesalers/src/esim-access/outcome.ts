@@ -17,7 +17,8 @@ const NO_MONEY = '200007'
  *   | 200011 stock; 310241, 310243 package           | refused                                                     |
  *   | 200005, 200006 another price                   | refused                                                     |
  *   | 000105 to 000107, 200008 a parameter           | refused                                                     |
- *   | 200002, 310403 of a top-up: the eSIM           | refused                                                     |
+ *   | 310201 to 310251 a member of the order         | refused                                                     |
+ *   | 200002, 200009, 310403 of a top-up: the eSIM   | refused                                                     |
  *   | 200007 balance                                 | retry: no money                                             |
  *   | 101xxx, 401001 credentials                     | retry: the operator's account                               |
  *   | 000101 to 000104                               | retry: an operator has to correct it                        |
@@ -41,8 +42,9 @@ export function outcomeOfFailure(failure: Failure, isTopUp: boolean): Extract<Ou
 const REFUSALS: readonly string[] = [
   ...['200005', '200006', '200008', '200011', '310241', '310243'],
   ...['000105', '000106', '000107'],
+  ...['310201', '310211', '310221', '310231', '310251'],
 ]
-const ESIM_REFUSALS: readonly string[] = ['200002', '310403']
+const ESIM_REFUSALS: readonly string[] = ['200002', '200009', '310403']
 
 function isAccountFault(code: string): boolean {
   return code === NO_MONEY || code === '401001' || code.startsWith('101') || /^00010[1-4]$/.test(code)
@@ -67,7 +69,8 @@ export function outcomeOfRow(row: EsimRow, key: string, charged: Charge | undefi
 export function outcomeOfToppedUpRow(row: EsimRow, key: string): Outcome {
   const { packageKeys } = row
   if (packageKeys?.includes(key)) return { kind: 'toppedUp', expiredTime: timeOf(row.members.expiredTime) }
-  if (packageKeys === undefined) return { kind: 'unknown', message: 'the wholesaler does not name the keys of top-ups' }
+  if (packageKeys === undefined || packageKeys.includes(undefined))
+    return { kind: 'unknown', message: 'the wholesaler does not name the keys of top-ups' }
   return { kind: 'retry', message: 'the eSIM has no package with this key' }
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import { isObject, type JsonObject, textOf, wholeOf } from '#members.ts'
+import { isObject, type JsonObject, textOf, unitsOf } from '#members.ts'
 import { refuseSeveralDays } from '#several-days.ts'
 import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest } from '#supplier.ts'
-import type { Call, RtAnswer } from './client.ts'
-import { timeOf } from './decode.ts'
+import { type Call, entriesIn, type RtAnswer } from './client.ts'
+import { type EsimRow, timeOf } from './decode.ts'
 import { findByKey, findEsim, PENDING, queryRows } from './find.ts'
 import { OTHER_ORDER, outcomeOfFailure, outcomeOfRow, outcomeOfToppedUpRow } from './outcome.ts'
 
@@ -52,8 +52,31 @@ export async function topUp(account: Account, request: TopUpRequest): Promise<Ou
   )
   if ('kind' in added) return added
   const { obj, charged } = added
-  if ((textOf(obj.transactionId) ?? transactionId) !== transactionId) return OTHER_ORDER
-  return { kind: 'toppedUp', expiredTime: timeOf(obj.expiredTime), charged }
+  const answered = textOf(obj.transactionId) ?? transactionId
+  const isOurs = answered === transactionId || (await hasAdded(account, request, found.value!, answered))
+  return isOurs ? { kind: 'toppedUp', expiredTime: timeOf(obj.expiredTime), charged } : OTHER_ORDER
+}
+
+/**
+ * Some wholesalers answer with a name of their own instead of our key. The top-up is ours if the eSIM has one package more
+ * than before, and that has our key, that name or none.
+ */
+async function hasAdded(
+  { call }: Account,
+  { key, topUp }: TopUpRequest,
+  before: EsimRow,
+  answered: string,
+): Promise<boolean> {
+  const found = await findEsim(call, topUp)
+  const after = 'value' in found ? found.value?.packageKeys : undefined
+  if (before.packageKeys === undefined || after === undefined) return false
+  const left = [...before.packageKeys]
+  const added = after.filter((one) => {
+    const known = left.indexOf(one)
+    if (known >= 0) left.splice(known, 1)
+    return known < 0
+  })
+  return left.length === 0 && added.length === 1 && [key, answered, undefined].includes(added[0])
 }
 
 /**
@@ -84,6 +107,9 @@ async function queryOrder(
 ): Promise<Outcome> {
   const found = await queryRows(call, { orderNo: reference })
   const isPending = 'failure' in found && found.failure.kind === 'failed' && found.failure.code === PENDING
+  if ('value' in found && found.value.length === 0 && found.odd !== undefined) {
+    return { kind: 'unknown', message: `the eSIM of the order is unreadable: ${found.odd}`, reference, charged }
+  }
   if (isPending || ('value' in found && found.value.length === 0)) {
     return { kind: 'ordered', message: 'the wholesaler has accepted it and not delivered it yet', reference, charged }
   }
@@ -143,9 +169,9 @@ function tooExpensive({ currencyCode }: PriceGuard, amount: bigint): Outcome {
 
 async function currentPrice(call: Call, packageCode: string, type: 'BASE' | 'TOPUP'): Promise<bigint | undefined> {
   const answer = await call('package/list', { type, packageCode })
-  if (answer.kind !== 'done' || !Array.isArray(answer.obj.packageList)) return undefined
-  const offered = answer.obj.packageList
-    .filter(isObject)
+  if (answer.kind !== 'done') return undefined
+  const offered = entriesIn(answer, 'packageList')
+    ?.filter(isObject)
     .find((one) => one.packageCode === packageCode || one.slug === packageCode)
-  return wholeOf(offered?.price)
+  return unitsOf(offered?.price)
 }

@@ -1,6 +1,8 @@
 import {
   amountOf,
   currencyOf,
+  entriesOf,
+  fairUseOf,
   iccidOf,
   isCount,
   isCountryCode,
@@ -9,8 +11,9 @@ import {
   type JsonObject,
   textOf,
 } from '#members.ts'
-import { describeFailure, type RestAnswer } from '#rest-client.ts'
-import type { BalanceOutcome, SupplierProduct, SupplierRecord } from '#supplier.ts'
+import { describeFailure, listOf, type RestAnswer, withoutStop } from '#rest-client.ts'
+import type { BalanceOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
+import { readEach, Unreadable } from '#unreadable-entry.ts'
 import type { EsimGoClient } from './client.ts'
 import { type EsimGoOrder, hasSeveralBundles, messageOf, orderOf } from './decode.ts'
 import type { OrderStore } from './progress.ts'
@@ -20,8 +23,8 @@ const PAGES_MAX = 10_000
 
 interface OrdersPage {
   orders: EsimGoOrder[]
-  /** All orders of the page could be read. Those with several bundles are not ours and do not count. */
-  isComplete: boolean
+  /** Names the first order that is unreadable. One with several bundles is not ours and does not count. */
+  odd: string | undefined
   /** The time of the answer by eSIM Go's clock. */
   time: Date | undefined
 }
@@ -29,10 +32,11 @@ interface OrdersPage {
 /** Pages of the orders that were created since then. @throws if they cannot be read to the end */
 export async function* readOrders(client: EsimGoClient, since: Date): AsyncGenerator<OrdersPage> {
   const filter = { createdAt: `gte:${since.toISOString()}`, includeIccids: 'true', limit: String(PAGE_SIZE) }
-  for await (const { rows, time } of readPages(client, '/orders', 'orders', filter)) {
-    const single = rows.filter((row) => !hasSeveralBundles(row))
-    const orders = single.flatMap((row) => orderOf(row) ?? [])
-    yield { orders, isComplete: orders.length === single.length, time }
+  for await (const { rows, place, time } of readPages(client, '/orders', 'orders', filter)) {
+    const read = rows.map((row) => (isObject(row) ? (orderOf(row) ?? hasSeveralBundles(row)) : false))
+    const oddAt = read.indexOf(false)
+    const orders = read.filter((one) => typeof one === 'object')
+    yield { orders, odd: oddAt < 0 ? undefined : `entry ${oddAt + 1} of ${place}`, time }
   }
 }
 
@@ -60,30 +64,45 @@ export async function* listOrders(
 }
 
 /** Bundles with a fixed price. The catalogue names no currency: it is that of the account. */
-export async function* listProducts(client: EsimGoClient): AsyncGenerator<SupplierProduct> {
-  const account = accountOf(await client.get('/organisation'))
-  if (account === undefined) throw new Error('the currency of the account at eSIM Go cannot be read')
-  for await (const { rows } of readPages(client, '/catalogue', 'bundles', { perPage: String(PAGE_SIZE) })) {
-    for (const bundle of rows) {
-      const product = productOf(bundle, account.currencyCode)
-      if (product !== undefined) yield product
-    }
+export async function* listProducts(client: EsimGoClient): AsyncGenerator<SupplierProduct | UnreadableEntry> {
+  const answer = await client.get('/organisation')
+  const currencyCode = currencyOf(organisationOf(answer)?.currency)
+  if (currencyCode === undefined) {
+    const why = answer.kind === 'reply' && answer.status === 200 ? 'GET /organisation names none' : messageOf(answer)
+    throw new Error(`the currency of the account at eSIM Go cannot be read: ${why}`)
+  }
+  for await (const { rows, place } of readPages(client, '/catalogue', 'bundles', { perPage: String(PAGE_SIZE) })) {
+    yield* readEach(rows, place, (bundle) => productOf(bundle, currencyCode))
   }
 }
 
+interface Page {
+  rows: readonly unknown[]
+  /** Such as `page 2`. */
+  place: string
+  time: Date | undefined
+}
+
+/** A list that does not say how many pages it has is read until a page is empty or repeats the one before. */
 async function* readPages(
   client: EsimGoClient,
   path: string,
   member: 'orders' | 'bundles',
   filter: Record<string, string>,
-): AsyncGenerator<{ rows: JsonObject[]; time: Date | undefined }> {
+): AsyncGenerator<Page> {
+  let previous = ''
   for (let page = 1; page <= PAGES_MAX; page++) {
     const answer = await client.get(path, { ...filter, page: String(page) })
-    const body = answer.kind === 'reply' && answer.status === 200 ? answer.body : undefined
-    if (body === undefined) throw new Error(`page ${page} of the list cannot be read: ${messageOf(answer)}`)
-    const { [member]: rows, pageCount } = body
-    if (!Array.isArray(rows) || !rows.every(isObject)) throw new Error(`page ${page} of the list is unreadable`)
-    yield { rows, time: answer.kind === 'reply' ? answer.time : undefined }
+    if (answer.kind === 'failed' || answer.status !== 200 || (!answer.body && !answer.list)) {
+      throw new Error(`page ${page} of the list cannot be read: ${messageOf(answer)}`)
+    }
+    const rows = listOf(answer, member)
+    const pageCount = answer.body?.pageCount
+    if (rows === undefined) throw new Error(`page ${page} of the list is unreadable`)
+    const content = isCount(pageCount) ? '' : JSON.stringify(rows)
+    if (content !== '' && content === previous) return
+    previous = content
+    yield { rows, place: `page ${page}`, time: answer.time }
     if (isCount(pageCount) ? page >= pageCount : rows.length === 0) return
     if (rows.length === 0) throw new Error(`the list ends at page ${page} of ${String(pageCount)}`)
   }
@@ -92,24 +111,30 @@ async function* readPages(
 
 const MEGABYTE = 1_000_000n
 
-/** Pure. @returns undefined if the bundle cannot be sold: without a fixed price, without data, or unreadable */
-export function productOf(bundle: JsonObject, currencyCode: string): SupplierProduct | undefined {
+/** Pure. @returns undefined if the bundle cannot be sold here: without a fixed price or without data */
+export function productOf(bundle: JsonObject, currencyCode: string): SupplierProduct | Unreadable | undefined {
   const { name, description, countries, dataAmount, duration, unlimited, billingType } = bundle
+  if (!isText(name)) return new Unreadable('it has no name')
+  if (billingType !== undefined && billingType !== null && billingType !== 'FixedCost') return undefined
   const cost = amountOf(bundle.price)
-  if (!isText(name) || cost === undefined || cost < 0n || !isCount(duration) || duration === 0) return undefined
-  if (billingType !== undefined && billingType !== 'FixedCost') return undefined
-  const volume = unlimited === true ? null : isCount(dataAmount) ? BigInt(dataAmount) * MEGABYTE : 0n
-  if (volume === 0n) return undefined
+  if (cost === undefined || cost < 0n) return new Unreadable('its price is unreadable', name)
+  if (!isCount(duration) || duration === 0) return new Unreadable('its number of days is unreadable', name)
+  const isUnlimited = unlimited === true
+  const hasNoData = dataAmount === undefined || dataAmount === null || dataAmount === 0
+  if (!isUnlimited && hasNoData) return undefined
+  const fupPolicy = fairUseOf(bundle)
+  if (!isUnlimited && !isCount(dataAmount)) return new Unreadable('its amount of data is unreadable', name)
   return {
     productCode: name,
     name: textOf(description) ?? name,
     packageType: 'BASE',
-    countries: Array.isArray(countries) ? [...new Set(countries.flatMap((country) => countryOf(country) ?? []))] : [],
-    volume,
+    countries: [...new Set((entriesOf(countries) ?? []).flatMap((country) => countryOf(country) ?? []))],
+    volume: isUnlimited ? null : BigInt(dataAmount as number) * MEGABYTE,
     isDayPass: false,
     durationDays: duration,
     cost,
     currencyCode,
+    ...(fupPolicy && { fupPolicy }),
   }
 }
 
@@ -124,17 +149,21 @@ export async function readBalance(client: EsimGoClient): Promise<BalanceOutcome>
   if (answer.kind === 'failed' || answer.status !== 200) {
     return { kind: 'silent', message: messageOf(answer) }
   }
-  const account = accountOf(answer)
-  return account ? { kind: 'balance', ...account } : { kind: 'silent', message: 'the balance at eSIM Go is unreadable' }
-}
-
-/** The balance of the organisation. An API key belongs to exactly one. */
-function accountOf(answer: RestAnswer): { amount: bigint; currencyCode: string } | undefined {
-  const organisations = answer.kind === 'reply' && answer.status === 200 ? answer.body?.organisations : undefined
-  const [organisation] = Array.isArray(organisations) ? organisations.filter(isObject) : []
+  const organisation = organisationOf(answer)
   const amount = amountOf(organisation?.balance)
   const currencyCode = currencyOf(organisation?.currency)
-  return amount === undefined || currencyCode === undefined ? undefined : { amount, currencyCode }
+  return amount === undefined || currencyCode === undefined
+    ? { kind: 'silent', message: 'the balance at eSIM Go is unreadable' }
+    : { kind: 'balance', amount, currencyCode }
+}
+
+/** The organisation of an API key, which has exactly one: in a list, under its name or bare. */
+function organisationOf(answer: RestAnswer): JsonObject | undefined {
+  if (answer.kind === 'failed' || answer.status !== 200) return undefined
+  const { organisations, organisation } = answer.body ?? {}
+  return [...(listOf(answer, 'organisations') ?? []), organisations, organisation, answer.body]
+    .filter(isObject)
+    .find(({ currency }) => currencyOf(currency) !== undefined)
 }
 
 /** Reads the balance, which changes nothing. @returns a message for the operator: the problem and how to fix it */
@@ -142,13 +171,15 @@ export async function testAccount(client: EsimGoClient): Promise<string | undefi
   const answer = await client.get('/organisation')
   if (answer.kind === 'failed') return describeFailure(answer)
   const { status } = answer
-  const message = messageOf(answer)
+  const message = withoutStop(messageOf(answer))
   if (status === 401 || status === 403) return `Credentials: ${message}. Copy the API key from eSIM Go's portal.`
   if (status === 404) {
     return `Protocol: ${message}. The url must end with the version, as in https://api.esim-go.com/v2.5.`
   }
   if (status === 429) return `Busy: ${message}. Try again; if it stays so, lower perSecond or share.`
   if (status !== 200) return message
-  if (accountOf(answer) !== undefined) return undefined
-  return 'Protocol: the balance is unreadable. Check that the url is that of eSIM Go.'
+  const organisation = organisationOf(answer)
+  if (organisation === undefined) return 'Protocol: no currency is named. Check that the url is that of eSIM Go.'
+  if (amountOf(organisation.balance) !== undefined) return undefined
+  return 'Protocol: the balance is unreadable. Purchases and the catalogue do not need it: ask eSIM Go.'
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '#members.ts'
 import type { RestAnswer } from '#rest-client.ts'
+import { Unreadable } from '#unreadable-entry.ts'
 import { orderOf } from './decode.ts'
 import { productOf } from './lists.ts'
 import { outcomeOfFind, outcomeOfOrder, outcomeOfPurchase } from './outcome.ts'
@@ -103,7 +104,7 @@ describe('a purchase', () => {
 describe('the bundles of an eSIM', () => {
   const TIME = new Date('2026-01-02T00:00:00Z')
   const bundlesOf = (...rows: JsonObject[]) =>
-    assignmentsOf({ bundles: rows.map(({ name = 'B', ...row }) => ({ name, assignments: [row] })) })!
+    assignmentsOf(rows.map(({ name = 'B', ...row }) => ({ name, assignments: [row] })))
   const FRESH = { bundleState: 'Queued', initialQuantity: 1_000, remainingQuantity: 1_000 }
 
   it('can be revoked only if there is exactly one, which was not started', () => {
@@ -119,13 +120,15 @@ describe('the bundles of an eSIM', () => {
 
   it('are added up in a report, in either form of the interface', () => {
     const active = { ...FRESH, bundleState: 'Active', remainingQuantity: 400 }
-    const reports = [bundlesOf(active, FRESH), assignmentsOf({ bundles: [{ name: 'B', ...active }, FRESH] })!]
+    const reports = [bundlesOf(active, FRESH), assignmentsOf([{ name: 'B', ...active }, FRESH])]
     for (const rows of reports) expect(reportOf(rows, TIME)).toEqual({ time: TIME, esimStatus: 'IN_USE', usage: 600n })
     const depleted = { ...FRESH, bundleState: 'Depleted', remainingQuantity: 0 }
     expect(reportOf(bundlesOf(depleted), TIME)).toMatchObject({ esimStatus: 'USED_UP', usage: 1_000n })
     expect(reportOf(bundlesOf({ ...active, unlimited: true }), TIME)).toEqual({ time: TIME, esimStatus: 'IN_USE' })
     expect(reportOf(bundlesOf({ ...FRESH, bundleState: 'Revoked' }), TIME)).toBeUndefined()
-    expect(assignmentsOf({ bundles: 'none' })).toBeUndefined()
+    const odd = assignmentsOf([{ name: 'B', assignments: [active] }, null])
+    expect(reportOf(odd, TIME)).toEqual({ time: TIME, esimStatus: 'IN_USE' })
+    expect(decideCancel(odd, 'B')).toMatchObject({ kind: 'unknown' })
   })
 })
 
@@ -154,18 +157,20 @@ describe('a bundle of the catalogue', () => {
       cost: 45_000n,
       currencyCode: 'USD',
     })
-    expect(productOf(bundle({ unlimited: true, dataAmount: -1 }), 'USD')?.volume).toBeNull()
+    expect(productOf(bundle({ unlimited: true, dataAmount: -1 }), 'USD')).toMatchObject({ volume: null })
   })
 
-  it.each([
-    { name: '' },
-    { price: 'free' },
-    { price: -1 },
-    { dataAmount: 0 },
-    { dataAmount: -1 },
-    { duration: 0 },
-    { billingType: 'PayAsYouGo' },
-  ])('is left out if it cannot be sold here (%j)', (changes) => {
-    expect(productOf(bundle(changes), 'USD')).toBeUndefined()
-  })
+  it.each([{ dataAmount: 0 }, { billingType: 'PayAsYouGo' }])(
+    'is left out if it cannot be sold here (%j)',
+    (changes) => {
+      expect(productOf(bundle(changes), 'USD')).toBeUndefined()
+    },
+  )
+
+  it.each([{ name: '' }, { price: 'free' }, { price: -1 }, { dataAmount: -1 }, { duration: 0 }])(
+    'is unreadable with %j',
+    (changes) => {
+      expect(productOf(bundle(changes), 'USD')).toBeInstanceOf(Unreadable)
+    },
+  )
 })

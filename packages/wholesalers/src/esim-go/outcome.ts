@@ -1,4 +1,4 @@
-import { iccidOf, isText, type JsonObject } from '#members.ts'
+import { iccidOf, isText, type JsonObject, resultIn } from '#members.ts'
 import { downOf, type RestAnswer } from '#rest-client.ts'
 import type { Outcome, SupplierRequest } from '#supplier.ts'
 import { type EsimGoOrder, esimOf, messageOf, orderOf } from './decode.ts'
@@ -13,7 +13,7 @@ const RATE_WAIT_MS = 1_000
  *   | 2xx with an order reference                    | placed                                              |
  *   | 2xx that is unreadable, 408, 5xx, no answer    | unknown                                             |
  *   | not sent                                       | retry                                               |
- *   | 401, 403 key                                   | retry: an operator has to correct it                |
+ *   | 401, 403 key; 410 account                      | retry: an operator has to correct it                |
  *   | 429                                            | retry                                               |
  *   | any other 4xx of eSIM Go about the balance     | retry: no money                                     |
  *   | any other 4xx of eSIM Go                       | refused                                             |
@@ -23,9 +23,8 @@ export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; 
   const message = messageOf(answer)
   if (answer.kind === 'failed') return { kind: answer.sent ? 'unknown' : 'retry', message, ...downOf(answer) }
   const { status, body } = answer
-  if (status >= 200 && status < 300 && body !== undefined && isText(body.orderReference)) {
-    return { kind: 'placed', reference: body.orderReference, order: body }
-  }
+  const order = status >= 200 && status < 300 ? resultIn(body, 'data', 'orderReference') : undefined
+  if (isText(order?.orderReference)) return { kind: 'placed', reference: order.orderReference, order }
   // The order may have been accepted. A message like "Processing" does not mean that eSIM Go as a whole is down.
   if (status === 503 && isText(body?.message)) return { kind: 'unknown', message }
   if (status < 400 || status >= 500 || status === 408) return { kind: 'unknown', message, down: true }
@@ -38,10 +37,13 @@ export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; 
 /** eSIM Go has no error codes. If another refusal is mistaken for one about money, the order is only tried again. */
 const MONEY = /balance|credit|funds/i
 
-/** A definite refusal by eSIM Go itself. A wrong key and the rate limit are for the operator to solve: a repeat may succeed. */
+/**
+ * A definite refusal by eSIM Go itself. A wrong key, an account that eSIM Go has deactivated (410) and the rate limit are for
+ * the operator to solve: a repeat may succeed.
+ */
 export function isRefusal(answer: RestAnswer): boolean {
   if (answer.kind === 'failed' || answer.status < 400 || answer.status >= 500) return false
-  return ![401, 403, 408, 429].includes(answer.status) && isText(answer.body?.message)
+  return ![401, 403, 408, 410, 429].includes(answer.status) && isText(answer.body?.message)
 }
 
 const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'eSIM Go answered for another order' }
@@ -77,7 +79,7 @@ export function outcomeOfFind(
   if (answer.kind === 'failed') return { kind: 'unknown', message, reference, ...downOf(answer) }
   const { status, body = {} } = answer
   if (status === 503 && isText(body.message)) return { kind: 'ordered', message, reference }
-  const order = status === 200 ? orderOf(body) : undefined
+  const order = status === 200 ? orderOf(resultIn(body, 'data', 'orderReference') ?? {}) : undefined
   if (order?.reference === reference) return outcomeOfPurchase(order, request)
   return { kind: 'unknown', message, reference, ...(status >= 500 ? { down: true as const } : {}) }
 }

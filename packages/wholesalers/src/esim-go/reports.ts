@@ -1,6 +1,6 @@
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import { dateOf, isCount, isObject, isText, type JsonObject, textOf } from '#members.ts'
-import { downOf, type RestAnswer } from '#rest-client.ts'
+import { dateOf, entriesOf, isCount, isObject, isText, type JsonObject, textOf } from '#members.ts'
+import { downOf, listOf, type RestAnswer } from '#rest-client.ts'
 import type { CancelOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '#supplier.ts'
 import { bundlesPath, type EsimGoClient } from './client.ts'
 import { messageOf } from './decode.ts'
@@ -17,30 +17,36 @@ interface Assignment {
   endsAt: Date | undefined
 }
 
-/**
- * Pure. In an older interface the bundle itself has the members of an assignment.
- * @returns undefined if the list is unreadable
- */
-export function assignmentsOf({ bundles }: JsonObject): Assignment[] | undefined {
-  if (!Array.isArray(bundles) || !bundles.every(isObject)) return undefined
+/** The state of an entry that cannot be read: it may be anything. */
+const UNREADABLE = 'unreadable'
+
+/** Pure. In an older interface the bundle itself has the members of an assignment. */
+export function assignmentsOf(bundles: readonly unknown[]): Assignment[] {
   return bundles.flatMap((bundle) => {
-    const rows = Array.isArray(bundle.assignments) ? bundle.assignments.filter(isObject) : [bundle]
-    return rows.map((row) => ({
-      bundle: textOf(bundle.name) ?? '',
-      state: textOf(row.bundleState)?.toLowerCase() ?? '',
-      initial: isCount(row.initialQuantity) ? row.initialQuantity : undefined,
-      remaining: isCount(row.remainingQuantity) ? row.remainingQuantity : undefined,
-      isUnlimited: row.unlimited === true,
-      startsAt: dateOf(row.startTime),
-      endsAt: dateOf(row.endTime),
-    }))
+    const rows = isObject(bundle) ? (entriesOf(bundle.assignments) ?? [bundle]) : [bundle]
+    const name = isObject(bundle) ? (textOf(bundle.name) ?? '') : ''
+    return rows.map((row) => assignmentOf(name, isObject(row) ? row : { bundleState: UNREADABLE }))
   })
 }
 
+function assignmentOf(bundle: string, row: JsonObject): Assignment {
+  return {
+    bundle,
+    state: textOf(row.bundleState)?.toLowerCase() ?? '',
+    initial: isCount(row.initialQuantity) ? row.initialQuantity : undefined,
+    remaining: isCount(row.remainingQuantity) ? row.remainingQuantity : undefined,
+    isUnlimited: row.unlimited === true,
+    startsAt: dateOf(row.startTime),
+    endsAt: dateOf(row.endTime),
+  }
+}
+
+/** Used bundles may be listed only on request. An interface without that parameter may refuse it. */
 async function readAssignments(client: EsimGoClient, iccid: string) {
-  const answer = await client.get(bundlesPath(iccid))
-  const assignments = answer.kind === 'reply' && answer.status === 200 ? assignmentsOf(answer.body ?? {}) : undefined
-  return { answer, assignments }
+  let answer = await client.get(bundlesPath(iccid), { includeUsed: 'true' })
+  if (answer.kind === 'reply' && answer.status === 400) answer = await client.get(bundlesPath(iccid))
+  const bundles = answer.kind === 'reply' && answer.status === 200 ? listOf(answer, 'bundles') : undefined
+  return { answer, assignments: bundles && assignmentsOf(bundles) }
 }
 
 export async function reportOn(client: EsimGoClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
@@ -58,15 +64,26 @@ export function reportOf(all: Assignment[], time: Date): ProfileReport | undefin
   const ends = assignments.flatMap(({ endsAt }) => endsAt ?? [])
   const usages = assignments.map(usageOf)
   const isMeasured = usages.every((usage) => usage !== undefined)
-  const isUsedUp = assignments.every(({ state }) => state === 'depleted')
-  const isActive = assignments.some(({ state }) => state === 'active')
+  const esimStatus = statusOf(
+    assignments,
+    starts.length > 0 || usages.some((usage) => usage !== undefined && usage > 0n),
+  )
   return {
     time,
-    ...(isUsedUp ? { esimStatus: 'USED_UP' as const } : isActive ? { esimStatus: 'IN_USE' as const } : {}),
+    ...(esimStatus && { esimStatus }),
     ...(isMeasured ? { usage: usages.reduce<bigint>((sum, usage) => sum + usage!, 0n) } : {}),
     ...(starts.length > 0 ? { activateTime: new Date(Math.min(...starts.map(Number))) } : {}),
     ...(ends.length === assignments.length ? { expiredTime: new Date(Math.max(...ends.map(Number))) } : {}),
   }
+}
+
+/** Leaves the status unchanged while a bundle waits, or its state is not known. */
+function statusOf(assignments: Assignment[], hasStarted: boolean): ProfileReport['esimStatus'] {
+  const isEach = (...states: string[]) => assignments.every(({ state }) => states.includes(state))
+  if (isEach('depleted')) return 'USED_UP'
+  if (isEach('lapsed') && !hasStarted) return 'UNUSED_EXPIRED'
+  if (isEach('depleted', 'expired', 'lapsed')) return 'USED_EXPIRED'
+  return assignments.some(({ state }) => state === 'active') ? 'IN_USE' : undefined
 }
 
 /** Bytes; undefined where the bundle has no volume, or states it in an unknown form. */
@@ -105,6 +122,9 @@ const STARTED: readonly string[] = ['active', 'depleted', 'expired', 'lapsed']
 
 /** Pure: decides a cancellation from the bundles of an eSIM, as read before and after the request. */
 export function decideCancel(all: Assignment[], bundle: string): CancelOutcome | 'revocable' {
+  if (all.some(({ state }) => state === UNREADABLE)) {
+    return { kind: 'unknown', message: 'a bundle of the eSIM at eSIM Go is unreadable' }
+  }
   const left = all.filter(({ state }) => state !== 'revoked')
   const wasRevoked = all.some((one) => one.bundle === bundle && one.state === 'revoked')
   if (left.length === 0) {

@@ -1,6 +1,7 @@
 import { PAGE_SIZE_MAX, type Package } from '@dealer-esim/contract'
 import { currencyOf, iccidOf, isCountryCode, isText } from '#members.ts'
-import type { SupplierProduct, SupplierRecord } from '#supplier.ts'
+import type { SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
+import { readEach, Unreadable } from '#unreadable-entry.ts'
 import type { Upstream, UpstreamAnswer } from './client.ts'
 
 /** Enough for two million rows. */
@@ -24,14 +25,13 @@ export async function* listProfiles(upstream: Upstream, since: Date): AsyncGener
  * The packages that we may buy at the upstream, first for new eSIMs, then for top-ups. @throws if they cannot be read to the
  * end
  */
-export async function* listProducts(upstream: Upstream): AsyncGenerator<SupplierProduct> {
+export async function* listProducts(upstream: Upstream): AsyncGenerator<SupplierProduct | UnreadableEntry> {
   for (const type of ['BASE', 'TOPUP'] as const) {
     const pages = readPages((next) => upstream((client) => client.packages({ type, pageSize: PAGE_SIZE_MAX, ...next })))
+    let page = 0
     for await (const { packageList } of pages) {
-      for (const item of packageList) {
-        const product = productOf(item)
-        if (product !== undefined) yield product
-      }
+      page += 1
+      yield* readEach(packageList, `page ${page} of type ${type}`, (item) => productOf(item as unknown as Package))
     }
   }
 }
@@ -58,9 +58,9 @@ async function* readPages<Page extends { nextCursor: string | null }>(
 
 /**
  * Pure. The upstream's price for us is our cost.
- * @returns undefined if rules cannot sell it: off sale, with eKYC, a daily volume for a fixed duration, or unreadable
+ * @returns undefined if rules cannot sell it: off sale, with eKYC, or a daily volume for a fixed duration
  */
-export function productOf(item: Package): SupplierProduct | undefined {
+export function productOf(item: Package): SupplierProduct | Unreadable | undefined {
   if (item.status !== 'ON_SALE' || item.ekycRequired) return undefined
   const { packageCode, name, packageType, dataType, volume, duration, periodNumMin, price, locationCodes } = item
   const currencyCode = currencyOf(item.currencyCode)
@@ -74,7 +74,9 @@ export function productOf(item: Package): SupplierProduct | undefined {
     Number.isSafeInteger(duration) &&
     (volume === null ? dataType === 'UNLIMITED' : Number.isSafeInteger(volume) && volume > 0) &&
     Array.isArray(locationCodes)
-  if (!isReadable || currencyCode === undefined) return undefined
+  if (!isReadable || currencyCode === undefined) {
+    return new Unreadable('a member has an unknown form', isText(packageCode) ? packageCode : undefined)
+  }
   return {
     productCode: packageCode,
     name: isText(name) ? name : packageCode,
@@ -85,5 +87,6 @@ export function productOf(item: Package): SupplierProduct | undefined {
     durationDays: duration,
     cost: BigInt(price),
     currencyCode,
+    ...(isText(item.fupPolicy) && { fupPolicy: item.fupPolicy }),
   }
 }

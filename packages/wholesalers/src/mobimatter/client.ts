@@ -56,6 +56,8 @@ export interface MobimatterClient {
   /** Cancels an order whose money is held: this returns the money. */
   cancel(orderId: string, reason: string): Promise<RestAnswer>
   find(orderId: string): Promise<RestAnswer>
+  /** What the provider behind MobiMatter knows of the eSIM of an order. MobiMatter asks not to poll it. */
+  info(orderId: string): Promise<RestAnswer>
   products(): Promise<RestAnswer>
   balance(): Promise<RestAnswer>
 }
@@ -69,6 +71,7 @@ export function mobimatterClient(supplier: string, config: MobimatterConfig, dep
     complete: (orderId) => send('PUT', `${API}/order/complete`, { body: { orderId } }),
     cancel: (orderId, reason) => send('PUT', `${API}/order/cancel`, { body: { orderId, reason } }),
     find: (orderId) => send('GET', `${API}/order/${encodeURIComponent(orderId)}`),
+    info: (orderId) => send('GET', `${API}/provider/info/${encodeURIComponent(orderId)}`),
     products: () => send('GET', `${API}/products`),
     balance: () => send('GET', `${API}/merchant/balance`),
   }

@@ -1,19 +1,17 @@
-import { amountOf, currencyOf, isCountryCode, isObject, type JsonObject, textOf } from '#members.ts'
-import { describeFailure, type RestAnswer } from '#rest-client.ts'
-import type { BalanceOutcome, SupplierProduct } from '#supplier.ts'
+import { amountOf, currencyOf, entriesOf, fairUseOf, isCountryCode, type JsonObject, textOf } from '#members.ts'
+import { describeFailure, listOf, type RestAnswer, withoutStop } from '#rest-client.ts'
+import type { BalanceOutcome, SupplierProduct, UnreadableEntry } from '#supplier.ts'
+import { readEach, Unreadable } from '#unreadable-entry.ts'
 import type { MobimatterClient } from './client.ts'
 import { CURRENCY_DEFAULT, detailsOf } from './decode.ts'
 import { messageOf, resultOf } from './outcome.ts'
 
-/** Products for new eSIMs and add-ons, in one answer. @throws if it is unreadable */
-export async function* listProducts(client: MobimatterClient): AsyncGenerator<SupplierProduct> {
+/** Products for new eSIMs and add-ons, in one answer. @throws if it has no list */
+export async function* listProducts(client: MobimatterClient): AsyncGenerator<SupplierProduct | UnreadableEntry> {
   const answer = await client.products()
-  const list = answer.kind === 'reply' && answer.status === 200 ? answer.body?.result : undefined
-  if (!Array.isArray(list)) throw new Error(`the catalogue cannot be read: ${messageOf(answer)}`)
-  for (const product of list) {
-    const sold = isObject(product) ? productOf(product) : undefined
-    if (sold !== undefined) yield sold
-  }
+  const list = answer.kind === 'reply' && answer.status === 200 ? listOf(answer, 'result') : undefined
+  if (list === undefined) throw new Error(`the catalogue cannot be read: ${messageOf(answer)}`)
+  yield* readEach(list, 'the list', productOf)
 }
 
 const PACKAGE_TYPES: Readonly<Record<string, SupplierProduct['packageType']>> = {
@@ -21,28 +19,36 @@ const PACKAGE_TYPES: Readonly<Record<string, SupplierProduct['packageType']>> = 
   esim_addon: 'TOPUP',
 }
 
-/** Pure. @returns undefined if the product cannot be sold here: of another category, without data, or unreadable */
-export function productOf(product: JsonObject): SupplierProduct | undefined {
+/** Pure. @returns undefined if the product cannot be sold here: of another category, without data or for less than a day */
+export function productOf(product: JsonObject): SupplierProduct | Unreadable | undefined {
   const details = detailsOf(product.productDetails)
   const productCode = textOf(product.productId)
-  const packageType = PACKAGE_TYPES[textOf(product.productCategory) ?? '']
+  const category = textOf(product.productCategory)
+  const packageType = PACKAGE_TYPES[category ?? '']
+  if (category !== undefined && packageType === undefined) return undefined
+  if (productCode === undefined) return new Unreadable('it has no productId')
+  if (packageType === undefined) return new Unreadable('it has no productCategory', productCode)
   const cost = amountOf(product.wholesalePrice)
   const currencyCode = currencyOf(textOf(product.currencyCode) ?? CURRENCY_DEFAULT)
+  if (cost === undefined || cost < 0n) return new Unreadable('its wholesalePrice is unreadable', productCode)
+  if (currencyCode === undefined) return new Unreadable('its currency is unreadable', productCode)
   const volume = volumeOf(details)
+  if (volume === undefined) return new Unreadable('its PLAN_DATA_LIMIT is unreadable', productCode)
   const durationDays = Math.floor(Number(details.get('PLAN_VALIDITY') ?? Number.NaN) / HOURS_OF_A_DAY)
-  if (productCode === undefined || packageType === undefined || currencyCode === undefined) return undefined
-  if (cost === undefined || cost < 0n || volume === undefined || !(durationDays >= 1)) return undefined
-  const { countries } = product
+  if (Number.isNaN(durationDays)) return new Unreadable('its PLAN_VALIDITY is unreadable', productCode)
+  if (volume === 0n || durationDays < 1) return undefined
+  const fupPolicy = fairUseOf(Object.fromEntries(details))
   return {
     productCode,
     name: details.get('PLAN_TITLE') ?? textOf(product.productFamilyName) ?? productCode,
     packageType,
-    countries: Array.isArray(countries) ? countries.filter(isCountryCode) : [],
+    countries: (entriesOf(product.countries) ?? []).filter(isCountryCode),
     volume,
     isDayPass: false,
     durationDays,
     cost,
     currencyCode,
+    ...(fupPolicy && { fupPolicy }),
   }
 }
 
@@ -51,10 +57,11 @@ const HOURS_OF_A_DAY = 24
 const BYTES: Readonly<Record<string, number>> = { MB: 10 ** 6, GB: 10 ** 9, TB: 10 ** 12 }
 const VOLUME_MAX_BYTES = 10 ** 15
 
-/** @returns null if the volume is unlimited; undefined if it is missing or unreadable */
+/** @returns null if the volume is unlimited, whichever limit stands beside the mark; undefined if it is unreadable */
 function volumeOf(details: ReadonlyMap<string, string>): bigint | null | undefined {
   const limit = details.get('PLAN_DATA_LIMIT') ?? ''
-  if (/^unlimited$/i.test(limit)) return null
+  if (/^(1|true|yes)$/i.test(details.get('UNLIMITED') ?? '') || /^unlimited$/i.test(limit)) return null
+  if (/^0*$/.test(limit)) return 0n
   const unit = BYTES[details.get('PLAN_DATA_UNIT')?.toUpperCase() ?? '']
   const bytes = Math.round(/^\d+(\.\d+)?$/.test(limit) ? Number(limit) * (unit ?? Number.NaN) : Number.NaN)
   return bytes > 0 && bytes <= VOLUME_MAX_BYTES ? BigInt(bytes) : undefined
@@ -69,7 +76,7 @@ export async function readBalance(client: MobimatterClient): Promise<BalanceOutc
 }
 
 function balanceOf(answer: RestAnswer): BalanceOutcome | undefined {
-  const { balance, currency, currencyCode } = resultOf(answer) ?? {}
+  const { balance, currency, currencyCode } = resultOf(answer, 'balance') ?? {}
   const amount = amountOf(balance)
   const code = currencyOf(textOf(currency) ?? textOf(currencyCode) ?? CURRENCY_DEFAULT)
   return amount === undefined || code === undefined ? undefined : { kind: 'balance', amount, currencyCode: code }
@@ -80,7 +87,7 @@ export async function testAccount(client: MobimatterClient): Promise<string | un
   const answer = await client.balance()
   if (answer.kind === 'failed') return describeFailure(answer)
   const { status } = answer
-  const message = messageOf(answer)
+  const message = withoutStop(messageOf(answer))
   if (status === 401 || status === 403) {
     return `Credentials: ${message}. Copy apiKey and merchantId from the API section of MobiMatter's partner portal.`
   }

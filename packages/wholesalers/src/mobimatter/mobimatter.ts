@@ -7,6 +7,7 @@ import { DEFAULTS, type MobimatterConfig, mobimatterClient } from './client.ts'
 import { listProducts, readBalance, testAccount } from './lists.ts'
 import { createProgressStore, type ProgressStore } from './progress.ts'
 import { CHECK_AFTER_MS, type MobimatterContext, order, query } from './purchase.ts'
+import { reportOn } from './reports.ts'
 
 /** The calls of one order: it is created, completed and queried, or cancelled if MobiMatter refuses to complete it. */
 const CALLS_MAX = 4
@@ -32,14 +33,16 @@ export function mobimatterSupplier(name: string, config: MobimatterConfig, deps:
       giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
       cancelsUnseenOnly: true,
       findsLate: true, // a completion may take effect after its time-out
+      reportsOnRequest: true, // MobiMatter asks not to poll its providers
     },
     order: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
     topUp: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
     query: (requests, purpose) => Promise.all(requests.map((request) => query(context, request, purpose))),
     cancel: () => Promise.resolve(CANNOT_CANCEL),
+    report: (esims) => Promise.all(esims.map((esim) => reportOn(context, esim))),
     catalogue: () => listProducts(client),
     balance: () => readBalance(client),
-    receive: (event) => receive(config, store, event),
+    receive: ({ body }) => receive(config, store, body),
     test: () => testAccount(client),
   }
 }
@@ -50,41 +53,28 @@ const CANNOT_CANCEL: CancelOutcome = {
   message: 'MobiMatter cannot cancel an eSIM that it has delivered',
 }
 
-interface Event {
-  headers: Record<string, string | string[] | undefined>
-  body: Buffer
-}
-
-/** Verifies an event and finds the key of the order that it names. It is only a hint to query that order. */
+/**
+ * Verifies an event and finds the key of the order that it names. It is only a hint to query that order. MobiMatter signs the
+ * text `orderId.merchantId.providerName` and sends the signature within the body.
+ */
 async function receive(
-  { webhookPublicKey }: MobimatterConfig,
+  { webhookPublicKey, merchantId }: MobimatterConfig,
   store: ProgressStore,
-  event: Event,
+  body: Buffer,
 ): Promise<ReceivedEvent> {
   if (webhookPublicKey === undefined) {
     return { kind: 'refused', message: 'the configuration has no webhookPublicKey to verify events with' }
   }
-  if (!isSigned(event, webhookPublicKey))
-    return { kind: 'refused', message: 'no header is a valid signature of the event' }
-  const body = parseObject(event.body.toString())
-  const orderId = [body, body?.data, body?.order]
-    .filter(isObject)
-    .map(({ orderId }) => orderId)
-    .find(isText)
-  const key = orderId === undefined ? undefined : await store.findKey(orderId)
+  const { eventData, signature } = parseObject(body.toString()) ?? {}
+  const { orderId, merchantId: named, orderLineItem } = isObject(eventData) ? eventData : {}
+  const providerName = isObject(orderLineItem) ? orderLineItem.providerName : undefined
+  if (!isText(orderId) || named !== merchantId || !isText(providerName) || !isText(signature)) {
+    return { kind: 'refused', message: 'the event is not one of an order of this merchant' }
+  }
+  const signed = Buffer.from(`${orderId}.${merchantId}.${providerName}`)
+  if (!verify('sha256', signed, createPublicKey(webhookPublicKey), Buffer.from(signature, 'base64'))) {
+    return { kind: 'refused', message: 'the signature in the event is not that of its order by webhookPublicKey' }
+  }
+  const key = await store.findKey(orderId)
   return { kind: 'changed', keys: key === undefined ? [] : [key] }
-}
-
-/**
- * Verifies the signature of an event. The public documentation does not name its header, so we try each header that looks like
- * a signature: only MobiMatter can make a valid one, whichever header it is in.
- */
-function isSigned({ headers, body }: Event, publicKey: string): boolean {
-  const key = createPublicKey(publicKey)
-  const lengthBytes = (key.asymmetricKeyDetails?.modulusLength ?? 0) / 8
-  return Object.values(headers).some((header) => {
-    if (typeof header !== 'string' || header.length > 2 * lengthBytes) return false
-    const signature = Buffer.from(header, 'base64')
-    return signature.length === lengthBytes && verify('sha256', body, key, signature)
-  })
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '#members.ts'
 import type { RestAnswer } from '#rest-client.ts'
+import { Unreadable } from '#unreadable-entry.ts'
 import { productOf } from './lists.ts'
 import { isRefusal, outcomeOfCreate, outcomeOfOrder, outcomeOfRefusal } from './outcome.ts'
 
@@ -107,7 +108,15 @@ describe('an order', () => {
     expect(outcome(orderOf('Cancelled', details))).toMatchObject({ kind: 'refused' })
   })
 
-  it.each(['Failed', 'Refunded', '', 7])('in a state that is not documented (%s) is in doubt', (orderState) => {
+  it.each(['Failed', 'Refunded'])('that is %s without an eSIM is refused', (state) => {
+    expect(outcome(orderOf(state))).toMatchObject({ kind: 'refused' })
+  })
+
+  it('that has failed beside its eSIM is in doubt', () => {
+    expect(outcome(orderOf('Failed', details))).toMatchObject({ kind: 'unknown' })
+  })
+
+  it.each(['', 7])('in a state that is not documented (%s) is in doubt', (orderState) => {
     expect(outcome(orderOf('', {}, { orderState }))).toMatchObject({ kind: 'unknown' })
   })
 
@@ -146,27 +155,32 @@ describe('a product', () => {
       currencyCode: 'USD',
     })
     expect(productOf(product({ productCategory: 'esim_addon' }))).toMatchObject({ packageType: 'TOPUP' })
-    expect(productOf(product({}, { PLAN_DATA_LIMIT: '500', PLAN_DATA_UNIT: 'MB' }))?.volume).toBe(500_000_000n)
-    expect(productOf(product({}, { PLAN_DATA_LIMIT: 'Unlimited' }))?.volume).toBeNull()
-    expect(productOf(product({}, { PLAN_VALIDITY: '30' }))?.durationDays).toBe(1)
+    expect(productOf(product({}, { PLAN_DATA_LIMIT: '500', PLAN_DATA_UNIT: 'MB' }))).toMatchObject({
+      volume: 500_000_000n,
+    })
+    expect(productOf(product({}, { PLAN_DATA_LIMIT: 'Unlimited' }))).toMatchObject({ volume: null })
+    expect(productOf(product({}, { PLAN_VALIDITY: '30' }))).toMatchObject({ durationDays: 1 })
+    expect(productOf(product({ wholesalePrice: 1.23456 }))).toMatchObject({ cost: 12_346n })
   })
 
   it.each([
     { productId: 7 },
-    { productCategory: 'esim_replacement' },
+    { productCategory: null },
     { wholesalePrice: 'free' },
-    { wholesalePrice: 1.23456 },
     { wholesalePrice: -1 },
     { currencyCode: 'dollars' },
     { productDetails: [] },
-  ])('is left out if it cannot be sold here (%j)', (changes) => {
-    expect(productOf(product(changes))).toBeUndefined()
+  ])('is unreadable with %j', (changes) => {
+    expect(productOf(product(changes))).toBeInstanceOf(Unreadable)
   })
 
-  it.each([{ PLAN_VALIDITY: '12' }, { PLAN_DATA_LIMIT: '0' }, { PLAN_DATA_UNIT: 'minutes' }])(
-    'is left out without usable data (%j)',
-    (details) => {
-      expect(productOf(product({}, details as unknown as Record<string, string>))).toBeUndefined()
-    },
-  )
+  it('is unreadable with a unit that is none of data', () => {
+    expect(productOf(product({}, { PLAN_DATA_UNIT: 'minutes' }))).toBeInstanceOf(Unreadable)
+  })
+
+  it('is left out if it is of another category, lasts less than a day, or has no data', () => {
+    expect(productOf(product({ productCategory: 'esim_replacement' }))).toBeUndefined()
+    expect(productOf(product({}, { PLAN_VALIDITY: '12' }))).toBeUndefined()
+    expect(productOf(product({}, { PLAN_DATA_LIMIT: '0' }))).toBeUndefined()
+  })
 })

@@ -1,6 +1,6 @@
-import { isObject, isText, type JsonObject } from '#members.ts'
-import { downOf, type RestAnswer } from '#rest-client.ts'
-import type { Outcome, SupplierRequest } from '#supplier.ts'
+import { iccidOf, isText, type JsonObject, resultIn } from '#members.ts'
+import { describeReply, downOf, type RestAnswer } from '#rest-client.ts'
+import type { Outcome, SupplierRequest, ToppedUpEsim } from '#supplier.ts'
 import { chargeOf, deliveredDetailsOf, deliveredIccidOf, esimOf } from './decode.ts'
 
 /** Accepting it for our key would give one eSIM to two dealers, or refund a delivered eSIM. */
@@ -25,7 +25,7 @@ const PROVIDER_WAIT_MS = 30_000
  */
 export function outcomeOfCreate(answer: RestAnswer): Outcome | { kind: 'created'; orderId: string } {
   if (answer.kind === 'failed') return { kind: 'retry', message: answer.message, ...downOf(answer) }
-  const orderId = resultOf(answer)?.orderId
+  const orderId = resultOf(answer, 'orderId')?.orderId
   if (isSuccess(answer.status) && isText(orderId)) return { kind: 'created', orderId }
   return isRefusal(answer) ? outcomeOfRefusal(answer) : { kind: 'retry', message: messageOf(answer), down: true }
 }
@@ -59,6 +59,7 @@ const PROVIDER_DOWN = 455
  *   | Processing                                     | ordered                                             |
  *   | Created                                        | held: not completed so far                          |
  *   | Expired, Cancelled                             | ended: it can no longer be completed                |
+ *   | Failed without an eSIM, Refunded               | refused                                             |
  *   | Cancelled after its delivery                   | refused                                             |
  *   | any other one                                  | unknown                                             |
  */
@@ -72,7 +73,7 @@ export function outcomeOfOrder(
   const details = deliveredDetailsOf(order)
   switch (order.orderState) {
     case 'Completed':
-      return topUp ? outcomeOfTopUp(order, orderId, topUp.iccid) : outcomeOfDelivery(order, orderId)
+      return topUp ? outcomeOfTopUp(order, orderId, topUp) : outcomeOfDelivery(order, orderId)
     case 'Processing':
       return { kind: 'ordered', message: 'the order is Processing at MobiMatter', reference: orderId, charged }
     case 'Created':
@@ -81,13 +82,20 @@ export function outcomeOfOrder(
     case 'Cancelled':
       if (details.has('ICCID')) return { kind: 'refused', message: 'the order was cancelled at MobiMatter' }
       return { kind: 'ended', message: `the order is ${order.orderState} at MobiMatter` }
-    default:
+    case 'Refunded':
+      return { kind: 'refused', message: 'the order was refunded at MobiMatter' }
+    case 'Failed':
+      if (!details.has('ICCID')) return { kind: 'refused', message: 'the order has failed at MobiMatter' }
       return {
         kind: 'unknown',
-        message: 'the state of the order at MobiMatter is not known',
+        message: 'the order has failed at MobiMatter, with an eSIM',
         charged,
         reference: orderId,
       }
+    default: {
+      const message = 'the state of the order at MobiMatter is not known'
+      return { kind: 'unknown', message, charged, reference: orderId }
+    }
   }
 }
 
@@ -100,9 +108,13 @@ function outcomeOfDelivery(order: JsonObject, orderId: string): Outcome {
     : { kind: 'delivered', esim: { ...esim, charged }, reference: orderId }
 }
 
-function outcomeOfTopUp(order: JsonObject, orderId: string, iccid: string): Outcome {
-  const named = deliveredIccidOf(deliveredDetailsOf(order))
-  if (named !== undefined && named !== iccid) return OTHER_ORDER
+/** After a replacement, the order names the new ICCID of the line, and the old one or its order as the parent. */
+function outcomeOfTopUp(order: JsonObject, orderId: string, { iccid, reference }: ToppedUpEsim): Outcome {
+  const details = deliveredDetailsOf(order)
+  const named = deliveredIccidOf(details)
+  const parent = details.get('PARENT_IDENTIFIER')
+  const isOfLine = parent !== undefined && (parent === reference || iccidOf({ iccid: parent }) === iccid)
+  if (named !== undefined && named !== iccid && !isOfLine) return OTHER_ORDER
   return { kind: 'toppedUp', charged: chargeOf(order), reference: orderId }
 }
 
@@ -110,17 +122,12 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-/** The object in an answer's envelope. */
-export function resultOf(answer: RestAnswer): JsonObject | undefined {
-  const result = answer.kind === 'reply' ? answer.body?.result : undefined
-  return isObject(result) ? result : undefined
+/** The object of an answer: in its envelope, or bare if it has `mark`. */
+export function resultOf(answer: RestAnswer, mark: string): JsonObject | undefined {
+  return answer.kind === 'reply' ? resultIn(answer.body, 'result', mark) : undefined
 }
 
 /** The message about a failure for an operator. */
 export function messageOf(answer: RestAnswer): string {
-  if (answer.kind === 'failed') return answer.message
-  const { status, body } = answer
-  return isText(body?.message)
-    ? `status ${status}: ${body.message}`
-    : `MobiMatter answered with status ${status} and no readable body`
+  return answer.kind === 'failed' ? answer.message : describeReply('MobiMatter', answer, answer.body?.message)
 }

@@ -23,6 +23,8 @@ export interface ProgressStore {
   start(key: string): Promise<Progress | undefined>
   /** Writes the next step. @returns false if another worker has moved the order meanwhile */
   advance(from: Progress, to: Progress): Promise<boolean>
+  /** Takes the right to ask the provider of an order, which any node gets once a minute. @returns false: not yet */
+  claimInfo(orderId: string): Promise<boolean>
   /** Finds the key of the order that an event names. */
   findKey(orderId: string): Promise<string | undefined>
 }
@@ -56,6 +58,15 @@ export function createProgressStore(supplier: string, db: Pick<Db, 'query'>): Pr
         values: [supplier, from.key, from.step, from.orderId, to.step, to.orderId],
       })
       return moved.length === 1
+    },
+    async claimInfo(orderId) {
+      const claimed = await db.query({
+        name: 'mobimatter-claim-info',
+        text: `update mobimatter_orders set info_at = now() where supplier = $1 and order_id = $2
+                 and (info_at is null or info_at <= now() - interval '1 minute' or info_at > now()) returning key`,
+        values: [supplier, orderId],
+      })
+      return claimed.length === 1
     },
     async findKey(orderId) {
       const [row] = await db.query<{ key: string }>({

@@ -75,7 +75,7 @@ async function complete(context: MobimatterContext, request: SupplierRequest, he
   await failpoint('mobimatter.before-complete')
   const answer = await context.client.complete(reference)
   await failpoint('mobimatter.after-complete')
-  const completed = answer.kind === 'reply' && isSuccess(answer.status) ? resultOf(answer) : undefined
+  const completed = answer.kind === 'reply' && isSuccess(answer.status) ? resultOf(answer, 'orderId') : undefined
   if (completed !== undefined) return untilDelivered(context, request, completed, reference)
   if (isRefusal(answer)) return release(context, request, completing, answer)
   const isKnown = answer.kind === 'failed' ? !answer.sent : answer.status === 401 || answer.status === 403
@@ -179,7 +179,7 @@ type Found = ReturnType<typeof outcomeOfOrder>
 /** Any failure leaves the order in doubt. */
 async function find({ client }: MobimatterContext, request: SupplierRequest, reference: string): Promise<Found> {
   const answer = await client.find(reference)
-  const found = answer.kind === 'reply' && answer.status === 200 ? resultOf(answer) : undefined
+  const found = answer.kind === 'reply' && answer.status === 200 ? resultOf(answer, 'orderId') : undefined
   if (found !== undefined) return outcomeOfOrder(found, reference, request)
   return { kind: 'unknown', message: messageOf(answer), reference, ...downOf(answer) }
 }

@@ -1,5 +1,5 @@
-import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
-import { currencyOf, iccidOf, isCount, isObject, isText, type JsonObject } from '#members.ts'
+import { deliveredEsim } from '#delivered-esim.ts'
+import { currencyOf, decimalOf, isCount, isObject, isText, type JsonObject, roundHalfUp, storable } from '#members.ts'
 import type { Charge, DeliveredEsim } from '#supplier.ts'
 
 /*
@@ -10,33 +10,44 @@ import type { Charge, DeliveredEsim } from '#supplier.ts'
 /** @returns undefined if the activation data is unreadable */
 export function esimOf({ confirmation }: JsonObject): DeliveredEsim | undefined {
   if (!isObject(confirmation)) return undefined
-  const iccid = iccidOf(confirmation)
-  const { activationCode, smdpAddress } = confirmation
-  if (iccid === undefined || !isText(activationCode)) return undefined
+  const { iccid, activationCode, smdpAddress, confirmationCode, apn, msisdn } = confirmation
+  if (!isText(activationCode)) return undefined
   // Zendit documents the matching id only. We also accept a whole activation code.
   const isWhole = /^(LPA:)?1\$/i.test(activationCode)
-  if (!isWhole && !isText(smdpAddress)) return undefined
-  const code = parseActivationCode(isWhole ? activationCode : `LPA:1$${smdpAddress}$${activationCode}`)
-  if (!code.ok || code.value.matchingId === '') return undefined
-  const { smdpOid, confirmationCodeRequired, ...parts } = code.value
-  const hasMore = smdpOid !== undefined || confirmationCodeRequired
-  return { iccid, ...parts, ...(hasMore ? { ac: buildActivationCode(code.value) } : {}) }
-}
-
-/** @returns undefined if Zendit does not state it in a valid form */
-export function chargeOf({ cost, costCurrency, costCurrencyDivisor }: JsonObject): Charge | undefined {
-  return moneyOf(cost, costCurrency, costCurrencyDivisor)
+  const code = isWhole ? { code: activationCode } : { smdpAddress, matchingId: activationCode }
+  return deliveredEsim({ iccid, ...code, confirmationCode, apn, msisdn })
 }
 
 /**
- * Converts minor units of a currency, exactly: 1250 with the divisor 100 is 12.50.
- * @returns undefined if they are not valid, or if 1/10 000 of the currency cannot express them
+ * What the wallet was debited. Zendit does not say whether `cost` includes `costFee`: with a fee, the charge is known only if
+ * `cost` is the sum of the base and the fee.
+ * @returns undefined if Zendit does not state it, or not clearly
+ */
+export function chargeOf(purchase: JsonObject): Charge | undefined {
+  const { cost, costBase, costFee, costCurrency, costCurrencyDivisor } = purchase
+  const [total, base, fee] = [cost, costBase, costFee ?? 0].map((part) => decimalOf(part, MINOR_PLACES))
+  const isWhole = fee === 0n || (total !== undefined && base !== undefined && fee !== undefined && total === base + fee)
+  return isWhole && total !== undefined && total >= 0n ? scaled(total, costCurrency, costCurrencyDivisor) : undefined
+}
+
+/**
+ * Converts minor units of a currency: 1250 with the divisor 100 is 12.50. More than four decimals are rounded half up.
+ * @returns undefined if they are not valid
  */
 export function moneyOf(minor: unknown, currency: unknown, divisor: unknown): Charge | undefined {
+  return scaled(decimalOf(minor, MINOR_PLACES), currency, divisor)
+}
+
+/** Minor units are calculated with this many decimals, so that they are rounded only once. */
+export const MINOR_PLACES = 20
+
+/** @param minor in 1/10^MINOR_PLACES of the minor unit */
+export function scaled(minor: bigint | undefined, currency: unknown, divisor: unknown): Charge | undefined {
   const currencyCode = currencyOf(currency)
-  if (!isCount(minor) || !isCount(divisor) || divisor === 0 || currencyCode === undefined) return undefined
-  const scaled = BigInt(minor) * 10_000n
-  return scaled % BigInt(divisor) === 0n ? { amount: scaled / BigInt(divisor), currencyCode } : undefined
+  if (minor === undefined || !isCount(divisor) || divisor === 0 || currencyCode === undefined) return undefined
+  const size = roundHalfUp(minor < 0n ? -minor : minor, 10n ** BigInt(MINOR_PLACES - 4) * BigInt(divisor))
+  const amount = storable(minor < 0n ? -size : size)
+  return amount === undefined ? undefined : { amount, currencyCode }
 }
 
 /** Zendit does not document whether its GB is 10^9 or 2^30 bytes. The smaller one promises a traveller no more than there is. */

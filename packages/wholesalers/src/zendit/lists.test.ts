@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { Unreadable } from '#unreadable-entry.ts'
 import type { ZenditClient } from './client.ts'
 import { listProducts, listPurchases, productOf } from './lists.ts'
 import { reportOf } from './reports.ts'
@@ -33,18 +34,28 @@ describe('an offer', () => {
     expect(productOf({ ...OFFER, dataGB: 0, dataUnlimited: true })).toMatchObject({ volume: null })
   })
 
+  it.each([{ enabled: false }, { priceType: 'RANGE' }, { dataGB: 0 }])('is not sold with %j', (members) => {
+    expect(productOf({ ...OFFER, ...members })).toBeUndefined()
+  })
+
   it.each([
-    { enabled: false },
-    { priceType: 'RANGE' },
     { cost: undefined },
     { cost: { ...OFFER.cost, currency: null } },
     { cost: { ...OFFER.cost, fixed: undefined } },
-    { dataGB: 0 },
     { dataGB: '1' },
     { durationDays: 0 },
     { offerId: 7 },
-  ])('is not sold with %j', (members) => {
-    expect(productOf({ ...OFFER, ...members })).toBeUndefined()
+  ])('is unreadable with %j', (members) => {
+    expect(productOf({ ...OFFER, ...members })).toBeInstanceOf(Unreadable)
+  })
+
+  it('has the percentage of its fee in its cost, and a region without countries in its name', () => {
+    const cost = { currency: 'USD', currencyDivisor: 100, fixed: 450, feePct: 1.5 }
+    expect(productOf({ ...OFFER, cost })).toMatchObject({ cost: 45_675n })
+    expect(productOf({ ...OFFER, roaming: [], regions: ['Global'] })).toMatchObject({
+      countries: [],
+      name: 'Global eSIM Europe 1 GB, 7 days',
+    })
   })
 })
 
@@ -86,10 +97,17 @@ describe('a list', () => {
       ],
     ],
     ['no total', [{ list: [OFFER] }]],
-    ['rows that are not objects', [{ list: [7], total: 1 }]],
     ['no rows', [{ total: 0 }]],
   ])('with %s ends with an error: it is not complete', async (_, pages) => {
     await expect(read(listProducts(clientWith(...pages)))).rejects.toThrow(/list/)
+  })
+
+  it('has its other rows if one is unreadable', async () => {
+    const entries = await read(listProducts(clientWith({ list: [7, OFFER], total: 2 })))
+    expect(entries).toEqual([
+      { productCode: undefined, entry: 'entry 1 of page 1', reason: 'it is not an object' },
+      expect.objectContaining({ productCode: OFFER.offerId }),
+    ])
   })
 
   it('of purchases has the completed ones since a time', async () => {
@@ -122,7 +140,7 @@ describe('a report on an eSIM', () => {
   const queued = { iccid, initialDataGB: 2, remainingDataGB: 2 }
 
   it('adds up its plans', () => {
-    expect(reportOf({ list: [plan] }, iccid, now)).toEqual({
+    expect(reportOf([plan], iccid, now)).toEqual({
       time: now,
       esimStatus: 'IN_USE',
       usage: 750_000_000n,
@@ -130,20 +148,20 @@ describe('a report on an eSIM', () => {
       expiredTime: new Date(plan.endAt),
     })
     // The end of a queued plan is not known yet.
-    const both = reportOf({ list: [plan, queued] }, iccid, now)
+    const both = reportOf([plan, queued], iccid, now)
     expect(both).toMatchObject({ esimStatus: 'IN_USE', usage: 750_000_000n })
     expect(both).not.toHaveProperty('expiredTime')
   })
 
   it('says that it is used up once no plan has data left', () => {
     const empty = { ...plan, remainingDataGB: 0 }
-    expect(reportOf({ list: [empty] }, iccid, now)).toMatchObject({ esimStatus: 'USED_UP' })
-    expect(reportOf({ list: [empty, queued] }, iccid, now)).toMatchObject({ esimStatus: 'IN_USE' })
+    expect(reportOf([empty], iccid, now)).toMatchObject({ esimStatus: 'USED_UP' })
+    expect(reportOf([empty, queued], iccid, now)).toMatchObject({ esimStatus: 'IN_USE' })
   })
 
   it('states no usage of an unlimited plan, and does not take it for used up', () => {
     const unlimited = { ...plan, initialDataGB: 0, remainingDataGB: 0 }
-    const report = reportOf({ list: [unlimited] }, iccid, now)
+    const report = reportOf([unlimited], iccid, now)
     expect(report).toMatchObject({ esimStatus: 'IN_USE' })
     expect(report).not.toHaveProperty('usage')
   })
@@ -151,13 +169,14 @@ describe('a report on an eSIM', () => {
   it('reads both spellings of the remaining volume', () => {
     const { remainingDataGB, ...rest } = plan
     const misspelt = { ...rest, reamainingDataGB: remainingDataGB }
-    expect(reportOf({ list: [misspelt] }, iccid, now)).toMatchObject({ usage: 750_000_000n })
+    expect(reportOf([misspelt], iccid, now)).toMatchObject({ usage: 750_000_000n })
   })
 
-  it.each([[undefined], [[]], [[7]], [[{ ...plan, iccid: '8999900000000000025' }]]])(
-    'is absent without plans (%j)',
-    (list) => {
-      expect(reportOf({ list }, iccid, now)).toBeUndefined()
-    },
-  )
+  it.each([[[]], [[7]], [[{ ...plan, iccid: '8999900000000000025' }]]])('is absent without plans (%j)', (list) => {
+    expect(reportOf(list, iccid, now)).toBeUndefined()
+  })
+
+  it('states no usage if one of the plans is unreadable', () => {
+    expect(reportOf([plan, null], iccid, now)).not.toHaveProperty('usage')
+  })
 })

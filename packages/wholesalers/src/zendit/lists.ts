@@ -1,7 +1,20 @@
-import { dateOf, iccidOf, isCount, isCountryCode, isObject, isText, type JsonObject } from '#members.ts'
-import type { SupplierProduct, SupplierRecord } from '#supplier.ts'
+import {
+  dateOf,
+  decimalOf,
+  entriesOf,
+  fairUseOf,
+  iccidOf,
+  isCount,
+  isCountryCode,
+  isObject,
+  isText,
+  type JsonObject,
+  roundHalfUp,
+} from '#members.ts'
+import type { Charge, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
+import { readEach, Unreadable } from '#unreadable-entry.ts'
 import type { ZenditClient } from './client.ts'
-import { bytesOf, moneyOf } from './decode.ts'
+import { bytesOf, MINOR_PLACES, scaled } from './decode.ts'
 import { messageOf } from './outcome.ts'
 
 /** The largest page that Zendit allows. */
@@ -12,75 +25,107 @@ const PAGES_MAX = 4_000
 /** Completed purchases, including top-ups, which Zendit's list does not distinguish. It does not show refunds either. */
 export async function* listPurchases(client: ZenditClient, since: Date): AsyncGenerator<SupplierRecord> {
   const createdAt = `gte${since.toISOString().replace(/\.\d+Z$/, 'Z')}`
-  for await (const row of readPages(client, '/esim/purchases', { createdAt, status: 'DONE' })) {
-    const iccid = isObject(row.confirmation) ? iccidOf(row.confirmation) : undefined
-    const time = dateOf(row.createdAt)
-    if (row.status !== 'DONE' || !isText(row.transactionId) || iccid === undefined || time === undefined) continue
-    yield { key: row.transactionId, iccid, cancelled: false, time }
+  for await (const { rows } of readPages(client, '/esim/purchases', { createdAt, status: 'DONE' })) {
+    for (const row of rows.filter(isObject)) {
+      const iccid = isObject(row.confirmation) ? iccidOf(row.confirmation) : undefined
+      const time = dateOf(row.createdAt)
+      if (row.status !== 'DONE' || !isText(row.transactionId) || iccid === undefined || time === undefined) continue
+      yield { key: row.transactionId, iccid, cancelled: false, time }
+    }
   }
 }
 
 /** Offers that are enabled for the account and have a fixed price. */
-export async function* listProducts(client: ZenditClient): AsyncGenerator<SupplierProduct> {
-  for await (const offer of readPages(client, '/esim/offers', {})) {
-    const product = productOf(offer)
-    if (product !== undefined) yield product
-  }
+export async function* listProducts(client: ZenditClient): AsyncGenerator<SupplierProduct | UnreadableEntry> {
+  for await (const { rows, place } of readPages(client, '/esim/offers', {})) yield* readEach(rows, place, productOf)
 }
 
-/** @throws if the list cannot be read to its end */
-async function* readPages(
-  client: ZenditClient,
-  path: string,
-  filter: Record<string, string>,
-): AsyncGenerator<JsonObject> {
+interface Page {
+  rows: readonly unknown[]
+  /** Such as `page 2`. */
+  place: string
+}
+
+/**
+ * A list in an object says how many rows it has. A bare list is read until a page is empty or repeats the one before.
+ * @throws if the list cannot be read to its end
+ */
+async function* readPages(client: ZenditClient, path: string, filter: Record<string, string>): AsyncGenerator<Page> {
   let offset = 0
+  let previous = ''
   for (let page = 1; page <= PAGES_MAX; page++) {
     const answer = await client.get(path, { _limit: String(PAGE_SIZE), _offset: String(offset), ...filter })
-    const body = answer.kind === 'reply' && answer.status === 200 ? answer.body : undefined
-    if (body === undefined) throw new Error(`page ${page} of the list cannot be read: ${messageOf(answer)}`)
-    const { list, total } = body
-    if (!Array.isArray(list) || !list.every(isObject) || !isCount(total)) {
+    if (answer.kind === 'failed' || answer.status !== 200 || (!answer.body && !answer.list)) {
+      throw new Error(`page ${page} of the list cannot be read: ${messageOf(answer)}`)
+    }
+    const rows = answer.list ?? entriesOf(answer.body?.list)
+    const total = answer.body?.total
+    if (rows === undefined || (answer.body !== undefined && !isCount(total))) {
       throw new Error(`page ${page} of the list is unreadable`)
     }
-    yield* list
-    offset += list.length
+    const content = isCount(total) ? '' : JSON.stringify(rows)
+    if (content !== '' && (rows.length === 0 || content === previous)) return
+    previous = content
+    yield { rows, place: `page ${page}` }
+    offset += rows.length
+    if (!isCount(total)) continue
     if (offset >= total) return
-    if (list.length === 0) throw new Error(`the list ends after ${offset} of ${total} rows`)
+    if (rows.length === 0) throw new Error(`the list ends after ${offset} of ${total} rows`)
   }
   throw new Error(`the list has more than ${PAGES_MAX} pages`)
 }
 
-/** Pure. @returns undefined if the offer cannot be sold: disabled, without a fixed price, or unreadable */
-export function productOf(offer: JsonObject): SupplierProduct | undefined {
-  const { offerId, enabled, priceType, cost, country, roaming, durationDays, dataUnlimited, dataGB } = offer
-  if (!isText(offerId) || enabled === false || (priceType !== undefined && priceType !== 'FIXED')) return undefined
+/** Pure. @returns undefined if the offer cannot be sold here: disabled, without a fixed price or without data */
+export function productOf(offer: JsonObject): SupplierProduct | Unreadable | undefined {
+  const { offerId, enabled, priceType, cost, durationDays, dataUnlimited, dataGB } = offer
+  if (enabled === false || (isText(priceType) && priceType !== 'FIXED')) return undefined
+  if (!isText(offerId)) return new Unreadable('it has no offerId')
   const price = isObject(cost) ? priceOf(cost) : undefined
-  const volume = dataUnlimited === true ? null : bytesOf(dataGB)
-  if (price === undefined || volume === undefined || volume === 0n || !isCount(durationDays) || durationDays === 0) {
-    return undefined
-  }
-  const visited = Array.isArray(roaming) ? roaming.filter(isObject).map((place) => place.country) : []
+  if (price === undefined) return new Unreadable('its cost is unreadable', offerId)
+  const volume = dataUnlimited === true ? null : bytesOf(dataGB ?? 0)
+  if (volume === undefined) return new Unreadable('its dataGB is unreadable', offerId)
+  if (!isCount(durationDays) || durationDays === 0) return new Unreadable('its durationDays is unreadable', offerId)
+  if (volume === 0n) return undefined
+  const fupPolicy = fairUseOf(offer)
+  const { countries, regions } = placesOf(offer)
   return {
     productCode: offerId,
-    name: nameOf(offer, offerId),
+    name: nameOf(offer, offerId, countries.length === 0 ? regions : []),
     packageType: 'BASE',
-    countries: [...new Set([country, ...visited].filter(isCountryCode))],
+    countries,
     volume,
     isDayPass: false,
     durationDays,
     cost: price.amount,
     currencyCode: price.currencyCode,
+    ...(fupPolicy && { fupPolicy }),
   }
 }
 
-/** Zendit charges the fee in addition to the fixed cost. */
-function priceOf({ fixed, fee, currency, currencyDivisor }: JsonObject) {
-  if (!isCount(fixed)) return undefined
-  return moneyOf(fixed + (isCount(fee) ? fee : 0), currency, currencyDivisor)
+/** Zendit charges the fee, and a percentage of the fixed cost, in addition to it. */
+function priceOf({ fixed, fee, feePct, currency, currencyDivisor }: JsonObject): Charge | undefined {
+  const [base, added] = [fixed, fee ?? 0].map((part) => decimalOf(part, MINOR_PLACES))
+  const percent = decimalOf(feePct ?? 0, PERCENT_PLACES)
+  if (base === undefined || added === undefined || percent === undefined) return undefined
+  if (base < 0n || added < 0n || percent < 0n) return undefined
+  const share = roundHalfUp(base * percent, 100n * 10n ** BigInt(PERCENT_PLACES))
+  return scaled(base + added + share, currency, currencyDivisor)
 }
 
-function nameOf({ brandName, shortNotes, notes }: JsonObject, offerId: string): string {
-  const text = [shortNotes, notes].find(isText)
-  return [brandName, text].filter(isText).join(' ') || offerId
+const PERCENT_PLACES = 6
+
+/** Countries by their codes. A region has none: without countries, its name is kept. */
+function placesOf({ country, roaming, regions }: JsonObject): { countries: string[]; regions: string[] } {
+  const visited = (entriesOf(roaming) ?? []).map((place) => (isObject(place) ? place.country : place))
+  const named = (entriesOf(regions) ?? []).filter(isText)
+  return {
+    countries: [...new Set([country, ...visited, ...named].filter(isCountryCode))],
+    regions: named.filter((region) => !isCountryCode(region)),
+  }
+}
+
+function nameOf({ brandName, shortNotes, notes }: JsonObject, offerId: string, regions: string[]): string {
+  const text = [brandName, [shortNotes, notes].find(isText)].filter(isText).join(' ') || offerId
+  const missing = regions.filter((region) => !text.toLowerCase().includes(region.toLowerCase()))
+  return [...missing, text].join(' ')
 }

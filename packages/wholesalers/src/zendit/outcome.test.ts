@@ -141,20 +141,22 @@ describe('the outcome of a purchase', () => {
     [1, 'JPY', 1, 10_000n],
     [1999, 'USD', 100, 199_900n],
     [1999, 'KWD', 1000, 19_990n],
-  ])('has an exact charge (%s %s / %s)', (cost, costCurrency, costCurrencyDivisor, amount) => {
+    ['1250', 'USD', 100, 125_000n],
+    [12.5, 'USD', 100, 1_250n],
+    [12.345, 'USD', 100, 1_235n],
+  ])('has a charge in 1/10 000, rounded half up (%s %s / %s)', (cost, costCurrency, costCurrencyDivisor, amount) => {
     const outcome = decide({ cost, costCurrency, costCurrencyDivisor })
     expect(outcome).toMatchObject({ esim: { charged: { amount, currencyCode: costCurrency } } })
   })
 
   it.each([
     { cost: -1 },
-    { cost: 12.5 },
-    { cost: '1250' },
     { costCurrency: 'usd' },
     { costCurrencyDivisor: 0 },
     { costCurrencyDivisor: undefined },
-    { cost: 1, costCurrencyDivisor: 1_000_000 },
-  ])('has no charge that would not be exact (%j)', (members) => {
+    { cost: 460, costFee: 10 },
+    { cost: 450, costBase: 450, costFee: 10 },
+  ])('has no charge that is not stated clearly (%j)', (members) => {
     expect(decide(members)).toMatchObject({ kind: 'delivered', esim: { charged: undefined } })
   })
 })

@@ -1,5 +1,5 @@
-import { iccidOf, isObject, isText, type JsonObject } from '#members.ts'
-import { downOf, type RestAnswer, type RestReply } from '#rest-client.ts'
+import { iccidOf, isObject, isText, type JsonObject, resultIn } from '#members.ts'
+import { describeReply, downOf, type RestAnswer } from '#rest-client.ts'
 import type { CancelOutcome, Outcome, SupplierRequest } from '#supplier.ts'
 import { chargeOf, esimOf } from './decode.ts'
 
@@ -29,8 +29,9 @@ export function outcomeOfOrder(answer: RestAnswer, key: string): Outcome | 'acce
   const { status, body } = answer
   const message = messageOf(answer)
   if (status >= 200 && status < 300) {
-    if (body === undefined || !isText(body.transactionId)) return { kind: 'unknown', message, down: true }
-    return body.transactionId === key ? 'accepted' : OTHER_PURCHASE
+    const { transactionId } = purchaseIn(body) ?? {}
+    if (!isText(transactionId)) return { kind: 'unknown', message, down: true }
+    return transactionId === key ? 'accepted' : OTHER_PURCHASE
   }
   if (status >= 500 || status === 408) return { kind: 'unknown', message, down: true }
   if (status === 429) return { kind: 'retry', message, afterMs: answer.retryAfterMs ?? 1_000 }
@@ -53,9 +54,14 @@ export function outcomeOfQuery(answer: RestAnswer, request: Purchase): Outcome {
   if (answer.kind === 'failed') return { kind: 'unknown', message: answer.message, ...downOf(answer) }
   const { status, body } = answer
   const message = messageOf(answer)
-  if (status === 200 && body !== undefined) return outcomeOfPurchase(body, request)
+  if (status === 200 && body !== undefined) return outcomeOfPurchase(purchaseIn(body) ?? body, request)
   if (status === 404 && isZenditError(body)) return { kind: 'retry', message: 'Zendit does not know this purchase' }
   return { kind: 'unknown', message, ...(status === 429 ? {} : { down: true as const }) }
+}
+
+/** The purchase of an answer, bare or wrapped. */
+export function purchaseIn(body: JsonObject | undefined): JsonObject | undefined {
+  return resultIn(body, 'data', 'transactionId')
 }
 
 /** Pure: decides the outcome from the state of the purchase. */
@@ -123,12 +129,10 @@ function errorOf(body: JsonObject = {}): { code: unknown; message: unknown } {
 /** The message about a failure for an operator. */
 export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
-  const { body, status } = answer satisfies RestReply
-  const code = codeOf(body)
-  const { message } = errorOf(body)
-  const text = isText(message) ? message : undefined
-  if (code !== undefined) return text === undefined ? code : `${code}: ${text}`
-  return text === undefined ? `Zendit answered with status ${status} and no readable body` : `status ${status}: ${text}`
+  const code = codeOf(answer.body)
+  const { message } = errorOf(answer.body)
+  if (code !== undefined) return isText(message) ? `${code}: ${message}` : code
+  return describeReply('Zendit', answer, message)
 }
 
 function failureOf({ error }: JsonObject): string {

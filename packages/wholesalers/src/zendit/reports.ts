@@ -1,5 +1,5 @@
 import { dateOf, iccidOf, isObject, type JsonObject } from '#members.ts'
-import { describeFailure, downOf } from '#rest-client.ts'
+import { describeFailure, downOf, listOf, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '#supplier.ts'
 import type { ZenditClient } from './client.ts'
 import { bytesOf, moneyOf } from './decode.ts'
@@ -9,9 +9,10 @@ import { messageOf } from './outcome.ts'
 export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
   const answer = await client.get(`/esim/${encodeURIComponent(iccid)}/plans`)
   if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
-  const { status, body, time } = answer
-  if (status !== 200 || body === undefined || time === undefined) return { kind: 'silent' }
-  const report = reportOf(body, iccid, time)
+  const { status, time } = answer
+  const plans = listOf(answer, 'list')
+  if (status !== 200 || plans === undefined || time === undefined) return { kind: 'silent' }
+  const report = reportOf(plans, iccid, time)
   return report ? { kind: 'reported', report } : { kind: 'silent' }
 }
 
@@ -19,11 +20,13 @@ export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): P
  * Pure: adds up the plans of an eSIM. Zendit lists only active and queued ones, so an eSIM without plans says nothing: it
  * may be unused or expired. The statuses of plans are not documented in full; the times and volumes decide.
  */
-export function reportOf({ list }: JsonObject, iccid: string, time: Date): ProfileReport | undefined {
-  if (!Array.isArray(list)) return undefined
-  const plans = list.filter(isObject).filter((plan) => plan.iccid === undefined || iccidOf(plan) === iccid)
-  if (plans.length === 0) return undefined
+export function reportOf(list: readonly unknown[], iccid: string, time: Date): ProfileReport | undefined {
+  // A plan that is not an object states nothing, so neither do the sums.
+  const rows = list.map((plan): JsonObject => (isObject(plan) ? plan : {}))
+  const plans = rows.filter((plan) => plan.iccid === undefined || iccidOf(plan) === iccid)
+  if (plans.every((plan) => Object.keys(plan).length === 0)) return undefined
   const starts = plans.flatMap(({ startAt }) => dateOf(startAt) ?? []).filter((start) => start <= time)
+  const isInstalled = plans.some(({ firstInstalledAt }) => dateOf(firstInstalledAt) !== undefined)
   const ends = plans.flatMap(({ endAt }) => dateOf(endAt) ?? [])
   const usages = plans.map(usageOf)
   const isMeasured = usages.every((usage) => usage !== undefined)
@@ -31,6 +34,7 @@ export function reportOf({ list }: JsonObject, iccid: string, time: Date): Profi
   const isUsedUp = isMeasured && usages.some((usage) => usage! > 0n) && remaining.every((left) => left === 0n)
   return {
     time,
+    ...(isInstalled ? { smdpStatus: 'INSTALLATION' as const } : {}),
     ...(isUsedUp ? { esimStatus: 'USED_UP' as const } : starts.length > 0 ? { esimStatus: 'IN_USE' as const } : {}),
     ...(isMeasured ? { usage: usages.reduce<bigint>((sum, usage) => sum + usage!, 0n) } : {}),
     ...(starts.length > 0 ? { activateTime: earliest(starts) } : {}),
@@ -67,7 +71,7 @@ export async function readBalance(client: ZenditClient): Promise<BalanceOutcome>
 export async function testAccount(client: ZenditClient): Promise<string | undefined> {
   const answer = await client.get('/balance')
   if (answer.kind === 'failed') return describeFailure(answer)
-  const message = messageOf(answer)
+  const message = withoutStop(messageOf(answer))
   if (answer.status === 401)
     return `Credentials: ${message}. Copy the API key of this environment from Zendit's console.`
   if (answer.status === 403) return `Address: ${message}. Allow this gateway's outgoing address in Zendit's console.`

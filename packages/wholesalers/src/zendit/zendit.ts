@@ -13,6 +13,7 @@ import {
   outcomeOfQuery,
   outcomeOfRefund,
   outcomeOfRejection,
+  purchaseIn,
 } from './outcome.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
@@ -96,12 +97,13 @@ async function query(client: ZenditClient, request: SupplierRequest): Promise<Ou
  */
 async function cancel(client: ZenditClient, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const sold = await client.get(purchasePath(key))
-  if (sold.kind === 'failed' || sold.status !== 200 || sold.body === undefined) {
+  const purchase = sold.kind === 'reply' && sold.status === 200 ? (purchaseIn(sold.body) ?? sold.body) : undefined
+  if (purchase === undefined) {
     const isMissing = sold.kind === 'reply' && sold.status === 404 && isZenditError(sold.body)
     return { kind: isMissing ? 'refused' : 'unknown', message: messageOf(sold) }
   }
-  const { confirmation } = sold.body
-  if (sold.body.transactionId !== key || !isObject(confirmation) || iccidOf(confirmation) !== iccid) {
+  const { confirmation } = purchase
+  if (purchase.transactionId !== key || !isObject(confirmation) || iccidOf(confirmation) !== iccid) {
     return { kind: 'refused', message: 'Zendit has sold another eSIM with this transactionId' }
   }
   const earlier = await findRefund(client, key)

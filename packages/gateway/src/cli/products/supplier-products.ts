@@ -13,6 +13,7 @@ import {
   type SyncState,
   setSyncInterval,
 } from '#products/sync/sync-state.ts'
+import type { Unread } from '#products/sync/unread.ts'
 import type { AdminDeps } from '../kernel/cli-deps.ts'
 import { UsageError } from '../kernel/cli-failure.ts'
 import { withSuppliers } from '../kernel/cli-outbound.ts'
@@ -80,6 +81,7 @@ async function printStates(deps: AdminDeps, context: AdminContext, options: obje
   const columns = [
     { title: 'SUPPLIER', value: (row: SyncState) => row.supplier },
     { title: 'PRODUCTS', value: (row: SyncState) => String(row.listed), right: true },
+    { title: 'UNREADABLE', value: (row: SyncState) => String(row.unreadable), right: true },
     { title: 'ACCEPTED', value: (row: SyncState) => timeText(row.acceptedAt) },
     { title: 'LATEST', value: (row: SyncState) => (row.isRunning ? 'RUNNING' : (row.outcome ?? 'NONE')) },
     { title: 'NEXT', value: (row: SyncState) => timeText(row.dueAt) || 'on demand' },
@@ -122,7 +124,9 @@ async function sync(deps: AdminDeps, context: AdminContext, name: string): Promi
     throw new Refusal(422, 'CATALOGUE_HELD', `The catalogue of ${name} is held: ${message}. ${next}`)
   }
   if (result.outcome === 'LOST') return printState(deps, context, name)
-  if ('added' in result) return context.print(changesText(result), { name, ...result })
+  if ('added' in result) {
+    return context.print(`${changesText(result)}${unreadLines(result)}`, { name, ...result })
+  }
   return printState(deps, context, name)
 }
 
@@ -142,11 +146,20 @@ async function waitForWorker(
 
 async function printState(deps: AdminDeps, context: AdminContext, name: string): Promise<void> {
   const state = await getSync(deps.db, name)
-  context.print(`${name} lists ${state.listed} products.`, state)
+  context.print(`${name} lists ${state.listed} products.${unreadLines(state)}`, state)
+}
+
+/** The entries that could not be read, by name. Empty if all were read. */
+function unreadLines(unread: Unread): string {
+  if (unread.unreadable === 0) return ''
+  const named = unread.unreadableEntries.map(({ entry, reason }) => `\n  ${entry}: ${reason}`)
+  return `\n${unread.unreadable} unreadable, left out; ${unread.kept} known products stay as they were:${named.join('')}`
 }
 
 function changesText(
-  result: Extract<SyncResult, { outcome: 'DONE' }> | Awaited<ReturnType<typeof acceptCatalogue>>,
+  result:
+    | Omit<Extract<SyncResult, { outcome: 'DONE' }>, keyof Unread | 'outcome'>
+    | Awaited<ReturnType<typeof acceptCatalogue>>,
 ): string {
   const { listed, added, changed, removed, followed } = result
   const packages = [

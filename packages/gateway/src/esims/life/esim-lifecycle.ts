@@ -97,11 +97,22 @@ export function afterReport(
   else if (next.activateTime !== null) {
     next.expiredTime ??= new Date(next.activateTime.getTime() + next.totalDuration * DAY_MS)
   }
-  if (report.usage !== undefined && (next.usageUpdateTime === null || report.time > next.usageUpdateTime)) {
-    next.orderUsage = report.usage
+  const usage = report.usage ?? usageOfPercent(next, report)
+  if (usage !== undefined && (next.usageUpdateTime === null || report.time > next.usageUpdateTime)) {
+    next.orderUsage = usage
     next.usageUpdateTime = report.time
   }
   return sameLife(profile, next) ? profile : next
+}
+
+/** The usage at which this percentage is left, if it is more than is known: a percentage is coarse. */
+function usageOfPercent(
+  { totalVolume, orderUsage }: ProfileLife,
+  { remainingPercent }: ProfileReport,
+): bigint | undefined {
+  if (totalVolume === null || remainingPercent === undefined) return undefined
+  const usage = (totalVolume * BigInt(100 - remainingPercent)) / 100n
+  return usage > (orderUsage ?? -1n) ? usage : undefined
 }
 
 function advances(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {

@@ -304,8 +304,8 @@ function nextDueAt(order: LockedOrder, now: Date): Date | null {
   return next
 }
 
-/** True if the supplier reports status and usage of the product's eSIMs. */
+/** True if the supplier is polled for status and usage of the product's eSIMs. */
 function isReported(supplier: Supplier | undefined, productCode: string | null): boolean {
-  if (supplier?.report === undefined) return false
+  if (supplier?.report === undefined || supplier.traits.reportsOnRequest) return false
   return productCode === null || supplier.traits.reportsProduct?.(productCode) !== false
 }

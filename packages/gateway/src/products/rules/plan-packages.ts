@@ -196,5 +196,6 @@ function membersOf(rule: ParsedRule, product: Candidate, routes: readonly Candid
     periodNumMin: isPass ? 1 : null,
     periodNumMax: isPass ? rule.dayPassDaysMax : null,
     locationCodes: countries,
+    ...(product.fupPolicy && { fupPolicy: product.fupPolicy }),
   }
 }

@@ -25,16 +25,21 @@ const JUMP_FACTOR = 3n
 
 /**
  * Compares a catalogue with the products that the supplier listed before. Pure.
+ * @param kept how many of these stay as they were because their entry is unreadable
  * @returns no doubt if it is plausible; a first catalogue is, unless it is empty
  */
-export function findDoubts(known: ReadonlyMap<string, SupplierProduct>, answer: readonly SupplierProduct[]): Doubt[] {
+export function findDoubts(
+  known: ReadonlyMap<string, SupplierProduct>,
+  answer: readonly SupplierProduct[],
+  kept = 0,
+): Doubt[] {
   if (answer.length === 0) return [{ kind: 'EMPTY' }]
   const doubts: Doubt[] = []
   const changes = answer.flatMap((after): CostChange[] => {
     const before = known.get(after.productCode)
     return before === undefined ? [] : [{ productCode: after.productCode, before, after }]
   })
-  const missing = known.size - changes.length
+  const missing = known.size - changes.length - kept
   if (missing * MISSING_MAX.of > known.size) doubts.push({ kind: 'SHORT', known: known.size, missing })
   const moved = changes.filter(({ before, after }) => before.currencyCode !== after.currencyCode)
   if (moved[0]) doubts.push({ kind: 'OTHER_CURRENCY', products: moved.length, example: moved[0] })

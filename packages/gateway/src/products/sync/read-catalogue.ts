@@ -1,10 +1,15 @@
 import { MONEY_MAX } from '@dealer-esim/contract'
-import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import type { Supplier, SupplierProduct, UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
+import { isUnreadable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 
 /** Bounds memory: several times the largest catalogue of a wholesaler. */
 export const PRODUCTS_MAX = 50_000
+/** With those that are not sold twice, and those that cannot be read. */
+const ENTRIES_MAX = 2 * PRODUCTS_MAX
 const CODE_LENGTH_MAX = 128
 const NAME_LENGTH_MAX = 200
+/** As long as a package allows (catalogue/packages/package-document.ts). */
+const POLICY_LENGTH_MAX = 2_000
 const DAYS_MAX = 3_650
 
 /** The catalogue cannot be used; the message says why. */
@@ -12,33 +17,50 @@ export class UnreadableCatalogue extends Error {
   override readonly name = 'UnreadableCatalogue'
 }
 
+/** A catalogue in a canonical form: sorted by code, each product once. */
+export interface ReadCatalogue {
+  products: SupplierProduct[]
+  /** Entries that cannot be read, and products that our tables cannot express. */
+  unreadable: UnreadableEntry[]
+}
+
 /**
- * Reads a supplier's catalogue to its end, in a canonical form: sorted by code, each product once.
- * @param onProgress called after each product with the number read so far
+ * Reads a supplier's catalogue to its end. One odd entry leaves the others.
+ * @param onProgress called after each entry with the number read so far
  * @throws UnreadableCatalogue, and whatever the supplier throws
  */
 export async function readCatalogue(
   supplier: Pick<Supplier, 'catalogue'>,
   onProgress: (products: number) => void,
-): Promise<SupplierProduct[]> {
+): Promise<ReadCatalogue> {
   const products = new Map<string, SupplierProduct>()
+  const unreadable: UnreadableEntry[] = []
+  const twice = new Set<string>()
   let read = 0
-  for await (const product of supplier.catalogue?.() ?? []) {
+  for await (const entry of supplier.catalogue?.() ?? []) {
     onProgress(++read)
-    const usable = usableForm(product)
-    if (usable === undefined) continue
-    const same = products.get(usable.productCode)
-    if (same !== undefined && !isSameProduct(same, usable)) {
-      throw new UnreadableCatalogue(`it has two different products ${usable.productCode}`)
+    if (read > ENTRIES_MAX) throw new UnreadableCatalogue(`it has more than ${ENTRIES_MAX} entries`)
+    const usable = isUnreadable(entry) ? entry : usableForm(entry)
+    if (isUnreadable(usable)) {
+      unreadable.push(usable)
+      continue
     }
-    products.set(usable.productCode, usable)
+    const { productCode } = usable
+    const same = products.get(productCode)
+    if (same !== undefined && !isSameProduct(same, usable)) twice.add(productCode)
+    products.set(productCode, usable)
     if (products.size > PRODUCTS_MAX) throw new UnreadableCatalogue(`it has more than ${PRODUCTS_MAX} products`)
   }
-  return [...products.values()].sort((a, b) => (a.productCode < b.productCode ? -1 : 1))
+  // Which of the two is sold is not known, so neither is.
+  for (const productCode of twice) {
+    products.delete(productCode)
+    unreadable.push({ productCode, entry: productCode, reason: 'two different products have this code' })
+  }
+  return { products: [...products.values()].sort((a, b) => (a.productCode < b.productCode ? -1 : 1)), unreadable }
 }
 
-/** @returns undefined if our tables cannot express it, so that it cannot be sold */
-function usableForm(product: SupplierProduct): SupplierProduct | undefined {
+/** @returns an unreadable entry if our tables cannot express it, so that it cannot be sold */
+function usableForm(product: SupplierProduct): SupplierProduct | UnreadableEntry {
   const { productCode, name, durationDays, cost, volume, countries, currencyCode } = product
   const isUsable =
     productCode.length <= CODE_LENGTH_MAX &&
@@ -49,8 +71,17 @@ function usableForm(product: SupplierProduct): SupplierProduct | undefined {
     cost <= BigInt(MONEY_MAX) &&
     (volume === null || (volume >= 1n && volume <= BigInt(Number.MAX_SAFE_INTEGER))) &&
     /^[A-Z]{3}$/.test(currencyCode)
-  if (!isUsable) return undefined
-  return { ...product, name: [...name].slice(0, NAME_LENGTH_MAX).join(''), countries: [...new Set(countries)].sort() }
+  if (!isUsable) {
+    const entry = [...productCode].slice(0, CODE_LENGTH_MAX).join('')
+    return { productCode, entry, reason: 'its code, days, cost, volume or currency is out of range' }
+  }
+  const fupPolicy = product.fupPolicy ? [...product.fupPolicy].slice(0, POLICY_LENGTH_MAX).join('') : undefined
+  return {
+    ...product,
+    ...(fupPolicy && { fupPolicy }),
+    name: [...name].slice(0, NAME_LENGTH_MAX).join(''),
+    countries: [...new Set(countries)].sort(),
+  }
 }
 
 /** @returns whether the two have the same values in all members that are stored */
@@ -62,7 +93,8 @@ export function isSameProduct(one: SupplierProduct, other: SupplierProduct): boo
     one.isDayPass === other.isDayPass &&
     one.durationDays === other.durationDays &&
     isSameCost(one, other) &&
-    one.countries.join() === other.countries.join()
+    one.countries.join() === other.countries.join() &&
+    (one.fupPolicy ?? null) === (other.fupPolicy ?? null)
   )
 }
 

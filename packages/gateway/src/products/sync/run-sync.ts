@@ -6,10 +6,12 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { type CostsFollowed, followCosts, NOTHING_FOLLOWED } from '../rules/follow-costs.ts'
 import { type Doubt, findDoubts } from './check-catalogue.ts'
-import { readCatalogue } from './read-catalogue.ts'
+import { keepKnown } from './keep-known.ts'
+import { type ReadCatalogue, readCatalogue } from './read-catalogue.ts'
 import { type ProductChanges, readProducts, saveProducts } from './save-products.ts'
 import { alertAbout, alertOffSale, doubtsText, failureText } from './sync-alert.ts'
 import { nextDue, SYNC_LEASE_MS } from './sync-state.ts'
+import { type Unread, unreadOf, unreadText } from './unread.ts'
 
 export interface SyncDeps {
   db: Db
@@ -24,9 +26,9 @@ export interface SyncClaim {
 }
 
 export type SyncResult =
-  | ({ outcome: 'DONE'; listed: number; followed: CostsFollowed } & ProductChanges)
+  | ({ outcome: 'DONE'; listed: number; followed: CostsFollowed } & ProductChanges & Unread)
   /** Nothing was changed: an operator may accept the answer that was read at `heldAt`. */
-  | { outcome: 'HELD'; message: string; doubts: Doubt[]; heldAt: Date }
+  | ({ outcome: 'HELD'; message: string; doubts: Doubt[]; heldAt: Date } & Unread)
   /** Nothing was changed. */
   | { outcome: 'FAILED'; message: string }
   /** Another node has taken over. */
@@ -81,7 +83,7 @@ export async function runSync(
 ): Promise<SyncResult> {
   let read = 0
   const renewing = setInterval(() => void renew(deps, claim, read), RENEW_MS)
-  let answer: SupplierProduct[] | Error
+  let answer: ReadCatalogue | Error
   try {
     answer = await withinTime(
       readCatalogue(supplier, (products) => {
@@ -151,29 +153,52 @@ async function isStillOurs(tx: Tx, { supplier, leaseToken }: SyncClaim): Promise
   return rows.length > 0
 }
 
-async function take(tx: Tx, deps: SyncDeps, { supplier }: SyncClaim, answer: readonly SupplierProduct[]) {
+async function take(tx: Tx, deps: SyncDeps, { supplier }: SyncClaim, answer: ReadCatalogue) {
   const known = await readProducts(tx, supplier)
   const listed = new Map([...known].filter(([, product]) => product.isListed))
-  const doubts = findDoubts(listed, answer)
-  if (doubts.length > 0) return hold(tx, deps, supplier, answer, doubts)
-  const changes = await saveProducts(tx, supplier, known, answer)
-  finishDone(tx, supplier, answer.length, changes)
-  return { outcome: 'DONE' as const, listed: answer.length, ...changes }
+  const kept = keepKnown(listed, answer)
+  const unread = unreadOf(answer.unreadable, kept.length)
+  saveUnread(tx, supplier, unread)
+  const products = [...answer.products, ...kept.map(({ isListed: _, ...product }) => product)]
+  const doubts = findDoubts(listed, answer.products, kept.length)
+  if (doubts.length > 0) return hold(tx, deps, supplier, { products, unread, doubts })
+  const changes = await saveProducts(tx, supplier, known, products)
+  const isStale = kept.length * STALE_MAX.of > listed.size
+  if (isStale) {
+    const message = unreadText(unread)
+    await alertAbout(tx, deps.ids, supplier, { outcome: 'DONE', message, kinds: ['UNREADABLE'] })
+  }
+  finishDone(tx, supplier, products.length, changes, isStale)
+  return { outcome: 'DONE' as const, listed: products.length, ...changes, ...unread }
 }
 
-/** Ends the job with an accepted catalogue. The caller holds its lock. */
+/** If more than a fifth of the products stays as it was, because its entries are unreadable, operators are alerted. */
+const STALE_MAX = { of: 5 }
+
+function saveUnread(tx: Tx, supplier: string, { unreadable, kept, unreadableEntries }: Unread): void {
+  tx.send({
+    text: 'update supplier_syncs set unreadable = $2, kept = $3, unreadable_entries = $4 where supplier = $1',
+    values: [supplier, unreadable, kept, JSON.stringify(unreadableEntries)],
+  })
+}
+
+/**
+ * Ends the job with an accepted catalogue. The caller holds its lock.
+ * @param keepsAlert the alert about its unreadable entries still holds
+ */
 export function finishDone(
   tx: Tx,
   supplier: string,
   listed: number,
   { added, changed, removed }: ProductChanges,
+  keepsAlert = false,
 ): void {
   tx.send({
     text: `update supplier_syncs set lease_token = null, lease_until = null, finished_at = now(), outcome = 'DONE',
              message = null, products_read = $2, listed = $2, accepted_at = now(), held = null, held_at = null,
-             alerted_as = null, has_changes = has_changes or $3, due_at = ${nextDue('every_minutes')}
+             alerted_as = case when $4 then alerted_as end, has_changes = has_changes or $3, due_at = ${nextDue('every_minutes')}
            where supplier = $1`,
-    values: [supplier, listed, added + changed + removed > 0],
+    values: [supplier, listed, added + changed + removed > 0, keepsAlert],
   })
 }
 
@@ -181,22 +206,21 @@ async function hold(
   tx: Tx,
   deps: SyncDeps,
   supplier: string,
-  answer: readonly SupplierProduct[],
-  doubts: Doubt[],
+  { products, unread, doubts }: { products: readonly SupplierProduct[]; unread: Unread; doubts: Doubt[] },
 ): Promise<SyncResult> {
-  const held = JSON.stringify(answer, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
-  const message = doubtsText(doubts)
+  const held = JSON.stringify(products, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
+  const message = [doubtsText(doubts), unreadText(unread)].filter((text) => text !== '').join('; ')
   // Milliseconds, because an operator names this time to accept the answer.
   const [row] = await tx.query<{ heldAt: Date }>({
     text: `update supplier_syncs set lease_token = null, lease_until = null, finished_at = now(), outcome = 'HELD',
              message = $2, products_read = $3, held = $4, held_at = date_trunc('milliseconds', now()),
              due_at = ${nextDue('every_minutes')}
            where supplier = $1 returning held_at`,
-    values: [supplier, message, answer.length, held],
+    values: [supplier, message, products.length, held],
   })
   const { heldAt } = row!
   await alertAbout(tx, deps.ids, supplier, { outcome: 'HELD', message, heldAt, kinds: doubts.map(({ kind }) => kind) })
-  return { outcome: 'HELD', message, doubts, heldAt }
+  return { outcome: 'HELD', message, doubts, heldAt, ...unread }
 }
 
 async function fail(tx: Tx, deps: SyncDeps, { supplier }: SyncClaim, error: Error): Promise<SyncResult> {

@@ -45,7 +45,7 @@ export function failureText(error: Error): string {
 }
 
 interface Problem {
-  outcome: 'HELD' | 'FAILED'
+  outcome: 'HELD' | 'FAILED' | 'DONE'
   message: string
   heldAt?: Date
   kinds: readonly string[]
@@ -72,6 +72,9 @@ export async function alertAbout(tx: Tx, ids: Ids, supplier: string, problem: Pr
 
 function alertText(supplier: string, { outcome, message, heldAt }: Problem): string {
   const kept = 'Nothing was changed: products, costs and packages are as before.'
+  if (outcome === 'DONE') {
+    return `A part of the catalogue of ${supplier} could not be read: ${message}. These products keep their last known cost, which may be out of date. The others were updated. Ask ${supplier} what has changed, or run: npm run -s admin -- supplier sync ${supplier}`
+  }
   if (outcome === 'FAILED') {
     return `The catalogue of ${supplier} could not be read: ${message}. ${kept} It is tried again by itself. To find the cause, test the supplier on its page, or run: npm run -s admin -- supplier test ${supplier}`
   }

@@ -86,5 +86,5 @@ function namesWithCatalogue(suppliers: Suppliers): string[] {
 
 function shown({ outcome, ...rest }: Awaited<ReturnType<typeof runSync>>) {
   if ('message' in rest) return { outcome, reason: rest.message }
-  return 'listed' in rest ? { outcome, listed: rest.listed } : { outcome }
+  return 'listed' in rest ? { outcome, listed: rest.listed, unreadable: rest.unreadable } : { outcome }
 }

@@ -44,11 +44,16 @@ export interface SyncState {
   acceptedAt: Date | null
   /** When the catalogue that waits to be accepted was read; null: no catalogue waits. */
   heldAt: Date | null
+  /** Entries of the latest answer that could not be read, how many products stay as they were, and the first by name. */
+  unreadable: number
+  kept: number
+  unreadableEntries: { entry: string; reason: string }[]
 }
 
 const STATE = `
   select supplier, every_minutes, nullif(due_at, 'infinity') as due_at, not ${isFree('lease_until', SYNC_LEASE_MS)} as is_running,
-    started_at, products_read, finished_at, outcome, message, listed, accepted_at, held_at
+    started_at, products_read, finished_at, outcome, message, listed, accepted_at, held_at,
+    unreadable, kept, unreadable_entries
   from supplier_syncs`
 
 export function listSyncs(db: Pick<Db, 'query'>): Promise<SyncState[]> {

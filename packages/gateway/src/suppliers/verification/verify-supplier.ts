@@ -12,6 +12,7 @@ import type {
   SupplierProduct,
   SupplierRequest,
 } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { audit, type By, NIL_TENANT } from '#platform/audit/audit.ts'
 import type { KeptAnswer } from './redact-answer.ts'
 import { lockBudgets } from './spend-limit.ts'
@@ -46,7 +47,7 @@ const PAUSE_MS = 5_000
 /** Finds what can be bought as a new eSIM. @throws Refusal */
 export async function findProduct(supplier: Supplier, productCode: string): Promise<SupplierProduct> {
   if (supplier.catalogue === undefined) throw refusal(`${supplier.name} is not a wholesaler: it needs no verification.`)
-  for await (const product of supplier.catalogue()) {
+  for await (const product of readableProducts(supplier)) {
     if (product.productCode === productCode && product.packageType === 'BASE') return product
   }
   throw refusal(`${supplier.name} does not sell ${productCode} as a new eSIM. Its catalogue lists what it sells.`)

@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { MOBIMATTER_POINTS } from '#test/fulfilment/crash-scenes.ts'
@@ -91,7 +92,8 @@ async function addPackages(supplier: SupplierName, products: { base: string; up:
 /** A package with two top-ups of its coverage, one of them out of stock. At eSIM Go each bundle is a top-up, too. */
 async function productsOf(supplier: (typeof WHOLESALERS)[number]) {
   const groups = new Map<string, { base: string[]; ups: string[] }>()
-  for await (const { productCode, packageType, countries } of shop.suppliers.get(supplier)!.supplier.catalogue!()) {
+  const products = readableProducts(shop.suppliers.get(supplier)!.supplier)
+  for await (const { productCode, packageType, countries } of products) {
     const group = groups.get(countries.join()) ?? { base: [], ups: [] }
     groups.set(countries.join(), group)
     if (packageType === 'BASE') group.base.push(productCode)

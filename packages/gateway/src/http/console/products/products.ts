@@ -26,6 +26,7 @@ const product = Type.Object({
   durationDays: Type.Integer(),
   cost: money(),
   currencyCode: Type.String(),
+  fupPolicy: nullable(Type.String({ description: 'The condition of a fair use, in the words of the supplier' })),
   isListed: Type.Boolean({ description: 'false: it has left the catalogue' }),
   firstSeenAt: time(),
   changedAt: time(),
@@ -46,6 +47,11 @@ const sync = Type.Object({
   listed: Type.Integer({ description: 'Products in the latest accepted catalogue' }),
   acceptedAt: nullable(time()),
   heldAt: nullable(Type.String({ format: 'date-time', description: 'Of a catalogue that waits to be accepted' })),
+  unreadable: Type.Integer({ description: 'Entries of the latest answer that could not be read' }),
+  kept: Type.Integer({ description: 'Products that stay as they were, because their entry could not be read' }),
+  unreadableEntries: Type.Array(Type.Object({ entry: Type.String(), reason: Type.String() }), {
+    description: 'The first of them',
+  }),
 })
 export type SupplierSync = Static<typeof sync>
 
@@ -89,6 +95,7 @@ export const supplierProductRoutes: Route[] = [
       durationDays: (row) => row.durationDays,
       cost: (row) => row.cost,
       currency: (row) => row.currencyCode,
+      fairUse: (row) => row.fupPolicy,
       isListed: (row) => row.isListed,
       firstSeenAt: (row) => row.firstSeenAt,
       changedAt: (row) => row.changedAt,

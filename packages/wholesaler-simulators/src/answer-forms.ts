@@ -1,0 +1,114 @@
+/* Forms of answers that occur besides the usual one. A test or an operator switches them on. */
+
+export const FORMS = [
+  // All kinds
+  'keyed-lists', // lists of objects are objects keyed by numbers, as PHP encodes lists with gaps
+  'bare-results', // a result without its envelope; a list in an envelope becomes an array
+  'odd-entries', // the catalogue has entries that are not objects
+  'odd-product', // the first product of the catalogue has no price
+  'long-decimals', // amounts have the traces of binary fractions
+  // Airalo
+  'discount-pricing', // the account has a discount on retail prices instead of net prices
+  'recycled-usage', // the usage of an ended eSIM is that of a recycled one: nothing of nothing
+  'failed-orders', // an order that is not delivered has failed
+  // eSIM Access
+  'unit-words', // durations in hours, and units in the plural
+  // eSIM Go
+  'organisation-object', // the organisation is not in a list
+  'smdp-urls', // the SM-DP+ address is a URL
+  // MobiMatter
+  'unlimited-marks', // unlimited plans have a mark and a placeholder as limit
+  'confirmation-codes', // eSIMs need a confirmation code
+  // Zendit
+  'cost-fees', // purchases name a fee that their cost contains
+  'region-names', // regional offers name their region instead of its countries
+] as const
+export type Form = (typeof FORMS)[number]
+
+const ENVELOPES = ['data', 'result', 'obj', 'bundles', 'list']
+
+/** Puts a successful answer of an operation into these forms. */
+export function inForms<Answer extends { status: number; body?: unknown }>(
+  forms: ReadonlySet<Form>,
+  operation: string,
+  answer: Answer,
+): Answer {
+  if (forms.size === 0 || answer.status >= 300) return answer
+  let { body } = answer
+  const isCatalogue = operation === 'catalogue'
+  if (forms.has('odd-product') && isCatalogue) body = withoutFirstPrice(body)
+  if (forms.has('odd-entries') && isCatalogue) body = withOddEntries(body)
+  if (forms.has('long-decimals')) body = changeEach(body, longDecimal)
+  if (forms.has('bare-results')) body = withoutEnvelope(body)
+  if (forms.has('keyed-lists')) body = changeEach(body, keyed)
+  return { ...answer, body }
+}
+
+type Change = (value: unknown, name: string) => unknown
+
+/** Changes every value of a JSON document, the innermost first. */
+function changeEach(value: unknown, change: Change, name = ''): unknown {
+  if (Array.isArray(value)) {
+    return change(
+      value.map((one) => changeEach(one, change, name)),
+      name,
+    )
+  }
+  if (typeof value !== 'object' || value === null) return change(value, name)
+  const members = Object.entries(value).map(([member, inner]) => [member, changeEach(inner, change, member)])
+  return change(Object.fromEntries(members), name)
+}
+
+const FIRST_KEY = 100
+
+function keyed(value: unknown): unknown {
+  const isList = Array.isArray(value) && value.some((one) => typeof one === 'object')
+  return isList ? Object.fromEntries(value.map((one, index) => [String(FIRST_KEY + index), one])) : value
+}
+
+const AMOUNTS = /price|balance|amount$|^total$|^fixed$|^cost$/i
+const TRACE = 0.000_000_000_2
+
+function longDecimal(value: unknown, name: string): unknown {
+  return typeof value === 'number' && AMOUNTS.test(name) ? value + TRACE : value
+}
+
+/** Entries that are not objects at the start, in the middle and at the end of the list. */
+function withOddEntries(body: unknown): unknown {
+  return inList(body, (list) => {
+    const middle = Math.floor(list.length / 2)
+    return [null, ...list.slice(0, middle), 'odd', ...list.slice(middle), 7]
+  })
+}
+
+function withoutFirstPrice(body: unknown): unknown {
+  let isFirst = true
+  return changeEach(body, (value) => {
+    if (!isFirst || typeof value !== 'object' || value === null) return value
+    const price = Object.keys(value).find((name) => /^(net_price|wholesalePrice|price|cost)$/.test(name))
+    if (price === undefined) return value
+    isFirst = false
+    return { ...value, net_price: undefined, [price]: null }
+  })
+}
+
+/** Changes the outermost list. */
+function inList(body: unknown, change: (list: unknown[]) => unknown[]): unknown {
+  if (Array.isArray(body)) return change(body)
+  if (typeof body !== 'object' || body === null) return body
+  const members = Object.entries(body)
+  const [found] =
+    members.find(([name, value]) => ENVELOPES.includes(name) && typeof value === 'object' && value !== null) ??
+    members.find(([, value]) => Array.isArray(value)) ??
+    []
+  return Object.fromEntries(members.map(([name, value]) => [name, name === found ? inList(value, change) : value]))
+}
+
+function withoutEnvelope(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  const members = body as Record<string, unknown>
+  const name = ENVELOPES.find((one) => typeof members[one] === 'object' && members[one] !== null)
+  if (name === undefined) return body
+  // The RT family says in the envelope whether a request succeeded.
+  return name === 'obj' ? { ...members, obj: undefined, ...(members.obj as object) } : members[name]
+}

@@ -1,0 +1,55 @@
+import { isObject, type JsonObject } from './members.ts'
+import type { Supplier, SupplierProduct, UnreadableEntry } from './supplier.ts'
+
+/** Why an entry cannot be read, and the product that it names, if it names one. */
+export class Unreadable {
+  readonly reason: string
+  readonly productCode: string | undefined
+
+  constructor(reason: string, productCode?: string) {
+    this.reason = reason
+    this.productCode = productCode
+  }
+}
+
+/**
+ * Reads each entry of a list by itself: one that cannot be read never affects the others.
+ * @param place names the list, such as `page 2`
+ * @param read the values of an entry; undefined: it is not sold here
+ */
+export function* readEach<Value>(
+  entries: readonly unknown[],
+  place: string,
+  read: (entry: JsonObject) => Iterable<Value | Unreadable> | Value | Unreadable | undefined,
+): Generator<Value | UnreadableEntry> {
+  for (const [index, entry] of entries.entries()) {
+    const named = `entry ${index + 1} of ${place}`
+    const found = isObject(entry) ? readOne(entry, read) : new Unreadable('it is not an object')
+    for (const one of found instanceof Unreadable || !isList(found) ? [found] : found) {
+      if (one instanceof Unreadable) {
+        yield { productCode: one.productCode, entry: one.productCode ?? named, reason: one.reason }
+      } else if (one !== undefined) yield one as Value
+    }
+  }
+}
+
+function readOne<Found>(entry: JsonObject, read: (entry: JsonObject) => Found): Found | Unreadable {
+  try {
+    return read(entry)
+  } catch (error) {
+    return new Unreadable(String(error))
+  }
+}
+
+function isList(value: unknown): value is Iterable<unknown> {
+  return Array.isArray(value)
+}
+
+export function isUnreadable(entry: SupplierProduct | UnreadableEntry): entry is UnreadableEntry {
+  return 'reason' in entry
+}
+
+/** The products of a supplier that can be read. */
+export async function* readableProducts({ catalogue }: Pick<Supplier, 'catalogue'>): AsyncGenerator<SupplierProduct> {
+  for await (const entry of catalogue?.() ?? []) if (!isUnreadable(entry)) yield entry
+}

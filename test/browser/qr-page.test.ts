@@ -14,6 +14,7 @@ const CONTENT = {
   smdpAddress: 'a-rather-long-name.rsp.smdp.example.com',
   matchingId: MATCHING_ID,
   isConfirmationCodeRequired: true,
+  apn: 'plus.example',
   iccid: '8985200000000000017',
   packageName: 'Japan & South Korea, 10 GB, 30 days',
 }

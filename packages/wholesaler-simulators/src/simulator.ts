@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net'
 import { describeAiralo } from './airalo/airalo.ts'
-import { type Form, inForms } from './answer-forms.ts'
 import { answerControl, type Controls, createControls } from './controls.ts'
 import { describeEsimAccess } from './esim-access/esim-access.ts'
 import { describeEsimGo } from './esim-go/esim-go.ts'
 import { Faults } from './faults.ts'
+import { type Form, inForms } from './forms/answer-forms.ts'
 import { describeMobimatter } from './mobimatter/mobimatter.ts'
 import { RequestLog } from './requests.ts'
 import { Account } from './simulated-account.ts'
@@ -15,7 +15,6 @@ import { CONTROL_PATH, createSimulatorServer } from './simulator-server.ts'
 import type { Description, Wholesaler, World } from './wholesaler.ts'
 import { describeZendit } from './zendit/zendit.ts'
 
-export { FORMS, type Form } from './answer-forms.ts'
 export {
   type Controls,
   type Counters,
@@ -25,6 +24,7 @@ export {
   type RemoteControls,
 } from './controls.ts'
 export { FAULT_KINDS, type Fault, type FaultKind } from './faults.ts'
+export { FORMS, type Form } from './forms/answer-forms.ts'
 export type { RequestRecord } from './requests.ts'
 export type { EsimStatus, ProfileStatus } from './simulated-order.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Form } from './answer-forms.ts'
 import type { RefusalFault } from './faults.ts'
+import type { Form } from './forms/answer-forms.ts'
 import type { Problem, Shape } from './shape.ts'
 import type { Account, OrderEffects } from './simulated-account.ts'
 import type { CatalogueOptions, Product } from './simulated-catalogue.ts'

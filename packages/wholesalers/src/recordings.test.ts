@@ -48,7 +48,7 @@ interface Recording {
 
 interface Asked {
   call: 'order' | 'topUp' | 'query' | 'report' | 'catalogue' | 'balance' | 'test' | 'receive'
-  /** Of an event: the body, and the text that is signed if it is not the documented one. */
+  /** The body of an event, and the text that is signed if it is not the documented one. */
   body?: unknown
   signs?: string
   rsa?: boolean

@@ -1,5 +1,5 @@
 import type { SupplierSync } from '@dealer-esim/gateway/http/console/products/products.ts'
-import { Alert, Badge, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { Alert, Badge, Button, Group, List, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
@@ -25,6 +25,18 @@ export function SyncCard() {
           <SyncRow key={sync.supplier} sync={sync} />
         ))}
       </Stack>
+    </Card>
+  )
+}
+
+/** The same for one supplier, on its page. */
+export function SupplierCatalogue({ supplier }: { supplier: string }) {
+  const { data } = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs', {}, { refreshMs: REFRESH_MS })
+  const sync = data?.syncs.find((one) => one.supplier === supplier)
+  if (!sync) return null
+  return (
+    <Card title={t.products.catalogues}>
+      <SyncRow sync={sync} />
     </Card>
   )
 }
@@ -58,6 +70,7 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
             {sync.message}
           </Alert>
         )}
+        {!sync.isRunning && <Unreadable sync={sync} />}
       </Stack>
       {canOperate(me) && (
         <Group gap="xs">
@@ -96,6 +109,23 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
         <Accept path={path} message={sync.message} heldAt={sync.heldAt} onClose={() => setAccepting(false)} />
       )}
     </Group>
+  )
+}
+
+/** The entries of the catalogue that could not be read, the first of them by name. */
+function Unreadable({ sync: { unreadable, kept, unreadableEntries } }: { sync: SupplierSync }) {
+  if (unreadable === 0) return null
+  const counts = { count: formatCount(unreadable), kept: formatCount(kept) }
+  return (
+    <Alert color="yellow" title={interpolate(t.products.unreadable, counts)}>
+      <List size="sm">
+        {unreadableEntries.map(({ entry, reason }) => (
+          <List.Item key={`${entry} ${reason}`}>
+            {entry}: {reason}
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
   )
 }
 

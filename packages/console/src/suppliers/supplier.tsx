@@ -3,7 +3,7 @@ import type {
   SupplierRow,
   SupplierTypeRow,
 } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, List, Stack, Text } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { type FormEvent, useRef, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
@@ -16,6 +16,7 @@ import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
+import { SupplierCatalogue } from '#products/sync-card.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { DocsLink, typeLabel } from './add-supplier.tsx'
 import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
@@ -51,6 +52,7 @@ export function SupplierPage() {
           <Verification row={row} />
         </Card>
       )}
+      {row && <SupplierCatalogue supplier={supplier} />}
       {row && <SupplierBalance supplier={supplier} />}
       {row && <SupplierFigures supplier={supplier} />}
       {row && isOperatorAdmin(me) && <SupplierSettings supplier={supplier} />}
@@ -59,7 +61,7 @@ export function SupplierPage() {
 }
 
 /** The status of the supplier until a purchase has verified it on this gateway, and its daily spend limit. */
-function Verification({ row: { supplier, status, verifiedAt, dailySpend } }: { row: SupplierRow }) {
+function Verification({ row: { supplier, status, verifiedAt, unsettled, dailySpend } }: { row: SupplierRow }) {
   const me = useSession()
   return (
     <>
@@ -67,6 +69,16 @@ function Verification({ row: { supplier, status, verifiedAt, dailySpend } }: { r
         <Alert color="orange" title={status}>
           <Stack gap="xs" align="flex-start">
             {t.suppliers.verifyText}
+            {unsettled.length > 0 && (
+              <div>
+                <Text size="sm">{t.suppliers.unsettled}</Text>
+                <List size="sm">
+                  {unsettled.map((text) => (
+                    <List.Item key={text}>{text}</List.Item>
+                  ))}
+                </List>
+              </div>
+            )}
             {isOperatorAdmin(me) && <VerifySupplier supplier={supplier} />}
           </Stack>
         </Alert>

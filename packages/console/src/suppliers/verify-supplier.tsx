@@ -16,9 +16,9 @@ export function VerifySupplier({ supplier }: { supplier: string }) {
     verify.reset()
     setOpened(false)
   }
-  function report({ iccid, cancelled, message }: SupplierVerified) {
+  function report({ iccid, cancelled, message, balance }: SupplierVerified) {
     const text = cancelled ? t.suppliers.verifiedCancelled : t.suppliers.verifiedKept
-    notifySuccess(interpolate(text, { iccid, message: message ?? '' }))
+    notifySuccess([interpolate(text, { iccid, message: message ?? '' }), balance].filter(Boolean).join(' '))
     close()
   }
   return (

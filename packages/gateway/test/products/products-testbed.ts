@@ -1,4 +1,10 @@
-import { createSimulator, type Simulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
+import {
+  createSimulator,
+  type Simulator,
+  type SimulatorKind,
+  type SimulatorOptions,
+} from '@dealer-esim/wholesaler-simulators'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { SYSTEM } from '#platform/audit/audit.ts'
 import { applyRules } from '#products/rules/apply-rules.ts'
 import { setRule } from '#products/rules/manage-rules.ts'
@@ -12,9 +18,16 @@ import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 /** A shop whose suppliers are simulated wholesalers, on its own database. */
 export interface ProductsTestbed extends Shop {
   /** Adds a supplier with an account at a simulator. */
-  addWholesaler(name: string, kind: SimulatorKind, catalogueSize: number): Promise<Simulator>
+  addWholesaler(
+    name: string,
+    kind: SimulatorKind,
+    catalogueSize: number,
+    options?: SimulatorOptions,
+  ): Promise<Simulator>
   /** Reads a catalogue as a worker does. */
   sync(supplier: string): Promise<SyncResult>
+  /** The same, with another catalogue. */
+  syncFrom(supplier: string, from: Pick<Supplier, 'catalogue'>): Promise<SyncResult>
   setRule(ruleName: string, rule: SaleRuleInput): Promise<void>
   preview(): Promise<Preview>
   /** Previews the rules and applies that. */
@@ -28,21 +41,23 @@ export async function createProductsTestbed(): Promise<ProductsTestbed> {
   const shop = await createShop(database.url)
   const simulators: Simulator[] = []
   const preview = () => previewRules(shop.db)
+  async function syncFrom(name: string, from: Pick<Supplier, 'catalogue'>): Promise<SyncResult> {
+    await ensureSync(shop.db, name)
+    const claim = await claimSync(shop.db, [name], true)
+    if (claim === undefined) throw new Error(`${name} is being read by another node`)
+    return runSync(shop, claim, from)
+  }
   return {
     ...shop,
-    async addWholesaler(name, kind, catalogueSize) {
-      const simulator = await createSimulator(kind, { catalogueSize })
+    async addWholesaler(name, kind, catalogueSize, options = {}) {
+      const simulator = await createSimulator(kind, { catalogueSize, ...options })
       simulators.push(simulator)
       const { credentials, url } = simulator
       await addSupplier(shop, name, kind, { url, ...credentials, timeoutMs: 20_000 })
       return simulator
     },
-    async sync(name) {
-      await ensureSync(shop.db, name)
-      const claim = await claimSync(shop.db, [name], true)
-      if (claim === undefined) throw new Error(`${name} is being read by another node`)
-      return runSync(shop, claim, shop.suppliers.get(name)!.supplier)
-    },
+    sync: (name) => syncFrom(name, shop.suppliers.get(name)!.supplier),
+    syncFrom,
     setRule: (ruleName, rule) => setRule(shop, ruleName, rule, SYSTEM),
     preview,
     async apply() {

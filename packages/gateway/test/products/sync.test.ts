@@ -1,4 +1,6 @@
-import type { Fault, Simulator } from '@dealer-esim/wholesaler-simulators'
+import { type Fault, type Form, SIMULATOR_KINDS, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import type { SupplierProduct, UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYSTEM } from '#platform/audit/audit.ts'
 import { acceptCatalogue } from '#products/sync/accept-catalogue.ts'
@@ -19,7 +21,9 @@ afterAll(() => testbed.close())
 
 /** Every stored product and cost. */
 async function stored() {
-  const products = await testbed.db.query({ text: 'select * from supplier_products order by supplier, product_code' })
+  const products = await testbed.db.query<{ productCode: string }>({
+    text: 'select * from supplier_products order by supplier, product_code',
+  })
   const costs = await testbed.db.query({
     text: 'select * from supplier_product_costs order by supplier, product_code, since',
   })
@@ -94,6 +98,87 @@ describe('a sync', () => {
   })
 })
 
+describe('a catalogue with odd entries', () => {
+  /** The catalogue of the wholesaler, changed entry by entry. */
+  function syncChanged(change: (product: SupplierProduct, index: number) => SupplierProduct | UnreadableEntry | null) {
+    const { supplier } = testbed.suppliers.get('whole')!
+    async function* catalogue() {
+      let index = 0
+      for await (const product of readableProducts(supplier)) {
+        const changed = change(product, index++)
+        if (changed !== null) yield changed
+      }
+    }
+    return testbed.syncFrom('whole', { catalogue })
+  }
+
+  it('is read around them: they are counted and named, and their products stay as they were', async () => {
+    await testbed.sync('whole')
+    const before = await stored()
+    const code = before.products[0]!.productCode
+    const result = await syncChanged((product) =>
+      product.productCode === code ? { productCode: code, entry: code, reason: 'its cost is unreadable' } : product,
+    )
+    expect(result).toMatchObject({ outcome: 'DONE', listed: 60, changed: 0, removed: 0, unreadable: 1, kept: 1 })
+    expect(await stored()).toEqual(before)
+    const named = [{ entry: code, reason: 'its cost is unreadable' }]
+    expect(await getSync(testbed.db, 'whole')).toMatchObject({ unreadable: 1, kept: 1, unreadableEntries: named })
+    expect(await testbed.sync('whole')).toMatchObject({ unreadable: 0, kept: 0, unreadableEntries: [] })
+  })
+
+  it('keeps every missing product while an entry names none', async () => {
+    const before = await stored()
+    const result = await syncChanged((product, index) =>
+      index < 2 ? { entry: `entry ${index + 1}`, reason: 'it is not an object' } : index < 4 ? null : product,
+    )
+    expect(result).toMatchObject({ outcome: 'DONE', listed: 60, removed: 0, unreadable: 2, kept: 4 })
+    expect(await stored()).toEqual(before)
+  })
+
+  it('still follows the other products, and new ones', async () => {
+    const result = await syncChanged((product, index) => {
+      if (index === 0) return { entry: 'entry 1', reason: 'it is not an object' }
+      if (index === 1) return { ...product, cost: product.cost + 100n }
+      return index === 2 ? { ...product, productCode: 'NEW' } : product
+    })
+    expect(result).toMatchObject({ outcome: 'DONE', listed: 61, added: 1, changed: 1, removed: 0, kept: 2 })
+    await testbed.sync('whole')
+  })
+
+  it('leaves out two different products with one code, and one that the tables cannot express', async () => {
+    const before = await stored()
+    const [first] = before.products
+    const result = await syncChanged((product, index) => {
+      if (index === 1) return { ...product, productCode: first!.productCode }
+      return index === 2 ? { ...product, durationDays: 0 } : product
+    })
+    expect(result).toMatchObject({ outcome: 'DONE', unreadable: 2, removed: 1 })
+    await testbed.sync('whole')
+  })
+
+  it('alerts operators once if more than a fifth of the products stays as it was', async () => {
+    const alerts = (await testbed.alerts('SUPPLIER_CATALOGUE')).length
+    const odd = (product: SupplierProduct, index: number) =>
+      index < 13 ? { productCode: product.productCode, entry: product.productCode, reason: 'its unit is odd' } : product
+    for (let round = 0; round < 2; round++) expect(await syncChanged(odd)).toMatchObject({ outcome: 'DONE', kept: 13 })
+    const later = await testbed.alerts('SUPPLIER_CATALOGUE')
+    expect(later).toHaveLength(alerts + 1)
+    expect(later.at(-1)).toMatch(
+      /^A part of the catalogue of whole could not be read: 13 entries are unreadable, such as/,
+    )
+    await testbed.sync('whole')
+  })
+
+  it('is held if nothing is left, and says why', async () => {
+    const result = await syncChanged(({ productCode }) => ({ productCode, entry: productCode, reason: 'no net price' }))
+    expect(result).toMatchObject({
+      outcome: 'HELD',
+      message: expect.stringMatching(/^it is empty; 60 entries are unreadable, such as \S+: no net price/),
+    })
+    await testbed.sync('whole')
+  })
+})
+
 describe('a catalogue that is not plausible', () => {
   it.each<[string, Fault['kind'], RegExp]>([
     ['empty', 'catalogue-empty', /is held: it is empty\. Nothing was changed/],
@@ -149,5 +234,47 @@ describe('a catalogue that is not plausible', () => {
     const again = acceptCatalogue(testbed, 'whole', result.heldAt, SYSTEM)
     await expect(again).rejects.toMatchObject({ code: 'NOT_HELD' })
     expect(await getSync(testbed.db, 'whole')).toMatchObject({ outcome: 'DONE', heldAt: null, message: null })
+  })
+})
+
+describe('the catalogue', () => {
+  it.each(SIMULATOR_KINDS)('of %s is read in every form that the wholesaler may send', async (kind) => {
+    const forms: Form[] = [
+      'odd-entries',
+      'odd-product',
+      'keyed-lists',
+      'long-decimals',
+      'unit-words',
+      'unlimited-marks',
+    ]
+    const name = `odd-${kind}`
+    await testbed.addWholesaler(name, kind, 60)
+    const usual = await testbed.sync(name)
+    await testbed.addWholesaler(`${name}-2`, kind, 60, { forms })
+    const odd = await testbed.sync(`${name}-2`)
+    if (usual.outcome !== 'DONE' || odd.outcome !== 'DONE') throw new Error(`${usual.outcome}, ${odd.outcome}`)
+    expect(usual.unreadable).toBe(0)
+    // eSIM Access has two lists, each with an odd product.
+    expect(odd.listed).toBe(usual.listed - (kind === 'esim-access' ? 2 : 1))
+    expect(odd.unreadableEntries.map(({ reason }) => reason)).toContain('it is not an object')
+    const costs = (supplier: string) =>
+      testbed.db.query({
+        text: 'select product_code, cost from supplier_products where supplier = $1 order by product_code',
+        values: [supplier],
+      })
+    expect(await costs(name)).toEqual(expect.arrayContaining(await costs(`${name}-2`)))
+  })
+
+  it('of an account with discount prices has the discounted costs', async () => {
+    await testbed.addWholesaler('net', 'airalo', 60)
+    await testbed.addWholesaler('discount', 'airalo', 60, { forms: ['discount-pricing'] })
+    expect(await testbed.sync('net')).toMatchObject({ outcome: 'DONE', unreadable: 0 })
+    expect(await testbed.sync('discount')).toMatchObject({ outcome: 'DONE', unreadable: 0 })
+    const costs = (supplier: string) =>
+      testbed.db.query({
+        text: 'select product_code, cost from supplier_products where supplier = $1 order by 1',
+        values: [supplier],
+      })
+    expect(await costs('discount')).toEqual(await costs('net'))
   })
 })

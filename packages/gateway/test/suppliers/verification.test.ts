@@ -4,6 +4,7 @@ import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addSupplier, setSupplier } from '#suppliers/manage-suppliers.ts'
+import { compareBalance, describeBalance } from '#suppliers/verification/compare-balance.ts'
 import { redact } from '#suppliers/verification/redact-answer.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
@@ -72,9 +73,12 @@ describe('supplier verify', () => {
   it.each(['zendit', 'esim-access'] as const)(
     'buys one eSIM of %s, finds it, cancels it, and ends the limit',
     async (kind) => {
-      const { simulator, config, verify, sold } = await supplierOf(kind, kind)
+      const { simulator, config, product, verify, sold } = await supplierOf(kind, kind)
       const before = simulator.counters().balance
-      expect(await adminJson(...verify)).toMatchObject({ name: kind, verified: true, cancelled: 'cancelled' })
+      const done = await adminJson(...verify)
+      expect(done).toMatchObject({ name: kind, verified: true, cancelled: 'cancelled' })
+      const { debited, recorded } = done.balance as { debited: number; recorded: number }
+      expect([debited, recorded]).toEqual([Number(product.cost), Number(product.cost)])
       expect([sold(), simulator.counters().balance]).toEqual([1, before])
       expect(await recordOf(kind)).toMatchObject({ state: 'VERIFIED', cancelOutcome: 'cancelled', isVerified: true })
       expect((await shop.audited('supplier.verify')).at(-1)).toMatchObject({
@@ -183,6 +187,22 @@ describe('supplier verify', () => {
     expect(text).not.toMatch(/lossy: Written/)
     expect(text).toMatch(/lossy +zendit .* of 1000\.00 USD/)
   })
+})
+
+it('a purchase that took more from the balance than its charge says is reported', () => {
+  const bought = { cost: 45_000n, currencyCode: 'USD', balanceBefore: 1_000_000n, balanceCurrency: 'USD' }
+  const after = { kind: 'balance' as const, amount: 954_000n, currencyCode: 'USD' }
+  const charged = { amount: 45_000n, currencyCode: 'USD' }
+  expect(describeBalance(compareBalance(bought, charged, after)!)).toMatch(
+    /^The balance fell by 4.60 USD, but the charge is 4.50 USD\./,
+  )
+  const unstated = compareBalance({ ...bought, cost: 46_000n }, undefined, after)!
+  expect(describeBalance(unstated)).toBe(
+    'The balance fell by 4.60 USD, as the cost in the catalogue, which stands in for an unknown charge, says.',
+  )
+  expect(compareBalance(bought, { ...charged, currencyCode: 'EUR' }, after)).toBeUndefined()
+  expect(compareBalance({ ...bought, balanceBefore: null }, charged, after)).toBeUndefined()
+  expect(compareBalance(bought, charged, { kind: 'silent', message: 'no answer' })).toBeUndefined()
 })
 
 it('a redacted value keeps names, states and amounts only', () => {

@@ -174,7 +174,7 @@ describe('a product', () => {
     expect(productOf(product(changes))).toBeInstanceOf(Unreadable)
   })
 
-  it('is unreadable with a unit that is none of data', () => {
+  it('is unreadable in minutes', () => {
     expect(productOf(product({}, { PLAN_DATA_UNIT: 'minutes' }))).toBeInstanceOf(Unreadable)
   })
 

@@ -1,5 +1,6 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
+import { describeBalance } from '#suppliers/verification/compare-balance.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
 import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact-answer.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
@@ -30,9 +31,9 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
             const purchase = await findConfirmedProduct(deps.db, configured.supplier, options)
             answers.length = 0 // answers about the catalogue are not kept
             const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, purchase, context.by)
-            const { cancelled } = done
+            const { cancelled, balance } = done
             const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`
-            const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.\ndailySpendLimit may now be removed from its configuration.`
+            const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.${balance ? `\n${describeBalance(balance)}` : ''}\ndailySpendLimit may now be removed from its configuration.`
             context.print(text, { name, verified: true, ...done, cancelled: cancelled.kind })
           },
           keep,

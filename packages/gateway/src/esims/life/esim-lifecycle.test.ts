@@ -103,6 +103,15 @@ describe('an installation', () => {
 })
 
 describe('usage', () => {
+  it('that is reported as a percentage raises a known one, and never lowers it', () => {
+    const known = profile({ totalVolume: 1_000n, orderUsage: 850n, usageUpdateTime: at(1) })
+    expect(afterReport(known, { remainingPercent: 10, time: at(2) }, undefined)).toMatchObject({ orderUsage: 900n })
+    expect(afterReport(known, { remainingPercent: 25, time: at(2) }, undefined)).toBe(known)
+    expect(afterReport(known, { remainingPercent: 10, time: at(0) }, undefined)).toBe(known)
+    const unlimited = profile()
+    expect(afterReport(unlimited, { remainingPercent: 10, time: at(2) }, undefined)).toBe(unlimited)
+  })
+
   it('is taken from the newest report, by its own time', () => {
     const first = afterReport(profile(), { usage: 50n, time: at(5) }, undefined)
     expect(afterReport(first, { usage: 40n, time: at(4) }, undefined)).toBe(first)

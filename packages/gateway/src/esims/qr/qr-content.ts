@@ -13,6 +13,8 @@ export interface QrContent {
   isConfirmationCodeRequired: boolean
   iccid: string
   packageName: string
+  /** The access point that the phone needs, if its supplier names one. */
+  apn: string | null
 }
 
 /** The data that the traveller's page shows. */
@@ -55,7 +57,7 @@ export async function findSharedEsim(deps: LinkDeps, token: string): Promise<Sha
   if (subject === undefined) return undefined
   const row = await find(deps, subject)
   if (!row?.isShared || row.shareGeneration !== subject.generation) return undefined
-  const { secrets: _, smdpAddress: __, isInstallable, isShared: ___, shareGeneration: ____, ...esim } = row
+  const { secrets: _, smdpAddress: __, apn: _apn, isInstallable, isShared: ___, shareGeneration: ____, ...esim } = row
   return { ...esim, codes: isInstallable ? codesOf(deps, subject, row) : undefined }
 }
 
@@ -69,12 +71,14 @@ function codesOf({ cipher }: Pick<LinkDeps, 'cipher'>, { tenantId }: QrSubject, 
     isConfirmationCodeRequired: parsed.ok && parsed.value.confirmationCodeRequired,
     iccid: row.iccid,
     packageName: row.packageName,
+    apn: row.apn,
   }
 }
 
 interface Row extends Omit<SharedEsim, 'codes'> {
   secrets: Buffer
   smdpAddress: string
+  apn: string | null
   isInstallable: boolean
   isShared: boolean
   shareGeneration: number
@@ -90,7 +94,7 @@ const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
   or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`
 
 const FIND = `
-  select p.secrets, p.smdp_address, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,
+  select p.secrets, p.smdp_address, p.apn, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,
     p.usage_update_time, p.install_before, p.expired_time, p.share_generation, ${INSTALLABLE} as is_installable,
     ${SHARE_ALIVE} as is_shared, o.package_lines -> i.line_no ->> 'packageName' as package_name
   from profiles p

@@ -24,6 +24,15 @@ function factsOf(page: string): Record<string, string> {
   )
 }
 
+it('names the access point before the installation, if one is known', () => {
+  const codes = { ac: 'LPA:1$a.example.com$M', smdpAddress: 'a.example.com', matchingId: 'M' }
+  const { iccid, packageName } = ESIM
+  const page = (apn: string | null) =>
+    sharePage('token', { ...ESIM, codes: { ...codes, isConfirmationCodeRequired: false, iccid, packageName, apn } })
+  expect(page('plus<1>')).toContain('<code translate="no">plus&lt;1&gt;</code>')
+  expect(page(null)).not.toContain('APN')
+})
+
 describe('the page of a share link after the installation', () => {
   it('shows status, usage, the time of the report and the validity', () => {
     const page = sharePage('token', ESIM)

@@ -73,7 +73,7 @@ function timeText(time: Date): string {
 }
 
 function installation(token: string, content: QrContent): string {
-  const { ac, smdpAddress, matchingId } = content
+  const { ac, smdpAddress, matchingId, apn } = content
   const confirmation = content.isConfirmationCodeRequired
     ? '<p>Your phone will ask for a confirmation code. Your seller can give it to you.</p>\n'
     : ''
@@ -90,6 +90,7 @@ ${confirmation}<h2>On this phone</h2>
 ${manualEntry('SM-DP+ address', smdpAddress)}
 ${matchingId === '' ? '' : manualEntry('Activation code', matchingId)}
 ${manualEntry('Both in one line, if your phone asks for it', ac)}
+${apn === null ? '' : manualEntry('APN, if mobile data does not work', apn)}
 </dl>`
 }
 

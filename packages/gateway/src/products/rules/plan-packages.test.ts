@@ -23,6 +23,14 @@ function planOne(products: OfferedProduct[], input: SaleRuleInput = {}, rates = 
   return made ?? [...blocked.values()][0] ?? Object.entries(skipped).find(([, count]) => count > 0)?.[0]
 }
 
+it('a package has the condition of fair use of its product', () => {
+  const fupPolicy = '1 Mbps after 2 GB a day'
+  expect(planOne([product({ volume: null, fupPolicy })])).toMatchObject({ input: { fupPolicy } })
+  for (const none of [null, undefined]) {
+    expect(planOne([product({ fupPolicy: none })])).not.toHaveProperty('input.fupPolicy')
+  }
+})
+
 describe('products of several suppliers', () => {
   const b = product({ supplier: 'b', productCode: 'B', cost: 19_000n, volume: 1024n ** 3n })
 

@@ -14,6 +14,7 @@ import type {
 } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { audit, type By, NIL_TENANT } from '#platform/audit/audit.ts'
+import { type BalanceCheck, compareBalance, describeBalance } from './compare-balance.ts'
 import type { KeptAnswer } from './redact-answer.ts'
 import { lockBudgets } from './spend-limit.ts'
 
@@ -38,6 +39,9 @@ export interface Verification {
   cost: bigint
   currencyCode: string
   reference: string | null
+  /** The balance at the supplier before the purchase; null: it was not read. */
+  balanceBefore: bigint | null
+  balanceCurrency: string | null
 }
 
 /** How often an undelivered purchase is queried, which takes two minutes. */
@@ -56,7 +60,7 @@ export async function findProduct(supplier: Supplier, productCode: string): Prom
 /** Finds a purchase whose result is not known yet. It is continued instead of buying again. */
 export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: string): Promise<Verification | undefined> {
   const [open] = await db.query<Verification>({
-    text: `select verification_id, order_id, product_code, cost, currency_code, reference
+    text: `select verification_id, order_id, product_code, cost, currency_code, reference, balance_before, balance_currency
            from supplier_verifications where supplier = $1 and state = 'OPEN'`,
     values: [supplier],
   })
@@ -74,10 +78,15 @@ export async function verifySupplier(
   candidate: SupplierToVerify,
   purchase: SupplierProduct | Verification,
   by: By,
-): Promise<{ iccid: string; reference: string | undefined; cancelled: CancelOutcome }> {
+): Promise<{
+  iccid: string
+  reference: string | undefined
+  balance: BalanceCheck | undefined
+  cancelled: CancelOutcome
+}> {
   const { supplier } = candidate
   const isNew = !('verificationId' in purchase)
-  const open = isNew ? await begin(deps, supplier.name, purchase, by) : purchase
+  const open = isNew ? await begin(deps, supplier, purchase, by) : purchase
   const { productCode, orderId } = open
   const request: SupplierRequest = { tenantId: NIL_TENANT, orderId, itemNo: 1, key: keyOf(open), productCode }
   let outcome = isNew ? await firstOutcome(supplier.order([request])) : await lookUp(supplier, request, open.reference)
@@ -95,6 +104,8 @@ export async function verifySupplier(
     await save(deps.db, candidate, open, { state: 'OPEN', reference })
     throw refusal(`The eSIM was bought, but looking it up gave: ${message}. Run the command again.`)
   }
+  const charged = outcome.esim.charged ?? found.esim.charged
+  const balance = compareBalance(open, charged, await supplier.balance?.())
   const cancelled = await supplier.cancel(
     { ...request, reference, iccid, matchingId, shown: false },
     open.verificationId,
@@ -105,17 +116,26 @@ export async function verifySupplier(
       text: 'update suppliers set verified_at = now(), updated_at = now() where supplier = $1',
       values: [supplier.name],
     })
-    const after = { productCode, key: request.key, reference: reference ?? null, cancelled: cancelled.kind }
+    const checked = balance && { balance: describeBalance(balance) }
+    const after = { productCode, key: request.key, reference: reference ?? null, cancelled: cancelled.kind, ...checked }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.verify', subject: supplier.name, after })
   })
   deps.wake.wake('settings')
-  return { iccid, reference, cancelled }
+  return { iccid, reference, balance, cancelled }
 }
 
 /** Records the purchase before it is sent. @throws Refusal beyond the daily limit, or while an earlier one is open */
-async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduct, by: By): Promise<Verification> {
+async function begin(
+  deps: VerifyDeps,
+  { name: supplier, ...asked }: Pick<Supplier, 'name' | 'balance'>,
+  product: SupplierProduct,
+  by: By,
+): Promise<Verification> {
   const { productCode, cost, currencyCode } = product
   const ids = { verificationId: deps.ids.uuid(), orderId: deps.ids.uuid() }
+  const before = await asked.balance?.()
+  const known = before?.kind === 'balance' ? before : undefined
+  const balance = { balanceBefore: known?.amount ?? null, balanceCurrency: known?.currencyCode ?? null }
   return deps.db.tx(async (tx) => {
     const [clock] = await tx.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
     const { now } = clock!
@@ -127,14 +147,17 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
     }
     const inserted = await tx.query({
       text: `insert into supplier_verifications (supplier, verification_id, order_id, product_code, cost, currency_code,
-               state, started_at)
-             values ($1, $2, $3, $4, $5, $6, 'OPEN', $7) on conflict do nothing returning supplier`,
-      values: [supplier, ids.verificationId, ids.orderId, productCode, cost, currencyCode, now],
+               state, started_at, balance_before, balance_currency)
+             values ($1, $2, $3, $4, $5, $6, 'OPEN', $7, $8, $9) on conflict do nothing returning supplier`,
+      values: [
+        ...[supplier, ids.verificationId, ids.orderId, productCode, cost, currencyCode, now],
+        ...[balance.balanceBefore, balance.balanceCurrency],
+      ],
     })
     if (inserted.length === 0) throw refusal('Another verification of this supplier has begun. Run the command again.')
     const after = { productCode, key: keyOf(ids), cost: formatMoney(cost), currencyCode }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.buy_to_verify', subject: supplier, after })
-    return { ...ids, productCode, cost, currencyCode, reference: null }
+    return { ...ids, productCode, cost, currencyCode, reference: null, ...balance }
   })
 }
 

@@ -2,6 +2,7 @@ import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { reauthenticate } from '#people/sign-in.ts'
 import { createSupplier, type SupplierType } from '#suppliers/create-supplier.ts'
+import { describeBalance } from '#suppliers/verification/compare-balance.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
 import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact-answer.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
@@ -12,6 +13,7 @@ const verified = Type.Object({
   iccid: Type.String(),
   cancelled: Type.Boolean(),
   message: nullable(Type.String({ description: 'Why it was not cancelled' })),
+  balance: nullable(Type.String({ description: 'What it took from the balance, beside the recorded charge' })),
 })
 export type SupplierVerified = Static<typeof verified>
 
@@ -57,9 +59,11 @@ export const supplierVerificationRoutes: Route[] = [
       try {
         const purchase = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
         answers.length = 0 // answers about the catalogue are not kept
-        const { iccid, cancelled } = await verifySupplier(deps, { supplier, answers, pauseMs: PAUSE_MS }, purchase, by)
+        const done = await verifySupplier(deps, { supplier, answers, pauseMs: PAUSE_MS }, purchase, by)
+        const { iccid, cancelled } = done
         const message = 'message' in cancelled ? cancelled.message : null
-        return { iccid, cancelled: cancelled.kind === 'cancelled', message }
+        const balance = done.balance ? describeBalance(done.balance) : null
+        return { iccid, cancelled: cancelled.kind === 'cancelled', message, balance }
       } finally {
         await supplier.stop?.()
       }

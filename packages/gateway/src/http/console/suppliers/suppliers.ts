@@ -1,4 +1,5 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
+import { UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { reauthenticate } from '#people/sign-in.ts'
@@ -34,6 +35,7 @@ const supplierRow = Type.Object({
   available: nullable(Type.Integer({ description: 'null if not counted' })),
   status: nullable(Type.String({ description: 'Written from documentation and not yet verified; null otherwise' })),
   verifiedAt: nullable(time()),
+  unsettled: Type.Array(Type.String(), { description: 'What only a purchase can settle; empty once it is verified' }),
   dailySpend: nullable(
     Type.Object(
       { limit: money(), spent: money(), currencyCode: Type.String() },
@@ -197,6 +199,7 @@ async function listRows(deps: ConsoleDeps) {
   return rows.map((row) => {
     const { status = null, verifiedAt = null, dailySpend = null } = listed.get(row.supplier) ?? {}
     const breaker = deps.suppliers.get(row.supplier)?.gate.state ?? null
-    return { ...row, breaker, status, verifiedAt, dailySpend }
+    const unsettled = status === null ? [] : [...(UNSETTLED[row.type] ?? [])]
+    return { ...row, breaker, status, verifiedAt, unsettled, dailySpend }
   })
 }

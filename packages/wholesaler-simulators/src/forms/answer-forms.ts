@@ -66,11 +66,13 @@ function keyed(value: unknown): unknown {
   return isList ? Object.fromEntries(value.map((one, index) => [String(FIRST_KEY + index), one])) : value
 }
 
-const AMOUNTS = /price|balance|amount$|^total$|^fixed$|^cost$/i
+const AMOUNTS = /price|balance|^amount$|^total$|^fixed$|^cost$/i
 const TRACE = 0.000_000_000_2
 
 function longDecimal(value: unknown, name: string): unknown {
-  return typeof value === 'number' && AMOUNTS.test(name) ? value + TRACE : value
+  // A whole total may count the rows of a list.
+  const isCount = name === 'total' && Number.isInteger(value)
+  return typeof value === 'number' && AMOUNTS.test(name) && !isCount ? value + TRACE : value
 }
 
 /** Entries that are not objects at the start, in the middle and at the end of the list. */

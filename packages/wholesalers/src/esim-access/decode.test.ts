@@ -7,6 +7,6 @@ const ESIM = {
 }
 
 it('usage above the total volume is reported as it is: the wholesaler counts more than it sells', () => {
-  const [row] = rowsOf({ esimList: [ESIM] })!
+  const [row] = rowsOf([ESIM])
   expect(profileReportOf(row!, new Date())).toMatchObject({ esimStatus: 'USED_UP', usage: 1_024n })
 })

@@ -74,6 +74,7 @@ describe('a wholesaler', () => {
     'reports.ts': 'asks about one eSIM',
     'actions.ts': 'cancels, suspends and revokes',
     'find.ts': 'searches orders without a look-up by our key',
+    'products.ts': 'decodes a catalogue whose prices have rules of their own',
     'token.ts': 'shares an access token between nodes',
   }
 

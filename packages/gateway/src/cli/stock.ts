@@ -36,7 +36,7 @@ export function stockCommands(stock: Command, context: AdminContext): void {
     .option('--alert-days <n>', 'days before codes expire at which to alert; none: never (default: 14)')
     .addHelpText(
       'after',
-      '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt. docs/suppliers.md describes the file.',
+      '\nHeader: iccid,ac or iccid,smdpAddress,matchingId, then any of\nconfirmationCode,pin,puk,imsi,msisdn,apn,expiresAt. docs/csv-files.md describes the file.',
     )
     .action(async (path: string, options: ImportOptions) => {
       const alertDays = options.alertDays === undefined ? undefined : parseAlertDays(options.alertDays)

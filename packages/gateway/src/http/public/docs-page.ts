@@ -54,6 +54,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
       ['sign-in', 'Signing in'],
       ['prices', 'Prices'],
       ['suppliers', 'Suppliers'],
+      ['csv-files', 'CSV files'],
       ['wholesale-accounts', 'Accounts at wholesalers'],
       ['wholesale-catalogues', 'Selling from catalogues'],
       ['reconciling', 'Reconciling with suppliers'],

@@ -56,8 +56,14 @@ export function writeSettings(cluster: Cluster, settings: Settings): void {
   if (cluster.account) chownSync(file, cluster.account.uid, cluster.account.gid)
 }
 
+/**
+ * Names whatever the driver would otherwise take from the environment, such as PGSSLMODE or PGOPTIONS, which a machine may
+ * have for another database. It takes an empty option from there too: hence the space.
+ */
+const PARAMETERS = 'sslmode=disable&sslnegotiation=postgres&client_encoding=UTF8&replication=false&options=%20'
+
 export function connectionUrl(password: string, port: number): string {
-  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres?${PARAMETERS}`
 }
 
 export function readPassword(dataDir: string): string {

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { explainNoConnection } from './errors.ts'
+import { explainNoConnection, isNoConnection } from './errors.ts'
 
 function refusal(code: string, message: string, detail?: string): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError(message, message.length, 'error'), { code, detail })
@@ -44,4 +44,33 @@ it.each([
 it('the message about a server that was not reached says to check host and port', () => {
   const error = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' })
   expect(explainNoConnection(error)).toMatch(/Check the host and port/)
+})
+
+const NO_TLS = new Error('The server does not support SSL connections')
+const UNTRUSTED = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+const PLAIN = refusal('28000', 'no pg_hba.conf entry for host "10.0.0.7", user "esim", database "esim", no encryption')
+
+it.each([
+  [NO_TLS, { PGSSLMODE: 'require' }, 'The environment has PGSSLMODE=require: unset it, or add the sslmode'],
+  [UNTRUSTED, { PGSSLMODE: 'verify-ca' }, 'The environment has PGSSLMODE=verify-ca: unset it'],
+  [PLAIN, { PGSSLMODE: 'disable' }, 'The environment has PGSSLMODE=disable: unset it'],
+  [
+    NO_TLS,
+    { PGSSLMODE: 'require', PGSSLNEGOTIATION: 'direct' },
+    'The environment has PGSSLMODE=require and PGSSLNEGOTIATION=direct: unset them',
+  ],
+  [NO_TLS, {}, 'Remove sslmode from DATABASE_URL, or turn on TLS at the server.'],
+  [
+    UNTRUSTED,
+    {},
+    'Name the certificate authority of the server in DATABASE_URL: ?sslmode=verify-full&sslrootcert=FILE',
+  ],
+  [PLAIN, {}, 'Add ?sslmode=verify-full to DATABASE_URL'],
+])('the message about a failure of TLS names its cause: %s, %o', (error, env, remedy) => {
+  expect(isNoConnection(error)).toBe(true)
+  expect(explainNoConnection(error, env)).toContain(`${error.message}. ${remedy}`)
+})
+
+it('the message about a refused connection does not mention PGSSLMODE', () => {
+  expect(explainNoConnection(new Error('connect ECONNREFUSED'), { PGSSLMODE: 'require' })).not.toContain('PGSSLMODE')
 })

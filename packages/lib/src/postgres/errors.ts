@@ -81,13 +81,42 @@ const MAY_NOT_CREATE = /^permission denied for database/
 const CREATE_REMEDY =
   'Grant the user of DATABASE_URL the right to create schemas: grant create on database NAME to USER.'
 
+/** The driver's own errors before a connection is encrypted. */
+const NO_TLS = /server does not support SSL|secure TLS connection|sslnegotiation/
+/** Codes of Node's errors about the server's certificate. */
+const UNTRUSTED = /^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/
+
 /** The remedy for failures that no server reported, because none was reached. */
 const UNREACHABLE_REMEDY =
   'Check the host and port in DATABASE_URL, and that the server runs and accepts connections from this machine.'
 
 /** Explains why there is no connection to the database and what to do, without the password. */
-export function explainNoConnection(error: unknown): string {
-  return `Cannot connect to the database: ${messageOf(error)}. ${remedyFor(error)}`
+export function explainNoConnection(error: unknown, env = process.env): string {
+  const remedy = isTlsFailure(error) ? tlsRemedy(error, env) : remedyFor(error)
+  return `Cannot connect to the database: ${messageOf(error)}. ${remedy}`
+}
+
+const TLS_FAILURE = /\b(SSL|TLS|no encryption)\b|certificate/i
+
+/** True if one side wants TLS and the other does not, or if a certificate is not trusted. */
+function isTlsFailure(error: unknown): boolean {
+  return TLS_FAILURE.test(messageOf(error))
+}
+
+/** The driver, not the gateway, reads these variables. */
+const TLS_VARIABLES = ['PGSSLMODE', 'PGSSLNEGOTIATION']
+
+function tlsRemedy(error: unknown, env: NodeJS.ProcessEnv): string {
+  const set = TLS_VARIABLES.filter((name) => env[name])
+  if (set.length > 0) {
+    const values = set.map((name) => `${name}=${env[name]}`).join(' and ')
+    return `The environment has ${values}: unset ${set.length > 1 ? 'them' : 'it'}, or add the sslmode of this server to DATABASE_URL, such as ?sslmode=verify-full or ?sslmode=disable.`
+  }
+  if (/certificate/i.test(messageOf(error)))
+    return 'Name the certificate authority of the server in DATABASE_URL: ?sslmode=verify-full&sslrootcert=FILE. PGSSLROOTCERT is not read.'
+  return /no encryption/.test(messageOf(error))
+    ? 'Add ?sslmode=verify-full to DATABASE_URL, or allow this user in pg_hba.conf.'
+    : 'Remove sslmode from DATABASE_URL, or turn on TLS at the server.'
 }
 
 function remedyFor(error: unknown): string {
@@ -104,7 +133,8 @@ function remedyFor(error: unknown): string {
 /** True if a statement failed because no connection could be made. */
 export function isNoConnection(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || Object.hasOwn(REMEDIES, sqlState(error) ?? '')
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || UNTRUSTED.test(code ?? '')) return true
+  return Object.hasOwn(REMEDIES, sqlState(error) ?? '') || (error instanceof Error && NO_TLS.test(error.message))
 }
 
 /** The message of an error. If several addresses were tried, the error itself has none. */

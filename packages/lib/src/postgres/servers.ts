@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { type DatabaseAddress, parseDatabaseUrl } from '../database-url.ts'
 
 /*
  * A DATABASE_URL may list the servers of a primary and its standbys, in the form of libpq:
@@ -10,11 +11,7 @@ import pg from 'pg'
  * to be in order. The promoted server has the higher timeline, and only that server is used.
  */
 
-interface Servers {
-  /** One URL for each server. */
-  urls: readonly string[]
-  /** Connections to a server that does not accept writes are closed. */
-  isPrimaryRequired: boolean
+interface Servers extends DatabaseAddress {
   /** Index of the server to which the next connection is made. */
   current: number
   /** The highest timeline of a server that accepts writes; 0 until one is known. */
@@ -23,9 +20,6 @@ interface Servers {
   home?: string | undefined
 }
 
-const TARGET = 'target_session_attrs'
-/** The values that are useful for a gateway, which always writes. */
-const TARGETS = ['any', 'read-write', 'primary']
 const ROLE_TIMEOUT_MS = 5_000
 const PROBE_TIMEOUT_MS = 3_000
 
@@ -42,7 +36,7 @@ function keyOf(url: string, schema = ''): string {
  */
 export function clientFor(url: string, schema?: string): typeof pg.Client {
   const key = keyOf(url, schema)
-  const servers = known.get(key) ?? parseServers(url)
+  const servers = known.get(key) ?? { ...parseDatabaseUrl(url), current: 0, timeline: 0 }
   known.set(key, servers)
   if (servers.urls.length === 1 && !servers.isPrimaryRequired && schema === undefined) return pg.Client
   return class ServerClient extends pg.Client {
@@ -84,7 +78,7 @@ export function clientFor(url: string, schema?: string): typeof pg.Client {
 
 /** How many servers the URL lists. */
 export function countServers(url: string): number {
-  return parseServers(url).urls.length
+  return parseDatabaseUrl(url).urls.length
 }
 
 /** Opens a connection outside any pool, to the first server that accepts it. */
@@ -197,33 +191,4 @@ async function readTimeline(client: pg.Client): Promise<number> {
     throw error
   })
   return Number.parseInt(rows[0]?.timeline ?? '0', 16)
-}
-
-/**
- * Parses a DATABASE_URL.
- * @throws Error that says what is wrong, without quoting the URL, because it may contain a password
- */
-export function parseServers(url: string): Servers {
-  const [, start, hosts, rest] = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(.*)$/.exec(url) ?? []
-  const list = hosts?.split(',') ?? []
-  const urls = list.map((host) => `${start}${host}${rest}`)
-  if (urls.length === 0 || !urls.every((each) => URL.canParse(each)))
-    throw new Error(
-      'must be an address like postgres://user:password@host:5432/database, with several servers as host1:5432,host2:5432; write @ : / # in the password as %40 %3A %2F %23',
-    )
-  const target = new URL(urls[0]!).searchParams.get(TARGET) ?? 'any'
-  if (!TARGETS.includes(target)) throw new Error(`has ${TARGET}=${target}; the gateway takes ${TARGETS.join(', ')}`)
-  if (urls.length > 1 && target === 'any')
-    throw new Error(
-      `lists ${urls.length} servers: add ?${TARGET}=read-write, so that connections are made to the primary`,
-    )
-  return { urls: urls.map(withoutTarget), isPrimaryRequired: target !== 'any', current: 0, timeline: 0 }
-}
-
-/** Removes the parameter, which the driver would take for one of its own options. */
-function withoutTarget(text: string): string {
-  const url = new URL(text)
-  if (!url.searchParams.has(TARGET)) return text
-  url.searchParams.delete(TARGET)
-  return url.href
 }

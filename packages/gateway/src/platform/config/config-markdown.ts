@@ -27,6 +27,9 @@ const NOTES = `Rules on several variables:
 - \`PORT\`, \`CONSOLE_PORT\` and \`METRICS_PORT\` must differ, even between processes on one machine.
 - All nodes of one deployment share \`DATABASE_URL\`, \`MASTER_KEY\`, \`PUBLIC_URL\`, \`DEPLOYMENT\`,
   \`DATABASE_SCHEMA\` and \`CELL_NAME\`.
+- \`DATABASE_URL\` takes the parameters of libpq, such as \`?sslmode=verify-full\`, and an unknown one is refused. What it leaves out
+  comes from \`PGHOST\`, \`PGPORT\`, \`PGUSER\`, \`PGPASSWORD\`, \`PGDATABASE\`, \`PGOPTIONS\` and \`PGSSLMODE\` if they are set. No
+  such variable applies to the embedded PostgreSQL.
 - \`DATA_DIR\` must be on one machine: its lock works between processes of one machine, not between containers on shared storage.
 
 ## Settings in the console

@@ -173,7 +173,7 @@ describe('the configuration', () => {
 
   it('never repeats a database address, which may hold a password', () => {
     expect(faultsOf({ DATABASE_URL: 'postgres://u:hun/ter2@h/d' })).toEqual([
-      expect.stringContaining('write @ : / # in the password as %40 %3A %2F %23'),
+      expect.stringContaining('write @ : / # ? % in the password as %40 %3A %2F %23 %3F %25'),
     ])
     expect(faultsOf({ DATABASE_URL: 'mysql://u:hunter2@h/d' }).join()).not.toContain('hunter2')
   })

@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { QPS_LIMIT_DEFAULT, QPS_LIMIT_MAX } from '@dealer-esim/contract'
+import { parseDatabaseUrl } from '@dealer-esim/lib/database-url.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
-import { parseServers } from '@dealer-esim/lib/postgres/servers.ts'
 import ipaddr from 'ipaddr.js'
 import { OTHER_CONNECTIONS } from './connections.ts'
 import { clientId, domains, groupRoles, issuer, mailAddress, mailAddresses, providerLabel, smtpUrl } from './parsers.ts'
@@ -316,7 +316,7 @@ function publicUrl(value: string): string {
 
 /** @throws Error whose message never quotes the value, which may contain a password */
 function databaseUrl(value: string): string {
-  parseServers(value)
+  parseDatabaseUrl(value)
   return value
 }
 

@@ -3,20 +3,21 @@ import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Binaries } from './binaries.ts'
 import { type Account, canEnter } from './server-account.ts'
 import { postgresqlConf, type Settings } from './server-settings.ts'
 import { StartError } from './start-error.ts'
+import { binariesForUnnamedUser, isUnnamedUser, UNNAMED_USER } from './unnamed-user.ts'
 
 /** One cluster on disk: DATA_DIR/postgres, with its password in DATA_DIR/postgres.password. */
 export interface Cluster {
@@ -88,18 +89,18 @@ export function dataArgument(directory: string, account: Account): string {
 }
 
 function initialise(directory: string, account: Account, binaries: Binaries, password: string, durable: boolean): void {
-  // Pass the password in a file that only the account can read: arguments are visible in the process list.
-  const passwordFolder = mkdtempSync(join(tmpdir(), 'dealer-esim-'))
-  const passwordCopy = join(passwordFolder, 'password')
+  const programs = `${directory}.programs`
+  rmSync(programs, { recursive: true, force: true })
+  const isUnnamed = account === undefined && isUnnamedUser()
+  const { initdb } = isUnnamed ? binariesForUnnamedUser(binaries, programs) : binaries
+  const passwordInput = openPassword(`${directory}.password`, password, account)
   try {
-    writeFileSync(passwordCopy, password, { mode: 0o600 })
-    if (account) for (const path of [passwordCopy, passwordFolder]) chownSync(path, account.uid, account.gid)
     const run = spawnSync(
-      binaries.initdb,
+      initdb,
       [
         `--pgdata=${dataArgument(directory, account)}`,
         `--username=${SUPERUSER}`,
-        `--pwfile=${passwordCopy}`,
+        '--pwfile=/dev/stdin',
         '--auth=scram-sha-256',
         '--encoding=UTF8',
         '--locale-provider=builtin',
@@ -109,12 +110,30 @@ function initialise(directory: string, account: Account, binaries: Binaries, pas
         '--no-instructions',
         ...(durable ? [] : ['--no-sync']),
       ],
-      { ...account, cwd: directory, env: { TZ: 'UTC' }, encoding: 'utf8' },
+      { ...account, cwd: directory, env: { TZ: 'UTC' }, encoding: 'utf8', stdio: [passwordInput, 'pipe', 'pipe'] },
     )
-    if (run.status !== 0) throw new StartError(`initdb failed: ${run.error?.message ?? run.stderr.trim()}`)
+    if (run.status === 0) return
+    const reason = run.error?.message ?? run.stderr.trim()
+    throw new StartError(
+      isUnnamed ? `The embedded PostgreSQL ${UNNAMED_USER}. (${reason})` : `initdb failed: ${reason}`,
+    )
   } finally {
-    rmSync(passwordFolder, { recursive: true, force: true })
+    closeSync(passwordInput)
+    rmSync(programs, { recursive: true, force: true })
   }
+}
+
+/**
+ * The password as an open file that has no name any more: arguments are visible in the process list, the account may not
+ * enter the folder, and there may be no folder for temporary files.
+ */
+function openPassword(file: string, password: string, account: Account): number {
+  rmSync(file, { force: true })
+  writeFileSync(file, password, { mode: 0o600, flag: 'wx' })
+  if (account) chownSync(file, account.uid, account.gid)
+  const descriptor = openSync(file, 'r')
+  rmSync(file)
+  return descriptor
 }
 
 function checkMajorVersion(directory: string, binaries: Binaries): void {

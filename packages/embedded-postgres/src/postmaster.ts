@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Binaries } from './binaries.ts'
 import { type Cluster, dataArgument } from './cluster.ts'
 import { isPostgresIn, pidIsTaken, startWatchdog, watchedProgram } from './processes.ts'
-import type { Logger } from './start-error.ts'
+import { type Logger, StartError } from './start-error.ts'
 
 /** A server process that we started. */
 export interface Postmaster {
@@ -53,7 +53,7 @@ export async function launch(
     child.once('exit', (code, signal) => resolve(signal ? `killed by ${signal}` : `exit code ${code}`))
   })
   void exited.then(() => watchdog.cancel())
-  await waitUntilReady(child, exited, logLine)
+  await waitUntilReady(child, exited, logLine, cluster)
   return { pid: child.pid!, exited, stop: () => stopChild(child, exited) }
 }
 
@@ -94,7 +94,20 @@ export function serverLog(log: Logger, expectedErrors?: RegExp): (line: string) 
   }
 }
 
-function waitUntilReady(child: ChildProcess, exited: Promise<string>, logLine: (line: string) => void): Promise<void> {
+/** What the server says about data that was copied without its owner and modes. */
+const OWNER_FAULT = /Permission denied|has wrong ownership|has invalid permissions/
+
+function ownerRemedy({ directory, account }: Cluster): string {
+  const user = account?.uid ?? process.getuid!()
+  return `The data must belong to user ${user} alone: chown -R ${user} ${directory} && chmod -R go= ${directory}`
+}
+
+function waitUntilReady(
+  child: ChildProcess,
+  exited: Promise<string>,
+  logLine: (line: string) => void,
+  cluster: Cluster,
+): Promise<void> {
   const lastLines: string[] = []
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stderr! }).on('line', (line) => {
@@ -107,8 +120,9 @@ function waitUntilReady(child: ChildProcess, exited: Promise<string>, logLine: (
     child.once('close', async () => {
       const exit = await exited
       const output = lastLines.join(' | ')
-      const Kind = /could not create any TCP\/IP sockets/.test(output) ? PortTaken : Error
-      reject(new Kind(`The embedded PostgreSQL did not start (${exit}): ${output}`))
+      const Kind = /could not create any TCP\/IP sockets/.test(output) ? PortTaken : StartError
+      const remedy = OWNER_FAULT.test(output) ? `. ${ownerRemedy(cluster)}` : ''
+      reject(new Kind(`The embedded PostgreSQL did not start (${exit}): ${output}${remedy}`))
     })
   })
 }

@@ -1,14 +1,13 @@
 import { randomInt } from 'node:crypto'
-import { mkdirSync, realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { serverBinaries } from './binaries.ts'
 import { type Cluster, clusterDirectory, connectionUrl, ensureCluster, writeSettings } from './cluster.ts'
+import { ensureDataDir, explainFileFault } from './data-dir.ts'
 import { lockDataDir, type Purpose } from './data-dir-lock.ts'
 import { launch, PortTaken, type Postmaster, serverLog, stopOrphan } from './postmaster.ts'
 import { serverAccount } from './server-account.ts'
 import type { Settings } from './server-settings.ts'
-import type { Logger } from './start-error.ts'
+import { type Logger, StartError } from './start-error.ts'
 
 export interface EmbeddedPostgresOptions {
   /** May be relative; created if missing. */
@@ -39,6 +38,13 @@ export interface EmbeddedPostgres {
  * @throws StartError if the user can fix the failure; DataDirInUse if another process uses this DATA_DIR
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  return start(options).catch((error) => {
+    const fault = explainFileFault(error, options.dataDir)
+    throw fault === undefined ? error : new StartError(fault)
+  })
+}
+
+async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log, purpose = 'gateway', fsync = true, maxConnections = 100 } = options
   const dataDir = ensureDataDir(options.dataDir)
   const lock = await lockDataDir(dataDir, purpose)
@@ -48,11 +54,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const cluster = ensureCluster(dataDir, account, binaries, fsync)
     await stopOrphan(cluster.directory, log)
     const logLine = serverLog(log, options.expectedErrors)
-    const start = () => launch(binaries, cluster, logLine)
-    const { port, postmaster } = await startOnFreePort(start, cluster, { fsync, maxConnections })
+    const launchServer = () => launch(binaries, cluster, logLine)
+    const { port, postmaster } = await startOnFreePort(launchServer, cluster, { fsync, maxConnections })
     const restart = async () => {
       await stopOrphan(cluster.directory, log)
-      return start()
+      return launchServer()
     }
     const supervised = supervise(postmaster, restart, log)
     return {
@@ -67,14 +73,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     lock.release()
     throw error
   }
-}
-
-/** Under root, the server's account must be able to pass through to its data; every file inside is closed to others. */
-function ensureDataDir(path: string): string {
-  const dataDir = resolve(path)
-  mkdirSync(dataDir, { recursive: true, mode: process.getuid!() === 0 ? 0o711 : 0o700 })
-  // The kernel reports working directories by real path: with symbolic links in ours, an orphan would not be recognised.
-  return realpathSync(dataDir)
 }
 
 /** Below the ports that systems use for outgoing connections, so that ours is still free after a crash. */

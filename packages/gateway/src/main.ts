@@ -1,5 +1,5 @@
 import { setImmediate as eventsHandled } from 'node:timers/promises'
-import { StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
+import { explainFileFault, StartError, startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
 import { createStack, type RunningStack, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { stopOnSignals } from '@dealer-esim/lib/process/stop-signals.ts'
@@ -56,7 +56,8 @@ async function main(): Promise<void> {
     await eventsHandled()
     if (stack.isStopping) return // with the exit code of the stop, which also made the start fail
     await stack.stop(ROLLBACK_MS)
-    if (error instanceof StartRefused) process.stderr.write(`The gateway did not start. ${error.message}\n`)
+    const refusal = error instanceof StartRefused ? error.message : explainFileFault(error, config.dataDir)
+    if (refusal !== undefined) process.stderr.write(`The gateway did not start. ${refusal}\n`)
     else log.fatal({ err: error }, 'the gateway did not start')
     process.exit(1)
   }

@@ -13,6 +13,8 @@ const SPACED = spaced(BODY)
 const SORTED = '{"packageInfoList":[{"count":1,"packageCode":"JP_1_7"}],"remark":"Zürich/1","transactionId":"T-1"}'
 
 interface Signing {
+  /** The secret that is believed to be the key. */
+  secret?: string
   key?: string | Buffer
   /** The text that was signed before the body. */
   head?: string
@@ -28,10 +30,17 @@ interface Signing {
 
 /** A request that is really signed with the mistakes of `signing`; none makes it right. */
 function signed(signing: Signing): MismatchedRequest {
-  const { key = SECRET, body = BODY, text = body, requestId = ID, head = AT + requestId + KEY } = signing
+  const {
+    secret = SECRET,
+    key = SECRET,
+    body = BODY,
+    text = body,
+    requestId = ID,
+    head = AT + requestId + KEY,
+  } = signing
   const hmac = createHmac(signing.hash ?? 'sha256', key).update(head + text)
   const { signature = hmac.digest(signing.encoding ?? 'hex') } = signing
-  return { timestamp: AT, requestId, appKey: KEY, secret: SECRET, path: PATH, body, signature }
+  return { timestamp: AT, requestId, appKey: KEY, secret, path: PATH, body, signature }
 }
 
 /** The strings of the text must contain neither sign. */
@@ -46,13 +55,18 @@ const plainHash = (secret: string | Buffer) =>
     .update(secret)
     .digest('hex')
 
-/** The twelve mistakes, each in every form that is recognised, with a part of the message. */
+/** The mistakes, each in every form that is recognised, with a part of the message. */
 const MISTAKES: Record<MistakeId, [message: string, signing: Signing][]> = {
   secretDecoded: [['decoded first (from Base64)', { key: Buffer.from(SECRET, 'base64url') }]],
   secretNotTrimmed: [
     ['(a line break)', { key: `${SECRET}\n` }],
     ['(a line break)', { key: `${SECRET}\r\n` }],
     ['(a space)', { key: `${SECRET} ` }],
+  ],
+  secretQuoted: [
+    ['(")', { key: `"${SECRET}"` }],
+    ["(')", { key: `'${SECRET}'` }],
+    ['(the AppSecret given here has them)', { secret: `"${SECRET}"` }],
   ],
   otherKey: [
     ['(the AppKey)', { key: KEY }],
@@ -105,8 +119,8 @@ const MISTAKES: Record<MistakeId, [message: string, signing: Signing][]> = {
     ['(indented by tabs)', { text: pretty('\t') }],
     ['(members in alphabetical order)', { text: SORTED }],
     ['(members in alphabetical order, with spaces)', { text: spaced(SORTED) }],
-    ['(letters outside ASCII as \\u escapes)', { text: BODY.replace('ü', '\\u00fc') }],
-    ['(letters outside ASCII as \\u escapes, with spaces)', { text: SPACED.replace('ü', '\\u00fc') }],
+    ['(\\u escapes outside ASCII)', { text: BODY.replace('ü', '\\u00fc') }],
+    ['(as Python’s json.dumps writes it', { text: SPACED.replace('ü', '\\u00fc') }],
     ['(\\/ for /)', { text: BODY.replace('/', '\\/') }],
   ],
   notHexHmacSha256: [
@@ -125,6 +139,54 @@ describe('a single mistake is found and its cure named', () => {
   test.each(cases)('%s: %s', async (id, message, signing) => {
     expect(await findSigningMistake(signed(signing))).toEqual({ id, message: expect.stringContaining(message) })
   })
+})
+
+/* Bodies as the serialisers of other languages write them by default, each with the characters in which they differ. */
+const SENT = String.raw`{"transactionId":"T/1é","remark":"<b>O'Neil & \"Söhne\"=1+${'`'}😀</b>"}`
+test.each([
+  [
+    'PHP’s json_encode',
+    String.raw`{"transactionId":"T\/1\u00e9","remark":"<b>O'Neil & \"S\u00f6hne\"=1+${'`'}\ud83d\ude00<\/b>"}`,
+  ],
+  [
+    '.NET’s System.Text.Json',
+    String.raw`{"transactionId":"T/1\u00E9","remark":"\u003Cb\u003EO\u0027Neil \u0026 \u0022S\u00F6hne\u0022=1\u002B\u0060\uD83D\uDE00\u003C/b\u003E"}`,
+  ],
+  [
+    'Python’s json.dumps',
+    String.raw`{"transactionId": "T/1\u00e9", "remark": "<b>O'Neil & \"S\u00f6hne\"=1+${'`'}\ud83d\ude00</b>"}`,
+  ],
+  [
+    'Python’s json.dumps with sort_keys',
+    String.raw`{"remark": "<b>O'Neil & \"S\u00f6hne\"=1+${'`'}\ud83d\ude00</b>", "transactionId": "T/1\u00e9"}`,
+  ],
+  [
+    'Go’s encoding/json',
+    String.raw`{"transactionId":"T/1é","remark":"\u003cb\u003eO'Neil \u0026 \"Söhne\"=1+${'`'}😀\u003c/b\u003e"}`,
+  ],
+  [
+    'Go’s encoding/json writes a map',
+    String.raw`{"remark":"\u003cb\u003eO'Neil \u0026 \"Söhne\"=1+${'`'}😀\u003c/b\u003e","transactionId":"T/1é"}`,
+  ],
+  [
+    'Java’s Gson',
+    String.raw`{"transactionId":"T/1é","remark":"\u003cb\u003eO\u0027Neil \u0026 \"Söhne\"\u003d1+${'`'}😀\u003c/b\u003e"}`,
+  ],
+  ['Java’s org.json', String.raw`{"transactionId":"T/1é","remark":"<b>O'Neil & \"Söhne\"=1+${'`'}😀<\/b>"}`],
+  [
+    'PHP’s json_encode with JSON_PRETTY_PRINT',
+    '{\n    "transactionId": "T\\/1\\u00e9",\n    "remark": "<b>O\'Neil & \\"S\\u00f6hne\\"=1+`\\ud83d\\ude00<\\/b>"\n}',
+  ],
+  [
+    '.NET’s System.Text.Json with WriteIndented',
+    '{\r\n  "transactionId": "T/1\\u00E9",\r\n  "remark": "\\u003Cb\\u003EO\\u0027Neil \\u0026 \\u0022S\\u00F6hne\\u0022=1\\u002B\\u0060\\uD83D\\uDE00\\u003C/b\\u003E"\r\n}',
+  ],
+])('the library that wrote the signed text is named: %s', async (name, text) => {
+  const mistake = await findSigningMistake(signed({ body: SENT, text }))
+  expect(mistake).toEqual({ id: 'serialisedAgain', message: expect.stringContaining(`(as ${name}`) })
+  if (name.endsWith('map') || name.endsWith('sort_keys')) return // the order of the members is lost
+  // Sent as that library wrote it, and signed as JSON.stringify writes it.
+  expect((await findSigningMistake(signed({ body: text, text: SENT })))?.id).toBe('serialisedAgain')
 })
 
 test.each<[string, Signing]>([

@@ -2,6 +2,7 @@ import { BODY_SIZE_MAX_BYTES } from '#limits.ts'
 import { webhookSecret } from './event-signing.ts'
 import type { SignedParts } from './request-headers.ts'
 import { type Body, concatenate, toHex, utf8 } from './request-signing.ts'
+import { otherSpellings } from './serialisers.ts'
 
 /** A request whose signature did not verify. */
 export interface MismatchedRequest extends SignedParts {
@@ -24,8 +25,8 @@ export const UNEXPLAINED_MISMATCH =
   'No single common mistake explains it: there are several differences, or it was signed with another AppSecret (reset since, or of another gateway), or the body here is not the one that was signed.'
 
 /**
- * Explains a signature mismatch to somebody who has the secret: signs the request with each of the twelve commonest
- * mistakes, about 50 digests, and returns the one that produces the given signature. Returns undefined if the signature
+ * Explains a signature mismatch to somebody who has the secret: signs the request with each of the commonest mistakes,
+ * about 60 digests, and returns the one that produces the given signature. Returns undefined if the signature
  * is right, or if no single mistake produces it. Bodies that no gateway accepts are not tried, which bounds the work.
  */
 export async function findSigningMistake(request: MismatchedRequest): Promise<SigningMistake | undefined> {
@@ -53,6 +54,10 @@ const PARTS = 'RT-Timestamp + RT-RequestID + RT-AccessCode + body'
 const MISTAKES = {
   secretDecoded: ['The AppSecret was decoded first', 'Use the UTF-8 bytes of its text as the key.'],
   secretNotTrimmed: ['The AppSecret was read with white space at its end', 'Trim it when you read it.'],
+  secretQuoted: [
+    'The AppSecret was read with quotes around it',
+    'Remove them: not every program that reads a file of variables does.',
+  ],
   otherKey: ['The key was not the AppSecret itself', 'Sign requests with the AppSecret as the console shows it.'],
   separated: ['The signed parts were joined with a separator', `Sign ${PARTS}, with nothing between.`],
   otherOrder: ['The signed parts were joined in another order', `Sign ${PARTS}, in this order.`],
@@ -98,11 +103,15 @@ const OTHER_HASHES: Variant[] = [
 
 function otherKeys({ secret, appKey }: MismatchedRequest): Variant[] {
   const decoded = fromBase64(secret)
+  const quoted = /^(["'])(.*)\1$/.exec(secret)?.[2]
   return [
     ...(decoded ? [['secretDecoded', 'from Base64', { key: decoded }] satisfies Variant] : []),
     ['secretNotTrimmed', 'a line break', { key: utf8(`${secret}\n`) }],
     ['secretNotTrimmed', 'a line break', { key: utf8(`${secret}\r\n`) }],
     ['secretNotTrimmed', 'a space', { key: utf8(`${secret} `) }],
+    ['secretQuoted', '"', { key: utf8(`"${secret}"`) }],
+    ['secretQuoted', "'", { key: utf8(`'${secret}'`) }],
+    ...(quoted ? [['secretQuoted', 'the AppSecret given here has them', { key: utf8(quoted) }] satisfies Variant] : []),
     ['otherKey', 'the AppKey', { key: utf8(appKey) }],
     ['otherKey', 'the whsec_ form, for Standard Webhooks libraries only', { key: utf8(webhookSecret(secret)) }],
   ]
@@ -147,47 +156,6 @@ function otherBodies(sent: Body): Variant[] {
 
 /** Keeps the byte-order mark. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-
-/** The same JSON as other serialisers write it; none if it is not JSON, or nested too deep for the stack. */
-function otherSpellings(text: string): [form: string, body: string][] {
-  try {
-    const value: unknown = JSON.parse(text)
-    const compact = JSON.stringify(value)
-    return [
-      ['without spaces', compact],
-      ['spaces after : and ,', spaced(value)],
-      ['indented by 2', JSON.stringify(value, null, 2)],
-      ['indented by 4', JSON.stringify(value, null, 4)],
-      ['indented by tabs', JSON.stringify(value, null, '\t')],
-      ['members in alphabetical order', JSON.stringify(sorted(value))],
-      ['members in alphabetical order, with spaces', spaced(sorted(value))],
-      ['letters outside ASCII as \\u escapes', escaped(compact)],
-      ['letters outside ASCII as \\u escapes, with spaces', escaped(spaced(value))],
-      ['\\/ for /', compact.replaceAll('/', '\\/')],
-    ]
-  } catch {
-    return []
-  }
-}
-
-/** Returns the JSON as Python's json.dumps writes it. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`)
-  return `{${members.join(', ')}}`
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]))
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-}
 
 /** The digest in lower-case hex. Web Crypto rejects an empty key, and nobody signs with one. */
 async function sign({ key, head, body, hash, plain }: Signing): Promise<string> {

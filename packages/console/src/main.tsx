@@ -10,6 +10,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { watchActivity } from './api/call-api.ts'
 import { queryClient } from './api/use-api.ts'
+import { ignoreDoubleSubmits } from './parts/double-submit.ts'
 import { router } from './router.tsx'
 import { language } from './strings/strings.ts'
 
@@ -42,6 +43,7 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 document.documentElement.lang = language
 watchActivity()
+ignoreDoubleSubmits(window)
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

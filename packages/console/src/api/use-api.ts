@@ -7,6 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
+import { useCallback, useRef } from 'react'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ApiError, call, isSignedOut, type Method, type Query } from './call-api.ts'
 
@@ -56,13 +57,15 @@ export interface Change {
 
 /**
  * Changes data and refetches everything, because one change can show in many lists. Then it reports the result: once
- * "saved" is visible, the page shows what was saved, and can be left without a warning.
+ * "saved" is visible, the page shows what was saved, and can be left without a warning. A change that is being made
+ * already is not made again: two clicks can come before the button shows that it is busy.
  */
 export function useChange<Answer = unknown>(
   options: { success?: string | ((answer: Answer) => string | undefined); quiet?: boolean } = {},
 ) {
   const client = useQueryClient()
-  return useMutation<Answer, ApiError, Change>({
+  const running = useRef(new Set<string>())
+  const change = useMutation<Answer, ApiError, Change>({
     mutationFn: ({ method, path, body }) => call<Answer>(method, path, { body }),
     async onSuccess(answer) {
       await client.invalidateQueries()
@@ -73,5 +76,17 @@ export function useChange<Answer = unknown>(
     onError(error) {
       if (!options.quiet) notifyError(error)
     },
+    onSettled: (_answer, _error, made) => void running.current.delete(JSON.stringify(made)),
   })
+  const { mutate } = change
+  const mutateOnce = useCallback<typeof mutate>(
+    (made, callbacks) => {
+      const key = JSON.stringify(made)
+      if (running.current.has(key)) return
+      running.current.add(key)
+      mutate(made, callbacks)
+    },
+    [mutate],
+  )
+  return { ...change, mutate: mutateOnce }
 }

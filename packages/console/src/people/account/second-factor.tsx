@@ -102,7 +102,6 @@ function Scan({ setup }: { setup: Setup }) {
         name="code"
         label={t.reauthentication.code}
         inputMode="numeric"
-        pattern="\d{6}"
         autoComplete="one-time-code"
         required
         data-autofocus

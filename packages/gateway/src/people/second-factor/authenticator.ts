@@ -55,7 +55,8 @@ export async function confirmSecondFactor(
   if (person?.totpConfirmed) throw alreadySet()
   if (!person?.totpSecret)
     throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'No second factor was set up. Start the set-up first.')
-  const redeemed = await redeemTotp(tx, deps, person, code)
+  const plain = plainCode(code)
+  const redeemed = TOTP_CODE.test(plain) ? await redeemTotp(tx, deps, person, plain) : 'wrong'
   if (redeemed !== 'accepted') throw wrongCode(redeemed)
   tx.send(sql`update people set totp_confirmed = true, updated_at = now() where person_id = ${personId}`)
   return { recoveryCodes: await ensureRecoveryCodes(tx, deps.ids, personId) }
@@ -69,11 +70,18 @@ export function removeAuthenticator(tx: Tx, personId: string): void {
 
 /** Accepts a code of the authenticator or a recovery code, each once. The caller must have locked the person. */
 export async function redeemCode(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<Redeemed> {
-  const plain = code.replaceAll(/[\s-]/g, '').toUpperCase()
+  const plain = plainCode(code)
   // An authenticator that was set up but never confirmed does not count, for example if the person's second factor is a
   // passkey.
-  if (/^\d{6}$/.test(plain)) return person.totpConfirmed ? redeemTotp(tx, deps, person, plain) : 'wrong'
+  if (TOTP_CODE.test(plain)) return person.totpConfirmed ? redeemTotp(tx, deps, person, plain) : 'wrong'
   return redeemRecoveryCode(tx, person.personId, plain)
+}
+
+const TOTP_CODE = /^\d{6}$/
+
+/** Apps show a code as `123 456`, and some keyboards write full-width digits. */
+function plainCode(code: string): string {
+  return code.normalize('NFKC').replace(/[\s-]/g, '').toUpperCase()
 }
 
 export function wrongCode(redeemed: Exclude<Redeemed, 'accepted'>): Refusal {

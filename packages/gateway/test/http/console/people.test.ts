@@ -155,6 +155,27 @@ describe('a second factor', () => {
   })
 })
 
+describe('a code of an authenticator', () => {
+  it.each([
+    ['with a space, as apps show it', (code: string) => `${code.slice(0, 3)} ${code.slice(3)}`],
+    ['with spaces around it, as it is copied', (code: string) => ` ${code}\u00a0`],
+    ['with a space after each digit', (code: string) => [...code].join(' ')],
+    ['with a hyphen', (code: string) => `${code.slice(0, 3)}-${code.slice(3)}`],
+    [
+      'in full-width digits',
+      (code: string) => code.replace(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit))),
+    ],
+  ])('is accepted %s, at the set-up and at the sign-in', async (_, typed) => {
+    const person = await signedInAs(testbed, 'OPERATOR_STAFF')
+    const { uri } = (await person.call('POST', '/account/second-factor', { password: PASSWORD })).body
+    const code = typed(totp(uri, testbed.clock.timeMs))
+    expect((await person.call('POST', '/account/second-factor/confirm', { code })).status).toBe(200)
+    testbed.clock.timeMs += 30_000
+    const next = typed(totp(uri, testbed.clock.timeMs))
+    expect((await browser(testbed.app).signIn(person.email, PASSWORD, next)).status).toBe(200)
+  })
+})
+
 describe('links', () => {
   it('an invited person chooses a password with the link, once', async () => {
     const tenantId = await addTenant(testbed, 'Invited Ltd')

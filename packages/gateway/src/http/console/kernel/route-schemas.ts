@@ -21,13 +21,18 @@ export const tenantParams = Type.Object({ tenantId: uuid() }, CLOSED)
 export const orderParams = Type.Object({ tenantId: uuid(), orderNo: orderNo() }, CLOSED)
 export const profileParams = Type.Object({ tenantId: uuid(), profileId: uuid() }, CLOSED)
 
+/** A code of an authenticator or a recovery code, as people type it: with spaces, or in groups. */
+export function typedCode() {
+  return Type.String({ minLength: 6, maxLength: 30 })
+}
+
 /**
  * Body members by which people confirm who they are, before secrets, accounts or people are shown or changed: the password,
  * with a code if a second factor is set, or a confirmation from a passkey or the provider.
  */
 export const reauthentication = {
   password: Type.Optional(Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })),
-  code: Type.Optional(Type.String({ minLength: 6, maxLength: 30 })),
+  code: Type.Optional(typedCode()),
   confirmation: Type.Optional(Type.String({ minLength: 20, maxLength: 200 })),
 }
 

@@ -24,6 +24,7 @@ import {
   REAUTHENTICATIONS_PER_MINUTE,
   reauthentication,
   time,
+  typedCode,
   uuid,
 } from '../kernel/route-schemas.ts'
 import { sessionCredential } from './sign-in.ts'
@@ -95,7 +96,7 @@ const secondFactorRoutes: Route[] = [
     access: 'session',
     duringSetUp: true,
     summary: 'Turn the authenticator on with its first code. The recovery codes are returned only here',
-    body: Type.Object({ code: Type.String({ minLength: 6, maxLength: 10 }) }, CLOSED),
+    body: Type.Object({ code: typedCode() }, CLOSED),
     answer: Type.Object({ recoveryCodes: Type.Array(Type.String()) }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     handle: ({ deps, person, by }, { body }) => confirmOwnSecondFactor(deps, person, body.code, by),

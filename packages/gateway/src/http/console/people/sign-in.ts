@@ -11,7 +11,7 @@ import { providerName } from '#people/provider/provider-passwords.ts'
 import { endView, signOut, viewAsDealer } from '#people/session.ts'
 import { type SignInResult, signIn } from '#people/sign-in.ts'
 import { OPERATORS, type PublicContext, publicRoute, type Route, route, type SignedIn } from '../kernel/route.ts'
-import { CLOSED, done, line, nullable, tenantParams } from '../kernel/route-schemas.ts'
+import { CLOSED, done, line, nullable, tenantParams, typedCode } from '../kernel/route-schemas.ts'
 import { describeMe, me } from './me.ts'
 
 const SIGN_INS_PER_MINUTE = 20
@@ -23,7 +23,6 @@ const FORGOTTEN_PER_MINUTE = 5
  */
 const FORGOTTEN_ANSWER_MS = 400
 const password = () => Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })
-const code = () => Type.String({ minLength: 6, maxLength: 30 })
 const linkToken = () => Type.String({ minLength: 20, maxLength: 100 })
 
 export const signInRoutes: Route[] = [
@@ -49,7 +48,7 @@ export const signInRoutes: Route[] = [
     method: 'POST',
     path: '/session',
     summary: 'Sign in. The session is returned as a cookie',
-    body: Type.Object({ email: line(254), password: password(), code: Type.Optional(code()) }, CLOSED),
+    body: Type.Object({ email: line(254), password: password(), code: Type.Optional(typedCode()) }, CLOSED),
     answer: me,
     ratePerMinute: SIGN_INS_PER_MINUTE,
     async handle(context, { body }) {

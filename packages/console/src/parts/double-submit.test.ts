@@ -1,0 +1,19 @@
+import { expect, it, vi } from 'vitest'
+import { ignoreDoubleSubmits } from './double-submit.ts'
+
+it('the second of two submits within a frame is ignored, and the next step is not', () => {
+  vi.useFakeTimers()
+  const form = new EventTarget()
+  ignoreDoubleSubmits(form)
+  const submitted = vi.fn()
+  form.addEventListener('submit', submitted)
+  const submit = (label = 'Create') =>
+    form.dispatchEvent(Object.assign(new Event('submit', { cancelable: true }), { submitter: { textContent: label } }))
+  expect([submit(), submit()]).toEqual([true, false]) // false: prevented
+  expect(submitted).toHaveBeenCalledOnce()
+  expect(submit('Confirm')).toBe(true)
+  vi.advanceTimersByTime(150)
+  expect(submit()).toBe(true)
+  expect(submitted).toHaveBeenCalledTimes(3)
+  vi.useRealTimers()
+})

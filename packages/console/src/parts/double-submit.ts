@@ -1,0 +1,26 @@
+/** Longer than it takes to show that a form is busy, and shorter than a person takes to submit it again on purpose. */
+const IGNORED_MS = 100
+
+/**
+ * Ignores a second submit of a form that comes before the page can show that the first one was taken: two clicks of a worn
+ * mouse come within one frame, and would create two of what is created once. A submit by a button with another label is
+ * another step, such as the confirmation of a payment.
+ */
+export function ignoreDoubleSubmits(page: EventTarget): void {
+  const taken = new WeakMap<EventTarget, string | null>()
+  page.addEventListener(
+    'submit',
+    (event) => {
+      const form = event.target!
+      const label = (event as SubmitEvent).submitter?.textContent ?? null
+      if (taken.get(form) === label) {
+        event.preventDefault() // or the browser would send the form itself
+        event.stopImmediatePropagation()
+        return
+      }
+      taken.set(form, label)
+      setTimeout(() => taken.delete(form), IGNORED_MS)
+    },
+    { capture: true },
+  )
+}

@@ -60,7 +60,7 @@ function memberPath(parent: string, member: string): string {
 
 function listFaultsAt(schema: Keywords, value: unknown, field: string): Fault[] {
   const alternatives = schema.anyOf
-  if (alternatives) return value === null ? [] : listFaultsAt(alternatives[0] ?? {}, value, field)
+  if (alternatives) return value === null ? [] : nullableFaults(alternatives[0] ?? {}, value, field)
   if (value === null && field !== '')
     return [{ code: '000106', field, reason: 'It is required: send a value instead of null.' }]
   if (schema.enum)
@@ -82,6 +82,17 @@ function listFaultsAt(schema: Keywords, value: unknown, field: string): Fault[] 
     default:
       return []
   }
+}
+
+/** Programs that have no null send an empty text to remove a value. */
+function nullableFaults(schema: Keywords, value: unknown, field: string): Fault[] {
+  const faults = listFaultsAt(schema, value, field)
+  if (value !== '') return faults
+  return faults.map((fault) => ({ ...fault, reason: `Send null to remove it, or ${lowerFirst(fault.reason)}` }))
+}
+
+function lowerFirst(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }
 
 function objectFaults(schema: Keywords, value: Record<string, unknown>, field: string): Fault[] {

@@ -277,3 +277,11 @@ const valid = {
   },
   'webhook/set': { callbackUrl: 'https://dealer.example.com/e', eventTypes: ['ORDER_PAID'], enabled: true },
 } satisfies Partial<Record<OperationName, object>>
+
+test('an empty callback URL has one fault, which says that null removes it', () => {
+  expect(parseRequest('webhook/set', { callbackUrl: '' })).toEqual({
+    ok: false,
+    code: '000107',
+    details: [{ field: 'callbackUrl', reason: 'Send null to remove it, or use 1 to 2048 characters.' }],
+  })
+})

@@ -89,7 +89,8 @@ const rules: Partial<Record<OperationName, Rule>> = {
 
   // The gateway decides which URLs are allowed (400101), because that depends on the deployment.
   'webhook/set': ({ callbackUrl }) => {
-    if (typeof callbackUrl !== 'string' || (URL.canParse(callbackUrl) && !/\s/.test(callbackUrl))) return NONE
+    if (typeof callbackUrl !== 'string' || callbackUrl === '' || (URL.canParse(callbackUrl) && !/\s/.test(callbackUrl)))
+      return NONE
     return [
       {
         code: '000108',

@@ -5,7 +5,7 @@ import { parseObject } from '#members.ts'
 import type { CancelOutcome, SuppliedEsim, Supplier } from '#supplier.ts'
 import { type Es2plusClient, es2plusClient } from './client.ts'
 import { DEFAULTS, type Es2plusConfig } from './es2plus-config.ts'
-import { isGone, isNotExecuted, resultOf } from './outcome.ts'
+import { isGone, isNotExecuted, quoteOf, resultOf } from './outcome.ts'
 import { createProgressStore, type Progress } from './progress.ts'
 import { check, type Es2plusContext, type Es2plusDeps, messageOf, order, resume } from './purchase.ts'
 
@@ -65,7 +65,7 @@ async function testEs2plus(
   if (!isAnswer) {
     const isBare = !answersWithoutHeader && status === 200 && parseObject(outcome.body.toString()) !== undefined
     const hint = isBare ? ' If its answers have no header, set answersWithoutHeader.' : ''
-    return `Protocol: HTTP ${status}, but not an ES2+ answer.${hint}`
+    return `Protocol: HTTP ${status}, but not an ES2+ answer${quoteOf(outcome.body)}.${hint}`
   }
   const reason = 'code' in result ? result.code?.split('/')[1] : undefined
   if (reason === '1.1' || reason === '1.2') {

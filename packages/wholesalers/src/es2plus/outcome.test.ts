@@ -136,3 +136,15 @@ describe('an answer without a header', () => {
     expect(read(answer(202, { iccid }), true, { answersWithoutHeader: true, member: 'iccid' }).kind).toBe('unknown')
   })
 })
+
+it.each([
+  [502, '<html>\r\n<title>Bad gateway</title>', 'HTTP 502: “<html>”'],
+  [404, '\n\n  No such path  \nmore', 'HTTP 404: not accepted: “No such path”'],
+  [200, 'Service is in maintenance', 'HTTP 200 without an ES2+ answer: “Service is in maintenance”'],
+  [200, `\u001b[31m${'x'.repeat(500)}`, `HTTP 200 without an ES2+ answer: “[31m${'x'.repeat(96)}…”`],
+  [200, '   ', 'HTTP 200 without an ES2+ answer'],
+  [200, 'LPA:1$smdp.example.com$SECRET', 'HTTP 200 without an ES2+ answer'],
+  [503, { error: 'busy' }, 'HTTP 503'],
+])('the first line of an answer that is not JSON is quoted: %s %j', (status, body, message) => {
+  expect(read(answer(status, body))).toMatchObject({ message })
+})

@@ -54,15 +54,16 @@ export function resultOf(outcome: OutboundOutcome, rules: AnswerRules): Es2plusR
     return { kind: outcome.sent ? 'unknown' : 'retry', message: outcome.message, down: true }
   }
   const { status } = outcome
-  if (status === 408 || status >= 500) return { kind: 'unknown', message: `HTTP ${status}`, down: true }
-  if (status >= 400) return { kind: 'retry', message: `HTTP ${status}: not accepted`, down: true }
+  const quote = quoteOf(outcome.body)
+  if (status === 408 || status >= 500) return { kind: 'unknown', message: `HTTP ${status}${quote}`, down: true }
+  if (status >= 400) return { kind: 'retry', message: `HTTP ${status}: not accepted${quote}`, down: true }
   const body: Envelope | undefined = parseObject(outcome.body.toString())
   const execution =
     body?.header?.functionExecutionStatus ?? (rules.answersWithoutHeader ? bareStatusOf(body) : undefined)
   const { status: executed } = textsOf(execution, 'status')
   if (executed === undefined) {
     if (rules.answersWithoutHeader && status === 200 && isBareSuccess(body, rules)) return doneWith(body)
-    return { kind: 'unknown', message: `HTTP ${status} without an ES2+ answer` }
+    return { kind: 'unknown', message: `HTTP ${status} without an ES2+ answer${quote}` }
   }
   if (executed === 'Executed-Success' || executed === 'Executed-WithWarning') return doneWith(body)
   const codes = textsOf(
@@ -80,6 +81,19 @@ export function resultOf(outcome: OutboundOutcome, rules: AnswerRules): Es2plusR
   // If an earlier call was executed, its repeat fails with one of these codes.
   if (!rules.failedIsDefinite || EARLIER_CODES.has(code)) return { kind: 'unknown', message, code }
   return { kind: 'refused', message, code }
+}
+
+const QUOTE_LENGTH_MAX = 100
+/** UTF-8 and empty lines before the first need a multiple of it. */
+const QUOTED_MAX_BYTES = 1000
+
+/** The first line of an answer that is not JSON, such as a proxy's error page. Activation codes are not quoted. */
+export function quoteOf(body: Buffer): string {
+  if (parseObject(body.toString()) !== undefined) return ''
+  const text = body.subarray(0, QUOTED_MAX_BYTES).toString().trim()
+  const line = (text.split('\n', 1)[0] ?? '').replace(/\p{C}/gu, '').trimEnd()
+  if (line === '' || text.includes('LPA:')) return ''
+  return `: “${line.length > QUOTE_LENGTH_MAX ? `${line.slice(0, QUOTE_LENGTH_MAX)}…` : line}”`
 }
 
 function doneWith(body: unknown): Es2plusResult {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { DealerEsimError } from '#error.ts'
 import { APP_SECRET, EVENT, signedEvent } from '#test/signed-event.ts'
-import { type ReceivedEvent, verifyEvent } from './verify-event.ts'
+import type { Notification, ReceivedEvent, WebhookEvent } from '../index.ts'
+import { type EventToVerify, verifyEvent } from './verify-event.ts'
 
 const appSecret = APP_SECRET
 
-async function refusal(received: ReceivedEvent): Promise<string> {
+async function refusal(received: EventToVerify): Promise<string> {
   const error = await verifyEvent(received).then(
     () => undefined,
     (error: unknown) => error,
@@ -16,6 +17,13 @@ async function refusal(received: ReceivedEvent): Promise<string> {
 }
 
 describe('a genuine event', () => {
+  test('has the type Notification, which is also named WebhookEvent', async () => {
+    const received: ReceivedEvent = { ...signedEvent(), appSecret }
+    const event: Notification = await verifyEvent(received)
+    const same: WebhookEvent = event
+    expect(same.notifyType).toBe(EVENT.notifyType)
+  })
+
   test('verifies by both schemes together and by each alone', async () => {
     for (const wanted of [{}, { standard: null }, { request: null }]) {
       expect(await verifyEvent({ ...signedEvent(wanted), appSecret })).toEqual(EVENT)

@@ -17,7 +17,8 @@ import { checkSecrets, type SecretsInput } from '#options.ts'
 /** Headers in any form that servers use; names in any case. */
 export type HeadersInput = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
-export interface ReceivedEvent {
+/** A request that claims to be an event. Once verified, it is a Notification. */
+export interface EventToVerify {
   /** The AppSecret, or the new and the old one during the grace period of a reset. Null entries are ignored. */
   appSecret: SecretsInput
   headers: HeadersInput
@@ -27,6 +28,9 @@ export interface ReceivedEvent {
   now?: () => number
 }
 
+/** @deprecated Named like what is returned. Use EventToVerify. */
+export type ReceivedEvent = EventToVerify
+
 /**
  * Returns the event if it is genuine and at most five minutes old. It is signed twice, by the Standard Webhooks headers
  * and by the request scheme; one valid signature suffices, because in a grace period the second may still use the old
@@ -34,7 +38,7 @@ export interface ReceivedEvent {
  * order: drop a `notifyId` that you have seen, and per order keep the highest `sequence`. A newer gateway may send event
  * types that the TypeScript type does not name: compare `notifyType` before each use, and ignore unknown ones.
  */
-export async function verifyEvent(received: ReceivedEvent): Promise<Notification> {
+export async function verifyEvent(received: EventToVerify): Promise<Notification> {
   const { body } = received
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
     throw new TypeError('body must be the raw bytes or text of the request, read before any JSON parser')

@@ -46,7 +46,7 @@ const targets = [
     name: 'wholesaler-simulators',
     sources: ['packages/wholesaler-simulators/src'],
     output: 'packages/wholesaler-simulators/dist',
-    present: () => true,
+    present: () => existsSync(join(root, 'packages/wholesaler-simulators/src')),
     build: (output) => bundle('packages/wholesaler-simulators', output, { cli: 'src/cli.ts' }),
   },
   {
@@ -69,6 +69,11 @@ export async function ensureBuilt(names = everything) {
   const built = []
   for (const target of targets.filter(({ name, present }) => names.includes(name) && present())) {
     const stamp = join(root, target.output, '.built-from')
+    if (!target.sources.every((source) => existsSync(join(root, source)))) {
+      // An installation without sources: use what it was given.
+      if (!existsSync(join(root, target.output))) throw new NotBuildable(target, 'its sources are not here')
+      continue
+    }
     const current = fingerprint(target.sources)
     if (existsSync(stamp) && readFileSync(stamp, 'utf8') === current) continue
     const draft = join(root, `${target.output}.${process.pid}`)
@@ -78,7 +83,7 @@ export async function ensureBuilt(names = everything) {
     } catch (error) {
       if (!toolsAreMissing(error)) throw error
       // Installed without development dependencies: use the existing build.
-      if (!existsSync(stamp)) throw new NotBuildable(target.name)
+      if (!existsSync(stamp)) throw new NotBuildable(target, 'its build tools are not installed')
       continue
     } finally {
       rmSync(draft, { recursive: true, force: true })
@@ -90,10 +95,10 @@ export async function ensureBuilt(names = everything) {
 }
 
 export class NotBuildable extends Error {
-  /** @param {string} target */
-  constructor(target) {
+  /** @param {{ name: string, output: string }} target @param {string} reason */
+  constructor({ name, output }, reason) {
     super(
-      `The ${target} is not built, and its build tools are not installed. Run npm ci (without --omit=dev), then npm prune --omit=dev.`,
+      `The ${name} is not built, and ${reason}. Run npm ci (without --omit=dev) in a checkout, then npm prune --omit=dev there, or copy its ${output}.`,
     )
   }
 }

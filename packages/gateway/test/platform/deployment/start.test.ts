@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -154,6 +154,27 @@ describe('starting', () => {
     expect(await exited).toEqual({ code: 0, signal: null })
     expect(processIdentity(pid!)).toBeUndefined()
     rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  it('by npm start needs no sources where the gateway is built, and says what is missing where it is not', async () => {
+    const root = temporaryFolder('installed')
+    const checkout = join(packageRoot(), '../..')
+    for (const part of ['package.json', 'package-lock.json', 'scripts', 'packages/gateway/package.json'])
+      cpSync(join(checkout, part), join(root, part), { recursive: true })
+    symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'))
+    const startIt = (dataDir: string) => spawnGateway({ dataDir, main: join(root, 'scripts/start.mjs') })
+    const unbuilt = startIt(join(root, 'data'))
+    expect(await unbuilt.exited).toEqual({ code: 1, signal: null })
+    expect(unbuilt.stderr).toBe(
+      'The gateway is not built, and its sources are not here. Run npm ci (without --omit=dev) in a checkout, then npm prune --omit=dev there, or copy its packages/gateway/dist.\n',
+    )
+    for (const part of ['dist', 'migrations'])
+      cpSync(join(packageRoot(), part), join(root, 'packages/gateway', part), { recursive: true })
+    const dataDir = join(root, 'data')
+    await copyUsedDataDir(dataDir)
+    const built = startIt(dataDir)
+    await built.waitReady()
+    expect(await built.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 
   it('lists all faults of the configuration and exits with 78', async () => {

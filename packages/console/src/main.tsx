@@ -10,7 +10,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { watchActivity } from './api/call-api.ts'
 import { queryClient } from './api/use-api.ts'
-import { ignoreDoubleSubmits } from './parts/double-submit.ts'
+import { ignoreDoubleSubmits } from './layout/double-submit.ts'
 import { router } from './router.tsx'
 import { language } from './strings/strings.ts'
 

@@ -6,7 +6,7 @@ export function checkBaseUrl(text: unknown): string {
     throw new TypeError(`baseUrl must be an address such as https://esim.example.com, not ${JSON.stringify(text)}`)
   }
   if (url.username !== '' || url.password !== '') throw new TypeError('baseUrl must not carry a user name or password')
-  const base = `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+  const base = `${url.origin}${url.pathname}`.replace(/(?<!\/)\/+$/, '')
   if (base.endsWith('/open-api/v1')) throw new TypeError('baseUrl must not end with /open-api/v1: remove it')
   return base
 }

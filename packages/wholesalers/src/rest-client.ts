@@ -83,7 +83,7 @@ interface RestAccount {
 export function restClient(supplier: string, account: RestAccount, deps: RestDeps): RestClient {
   const { perSecond, share, timeoutMs = TIMEOUT_MS } = account
   const rate = perSecond === undefined ? undefined : accountRate(deps.db, supplier, { perSecond, share })
-  const base = account.url.replace(/\/+$/, '')
+  const base = account.url.replace(/(?<!\/)\/+$/, '')
   return async (method, path, { query = {}, body, form, headers: ownHeaders, reuse, sendWithinMs } = {}) => {
     const startedAt = systemClock.monotonic()
     const hasTurn = rate === undefined || (await rate.turn().catch(() => undefined))

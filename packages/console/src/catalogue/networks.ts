@@ -29,17 +29,25 @@ export function parseNetworks(text: string): { list: Networks } | { error: strin
 }
 
 function parseLine(line: string): Networks[number] | undefined {
-  const [, code = '', name = '', rest = ''] = /^([A-Za-z]{2})(?:\s+([^:]*?))?\s*:(.*)$/.exec(line) ?? []
-  if (code === '') return undefined
-  const parts = rest.split(';').map((part) => part.trim())
-  const operators = parts.filter(Boolean).map((part) => /^(.+?)\s*\(([^()]+)\)$/.exec(part))
-  if (operators.includes(null)) return undefined
-  const locationCode = code.toUpperCase()
-  return {
-    locationCode,
-    locationName: name || (english.of(locationCode) ?? locationCode),
-    operatorList: operators.map((found) => ({ operatorName: found?.[1] ?? '', networkType: found?.[2] ?? '' })),
-  }
+  const colon = line.indexOf(':')
+  const head = line.slice(0, colon)
+  if (colon < 0 || !/^[A-Za-z]{2}(?!\S)/.test(head)) return undefined
+  const parts = line.slice(colon + 1).split(';')
+  const operators = parts.map((part) => part.trim()).filter(Boolean)
+  const operatorList = operators.map(parseOperator).filter((operator) => operator !== undefined)
+  if (operatorList.length < operators.length) return undefined
+  const locationCode = head.slice(0, 2).toUpperCase()
+  const name = head.slice(2).trim()
+  return { locationCode, locationName: name || (english.of(locationCode) ?? locationCode), operatorList }
+}
+
+/** Reads `NTT Docomo (5G)`. */
+function parseOperator(text: string): Networks[number]['operatorList'][number] | undefined {
+  const open = text.lastIndexOf('(')
+  const operatorName = text.slice(0, Math.max(open, 0)).trim()
+  const networkType = text.slice(open + 1, -1)
+  if (!text.endsWith(')') || operatorName === '' || networkType === '' || networkType.includes(')')) return undefined
+  return { operatorName, networkType }
 }
 
 const LETTERS = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 + index))

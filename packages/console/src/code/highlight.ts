@@ -53,7 +53,8 @@ function patternOf(language: CodeLanguage): RegExp {
   return new RegExp(`(?<comment>${comment})|${STRING.source}|${NUMBER.source}|${WORD.source}`, 'gm')
 }
 
-const STRING = /(?<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`)/
+/** A quote that is never closed reaches to the end of its line: searching on for its end would take quadratic time. */
+const STRING = /(?<string>"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?)/
 const NUMBER = /(?<number>\b\d+(?:\.\d+)?\b)/
 const WORD = /(?<word>\b[a-zA-Z]+\b)/
 const WORDS = new Set([

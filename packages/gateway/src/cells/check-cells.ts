@@ -30,7 +30,8 @@ async function findFault(outbound: Outbound, cell: string, node: CellNode): Prom
     return `its METRICS_PORT ${node.metricsPort} does not answer (${ready.failure}). Start it, or correct host and metricsPort.`
   if (ready.status !== 200) return `it is not ready: ${ready.body.trim()}`
   const { body } = await get(outbound, node, '/metrics')
-  const actual = /^dealer_esim_info\{.*\bcell="([^"]*)"/m.exec(body)?.[1]
+  const info = body.split('\n').find((line) => line.startsWith('dealer_esim_info{')) ?? ''
+  const actual = /\bcell="([^"]*)"/.exec(info)?.[1]
   if (actual === undefined) return 'its metrics name no cell: is it a gateway of this release?'
   return actual === cell ? undefined : `its CELL_NAME is ${actual}. Set CELL_NAME=${cell}, or list it under ${actual}.`
 }

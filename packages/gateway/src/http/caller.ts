@@ -71,6 +71,6 @@ function lastOf(list: string): string {
 
 /** Converts `::ffff:a.b.c.d` to `a.b.c.d`, and drops a zone (`%eth0`). @returns undefined if the text is not an address */
 export function canonical(text: string): string | undefined {
-  const address = parseExactAddress(text.replace(/%.*$/, ''))
+  const address = parseExactAddress(text.split('%', 1)[0] ?? '')
   return address && unmapAddress(address).toString()
 }

@@ -108,7 +108,7 @@ const TEXTS = {
 
 const UNPRINTABLE = /[\u0000-\u0009\u000b-\u001f\u007f\p{Cs}]/u
 const UNPRINTABLE_OR_NEW_LINE = /[\u0000-\u001f\u007f\p{Cs}]/u
-const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+const EMAIL = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/
 
 const WALLET_MEMBERS = new Set<keyof Settings>(['creditLimit', 'dailySpendLimit', 'lowBalanceThreshold'])
 

@@ -19,7 +19,7 @@ const ANSWER_SIZE_MAX_BYTES = 64 * 1024
 const IMPOSSIBLE_ICCID = '0000000000000000000'
 
 export function es2plusClient(config: Es2plusConfig, deps: { outbound: Outbound; ids: Ids }): Es2plusClient {
-  const base = `${config.url.replace(/\/+$/, '')}/gsma/rsp2/es2plus`
+  const base = `${config.url.replace(/(?<!\/)\/+$/, '')}/gsma/rsp2/es2plus`
   const version = (config.protocolVersion ?? DEFAULTS.protocolVersion).replace(/^v?/, 'v')
   const tls = {
     ...(config.ca === undefined ? {} : { ca: config.ca }),

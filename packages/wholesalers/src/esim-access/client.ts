@@ -78,7 +78,7 @@ export interface EsimAccessDeps {
 }
 
 export function createCall(supplier: string, config: EsimAccessConfig, deps: EsimAccessDeps): Call {
-  const base = (config.url ?? DEFAULTS.url).replace(/\/+$/, '').replace(/\/api\/v1\/open$/, '')
+  const base = (config.url ?? DEFAULTS.url).replace(/(?<!\/)\/+$/, '').replace(/\/api\/v1\/open$/, '')
   const rate = accountRate(deps.db, supplier, {
     perSecond: config.perSecond ?? DEFAULTS.perSecond,
     share: config.share,

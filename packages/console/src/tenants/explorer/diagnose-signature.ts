@@ -109,11 +109,13 @@ function parseHeaders(text: string): Record<string, string> {
   const headers: Record<string, string> = {}
   const inCurl = [...text.matchAll(/-H\s+(['"])(.+?)\1/g)].map((match) => match[2] ?? '')
   for (const line of inCurl.length > 0 ? inCurl : text.split('\n')) {
-    const match = /^\s*['"]?([A-Za-z-]+)['"]?\s*[:=]\s*['"]?(.*?)['"]?,?\s*$/.exec(line)
-    if (!match) continue
-    const name = (match[1] ?? '').toLowerCase()
+    const text = line.trim()
+    const start = /^['"]?([A-Za-z-]+)['"]?\s*[:=]/.exec(text)
+    if (!start) continue
+    const name = (start[1] ?? '').toLowerCase()
+    const value = text.slice(start[0].length).trim().replace(/,$/, '').replace(/^['"]/, '').replace(/['"]$/, '')
     // The gateway receives a repeated header as one joined value, which it rejects as malformed.
-    headers[name] = headers[name] === undefined ? (match[2] ?? '') : `${headers[name]}, ${match[2]}`
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`
   }
   return headers
 }

@@ -244,7 +244,7 @@ const METHODS: Record<OperationName, string> = {
 }
 
 /** The SDK adds the action to the body itself. */
-const ACTION_MEMBER = /^\s*"action":.*\n/m
+const ACTION_MEMBER = /^[ \t]*"action":.*\n/m
 
 function typescript({ publicUrl, appKey, operation, body }: SnippetCall): string {
   const argument = body.trim() === '{}' ? '' : body.trim()

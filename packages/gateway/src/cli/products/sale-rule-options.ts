@@ -102,8 +102,9 @@ function countriesMax(value: string): Filter {
 function data(value: string): Filter {
   if (value === ANY) return { volumeMin: null, volumeMax: null, unlimited: null }
   if (value === 'unlimited') return { volumeMin: null, volumeMax: null, unlimited: true }
-  const [, from, to] = /^(\S+?)-(\S+)$/.exec(value) ?? []
-  if (from === undefined || to === undefined)
+  const hyphen = value.indexOf('-', 1)
+  const [from, to] = [value.slice(0, hyphen), value.slice(hyphen + 1)]
+  if (hyphen < 0 || to === '' || /\s/.test(value))
     throw new InvalidArgumentError('Give a range such as 1GB-10GB, or unlimited.')
   return {
     volumeMin: from === ANY ? null : bytesOf(from, 1000),

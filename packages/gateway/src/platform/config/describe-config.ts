@@ -14,7 +14,7 @@ interface DescribedVariable {
 export function describeVariables(config: Config): DescribedVariable[] {
   return Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
     const { name } = variable
-    const description = variable.description.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1') // links of the documentation
+    const description = variable.description.replaceAll(/\[([^[\]]+)\]\([^()]*\)/g, '$1') // links of the documentation
     const value = textOf(config[key as keyof Config])
     const usual = variable.default === undefined ? null : textOf(variable.parse(variable.default))
     if (value === null) return { name, description, value, state: 'NOT_SET' }

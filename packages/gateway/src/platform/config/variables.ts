@@ -311,7 +311,7 @@ function publicUrl(value: string): string {
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
     throw new Error(`must be an address like https://esim.example.com or https://example.com/esim, not “${value}”`)
   }
-  return (url.origin + url.pathname).replace(/\/+$/, '')
+  return (url.origin + url.pathname).replace(/(?<!\/)\/+$/, '')
 }
 
 /** @throws Error whose message never quotes the value, which may contain a password */

@@ -39,11 +39,13 @@ export async function listPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
            where datname = current_database() and application_name like ${APPLICATION_PREFIX} || ' % keys=%' order by pid`,
   })
   return rows.map(({ address, pid, name }) => {
-    const [, part = '', ownPid, keys = ''] = /^\S+ (.*?)(?: (\d+))? keys=(.*)$/.exec(name) ?? []
+    const [head = '', keys = ''] = name.split(' keys=', 2)
+    const part = head.slice(head.indexOf(' ') + 1)
+    const ownPid = / (\d+)$/.exec(part)
     return {
       address,
-      part,
-      pid: ownPid === undefined ? null : Number(ownPid),
+      part: ownPid ? part.slice(0, ownPid.index) : part,
+      pid: ownPid ? Number(ownPid[1]) : null,
       backendPid: pid,
       keyIds: keys.split(','),
     }

@@ -30,7 +30,7 @@ export function parseRate(text: string): bigint {
 /** `920000n` → `'0.92'`. */
 export function formatRate(rate: bigint): string {
   const digits = rate.toString().padStart(PLACES + 1, '0')
-  return `${digits.slice(0, -PLACES)}.${digits.slice(-PLACES)}`.replace(/\.?0+$/, '')
+  return `${digits.slice(0, -PLACES)}.${digits.slice(-PLACES)}`.replace(/(?<!0)0+$/, '').replace(/\.$/, '')
 }
 
 export function listRates(db: Pick<Tx, 'query'>): Promise<ExchangeRate[]> {

@@ -41,7 +41,7 @@ function costText({ cost, currencyCode }: { cost: bigint; currencyCode: string }
 
 /** A supplier's reason, without the full stop of its sentence. */
 export function failureText(error: Error): string {
-  return withStorableMessage({ message: error.message.replace(/\.+$/, '') }).message
+  return withStorableMessage({ message: error.message.replace(/(?<!\.)\.+$/, '') }).message
 }
 
 interface Problem {

@@ -71,7 +71,7 @@ async function recordLack(deps: MoneyDeps, supplier: string, message: string): P
     if (row === undefined) return false
     if (row.isReported) return true
     const offSale = await listUnsellable(tx, supplier)
-    const refusal = `${supplier} refuses purchases for lack of money: ${message.replace(/\.+$/, '')}.`
+    const refusal = `${supplier} refuses purchases for lack of money: ${message.replace(/(?<!\.)\.+$/, '')}.`
     createAlert(tx, deps.ids, {
       tenantId: null,
       kind: 'SUPPLIER_NO_MONEY',

@@ -20,7 +20,8 @@ export function keepingAnswers(outbound: Outbound, kept: KeptAnswer[]): Outbound
       const outcome = await outbound.request(request)
       if (kept.length < ANSWERS_MAX) {
         const { pathname } = new URL(request.url)
-        const answer: KeptAnswer = { method: request.method, path: pathname.replace(/[^/]*\d{6}[^/]*/g, '…') }
+        const parts = pathname.split('/').map((part) => (/\d{6}/.test(part) ? '…' : part))
+        const answer: KeptAnswer = { method: request.method, path: parts.join('/') }
         if (outcome.kind === 'answer') Object.assign(answer, { status: outcome.status, body: redactText(outcome.body) })
         kept.push(answer)
       }

@@ -1,4 +1,5 @@
 import {
+  API_PATH,
   BODY_SIZE_MAX_BYTES,
   CLOCK_WINDOW_MS,
   checkRequestHeaders,
@@ -69,7 +70,9 @@ function route({ method, path }: CapturedRequest): Finding[] {
 }
 
 function operationOf(path: string): string | undefined {
-  return /\/open-api\/v1\/([^?#]*)$/.exec(path)?.[1]
+  const at = path.indexOf(API_PATH)
+  const name = path.slice(at + API_PATH.length)
+  return at < 0 || /[?#]/.test(name) ? undefined : name
 }
 
 function mediaType({ headers }: CapturedRequest): Finding {

@@ -53,9 +53,9 @@ function fromText(bytes: Buffer): CapturedRequest | undefined {
   const found: [string, string][] = []
   for (const line of lines) {
     const start = /^([A-Z]+) (\S+)(?: HTTP\/[\d.]+)?$/.exec(line)
-    const header = /^([A-Za-z0-9-]+):\s*(.*)$/.exec(line)
+    const header = /^([A-Za-z0-9-]+):(.*)$/.exec(line)
     if (start?.[1] && start[2]) Object.assign(request, { method: start[1], path: start[2] })
-    else if (header?.[1]) found.push([header[1], header[2] ?? ''])
+    else if (header?.[1]) found.push([header[1], header[2]?.trim() ?? ''])
     else if (line !== '') return undefined
   }
   if (found.length === 0) return undefined

@@ -1,10 +1,11 @@
 import * as contract from '@dealer-esim/contract'
 import { isAddressOrBlock, parseExactAddress } from '@dealer-esim/lib/address-blocks.ts'
-import { escapeFormula, findFormatFault, unescapeFormula } from '@dealer-esim/lib/csv.ts'
+import { escapeFormula, unescapeFormula } from '@dealer-esim/lib/csv.ts'
 import { readCursor } from '@dealer-esim/lib/cursor.ts'
 import { parseDatabaseUrl } from '@dealer-esim/lib/database-url.ts'
 import { parseDateOrTime } from '@dealer-esim/lib/date-or-time.ts'
 import { parseLine } from '@dealer-esim/lib/refusal.ts'
+import { headerKey, parseColumnMap } from '@dealer-esim/lib/table-files/table-columns.ts'
 import { quoteOf } from '@dealer-esim/wholesalers/es2plus/outcome.ts'
 import { parseAnswer } from '@dealer-esim/wholesalers/esim-access/client.ts'
 import { amountOf, dateOf, iccidOf, isText, parseObject } from '@dealer-esim/wholesalers/members.ts'
@@ -123,7 +124,8 @@ const PARSERS: [subject: string, limit: number, parse: (text: string) => unknown
   ['a receipt’s name', BODY, (fileName) => parseReceipt({ fileName, content: btoa('%PDF-') })],
   ['a receipt', LONG, (content) => parseReceipt({ fileName: 'a.pdf', content })],
   ['a cell of a CSV file', LONG, (cell) => escapeFormula(unescapeFormula(cell))],
-  ['the first line of a file', LONG, (cell) => findFormatFault([cell])],
+  ['a header of a file', LONG, headerKey],
+  ['a map of columns', LONG, parseColumnMap],
   ['a supplier’s JSON', LONG, parseObject],
   ['a supplier’s amount', HEADER, amountOf],
   ['a supplier’s date', LONG, dateOf],

@@ -28,7 +28,7 @@ describe('supplier test', () => {
     server.fault.releaseProfile = { subjectCode: '1.1', reasonCode: '1.1' }
     expect(await said()).toMatch(/^Credentials: functionRequesterIdentifier is not accepted/)
     server.fault.releaseProfile = 'nonsense'
-    expect(await said()).toBe('Protocol: HTTP 200, but not an ES2+ answer.')
+    expect(await said()).toBe('Protocol: HTTP 200, but not an ES2+ answer: “"nonsense"”.')
     server.fault.releaseProfile = 'http-500'
     expect(await said()).toBe('Protocol: HTTP 500, but not an ES2+ answer.')
   })

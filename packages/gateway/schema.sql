@@ -1072,6 +1072,16 @@ create table supplier_balances (
   constraint supplier_balances_currency_code_check CHECK ((currency_code ~ '^[A-Z]{3}$'::text))
 );
 
+create table supplier_exchanges (
+  supplier text not null,
+  exchange_id uuid not null,
+  content bytea not null,
+  recorded_at timestamp with time zone not null,
+  constraint supplier_exchanges_pkey PRIMARY KEY (supplier, exchange_id),
+  constraint supplier_exchanges_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
+CREATE INDEX supplier_exchanges_recorded_at ON supplier_exchanges USING btree (recorded_at);
+
 create table supplier_prices (
   supplier text not null,
   product_code text not null,
@@ -1125,6 +1135,19 @@ create table supplier_rates (
   next_at timestamp with time zone not null,
   constraint supplier_rates_pkey PRIMARY KEY (supplier)
 ) with (fillfactor=50);
+
+create table supplier_recordings (
+  supplier text not null,
+  recording_id uuid not null,
+  exchanges_max integer not null,
+  ends_at timestamp with time zone not null,
+  exchanges integer not null default 0,
+  bytes bigint not null default 0,
+  started_at timestamp with time zone not null,
+  constraint supplier_recordings_pkey PRIMARY KEY (supplier),
+  constraint supplier_recordings_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
+  constraint supplier_recordings_exchanges_max_check CHECK (((exchanges_max >= 1) AND (exchanges_max <= 1000)))
+);
 
 create table supplier_syncs (
   supplier text not null,

@@ -22,6 +22,8 @@ import { zenditConfig } from '@dealer-esim/wholesalers/zendit/client.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import type { Static, TSchema } from 'typebox'
 import { stockConfig, stockSupplier } from '#stock/stock.ts'
+import { maskOf, type NamedValue } from './recording/mask-values.ts'
+import { recordableOutbound } from './recording/record-calls.ts'
 
 export interface CreateSupplierDeps {
   db: Db
@@ -128,7 +130,47 @@ export function createSupplier(
   encryptedConfig: Buffer,
 ): Supplier {
   const config = JSON.parse(deps.cipher.decrypt(encryptedConfig, supplierOwner(name)).toString())
-  return KINDS[type].create(name, parseSupplierConfig(type, config), deps)
+  const parsed = parseSupplierConfig(type, config)
+  const outbound = recordableOutbound(deps.outbound, listAccountValues(type, config))
+  return KINDS[type].create(name, parsed, { ...deps, outbound })
+}
+
+/** Members of the configuration that decide which account is used, and at which supplier. */
+export const ACCOUNT_MEMBERS: readonly string[] = [
+  'url',
+  'appKey',
+  'accessCode',
+  'apiKey',
+  'clientId',
+  'merchantId',
+  'functionRequesterIdentifier',
+]
+
+/** The values that identify the account or give access to it. */
+function listAccountValues(type: SupplierType, config: Record<string, unknown>): NamedValue[] {
+  const members = new Set([...secretMembers(type), ...ACCOUNT_MEMBERS])
+  members.delete('url') // recordings have no hosts
+  return [...members].flatMap((name) => {
+    const value = config[name]
+    return typeof value === 'string' ? [{ name, value }] : []
+  })
+}
+
+/** Members that decide neither what is sent nor how an answer is read. */
+const UNREAD_MEMBERS = ['dailySpendLimit', 'eventAddresses', 'notices', 'ca', 'cert', 'key', 'webhookPublicKey']
+
+/** The configuration for a replay of recorded answers: without a real account and host. @throws DecryptionFailed */
+export function maskedConfig(
+  deps: { cipher: Pick<Cipher, 'decrypt'> },
+  type: SupplierType,
+  name: string,
+  encryptedConfig: Buffer,
+): Record<string, unknown> {
+  const config = JSON.parse(deps.cipher.decrypt(encryptedConfig, supplierOwner(name)).toString())
+  for (const { name: member } of listAccountValues(type, config)) config[member] = maskOf(member)
+  for (const member of UNREAD_MEMBERS) delete config[member]
+  if (typeof config.url === 'string') config.url = `https://supplier.example.com${new URL(config.url).pathname}`
+  return config
 }
 
 /** How faults describe the patterns of the schemas. */

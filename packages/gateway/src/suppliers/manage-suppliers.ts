@@ -7,6 +7,7 @@ import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import {
+  ACCOUNT_MEMBERS,
   needsVerification,
   parseSupplierConfig,
   SUPPLIER_TYPES,
@@ -159,16 +160,6 @@ export async function getSupplierConfig(
   return { type, config, secrets }
 }
 
-/** Members of the configuration that decide which account is used, and at which supplier. */
-const ACCOUNT_MEMBERS: readonly string[] = [
-  'url',
-  'appKey',
-  'accessCode',
-  'apiKey',
-  'clientId',
-  'merchantId',
-  'functionRequesterIdentifier',
-]
 /** Longer than all nodes need to notice the pause and to commit the work that they had begun. */
 const PAUSED_MIN_S = 10
 

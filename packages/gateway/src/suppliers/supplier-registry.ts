@@ -10,6 +10,8 @@ import { SANDBOX_PRODUCTS } from '@dealer-esim/wholesalers/sandbox/sandbox-recor
 import { type Supplier, supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Config } from '#platform/config/config.ts'
 import { type CreateSupplierDeps, createSupplier, type SupplierType } from './create-supplier.ts'
+import { recordCalls } from './recording/record-calls.ts'
+import { IS_OVER, recordingSink } from './recording/recording-state.ts'
 import { createGate, type Gate } from './supplier-gate.ts'
 
 /** A supplier that can be called, with the limits on its calls. */
@@ -93,13 +95,20 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
     const rows = await deps.db.query<SupplierRow>({
       name: 'suppliers-all',
       text: `select s.supplier, s.type, s.config, s.paused, s.spend_limit is not null as has_spend_limit,
-               b.no_money_since is not null as lacks_money
-             from suppliers s left join supplier_balances b using (supplier) order by s.supplier`,
+               b.no_money_since is not null as lacks_money, r.recording_id
+             from suppliers s left join supplier_balances b using (supplier)
+             left join supplier_recordings r on r.supplier = s.supplier and not ${IS_OVER}
+             order by s.supplier`,
     })
     for (const row of rows) {
       const before = known.get(row.supplier)
       if (before?.config.equals(row.config)) {
-        known.set(row.supplier, { ...before, paused: row.paused, hasSpendLimit: row.hasSpendLimit })
+        known.set(row.supplier, {
+          ...before,
+          ...recorded(row, before),
+          paused: row.paused,
+          hasSpendLimit: row.hasSpendLimit,
+        })
       } else replace(row)
       const loaded = known.get(row.supplier)
       if (loaded !== undefined) loaded.gate.lacksMoney = row.lacksMoney
@@ -111,11 +120,11 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
   /** A supplier that cannot be created behaves as if paused: its orders wait, other suppliers are unaffected. */
   function replace(row: SupplierRow): void {
     try {
-      const supplier = createSupplier(deps, row.type, row.supplier, row.config)
+      const created = createSupplier(deps, row.type, row.supplier, row.config)
       remove(row.supplier)
       known.set(row.supplier, {
-        supplier,
-        gate: createGate(supplier.traits, deps.clock),
+        ...recorded(row, { created, supplier: created, recordingId: null }),
+        gate: createGate(created.traits, deps.clock),
         paused: row.paused,
         hasSpendLimit: row.hasSpendLimit,
         config: row.config,
@@ -124,6 +133,15 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
       remove(row.supplier)
       deps.log.error({ err: error, supplier: row.supplier }, 'the supplier cannot be used: check its configuration')
     }
+  }
+
+  /** The supplier as it is called while the recording in the row runs. */
+  function recorded({ supplier: name, recordingId }: SupplierRow, before: Recorded): Recorded {
+    if (recordingId === before.recordingId) return before
+    const { created } = before
+    if (recordingId === null) return { created, supplier: created, recordingId }
+    const sink = recordingSink(deps, name, recordingId)
+    return { created, supplier: recordCalls(created, sink, deps.ids.uuid), recordingId }
   }
 
   /** Closes the supplier's connections in the background. */
@@ -146,11 +164,18 @@ interface SupplierRow {
   paused: boolean
   hasSpendLimit: boolean
   lacksMoney: boolean
+  /** The recording that is running. */
+  recordingId: string | null
 }
 
-interface LoadedSupplier extends ConfiguredSupplier {
-  config: Buffer
+interface Recorded {
+  /** The supplier without a recording. */
+  created: Supplier
+  supplier: Supplier
+  recordingId: string | null
 }
+
+type LoadedSupplier = ConfiguredSupplier & Recorded & { config: Buffer }
 
 function refuseSandbox(known: readonly ConfiguredSupplier[]): void {
   const sandbox = known.find(({ supplier }) => supplier.type === 'sandbox')

@@ -36,6 +36,8 @@ export interface AdminDeps {
   linkKey: Buffer
   /** Collects wakeups and sends them to the running nodes when the command ends. */
   wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
+  /** Sends the collected wakeups at once: for a command that waits for the nodes. */
+  wakeNow(): Promise<void>
 }
 
 /** Makes several changes in one transaction: all or none. */
@@ -122,7 +124,7 @@ async function openDatabase(database: BorrowedDatabase): Promise<OpenDeps> {
     const clocks = { clock, databaseClock: await createSampledClock(db, clock) }
     const ids = createIds(clocks.databaseClock.now)
     const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
-    const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake: wakeups }
+    const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake: wakeups, wakeNow: wakeups.send }
     return { deps, close }
   } catch (error) {
     await close()
@@ -151,7 +153,9 @@ function collectWakeups(db: Db, schema: string) {
     wake: (topic: Topic) => void topics.add(topic),
     on: () => () => {}, // a command does not wait for wakeups
     async send() {
-      if (topics.size > 0) await db.query(wakeupStatement(`admin-${process.pid}`, topics, schema))
+      if (topics.size === 0) return
+      await db.query(wakeupStatement(`admin-${process.pid}`, topics, schema))
+      topics.clear()
     },
   }
 }

@@ -5,16 +5,12 @@ import { loadSuppliers, type Suppliers } from '#suppliers/supplier-registry.ts'
 import { type SetWebhookOptions, setWebhook, type WebhookChange } from '#webhooks/endpoint/set-webhook.ts'
 import type { AdminDeps } from './cli-deps.ts'
 
-/**
- * Creates the suppliers for one command and closes their connections afterwards.
- * @param through wraps the connections through which the suppliers send
- */
+/** Creates the suppliers for one command and closes their connections afterwards. */
 export async function withSuppliers<Result>(
   deps: AdminDeps,
   work: (suppliers: Suppliers) => Promise<Result>,
-  through: (outbound: Outbound) => Outbound = (outbound) => outbound,
 ): Promise<Result> {
-  return withOutbound(deps, async (outbound) => work(await loadSuppliers({ ...deps, outbound: through(outbound) })))
+  return withOutbound(deps, async (outbound) => work(await loadSuppliers({ ...deps, outbound })))
 }
 
 /** Sets a callback URL. The health check is sent from this process. */

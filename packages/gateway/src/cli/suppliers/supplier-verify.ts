@@ -2,7 +2,6 @@ import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
 import { describeBalance } from '#suppliers/verification/compare-balance.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
-import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact-answer.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 import { withSuppliers } from '../kernel/cli-outbound.ts'
 import type { AdminContext } from '../kernel/context.ts'
@@ -21,23 +20,17 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
     .option('--confirm <price>', 'buy at this price; without this option the command only states the price')
     .action(async (name: string, options: VerifyOptions) => {
       await context.withDeps(async (deps) => {
-        const answers: KeptAnswer[] = []
-        const keep = (outbound: Parameters<typeof keepingAnswers>[0]) => keepingAnswers(outbound, answers)
-        await withSuppliers(
-          deps,
-          async (suppliers) => {
-            const configured = suppliers.get(name)
-            if (configured === undefined) throw notFound('usable supplier', name)
-            const purchase = await findConfirmedProduct(deps.db, configured.supplier, options)
-            answers.length = 0 // answers about the catalogue are not kept
-            const done = await verifySupplier(deps, { supplier: configured.supplier, answers }, purchase, context.by)
-            const { cancelled, balance } = done
-            const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`
-            const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.${balance ? `\n${describeBalance(balance)}` : ''}\ndailySpendLimit may now be removed from its configuration.`
-            context.print(text, { name, verified: true, ...done, cancelled: cancelled.kind })
-          },
-          keep,
-        )
+        await withSuppliers(deps, async (suppliers) => {
+          const configured = suppliers.get(name)
+          if (configured === undefined) throw notFound('usable supplier', name)
+          const { supplier } = configured
+          const purchase = await findConfirmedProduct(deps.db, supplier, options)
+          const done = await verifySupplier(deps, { supplier }, purchase, context.by)
+          const { cancelled } = done
+          const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`
+          const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.\ndailySpendLimit may now be removed from its configuration.`
+          context.print(text, { name, verified: true, ...done, cancelled: cancelled.kind })
+        })
       })
     })
 }

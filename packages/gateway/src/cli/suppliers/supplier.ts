@@ -11,6 +11,7 @@ import { table, timeText } from '../kernel/text-table.ts'
 import { supplierProductCommands } from '../products/supplier-products.ts'
 import { supplierBalanceCommand } from './supplier-balance.ts'
 import { supplierExamplesText } from './supplier-examples.ts'
+import { supplierRecordCommand } from './supplier-record.ts'
 import { supplierReportCommand } from './supplier-report.ts'
 import { supplierVerifyCommand } from './supplier-verify.ts'
 
@@ -59,6 +60,7 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
   }
   testCommand(supplier, context)
   supplierVerifyCommand(supplier, context)
+  supplierRecordCommand(supplier, context)
   supplier
     .command('list')
     .description('List the suppliers.')

@@ -37,6 +37,7 @@ export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   { table: 'people', column: 'totp_secret', owner: 'person_id::text', id: uuid('person_id') },
   { table: 'suppliers', column: 'config', owner: OF_SUPPLIER, id: text('supplier') },
   { table: 'supplier_tokens', column: 'token', owner: OF_SUPPLIER, id: text('supplier') },
+  { table: 'supplier_exchanges', column: 'content', owner: OF_SUPPLIER, within: SUPPLIER, id: uuid('exchange_id') },
   { table: 'es2plus_orders', column: 'secrets', owner: OF_SUPPLIER, within: SUPPLIER, id: text('key') },
   { table: 'stock_codes', column: 'secrets', owner: OF_SUPPLIER, within: SUPPLIER, id: uuid('code_id') },
   { table: 'orphans', column: 'secrets', owner: OF_TENANT, within: TENANT, id: uuid('orphan_id') },

@@ -14,8 +14,8 @@ import type {
 } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { audit, type By, NIL_TENANT } from '#platform/audit/audit.ts'
-import { type BalanceCheck, compareBalance, describeBalance } from './compare-balance.ts'
-import type { KeptAnswer } from './redact-answer.ts'
+import { type ExchangeSink, type RecordedExchange, recordCalls } from '../recording/record-calls.ts'
+import { redactExchanges } from '../recording/redact-recording.ts'
 import { lockBudgets } from './spend-limit.ts'
 
 export interface VerifyDeps {
@@ -24,10 +24,8 @@ export interface VerifyDeps {
   wake: Pick<Wakeups<'settings'>, 'wake'>
 }
 
-/** The supplier, and what it answered so far. */
 export interface SupplierToVerify {
   supplier: Supplier
-  answers: KeptAnswer[]
   /** The pause between two queries of an eSIM that is not delivered yet. */
   pauseMs?: number
 }
@@ -47,6 +45,24 @@ export interface Verification {
 /** How often an undelivered purchase is queried, which takes two minutes. */
 const QUERIES_MAX = 24
 const PAUSE_MS = 5_000
+
+/** The supplier, with what it was sent and has answered. */
+interface VerifiedSupplier {
+  supplier: Supplier
+  exchanges: RecordedExchange[]
+}
+
+const EXCHANGES_MAX = 50
+const ANSWER_MAX_BYTES = 16 * 1024
+
+/** Keeps exchanges in memory until they are saved. */
+function sinkOf(exchanges: RecordedExchange[]): ExchangeSink {
+  return {
+    answerMaxBytes: ANSWER_MAX_BYTES,
+    isOver: () => exchanges.length >= EXCHANGES_MAX,
+    keep: async (exchange) => void exchanges.push(exchange),
+  }
+}
 
 /** Finds what can be bought as a new eSIM. @throws Refusal */
 export async function findProduct(supplier: Supplier, productCode: string): Promise<SupplierProduct> {
@@ -75,16 +91,13 @@ export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: stri
  */
 export async function verifySupplier(
   deps: VerifyDeps,
-  candidate: SupplierToVerify,
+  { supplier: unrecorded, pauseMs }: SupplierToVerify,
   purchase: SupplierProduct | Verification,
   by: By,
-): Promise<{
-  iccid: string
-  reference: string | undefined
-  balance: BalanceCheck | undefined
-  cancelled: CancelOutcome
-}> {
-  const { supplier } = candidate
+): Promise<{ iccid: string; reference: string | undefined; cancelled: CancelOutcome }> {
+  const exchanges: RecordedExchange[] = []
+  const supplier = recordCalls(unrecorded, sinkOf(exchanges), deps.ids.uuid)
+  const candidate = { supplier, exchanges }
   const isNew = !('verificationId' in purchase)
   const open = isNew ? await begin(deps, supplier, purchase, by) : purchase
   const { productCode, orderId } = open
@@ -92,7 +105,7 @@ export async function verifySupplier(
   let outcome = isNew ? await firstOutcome(supplier.order([request])) : await lookUp(supplier, request, open.reference)
   const isAnswered = isNew && !isOpen(outcome)
   for (let query = 1; isOpen(outcome) && query < QUERIES_MAX; query++) {
-    await delay(candidate.pauseMs ?? PAUSE_MS)
+    await delay(pauseMs ?? PAUSE_MS)
     outcome = await lookUp(supplier, request, referenceOf(outcome) ?? open.reference)
   }
   const reference = referenceOf(outcome) ?? open.reference ?? undefined
@@ -168,7 +181,7 @@ async function begin(
  */
 async function endWithoutEsim(
   { db }: VerifyDeps,
-  candidate: SupplierToVerify,
+  candidate: VerifiedSupplier,
   open: Verification,
   result: { outcome: Exclude<Outcome, { kind: 'delivered' }>; reference: string | undefined; isAnswered: boolean },
 ): Promise<never> {
@@ -204,7 +217,7 @@ async function mayBeExecuted(
 
 async function save(
   tx: Pick<Tx, 'query'>,
-  { supplier, answers }: SupplierToVerify,
+  { supplier, exchanges }: VerifiedSupplier,
   { verificationId }: Verification,
   { state, reference, cancelled }: { state: string; reference: string | undefined; cancelled?: string },
 ): Promise<void> {
@@ -213,7 +226,14 @@ async function save(
     text: `update supplier_verifications set state = $3, reference = coalesce($4, reference), cancel_outcome = $5,
              answers = answers || $6::jsonb, finished_at = case when $3 = 'OPEN' then null else now() end
            where supplier = $1 and verification_id = $2`,
-    values: [supplier.name, verificationId, state, kept.reference ?? null, cancelled ?? null, JSON.stringify(answers)],
+    values: [
+      supplier.name,
+      verificationId,
+      state,
+      kept.reference ?? null,
+      cancelled ?? null,
+      JSON.stringify(redactExchanges(exchanges).exchanges),
+    ],
   })
 }
 

@@ -65,6 +65,8 @@ const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
   stock_levels: 'one row per product, read before every order',
   supplier_verifications: 'purchases of the operator, of no tenant',
+  supplier_recordings: 'one row per supplier; its account is shared by all tenants',
+  supplier_exchanges: 'requests to a supplier, of several tenants',
   supplier_tokens: 'one row per supplier; its account is shared by all tenants',
   supplier_rates: 'one row per limit of a supplier; its account is shared by all tenants',
   supplier_prices: 'one row per product; the price is the same for all tenants',

@@ -4,7 +4,6 @@ import { reauthenticate } from '#people/sign-in.ts'
 import { createSupplier, type SupplierType } from '#suppliers/create-supplier.ts'
 import { describeBalance } from '#suppliers/verification/compare-balance.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
-import { type KeptAnswer, keepingAnswers } from '#suppliers/verification/redact-answer.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 import { OPERATOR_ADMINS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
@@ -48,19 +47,15 @@ export const supplierVerificationRoutes: Route[] = [
     async handle({ deps, person, by, address }, { params: { supplier: name }, body }) {
       const { buy, confirm, ...credentials } = body
       await reauthenticate(deps, person, { ...credentials, address })
-      const answers: KeptAnswer[] = []
       const [row] = await deps.db.query<{ type: SupplierType; config: Buffer }>({
         text: 'select type, config from suppliers where supplier = $1',
         values: [name],
       })
       if (row === undefined) throw notFound('supplier', name)
-      const outbound = keepingAnswers(deps.outbound, answers)
-      const supplier = createSupplier({ ...deps, outbound }, row.type, name, row.config)
+      const supplier = createSupplier(deps, row.type, name, row.config)
       try {
         const purchase = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
-        answers.length = 0 // answers about the catalogue are not kept
-        const done = await verifySupplier(deps, { supplier, answers, pauseMs: PAUSE_MS }, purchase, by)
-        const { iccid, cancelled } = done
+        const { iccid, cancelled } = await verifySupplier(deps, { supplier, pauseMs: PAUSE_MS }, purchase, by)
         const message = 'message' in cancelled ? cancelled.message : null
         const balance = done.balance ? describeBalance(done.balance) : null
         return { iccid, cancelled: cancelled.kind === 'cancelled', message, balance }

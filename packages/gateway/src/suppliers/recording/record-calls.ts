@@ -1,0 +1,186 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Outbound, OutboundOutcome, OutboundRequest } from '@dealer-esim/lib/outbound/outbound.ts'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import { maskValues, type NamedValue } from './mask-values.ts'
+
+/*
+ * Records what a supplier sends and receives. The supplier that is called is wrapped only while a recording runs; its connections
+ * always check whether a recorded call is under way, which takes some nanoseconds.
+ */
+
+/** A request to a supplier with its answer, and the call of `Supplier` that caused it. Not redacted yet. */
+export interface RecordedExchange {
+  /** The same for all exchanges of one call. */
+  callId: string
+  operation: RecordedOperation
+  arguments: unknown[]
+  request: { method: string; path: string; contentType?: string | undefined; body?: string | undefined }
+  answer?: RecordedAnswer
+  /** Why there is no answer, e.g. `time-out`. `sent`: the supplier may have got the request. */
+  failure?: { phase: string; sent: boolean }
+}
+
+export interface RecordedAnswer {
+  status: number
+  headers: Record<string, string>
+  body: string
+  /** Its long lists were cut. */
+  isShortened?: true
+}
+
+/** Where a recording goes. */
+export interface ExchangeSink {
+  /** Bytes of the body of one answer. Longer ones have their lists cut. */
+  answerMaxBytes: number
+  isOver(): boolean
+  /** Never rejects. */
+  keep(exchange: RecordedExchange): Promise<void>
+}
+
+const OPERATIONS = [
+  ...['order', 'query', 'topUp', 'cancel', 'suspend', 'unsuspend', 'revoke', 'test', 'report', 'balance'],
+  ...['list', 'catalogue'],
+] as const
+export type RecordedOperation = (typeof OPERATIONS)[number]
+
+/** Operations that return an AsyncIterable. */
+export const LISTS: ReadonlySet<string> = new Set(['list', 'catalogue'])
+
+interface Call {
+  callId: string
+  operation: RecordedOperation
+  arguments: unknown[]
+  sink: ExchangeSink
+  writes: Promise<void>[]
+}
+
+const calls = new AsyncLocalStorage<Call>()
+
+/** Returns the supplier with calls whose requests go to `sink`. They must go through `recordableOutbound`. */
+export function recordCalls(supplier: Supplier, sink: ExchangeSink, newId: () => string): Supplier {
+  const methods = supplier as unknown as Record<string, ((...input: unknown[]) => unknown) | undefined>
+  const recorded: Record<string, unknown> = { ...supplier }
+  for (const operation of OPERATIONS) {
+    const method = methods[operation]
+    if (method === undefined) continue
+    recorded[operation] = (...input: unknown[]) => {
+      const inner = () => method.apply(supplier, input)
+      if (sink.isOver()) return inner()
+      const call: Call = { callId: newId(), operation, arguments: input, sink, writes: [] }
+      return LISTS.has(operation)
+        ? recordList(call, inner as () => AsyncIterable<unknown>)
+        : recordResult(call, inner as () => Promise<unknown>)
+    }
+  }
+  return recorded as unknown as Supplier
+}
+
+async function recordResult(call: Call, inner: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await calls.run(call, inner)
+  } finally {
+    await settle(call)
+  }
+}
+
+async function* recordList(call: Call, inner: () => AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  const rows = calls.run(call, () => inner()[Symbol.asyncIterator]())
+  try {
+    for (;;) {
+      const { done, value } = await calls.run(call, () => rows.next())
+      if (done) return
+      yield value
+    }
+  } finally {
+    await calls.run(call, async () => rows.return?.())
+    await settle(call)
+  }
+}
+
+/** A slow database must not make an answer late. */
+const WRITE_WAIT_MAX_MS = 1_000
+
+/** Waits for the writes of a call, because a command closes the database after its last call. */
+async function settle({ writes }: Call): Promise<void> {
+  if (writes.length === 0) return
+  const timer = new AbortController()
+  const late = delay(WRITE_WAIT_MAX_MS, undefined, { signal: timer.signal }).catch(() => {})
+  await Promise.race([Promise.all(writes), late])
+  timer.abort()
+}
+
+/**
+ * Sends through `outbound`, and records the requests of recorded calls.
+ * @param masked values of the account that must not even enter the encrypted recording, such as its secrets
+ */
+export function recordableOutbound(outbound: Outbound, masked: readonly NamedValue[]): Outbound {
+  return {
+    request(request) {
+      const call = calls.getStore()
+      if (call === undefined || call.sink.isOver()) return outbound.request(request)
+      return outbound.request(request).then((outcome) => {
+        call.writes.push(keep(call, request, outcome, masked))
+        return outcome
+      })
+    },
+    close: () => outbound.close(),
+  }
+}
+
+/** A recording must not change what it records: nothing that goes wrong here may reach the supplier's call. */
+async function keep(
+  { callId, operation, arguments: input, sink }: Call,
+  request: OutboundRequest,
+  outcome: OutboundOutcome,
+  masked: readonly NamedValue[],
+): Promise<void> {
+  try {
+    const { pathname, search } = new URL(request.url)
+    const exchange: RecordedExchange = {
+      callId,
+      operation,
+      arguments: input,
+      request: {
+        method: request.method,
+        path: pathname + search,
+        contentType: request.headers?.['content-type'],
+        ...(request.body === undefined ? {} : { body: String(request.body) }),
+      },
+      ...(outcome.kind === 'answer'
+        ? { answer: answerOf(outcome, sink.answerMaxBytes) }
+        : { failure: { phase: outcome.phase, sent: outcome.sent } }),
+    }
+    await sink.keep(JSON.parse(maskValues(JSON.stringify(exchange, bigintsAsText), masked)))
+  } catch {
+    // A recording with a gap is better than a failed purchase.
+  }
+}
+
+function bigintsAsText(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value
+}
+
+/** Other headers may identify the account, and no adapter reads them. */
+const HEADERS = ['content-type', 'retry-after', 'date']
+
+function answerOf({ status, headers, body, truncated }: OutboundOutcome & { kind: 'answer' }, maxBytes: number) {
+  const kept = HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]))
+  const answer: RecordedAnswer = { status, headers: Object.fromEntries(kept), body: body.toString() }
+  if (body.length <= maxBytes && !truncated) return answer
+  return { ...answer, body: shorten(answer.body, maxBytes), isShortened: true as const }
+}
+
+const ROWS_MAX = 20
+
+/** Cuts the lists of a JSON text. What is still longer, or is not JSON, is left out. */
+function shorten(text: string, maxBytes: number): string {
+  try {
+    const cut = JSON.stringify(
+      JSON.parse(text, (_, value) => (Array.isArray(value) ? value.slice(0, ROWS_MAX) : value)),
+    )
+    return Buffer.byteLength(cut) <= maxBytes ? cut : ''
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,310 @@
+import { readFileSync, statSync } from 'node:fs'
+import { isEid, makeEid } from '@dealer-esim/contract'
+import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import { createSimulator, type Simulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RecordedExchange } from '#suppliers/recording/record-calls.ts'
+import { redactExchanges } from '#suppliers/recording/redact-recording.ts'
+import { type ReplayedCall, replayRecording } from '#suppliers/recording/replay-recording.ts'
+import { loadSuppliers } from '#suppliers/supplier-registry.ts'
+import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
+import { admin, adminFailure, adminUsageError } from '../harness/processes/admin-in-process.ts'
+import { addSupplier, waitUntil } from '../harness/shop.ts'
+import { chooseProducts } from '../wholesalers/simulator-fixtures.ts'
+
+const KINDS = ['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit'] as const
+let shop: AdminTestbed
+const simulators: Simulator[] = []
+
+beforeAll(async () => {
+  shop = await createAdminTestbed()
+})
+afterAll(async () => {
+  for (const simulator of simulators) await simulator.close()
+  await shop.close()
+})
+
+async function addWholesaler(kind: SimulatorKind, name: string): Promise<Simulator> {
+  const simulator = await createSimulator(kind, { catalogueSize: 3 })
+  simulators.push(simulator)
+  await addSupplier(shop, name, kind, {
+    url: simulator.url,
+    ...simulator.credentials,
+    timeoutMs: 2_000,
+    perSecond: 1_000,
+  })
+  return simulator
+}
+
+/** The supplier as a node sees it, once it has seen that it is recorded. */
+async function recordedSupplier(name: string, from = shop.suppliers): Promise<Supplier> {
+  const plain = from.get(name)!.supplier
+  return waitUntil(async () => {
+    await from.refresh()
+    const { supplier } = from.get(name)!
+    return supplier !== plain && supplier
+  })
+}
+
+let keys = 0
+function requestOf(productCode: string) {
+  keys += 1
+  return { tenantId: 'T', orderId: shop.ids.uuid(), itemNo: 1, key: `01K8XJ6ZQ5N7M3V2T4R9B0C${keys}DE-1`, productCode }
+}
+
+/** Calls everything that a supplier has, and ends with an answer that never came. */
+async function use(supplier: Supplier, simulator: Simulator) {
+  const products = []
+  for await (const product of supplier.catalogue!()) products.push(product)
+  const { base, topUp } = chooseProducts(products)
+  const request = requestOf(base.productCode)
+  const [bought] = await supplier.order([request])
+  if (bought?.kind !== 'delivered') throw new Error(`it answered ${JSON.stringify(bought)}`)
+  const { iccid, matchingId } = bought.esim
+  const esim = { ...request, reference: bought.reference, iccid, matchingId, shown: true }
+  const [found] = await supplier.query([{ ...request, reference: bought.reference }], 'CHECK')
+  await supplier.topUp!([{ ...requestOf(topUp.productCode), topUp: esim }])
+  simulator.changeEsim({ iccid, status: 'IN_USE', profile: 'ENABLED', usedBytes: 1_000_000 })
+  await supplier.report?.([esim])
+  const balance = await supplier.balance!()
+  if (supplier.list) for await (const _ of supplier.list(new Date(Date.now() - 3_600_000)));
+  await supplier.cancel(esim, 'ACTION-1')
+  simulator.addFault({
+    kind: 'out-of-stock',
+    operation: simulator.kind === 'mobimatter' ? 'create' : 'order',
+    times: 1,
+  })
+  const [refused] = await supplier.order([requestOf(base.productCode)])
+  simulator.clearFaults()
+  return { products: products.length, bought, found, balance, refused }
+}
+
+describe.each(KINDS)('a recording of %s', (kind) => {
+  let simulator: Simulator
+  let used: Awaited<ReturnType<typeof use>>
+  let text: string
+
+  it('is written by the command, to a file that only its owner can read', async () => {
+    simulator = await addWholesaler(kind, kind)
+    const file = shop.path(`${kind}.json`)
+    const command = admin('supplier', 'record', kind, '--count', '200', '--minutes', '1', '--to', file)
+    used = await use(await recordedSupplier(kind), simulator)
+    await endRecording(kind)
+    expect(await command).toMatchObject({ code: 0, stdout: expect.stringContaining(`requests to ${file}`) })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    text = readFileSync(file, 'utf8')
+    const { supplierType, exchanges } = JSON.parse(text)
+    expect(supplierType).toBe(kind)
+    expect(exchanges.length).toBeGreaterThan(6)
+    for (const { request } of exchanges) expect(request).toMatchObject({ method: expect.any(String), path: /^\// })
+    expect(await shop.audited('supplier.record')).toContainEqual({ subject: kind, after: { count: 200, minutes: 1 } })
+    expect((await shop.audited('supplier.fetch_recording')).at(-1)).toMatchObject({ subject: kind })
+    expect(await countKept(kind)).toEqual({ recordings: 0, exchanges: 0 })
+  })
+
+  it('has none of the secrets, codes, numbers and addresses that went through', () => {
+    const secret = [
+      ...Object.values(simulator.credentials).filter((value) => value.length > 3),
+      ...simulator
+        .esims()
+        .flatMap(({ iccid, imsi, matchingId, smdpAddress }) => [iccid, imsi, matchingId, smdpAddress]),
+      new URL(simulator.url).host,
+      '127.0.0.1',
+    ]
+    expect(secret.length).toBeGreaterThan(6)
+    expect(secret.filter((value) => text.toLowerCase().includes(value.toLowerCase()))).toEqual([])
+    expect(text).not.toMatch(/authorization|rt-signature/i)
+  })
+
+  it('is read by the adapter as its answers were', async () => {
+    const replayed: ReplayedCall[] = []
+    for await (const call of replayRecording(shop, text)) replayed.push(call)
+    expect(replayed.filter(({ error, unsent }) => error !== undefined || unsent > 0)).toEqual([])
+    const resultsOf = (name: string) =>
+      replayed.filter(({ operation }) => operation === name).map(({ result }) => result)
+    expect(resultsOf('catalogue')).toEqual([expect.objectContaining({ length: used.products })])
+    expect(resultsOf('balance')).toEqual([used.balance])
+    const [[bought], [refused]] = resultsOf('order') as [[typeof used.bought], [typeof used.refused]]
+    expect(bought).toMatchObject({ kind: 'delivered', esim: { charged: used.bought.esim.charged } })
+    expect(bought.esim.iccid).toMatch(/^8999\d{14,16}$/)
+    expect(bought.esim.iccid).not.toBe(used.bought.esim.iccid)
+    expect(refused).toMatchObject({ kind: used.refused!.kind })
+    expect(resultsOf('query')).toMatchObject([[{ kind: used.found!.kind, esim: { iccid: bought.esim.iccid } }]])
+    await shop.db.query({ text: `delete from suppliers where supplier = 'recorded'` }).catch(() => {})
+  })
+})
+
+/** As if its time were over. */
+const endRecording = (name: string) =>
+  shop.db.query({ text: 'update supplier_recordings set ends_at = now() where supplier = $1', values: [name] })
+
+async function countKept(name: string) {
+  const [row] = await shop.db.query<{ recordings: number; exchanges: number }>({
+    text: `select (select count(*)::int from supplier_recordings where supplier = $1) as recordings,
+             (select count(*)::int from supplier_exchanges where supplier = $1) as exchanges`,
+    values: [name],
+  })
+  return row
+}
+
+describe('a recording', () => {
+  it('takes the requests of all nodes until it has enough, encrypted, and is continued by the next command', async () => {
+    await addWholesaler('zendit', 'counted')
+    const outbound = createOutbound()
+    const other = await loadSuppliers({ ...shop, outbound })
+    const file = shop.path('counted.json')
+    const command = admin('supplier', 'record', 'counted', '--count', '4', '--to', file)
+    const nodes = [await recordedSupplier('counted'), await recordedSupplier('counted', other as never)]
+    for (const node of nodes) await node.balance!()
+    const [kept] = await shop.db.query<{ content: Buffer }>({ text: 'select content from supplier_exchanges limit 1' })
+    expect(kept!.content.toString()).not.toContain('balance')
+    const again = admin('supplier', 'record', 'counted', '--count', '9', '--to', shop.path('again.json'))
+    for (const node of [...nodes, ...nodes]) await node.balance!()
+    const results = await Promise.all([command, again])
+    expect(results.map(({ code }) => code).sort()).toEqual([0, 1])
+    expect(results.map(({ stderr }) => stderr).join()).toContain('Continuing the recording')
+    const written = results[0].code === 0 ? file : shop.path('again.json')
+    expect(JSON.parse(readFileSync(written, 'utf8')).exchanges).toHaveLength(4)
+    await shop.suppliers.refresh()
+    expect(shop.suppliers.get('counted')!.supplier).not.toBe(nodes[0])
+    await outbound.close()
+  })
+
+  it('keeps no request while none runs', async () => {
+    await shop.suppliers.get('counted')!.supplier.balance!()
+    expect(await countKept('counted')).toEqual({ recordings: 0, exchanges: 0 })
+  })
+
+  it('ends by itself, and says so if nothing was sent', async () => {
+    await addWholesaler('zendit', 'silent')
+    const command = adminFailureOf('supplier', 'record', 'silent', '--to', shop.path('silent.json'))
+    await recordedSupplier('silent')
+    await endRecording('silent')
+    expect(await command).toMatch(/No request was sent to silent meanwhile/)
+    expect(await countKept('silent')).toEqual({ recordings: 0, exchanges: 0 })
+  })
+
+  it('cuts the lists of long answers', async () => {
+    const simulator = await createSimulator('esim-access', { catalogueSize: 2_000 })
+    simulators.push(simulator)
+    await addSupplier(shop, 'long', 'esim-access', { url: simulator.url, ...simulator.credentials, timeoutMs: 20_000 })
+    const file = shop.path('long.json')
+    const command = admin('supplier', 'record', 'long', '--count', '1', '--to', file)
+    const supplier = await recordedSupplier('long')
+    for await (const _ of supplier.catalogue!());
+    expect(await command).toMatchObject({ code: 0 })
+    expect(statSync(file).size).toBeLessThan(1024 * 1024)
+  })
+
+  it('is refused for a file that exists, a folder that does not, an unknown supplier, and numbers out of range', async () => {
+    const file = shop.file('taken.json', '')
+    const record = (...args: string[]) => adminUsageError('supplier', 'record', 'zendit', ...args)
+    expect(await record('--to', file)).toMatch(/exists already/)
+    expect(await record('--to', shop.path('none/file.json'))).toMatch(/does not exist/)
+    expect(await record('--to', shop.path('n.json'), '--count', '1001')).toMatch(
+      /--count takes a whole number from 1 to 1000/,
+    )
+    expect(await record('--to', shop.path('n.json'), '--minutes', '0')).toMatch(/--minutes/)
+    expect(await adminFailure('supplier', 'record', 'nobody', '--to', shop.path('n.json'))).toMatch(/nobody/)
+  })
+})
+
+async function adminFailureOf(...args: string[]): Promise<string> {
+  const { code, stderr } = await admin(...args)
+  expect(code).toBe(1)
+  return stderr
+}
+
+describe('redacting', () => {
+  const exchangeOf = (body: unknown, path = '/orders'): RecordedExchange => ({
+    callId: 'c',
+    operation: 'order',
+    arguments: [],
+    request: { method: 'GET', path },
+    answer: { status: 200, headers: {}, body: typeof body === 'string' ? body : JSON.stringify(body) },
+  })
+  const redacted = (...bodies: unknown[]) => {
+    const { exchanges } = redactExchanges(bodies.map((body) => exchangeOf(body)))
+    return exchanges.map(
+      ({ answer }) => answer!.body as Record<string, unknown> & { organisation: { country: string } },
+    )
+  }
+
+  it('keeps equal values equal, in members, texts, paths and links', () => {
+    const iccid = '8944501234567890124'
+    const [one, other] = redactExchanges([
+      exchangeOf({ iccid, note: `eSIM ${iccid}: LPA:1$rsp.carrier.net$K2-ABC-9` }),
+      exchangeOf(
+        { matchingId: 'K2-ABC-9', qrcode: 'LPA:1$rsp.carrier.net$K2-ABC-9', padded: `${iccid}F` },
+        `/sims/${iccid}`,
+      ),
+    ]).exchanges.map(({ request, answer }) => ({ path: request.path, body: answer!.body as Record<string, string> }))
+    const { matchingId, qrcode, padded } = other!.body
+    expect(one!.body.iccid).toMatch(/^8999\d{15}$/)
+    expect([other!.path, padded]).toEqual([`/sims/${one!.body.iccid}`, `${one!.body.iccid}F`])
+    expect(qrcode).toBe(`LPA:1$host-1.example.com$${matchingId}`)
+    expect(one!.body.note).toBe(`eSIM ${one!.body.iccid}: ${qrcode}`)
+    expect(matchingId).toMatch(/^[A-Z]\d-[A-Z]{3}-\d$/)
+  })
+
+  it('replaces data of people and companies, and keeps what states an outcome', () => {
+    const [body] = redacted({
+      status: 'DONE',
+      code: 'provider_error',
+      message: 'Order 4711 of ada@lovelace.org failed, call +441234567890',
+      price: 4.5,
+      volume: 1073741824,
+      time: '2026-11-20T13:28:09.000Z',
+      name: 'Japan 1 GB',
+      organisation: { name: 'Analytical Engines', emailAddress: 'ada@lovelace.org', country: 'GB' },
+      users: [{ firstName: 'Ada', lastName: 'Lovelace', role: 'Owner' }],
+    })
+    expect(body).toMatchObject({
+      status: 'DONE',
+      code: 'provider_error',
+      price: 4.5,
+      volume: 1073741824,
+      time: '2026-11-20T13:28:09.000Z',
+      name: 'Japan 1 GB',
+      users: [{ role: 'Owner' }],
+    })
+    expect(body!.organisation.country).toBe('GB')
+    expect(body!.message).toMatch(/^Order 4711 of person-1@example\.com failed, call \+\d{12}$/)
+    expect(JSON.stringify(body)).not.toMatch(/Ada|Lovelace|Analytical|441234567890/i)
+  })
+
+  const EID = makeEid('890490320000000000000000000000')
+
+  it('replaces numbers, tokens, addresses, links and pictures of codes', () => {
+    const texts = [
+      { eid: EID, msisdn: 447700900123 },
+      { access_token: 'abc-def', refreshToken: 'x', token_type: 'Bearer' },
+      { error: 'no route to 10.1.2.3 or smdp.plus.carrier.net, key 9f86d081884c7d659a2feaa0c55ad015' },
+      { qrCodeUrl: 'https://p.pictures.example/abcdefgh', shareLink: 'https://esims.cloud/acme/x?code=SECRET-CODE' },
+      { qr: `data:image/png;base64,${'iVBORw0KGgo1234567890/'.repeat(20)}` },
+      {
+        productDetails: [
+          { name: 'ACTIVATION_CODE', value: 'PLAIN-CODE' },
+          { name: 'PLAN_TITLE', value: 'Asia 3 GB' },
+        ],
+      },
+    ]
+    const text = JSON.stringify(redacted(...texts))
+    for (const leaked of [
+      ...[EID, '447700900123', 'abc-def', '10.1.2.3', 'carrier.net', '9f86d081884c7d65'],
+      ...['pictures.example', 'abcdefgh', 'esims.cloud', 'SECRET-CODE', 'iVBORw0KGgo', 'PLAIN-CODE'],
+    ])
+      expect(text).not.toContain(leaked)
+    expect(text).toContain('"Asia 3 GB"')
+    expect(text).toContain('"Bearer"')
+    expect(isEid(JSON.parse(text)[0].eid)).toBe(true)
+  })
+
+  it('reads answers that are not JSON, and texts that PostgreSQL cannot store', () => {
+    expect(redacted('<html>8944501234567890124</html>', { a: 'x\u0000\ud800y' })).toEqual([
+      expect.stringMatching(/^<html>8999\d{15}<\/html>$/),
+      { a: 'x\ufffd\ufffdy' },
+    ])
+  })
+})

@@ -1201,12 +1201,12 @@ create table supplier_verifications (
   answers jsonb not null default '[]'::jsonb,
   started_at timestamp with time zone not null,
   finished_at timestamp with time zone,
-  balance_before bigint,
-  balance_currency text,
+  charge_finding text,
+  charge_message text,
   constraint supplier_verifications_pkey PRIMARY KEY (supplier, verification_id),
   constraint supplier_verifications_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
   constraint supplier_verifications_cancel_outcome_check CHECK ((cancel_outcome = ANY (ARRAY['cancelled'::text, 'refused'::text, 'unknown'::text]))),
-  constraint supplier_verifications_check CHECK (((balance_before IS NULL) = (balance_currency IS NULL))),
+  constraint supplier_verifications_charge_finding_check CHECK ((charge_finding = ANY (ARRAY['PROVEN'::text, 'DIFFERS'::text, 'UNCLEAR'::text]))),
   constraint supplier_verifications_state_check CHECK ((state = ANY (ARRAY['OPEN'::text, 'VERIFIED'::text, 'REFUSED'::text])))
 );
 CREATE UNIQUE INDEX supplier_verifications_open ON supplier_verifications USING btree (supplier) WHERE (state = 'OPEN'::text);

@@ -1,7 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
-import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
-import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
-import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
+import { createSimulator, type Simulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
+import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addSupplier, setSupplier } from '#suppliers/manage-suppliers.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
@@ -21,7 +20,7 @@ afterAll(async () => {
 })
 
 /** A supplier with an account of its own, and a product of it. */
-async function supplierOf(kind: 'airalo' | 'esim-access' | 'zendit', name: string, amount = '1000') {
+async function supplierOf(kind: SimulatorKind, name: string, amount = '1000') {
   const simulator = await createSimulator(kind, { catalogueSize: 5 })
   simulators.push(simulator)
   const config = {
@@ -92,6 +91,78 @@ describe('supplier verify', () => {
       await expect(setSupplier(manage, { name: kind, config: other }, BY)).rejects.toThrow(/needs dailySpendLimit/)
     },
   )
+
+  it.each(['zendit', 'esim-access', 'airalo', 'esim-go', 'mobimatter'] as const)(
+    'proves the charge at %s by the balance',
+    async (kind) => {
+      const { verify, price } = await supplierOf(kind, `proven-${kind}`)
+      const { charge } = await adminJson(...verify)
+      expect(charge).toEqual({
+        finding: 'PROVEN',
+        message: expect.stringContaining(`The balance fell by ${price} USD`),
+      })
+      const [row] = await shop.db.query({
+        text: 'select charge_finding, charge_message from supplier_verifications where supplier = $1',
+        values: [`proven-${kind}`],
+      })
+      expect(row).toEqual({ chargeFinding: 'PROVEN', chargeMessage: charge.message })
+    },
+  )
+
+  /** An adapter that reads charges wrongly. */
+  function misreading(supplier: Supplier, method: 'order' | 'query', misread: (amount: bigint) => bigint): Supplier {
+    return {
+      ...supplier,
+      [method]: async (...input: Parameters<Supplier['query']>) => {
+        const outcomes = await supplier[method](...input)
+        return outcomes.map((outcome) => {
+          if (outcome.kind !== 'delivered') return outcome
+          const { amount, currencyCode } = outcome.esim.charged!
+          return { ...outcome, esim: { ...outcome.esim, charged: { amount: misread(amount), currencyCode } } }
+        })
+      },
+    }
+  }
+
+  it('names the answer whose charge the balance contradicts', async () => {
+    const { supplier, product, price } = await supplierOf('zendit', 'misread')
+    const retail = misreading(supplier, 'order', (amount) => amount + 10_000n)
+    const { charge } = await verifySupplier(shop, { supplier: retail, pauseMs: 10 }, product, BY)
+    expect(charge.finding).toBe('DIFFERS')
+    expect(charge.message).toMatch(
+      new RegExp(
+        `^The balance fell by ${price} USD, but the charge in the answer to a purchase is read as [\\d.]+ USD\\. It`,
+      ),
+    )
+    const cents = misreading(supplier, 'query', (amount) => amount * 100n)
+    const { charge: second } = await verifySupplier(shop, { supplier: cents, pauseMs: 10 }, product, BY)
+    expect(second.message).toMatch(
+      /but the charge in the answer to a look-up is read as .* 100 times as much: the unit/,
+    )
+  })
+
+  it('cannot tell the charge while the gateway buys at the supplier, or when the balance is not read', async () => {
+    const { supplier, product, simulator } = await supplierOf('zendit', 'busy')
+    const silent = await verifySupplier(shop, { supplier: { ...supplier, balance: undefined as never } }, product, BY)
+    expect(silent.charge).toMatchObject({ finding: 'UNCLEAR', message: expect.stringContaining('not read') })
+    let readings = 0
+    const toppedUp: Supplier = {
+      ...supplier,
+      balance: async () => {
+        if (++readings === 2) simulator.setBalance(simulator.counters().balance + 1_000_000)
+        return supplier.balance!()
+      },
+    }
+    const risen = await verifySupplier(shop, { supplier: toppedUp }, product, BY)
+    expect(risen.charge).toMatchObject({ finding: 'UNCLEAR', message: expect.stringContaining('topped up') })
+    await shop.db.query({
+      text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token, started_at)
+             values ($1, $2, $1, 1, 'busy', 'ORDER', $1, now())`,
+      values: [shop.ids.uuid(), shop.ids.uuid()],
+    })
+    const busy = await verifySupplier(shop, { supplier }, product, BY)
+    expect(busy.charge).toMatchObject({ finding: 'UNCLEAR', message: expect.stringContaining('at the same time') })
+  })
 
   it('keeps the answers without codes, numbers of eSIMs and secrets', async () => {
     const { answers } = (await recordOf('zendit'))!

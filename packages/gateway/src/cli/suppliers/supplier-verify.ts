@@ -28,7 +28,8 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
           const done = await verifySupplier(deps, { supplier }, purchase, context.by)
           const { cancelled } = done
           const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`
-          const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.\ndailySpendLimit may now be removed from its configuration.`
+          const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.\n${done.charge.message}\ndailySpendLimit may now be removed from its configuration.`
+          if (done.charge.finding === 'DIFFERS') context.exitCode = 1
           context.print(text, { name, verified: true, ...done, cancelled: cancelled.kind })
         })
       })

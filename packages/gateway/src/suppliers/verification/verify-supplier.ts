@@ -6,6 +6,7 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type {
+  BalanceOutcome,
   CancelOutcome,
   Outcome,
   Supplier,
@@ -16,6 +17,7 @@ import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { audit, type By, NIL_TENANT } from '#platform/audit/audit.ts'
 import { type ExchangeSink, type RecordedExchange, recordCalls } from '../recording/record-calls.ts'
 import { redactExchanges } from '../recording/redact-recording.ts'
+import { balanceOf, type ChargeFinding, chargeOf, isBuyingSince, proveCharge } from './prove-charge.ts'
 import { lockBudgets } from './spend-limit.ts'
 
 export interface VerifyDeps {
@@ -45,6 +47,14 @@ export interface Verification {
 /** How often an undelivered purchase is queried, which takes two minutes. */
 const QUERIES_MAX = 24
 const PAUSE_MS = 5_000
+
+export interface Verified {
+  iccid: string
+  reference: string | undefined
+  cancelled: CancelOutcome
+  /** The comparison of the charge with the balance. */
+  charge: ChargeFinding
+}
 
 /** The supplier, with what it was sent and has answered. */
 interface VerifiedSupplier {
@@ -94,12 +104,13 @@ export async function verifySupplier(
   { supplier: unrecorded, pauseMs }: SupplierToVerify,
   purchase: SupplierProduct | Verification,
   by: By,
-): Promise<{ iccid: string; reference: string | undefined; cancelled: CancelOutcome }> {
+): Promise<Verified> {
   const exchanges: RecordedExchange[] = []
   const supplier = recordCalls(unrecorded, sinkOf(exchanges), deps.ids.uuid)
   const candidate = { supplier, exchanges }
   const isNew = !('verificationId' in purchase)
-  const open = isNew ? await begin(deps, supplier, purchase, by) : purchase
+  const before = isNew ? await readBefore(deps.db, supplier) : undefined
+  const open = isNew ? await begin(deps, supplier.name, purchase, by) : purchase
   const { productCode, orderId } = open
   const request: SupplierRequest = { tenantId: NIL_TENANT, orderId, itemNo: 1, key: keyOf(open), productCode }
   let outcome = isNew ? await firstOutcome(supplier.order([request])) : await lookUp(supplier, request, open.reference)
@@ -117,24 +128,52 @@ export async function verifySupplier(
     await save(deps.db, candidate, open, { state: 'OPEN', reference })
     throw refusal(`The eSIM was bought, but looking it up gave: ${message}. Run the command again.`)
   }
-  const charged = outcome.esim.charged ?? found.esim.charged
-  const balance = compareBalance(open, charged, await supplier.balance?.())
+  const charge = await findCharge(deps.db, supplier, open, { before, ordered: outcome, found })
   const cancelled = await supplier.cancel(
     { ...request, reference, iccid, matchingId, shown: false },
     open.verificationId,
   )
   await deps.db.tx(async (tx) => {
-    await save(tx, candidate, open, { state: 'VERIFIED', reference, cancelled: cancelled.kind })
+    await save(tx, candidate, open, { state: 'VERIFIED', reference, cancelled: cancelled.kind, charge })
     tx.send({
       text: 'update suppliers set verified_at = now(), updated_at = now() where supplier = $1',
       values: [supplier.name],
     })
-    const checked = balance && { balance: describeBalance(balance) }
-    const after = { productCode, key: request.key, reference: reference ?? null, cancelled: cancelled.kind, ...checked }
+    const after = { productCode, key: request.key, reference: reference ?? null, cancelled: cancelled.kind, charge }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.verify', subject: supplier.name, after })
   })
   deps.wake.wake('settings')
-  return { iccid, reference, balance, cancelled }
+  return { iccid, reference, cancelled, charge }
+}
+
+interface BalanceBefore {
+  balance: BalanceOutcome
+  /** Before it was read, by the database's clock. */
+  readAt: Date
+}
+
+async function readBefore(db: Pick<Db, 'query'>, supplier: Supplier): Promise<BalanceBefore> {
+  const [clock] = await db.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
+  return { balance: await balanceOf(supplier), readAt: clock!.now }
+}
+
+/** Reads the balance again, before the eSIM is cancelled, and compares. */
+async function findCharge(
+  db: Pick<Db, 'query'>,
+  supplier: Supplier,
+  { cost, currencyCode }: Verification,
+  { before, ordered, found }: { before: BalanceBefore | undefined; ordered: Outcome; found: Outcome },
+): Promise<ChargeFinding> {
+  const continued: BalanceOutcome = { kind: 'silent', message: 'the purchase began with an earlier command' }
+  const after = before === undefined ? continued : await balanceOf(supplier)
+  return proveCharge({
+    before: before?.balance ?? continued,
+    after,
+    ordered: chargeOf(ordered),
+    found: chargeOf(found),
+    cost: { amount: cost, currencyCode },
+    isConcurrent: before !== undefined && (await isBuyingSince(db, supplier.name, before.readAt)),
+  })
 }
 
 /** Records the purchase before it is sent. @throws Refusal beyond the daily limit, or while an earlier one is open */
@@ -219,20 +258,17 @@ async function save(
   tx: Pick<Tx, 'query'>,
   { supplier, exchanges }: VerifiedSupplier,
   { verificationId }: Verification,
-  { state, reference, cancelled }: { state: string; reference: string | undefined; cancelled?: string },
+  result: { state: string; reference: string | undefined; cancelled?: string; charge?: ChargeFinding },
 ): Promise<void> {
-  const kept = withStorableMessage({ reference })
+  const { state, reference, cancelled, charge } = result
+  const kept = withStorableMessage({ reference, message: charge?.message })
   await tx.query({
     text: `update supplier_verifications set state = $3, reference = coalesce($4, reference), cancel_outcome = $5,
-             answers = answers || $6::jsonb, finished_at = case when $3 = 'OPEN' then null else now() end
+             answers = answers || $6::jsonb, charge_finding = $7, charge_message = $8, finished_at = case when $3 = 'OPEN' then null else now() end
            where supplier = $1 and verification_id = $2`,
     values: [
-      supplier.name,
-      verificationId,
-      state,
-      kept.reference ?? null,
-      cancelled ?? null,
-      JSON.stringify(redactExchanges(exchanges).exchanges),
+      ...[supplier.name, verificationId, state, kept.reference ?? null, cancelled ?? null],
+      ...[JSON.stringify(redactExchanges(exchanges).exchanges), charge?.finding ?? null, kept.message ?? null],
     ],
   })
 }

@@ -12,7 +12,12 @@ const verified = Type.Object({
   iccid: Type.String(),
   cancelled: Type.Boolean(),
   message: nullable(Type.String({ description: 'Why it was not cancelled' })),
-  balance: nullable(Type.String({ description: 'What it took from the balance, beside the recorded charge' })),
+  charge: Type.Object({
+    finding: Type.Enum(['PROVEN', 'DIFFERS', 'UNCLEAR'], {
+      description: 'Whether the balance fell by what was read as the charge',
+    }),
+    message: Type.String(),
+  }),
 })
 export type SupplierVerified = Static<typeof verified>
 
@@ -55,10 +60,9 @@ export const supplierVerificationRoutes: Route[] = [
       const supplier = createSupplier(deps, row.type, name, row.config)
       try {
         const purchase = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
-        const { iccid, cancelled } = await verifySupplier(deps, { supplier, pauseMs: PAUSE_MS }, purchase, by)
+        const { iccid, cancelled, charge } = await verifySupplier(deps, { supplier, pauseMs: PAUSE_MS }, purchase, by)
         const message = 'message' in cancelled ? cancelled.message : null
-        const balance = done.balance ? describeBalance(done.balance) : null
-        return { iccid, cancelled: cancelled.kind === 'cancelled', message, balance }
+        return { iccid, cancelled: cancelled.kind === 'cancelled', message, charge }
       } finally {
         await supplier.stop?.()
       }

@@ -1040,6 +1040,19 @@ CREATE INDEX supplier_attempts_order ON supplier_attempts USING btree (tenant_id
 CREATE INDEX supplier_attempts_spend ON supplier_attempts USING btree (supplier, started_at) WHERE (spend IS NOT NULL);
 CREATE INDEX supplier_attempts_times ON supplier_attempts USING brin (attempt_id) WITH (autosummarize='on');
 
+create table supplier_balance_days (
+  supplier text not null,
+  day date not null,
+  currency_code text not null,
+  fell bigint not null,
+  rose bigint not null,
+  bought_min bigint not null,
+  bought_max bigint not null,
+  unexplained bigint,
+  constraint supplier_balance_days_pkey PRIMARY KEY (supplier, day),
+  constraint supplier_balance_days_supplier_fkey FOREIGN KEY (supplier) REFERENCES supplier_balances(supplier)
+);
+
 create table supplier_balance_readings (
   supplier text not null,
   read_at timestamp with time zone not null,

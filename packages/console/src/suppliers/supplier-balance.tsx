@@ -49,6 +49,14 @@ export function SupplierBalance({ supplier }: { supplier: string }) {
           {interpolate(t.suppliers.balanceUnread, { message })}
         </Alert>
       )}
+      {data.unexplained.map(({ day, amount: change, currencyCode }) => (
+        <Alert color="orange" role="alert" key={day}>
+          {interpolate(t.suppliers.balanceUnexplained, {
+            day: formatDay(day),
+            amount: formatMoney(-change, currencyCode),
+          })}
+        </Alert>
+      ))}
       <Facts
         items={[
           [t.suppliers.balance, amount === null ? null : <Amount value={amount} currency={currency} key="amount" />],

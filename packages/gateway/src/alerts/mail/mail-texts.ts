@@ -15,6 +15,7 @@ export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
   SUPPLIER_SPEND_LIMIT: 'A supplier’s daily spend limit was reached',
   SUPPLIER_CATALOGUE: 'A supplier’s catalogue was held back',
   SUPPLIER_BALANCE: 'Your balance at a supplier is low',
+  SUPPLIER_CHARGES: 'Your balance at a supplier changed without an explanation',
   SUPPLIER_NO_MONEY: 'Purchases refused: your balance at a supplier is too low',
   PACKAGES_OFF_SALE: 'Packages went off sale after a change of costs',
   UNDER_REVIEW: 'Orders are waiting for your decision',

@@ -1,6 +1,7 @@
 import { formatMoney, parseMoney } from '@dealer-esim/contract'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
+import { differenceText, listUnexplainedDays } from '#suppliers/balance/balance-days.ts'
 import {
   ensureBalance,
   findBalance,
@@ -53,7 +54,9 @@ async function read(deps: AdminDeps, context: AdminContext, name: string): Promi
     if (outcome.kind === 'silent') throw new Refusal(422, 'BALANCE_UNREADABLE', `${outcome.message}.`)
   })
   const balance = await findBalance(deps.db, name)
-  context.print(balance ? amountText(balance) : 'unknown', { ...balance })
+  const unexplainedDays = await listUnexplainedDays(deps.db, name)
+  const days = unexplainedDays.map((day) => `\n${day.day}: ${differenceText(day)} by the purchases of this gateway`)
+  context.print((balance ? amountText(balance) : 'unknown') + days.join(''), { ...balance, unexplainedDays })
 }
 
 function printBalances(context: AdminContext, balances: readonly SupplierBalance[]): void {

@@ -147,6 +147,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   supplier_products: 'one row a product of a supplier',
   supplier_syncs: 'one row a supplier',
   supplier_balances: 'one row a supplier',
+  supplier_balance_days: 'one row a day and supplier',
   sale_rules: 'few',
   rule_packages: 'the catalogue',
   exchange_rates: 'one row a pair of currencies',

@@ -5,6 +5,7 @@ import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import type { Suppliers } from '../supplier-registry.ts'
+import { checkYesterday } from './balance-days.ts'
 import { ensureBalance } from './balance-state.ts'
 import { followMoney } from './lack-of-money.ts'
 import { type BalanceClaim, claimBalance, readBalance } from './read-balance.ts'
@@ -54,7 +55,7 @@ export function balanceLoop(deps: BalanceLoopDeps): Running {
       const outcome = await readBalance(deps, claim, deps.suppliers.get(supplier)?.supplier ?? {})
       if (outcome.kind === 'silent') {
         deps.log.warn({ supplier, reason: outcome.message }, 'the balance at a supplier could not be read')
-      }
+      } else await checkYesterday(deps, supplier)
     } catch (error) {
       deps.log.error({ err: error, supplier }, 'the balance at a supplier could not be saved: it is read again')
     }

@@ -74,6 +74,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
   supplier_product_costs: 'one row per change of a product',
   supplier_syncs: 'one row per supplier',
   supplier_balances: 'one row per supplier; its account is shared by all tenants',
+  supplier_balance_days: 'one row per day of a balance',
   supplier_balance_readings: 'one row per reading of a balance',
   stock_batches: 'one row per import, of no tenant',
   stock_codes: 'a code has no tenant until it is reserved',

@@ -1,6 +1,7 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
+import { listUnexplainedDays } from '#suppliers/balance/balance-days.ts'
 import { ALERT_BELOW_MAX, findBalance, setAlertBelow } from '#suppliers/balance/balance-state.ts'
 import { type LocalDay, localDays } from '../home/local-days.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
@@ -21,6 +22,14 @@ const balance = Type.Object({
       day: Type.String({ description: 'A day in the requested time zone' }),
       amount: nullable(Type.Integer({ description: 'The last one of the day, in the latest currency; null: none' })),
     }),
+  ),
+  unexplained: Type.Array(
+    Type.Object({
+      day: Type.String({ description: 'A UTC day' }),
+      currencyCode: Type.String(),
+      amount: Type.Integer({ description: 'Above zero: it fell by more than our purchases cost; below: by less' }),
+    }),
+    { description: 'Days whose purchases do not explain the change of the balance, the latest first' },
   ),
 })
 export type SupplierBalanceDetail = Static<typeof balance>
@@ -56,6 +65,10 @@ export const supplierBalanceRoutes: Route[] = [
         message: known?.message ?? null,
         alertBelow: known?.alertBelow ?? null,
         noMoneySince: known?.noMoneySince ?? null,
+        unexplained: (await listUnexplainedDays(deps.db, supplier, days.length)).map(({ unexplained, ...row }) => ({
+          ...row,
+          amount: Number(unexplained),
+        })),
         days: days.map(({ day }) => ({ day, amount: amounts.get(day) ?? null })),
       }
     },

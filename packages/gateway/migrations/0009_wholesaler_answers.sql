@@ -10,9 +10,3 @@ alter table supplier_syncs
 
 alter table mobimatter_orders
   add column info_at timestamptz; -- when its provider was last asked for usage
-
--- The balance at the supplier before the purchase: compared with the balance after it.
-alter table supplier_verifications
-  add column balance_before bigint,
-  add column balance_currency text,
-  add check ((balance_before is null) = (balance_currency is null));

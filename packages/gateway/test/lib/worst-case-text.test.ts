@@ -16,7 +16,6 @@ import { domainOf } from '#people/provider/provider-passwords.ts'
 import { domains, groupRoles, issuer, mailAddress, mailAddresses, smtpUrl } from '#platform/config/parsers.ts'
 import { masterKey } from '#platform/config/variables.ts'
 import { failureText } from '#products/sync/sync-alert.ts'
-import { redact } from '#suppliers/verification/redact-answer.ts'
 import { parseAllowlist } from '#tenants/allowlist.ts'
 import { isEmailAddress } from '#tenants/tenant-settings.ts'
 import { parseReceipt } from '#wallet/requests/receipt.ts'
@@ -132,7 +131,6 @@ const PARSERS: [subject: string, limit: number, parse: (text: string) => unknown
   ['a supplier’s ICCID', LONG, (iccid) => iccidOf({ iccid })],
   ['a supplier’s text', LONG, isText],
   ['a supplier’s message', LONG, (message) => failureText(new Error(message))],
-  ['a kept answer', LONG, redact],
   ['an SM-DP+’s answer', 65_536, bytes(quoteOf)],
   ['an answer of eSIM Access', 65_536, (text) => parseAnswer(200, text)],
   ['a receiver’s answer', 65_536, bytes(firstLineOf)],

@@ -3,6 +3,7 @@ import { isEid, makeEid } from '@dealer-esim/contract'
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createSimulator, type Simulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RecordedExchange } from '#suppliers/recording/record-calls.ts'
 import { redactExchanges } from '#suppliers/recording/redact-recording.ts'
@@ -56,7 +57,7 @@ function requestOf(productCode: string) {
 /** Calls everything that a supplier has, and ends with an answer that never came. */
 async function use(supplier: Supplier, simulator: Simulator) {
   const products = []
-  for await (const product of supplier.catalogue!()) products.push(product)
+  for await (const product of readableProducts(supplier)) products.push(product)
   const { base, topUp } = chooseProducts(products)
   const request = requestOf(base.productCode)
   const [bought] = await supplier.order([request])

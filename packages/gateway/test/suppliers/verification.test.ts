@@ -1,6 +1,7 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { createSimulator, type Simulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { addSupplier, setSupplier } from '#suppliers/manage-suppliers.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
@@ -70,12 +71,9 @@ describe('supplier verify', () => {
   it.each(['zendit', 'esim-access'] as const)(
     'buys one eSIM of %s, finds it, cancels it, and ends the limit',
     async (kind) => {
-      const { simulator, config, product, verify, sold } = await supplierOf(kind, kind)
+      const { simulator, config, verify, sold } = await supplierOf(kind, kind)
       const before = simulator.counters().balance
-      const done = await adminJson(...verify)
-      expect(done).toMatchObject({ name: kind, verified: true, cancelled: 'cancelled' })
-      const { debited, recorded } = done.balance as { debited: number; recorded: number }
-      expect([debited, recorded]).toEqual([Number(product.cost), Number(product.cost)])
+      expect(await adminJson(...verify)).toMatchObject({ name: kind, verified: true, cancelled: 'cancelled' })
       expect([sold(), simulator.counters().balance]).toEqual([1, before])
       expect(await recordOf(kind)).toMatchObject({ state: 'VERIFIED', cancelOutcome: 'cancelled', isVerified: true })
       expect((await shop.audited('supplier.verify')).at(-1)).toMatchObject({

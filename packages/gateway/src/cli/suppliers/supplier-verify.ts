@@ -1,6 +1,5 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
-import { describeBalance } from '#suppliers/verification/compare-balance.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 import { withSuppliers } from '../kernel/cli-outbound.ts'

@@ -39,9 +39,6 @@ export interface Verification {
   cost: bigint
   currencyCode: string
   reference: string | null
-  /** The balance at the supplier before the purchase; null: it was not read. */
-  balanceBefore: bigint | null
-  balanceCurrency: string | null
 }
 
 /** How often an undelivered purchase is queried, which takes two minutes. */
@@ -86,7 +83,7 @@ export async function findProduct(supplier: Supplier, productCode: string): Prom
 /** Finds a purchase whose result is not known yet. It is continued instead of buying again. */
 export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: string): Promise<Verification | undefined> {
   const [open] = await db.query<Verification>({
-    text: `select verification_id, order_id, product_code, cost, currency_code, reference, balance_before, balance_currency
+    text: `select verification_id, order_id, product_code, cost, currency_code, reference
            from supplier_verifications where supplier = $1 and state = 'OPEN'`,
     values: [supplier],
   })
@@ -177,17 +174,9 @@ async function findCharge(
 }
 
 /** Records the purchase before it is sent. @throws Refusal beyond the daily limit, or while an earlier one is open */
-async function begin(
-  deps: VerifyDeps,
-  { name: supplier, ...asked }: Pick<Supplier, 'name' | 'balance'>,
-  product: SupplierProduct,
-  by: By,
-): Promise<Verification> {
+async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduct, by: By): Promise<Verification> {
   const { productCode, cost, currencyCode } = product
   const ids = { verificationId: deps.ids.uuid(), orderId: deps.ids.uuid() }
-  const before = await asked.balance?.()
-  const known = before?.kind === 'balance' ? before : undefined
-  const balance = { balanceBefore: known?.amount ?? null, balanceCurrency: known?.currencyCode ?? null }
   return deps.db.tx(async (tx) => {
     const [clock] = await tx.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
     const { now } = clock!
@@ -199,17 +188,14 @@ async function begin(
     }
     const inserted = await tx.query({
       text: `insert into supplier_verifications (supplier, verification_id, order_id, product_code, cost, currency_code,
-               state, started_at, balance_before, balance_currency)
-             values ($1, $2, $3, $4, $5, $6, 'OPEN', $7, $8, $9) on conflict do nothing returning supplier`,
-      values: [
-        ...[supplier, ids.verificationId, ids.orderId, productCode, cost, currencyCode, now],
-        ...[balance.balanceBefore, balance.balanceCurrency],
-      ],
+               state, started_at)
+             values ($1, $2, $3, $4, $5, $6, 'OPEN', $7) on conflict do nothing returning supplier`,
+      values: [supplier, ids.verificationId, ids.orderId, productCode, cost, currencyCode, now],
     })
     if (inserted.length === 0) throw refusal('Another verification of this supplier has begun. Run the command again.')
     const after = { productCode, key: keyOf(ids), cost: formatMoney(cost), currencyCode }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.buy_to_verify', subject: supplier, after })
-    return { ...ids, productCode, cost, currencyCode, reference: null, ...balance }
+    return { ...ids, productCode, cost, currencyCode, reference: null }
   })
 }
 

@@ -128,7 +128,7 @@ function contentOf(text: string): Pick<RestReply, 'body' | 'list' | 'page'> {
   const content = parseJson(text)
   if (Array.isArray(content)) return { body: undefined, list: content }
   if (isObject(content)) return { body: content }
-  const [, title] = /<title[^>]*>([^<]{1,200})/i.exec(text) ?? []
+  const [, title] = /<title[^<>]{0,100}>([^<]{1,200})/i.exec(text) ?? []
   return { body: undefined, ...(title && { page: title.trim() }) }
 }
 
@@ -154,7 +154,7 @@ export function describeReply(by: string, { status, page }: RestReply, ...texts:
 
 /** The message without its full stop, so that a sentence can follow it. */
 export function withoutStop(message: string): string {
-  return message.replace(/[\s.]+$/, '')
+  return message.replace(/(?<![\s.])[\s.]+$/, '')
 }
 
 const RETRY_AFTER_MAX_S = 3_600

@@ -173,7 +173,11 @@ const HEADER_LENGTH_MAX = 65_536
 /** The separator of the header line: the one that it has most often outside quotes. */
 async function findSeparator(text: AsyncGenerator<string>) {
   let head = ''
-  const lineOf = () => /^[^\S\t]*([^\r\n]+)[\r\n]/.exec(head)?.[1]
+  const lineOf = () => {
+    const start = head.search(/\S|\t/)
+    const end = start < 0 ? -1 : head.slice(start).search(/[\r\n]/)
+    return end > 0 ? head.slice(start, start + end) : undefined
+  }
   for (;;) {
     const { value, done } = await text.next()
     if (done) break

@@ -22,9 +22,11 @@ export function headerKey(header: string): string {
 
 /** Reads `iccid=ICCID,ac=Activation code`: our columns, and the file's. @returns undefined if it is not in this form */
 export function parseColumnMap(text: string): ColumnMap | undefined {
-  const pairs = text.split(',').map((pair) => /^\s*([^=]+?)\s*=\s*(.+?)\s*$/.exec(pair))
-  if (pairs.includes(null)) return undefined
-  return new Map(pairs.map((pair) => [headerKey(pair![2]!), pair![1]!]))
+  const pairs = text.split(',').map((pair) => {
+    const [ours = '', ...theirs] = pair.split('=').map((name) => name.trim())
+    return [headerKey(theirs.join('=')), ours] as const
+  })
+  return pairs.every(([theirs, ours]) => theirs !== '' && ours !== '') ? new Map(pairs) : undefined
 }
 
 export interface MatchedColumns {

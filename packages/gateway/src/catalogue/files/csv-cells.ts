@@ -62,7 +62,7 @@ function withDecimalPoint(text: string, hasDecimalComma: boolean): string {
   const [number = ''] = /^-?\d+[.,]\d{3}(?!\d)/.exec(text) ?? []
   if (number !== '' && !/^-?0[.,]/.test(number)) {
     const [whole, places] = number.split(/[.,]/)
-    const read = `${whole}.${places!.replace(/0+$/, '') || '0'}`
+    const read = `${whole}.${places!.replace(/0{1,3}$/, '') || '0'}`
     throw new Error(`It may be ${read} or ${whole}${places}: write the one that you mean.`)
   }
   return text.replace(/^(-?\d+),(\d)/, '$1.$2')

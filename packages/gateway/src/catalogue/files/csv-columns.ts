@@ -98,7 +98,8 @@ export function currencyFault(typed: string): string | undefined {
 /** The name of a column as an export writes it. */
 function headerOf(typed: string): string {
   const [key, currency = ''] = headerKey(typed).split(':')
-  const [, name = '', position = ''] = /^(.*?)(\d*)$/.exec(key!)!
+  const name = key!.replace(/\d{1,9}$/, '')
+  const position = key!.slice(name.length)
   const known = NAMES.get(name) ?? name
   return currency === '' ? `${known}${position}` : `${known}:${currency.toUpperCase()}`
 }

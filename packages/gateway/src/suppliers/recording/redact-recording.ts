@@ -110,16 +110,16 @@ function findInObject(object: Record<string, unknown>, parent: string, found: Se
 const PATTERNS = [
   /1(?:\$|%24)([A-Za-z0-9.-]+)(?:\$|%24)/g, // the address in an activation code, LPA:1$smdp.example.com$CODE
   /1(?:\$|%24)[A-Za-z0-9.-]+(?:\$|%24)([A-Za-z0-9-]+)/g, // its matching id
-  /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, // an e-mail address
+  /(?<![\w.+-])[\w.+-]+@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g, // an e-mail address
   /https?:\/\/([^\s/:?#"'<>]+)/g, // the host of a URL
-  /https?:\/\/[^\s/?#"'<>]+\/(?:[^\s?#"'<>]*\/)?((?=[\w.-]{6})[\w-]*\d[\w-]*\.?\w*)/g, // its last part, if that has a digit
-  /\b(?:[a-z0-9-]+\.){2,}[a-z]{2,}\b/gi, // a host
+  /(?<=\/)(?=[a-z_-]{0,40}\d)([\w-]{6,200}(?:\.\w{1,10})?)(?![\w/.-])/gi, // its last part, if that has a digit
+  /(?<![\w.-])(?:[a-z0-9-]{1,63}\.){2,8}[a-z]{2,24}\b/gi, // a host
   /\b\d{1,3}(?:\.\d{1,3}){3}\b/g, // IPv4
   /(?<![\w:])(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}(?![\w:])/gi, // IPv6
   /\d{15,}F?/g, // ICCID, IMSI and EID
   /\+\d{8,15}\b/g, // a telephone number
   /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, // a UUID
-  /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, // a JSON web token
+  /(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g, // a JSON web token
   /\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])(?!\d{8}T\d)[A-Za-z0-9]{16,}/g, // an opaque identifier
   /[A-Za-z0-9+/]{64,}/g, // a picture of a QR code
 ]

@@ -58,7 +58,7 @@ export function checkSignedHeaders({ headers }: IncomingMessage): SignedSender {
 const REQUEST_ID_ADVICE = 'send a new one for each request, such as a UUID: 8 to 64 letters, digits and hyphens, once.'
 
 /**
- * The UUID as which a RequestID is spent (docs/decisions/0032): a UUID itself, also without hyphens, and for any other text
+ * The UUID as which a RequestID is spent (docs/decisions/0033): a UUID itself, also without hyphens, and for any other text
  * one that is derived from it. A derived one has version 8, so it is never that of an attempt to send an event.
  * @returns undefined if the RequestID has another form
  */

@@ -15,7 +15,7 @@ export interface SignedRequest {
   body: Buffer
   /** The caller's address in canonical form. */
   address: string
-  /** The UUID as which the RequestID is spent, if it is in a form of the RT API (docs/decisions/0032). */
+  /** The UUID as which the RequestID is spent, if it is in a form of the RT API (docs/decisions/0033). */
   spentAs?: string
 }
 

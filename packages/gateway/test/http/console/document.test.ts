@@ -256,6 +256,10 @@ async function fillLists() {
   await readBalance(testbed.deps, claim, {
     balance: async () => ({ kind: 'balance', amount: 5n, currencyCode: 'USD' }),
   })
+  await testbed.db.query({
+    text: `insert into supplier_balance_days (supplier, day, currency_code, fell, rose, bought_min, bought_max, unexplained)
+           values ('warehouse', (now() at time zone 'utc')::date - 1, 'USD', 9, 0, 5, 5, 4)`,
+  })
   await testbed.db.tx(async (tx) =>
     createAlert(tx, testbed.deps.ids, {
       tenantId: null,

@@ -8,8 +8,8 @@ import { expect, test } from 'vitest'
 import { createLoadShedder } from '#http/load-shedding/load-shedder.ts'
 import { createListWriter, ListStream } from '#http/rt/list-stream.ts'
 
-/** Bytes that cannot be compressed much. */
-const ITEM = { text: randomBytes(750).toString('base64') }
+/** A page of bytes that cannot be compressed much: the window of the compressor holds a sixth of it. */
+const PAGE = Array.from({ length: 100 }, () => ({ text: randomBytes(750).toString('base64') }))
 const GZIP = 'Accept-Encoding: gzip\r\n'
 
 /** Serves a list without end to one caller. @returns what `write` answers, and how many pages it took */
@@ -21,7 +21,7 @@ async function serve(
   async function* endless(): AsyncGenerator<object[], void> {
     for (;;) {
       pages++
-      yield Array.from({ length: 100 }, () => ITEM)
+      yield PAGE
     }
   }
   const writer = createListWriter(createLoadShedder({ clock: systemClock, log: silentLog }), limits)

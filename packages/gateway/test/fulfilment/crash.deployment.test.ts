@@ -150,7 +150,13 @@ it('every named failpoint has a crash test', () => {
   expect(namedPoints(FOLDERS)).toEqual([...new Set(tested)].sort())
 })
 
-const FOLDERS = ['gateway/src/esims/actions', 'gateway/src/fulfilment', 'gateway/src/suppliers', 'wholesalers/src']
+const FOLDERS = [
+  'gateway/src/esims/actions',
+  'gateway/src/fulfilment',
+  'gateway/src/stock',
+  'gateway/src/suppliers',
+  'wholesalers/src',
+]
 
 /** The failpoints in the sources of these folders of packages/. */
 function namedPoints(folders: string[]): string[] {

@@ -126,6 +126,10 @@ async function fillOtherTables(tenantId: string): Promise<void> {
     values: [oldCipher.encrypt('token', 'supplier:shelf')],
   })
   await db.query({
+    text: `insert into supplier_exchanges (supplier, exchange_id, content, recorded_at) values ('shelf', $1, $2, now())`,
+    values: [systemIds.uuid(), oldCipher.encrypt('exchange', 'supplier:shelf')],
+  })
+  await db.query({
     text: `insert into orphans (tenant_id, orphan_id, order_id, item_no, supplier, iccid, secrets, created_at, updated_at)
            values ($1, $2, $2, 1, 'shelf', '1', $3, now(), now())`,
     values: [tenantId, systemIds.uuid(), oldCipher.encrypt('code', tenantId)],

@@ -28,8 +28,6 @@ export {
   type LocationListRequest,
   type LocationNetwork,
   type Notification,
-  /** The name by which other clients' users look for it. */
-  type Notification as WebhookEvent,
   type NotifyType,
   type OperationName,
   ORDER_STATUSES,
@@ -83,4 +81,10 @@ export { DealerEsimError, type ErrorCode, type LocalCode } from './error.ts'
 export type { WaitOptions } from './wait-for-order.ts'
 export { expressWebhook, fastifyWebhook, fetchWebhook, nodeWebhook } from './webhooks/handlers.ts'
 export type { WebhookOptions } from './webhooks/receive.ts'
-export { type EventToVerify, type HeadersInput, type ReceivedEvent, verifyEvent } from './webhooks/verify-event.ts'
+export {
+  type EventToVerify,
+  type HeadersInput,
+  type ReceivedEvent,
+  verifyEvent,
+  type WebhookEvent,
+} from './webhooks/verify-event.ts'

@@ -17,6 +17,9 @@ import { checkSecrets, type SecretsInput } from '#options.ts'
 /** Headers in any form that servers use; names in any case. */
 export type HeadersInput = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
+/** A verified event, by the name under which users of other clients look for it. */
+export type WebhookEvent = Notification
+
 /** A request that claims to be an event. Once verified, it is a Notification. */
 export interface EventToVerify {
   /** The AppSecret, or the new and the old one during the grace period of a reset. Null entries are ignored. */

@@ -63,6 +63,8 @@ max_client_conn = 200
   poolers.push(pooler)
   await waitUntil(() => isListening(port))
   url.host = `127.0.0.1:${port}`
+  // Parameters of the embedded server that no operator writes: PgBouncer refuses them.
+  url.search = ''
   return url.href
 }
 

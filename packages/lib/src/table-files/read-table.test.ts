@@ -1,3 +1,4 @@
+import { isAscii, isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ENCODINGS, findEncoding } from './decode-text.ts'
@@ -233,6 +234,8 @@ test('any table in any dialect is read as it was written, or refused with its ro
   await fc.assert(
     fc.asyncProperty(tables, dialects, fc.integer({ min: 1, max: 40 }), async (table, dialect, size) => {
       const file = write(table, dialect)
+      // Nobody can tell “é’€” in Windows-1252 from “钀” in UTF-8: the bytes are the same.
+      fc.pre(dialect.encoding !== 'windows-1252' || isAscii(file) || !isUtf8(file))
       const readAs = async (answers: TableAnswers) => (await read(file, answers, { size })).rows
       const rows = await readAs({}).catch(async (error: unknown) => {
         if (!(error instanceof UnreadableFile)) throw error

@@ -1,13 +1,13 @@
 /*
  * SQL conditions that decide whether a job may be claimed: its lease is free, and its due time is plausible. Leases and due
- * times are written by the database's clock. If that clock was ahead and was set back, they are further in the future than any
+ * times are written by the database's clock. If that clock ran fast and was set back, they are further in the future than any
  * time that the gateway writes, and are ignored. docs/clocks.md lists all stored times.
  */
 
 /** The margin by which a time may exceed its longest wait: transactions read the clock when they begin. */
 export const AHEAD_TOLERANCE_MS = 10_000
 
-/** SQL: true if a job with this lease is free: it has no lease, the lease is over, or a clock that was ahead set it. */
+/** SQL: true if a job with this lease is free: it has no lease, the lease is over, or a fast clock set it. */
 export function isFree(leaseUntil: string, leaseMs: number, now = 'now()'): string {
   return `(${leaseUntil} is null or ${leaseUntil} < ${now} or ${isAhead(leaseUntil, String(leaseMs), now)})`
 }

@@ -63,7 +63,7 @@ function isDue({ claimable, dueAt }: JobTable): string {
 }
 
 /**
- * Finds jobs whose due time was set by a clock that was ahead. The loop of operations/doctor/times-ahead.ts makes them due: if claims
+ * Finds jobs whose due time a fast clock set. The loop of operations/doctor/times-ahead.ts makes them due: if claims
  * compared each row with its own longest wait, they would read the whole index at every pass.
  */
 export function jobsAhead({ table, key, claimable, dueAt, longestWaitMs }: JobTable): TimesAhead {

@@ -36,7 +36,7 @@ export interface AdminDeps {
   linkKey: Buffer
   /** Collects wakeups and sends them to the running nodes when the command ends. */
   wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
-  /** Sends the collected wakeups at once: for a command that waits for the nodes. */
+  /** Sends the collected wakeups without waiting for a commit, for a command that waits for the nodes. */
   wakeNow(): Promise<void>
 }
 

@@ -24,7 +24,7 @@ interface ReplayDeps {
 }
 
 const SUPPLIER = 'recorded'
-/** Adapters wait for a delivery as long as for an answer: a replay has all answers at once. */
+/** A replay has every answer already, so an adapter need not wait for a delivery longer than for an answer. */
 const TIMEOUT_MS = 1_000
 
 /**

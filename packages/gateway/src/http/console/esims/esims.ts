@@ -163,7 +163,7 @@ export const profileRoutes: Route[] = [
     method: 'POST',
     path: '/tenants/:tenantId/profiles/:profileId/renew-share-link',
     access: TENANT_STAFF,
-    summary: 'Replace the shareUrl of an eSIM. The old link ends at once. Audited',
+    summary: 'Replace the shareUrl of an eSIM. The old link ends immediately. Audited',
     params: profileParams,
     answer: done,
     async handle({ deps, by }, { params }) {

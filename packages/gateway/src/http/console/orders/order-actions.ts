@@ -83,7 +83,7 @@ export const orderActionRoutes: Route[] = [
     path: '/tenants/:tenantId/profiles/:profileId/operator-actions',
     access: OPERATORS_WRITE,
     summary:
-      'Cancel, suspend, unsuspend or revoke an eSIM at its supplier, at once. A cancelled eSIM is refunded without a fee; a cancellation that the dealer began keeps its fee. Audited',
+      'Cancel, suspend, unsuspend or revoke an eSIM at its supplier, immediately. A cancelled eSIM is refunded without a fee; a cancellation that the dealer began keeps its fee. Audited',
     params: profileParams,
     body: Type.Object({ action: Type.Enum(ESIM_ACTIONS), reason: reason() }, CLOSED),
     answer: actionOutcome,

@@ -29,7 +29,11 @@ const targets = [
     output: 'packages/gateway/dist',
     present: () => true,
     build: async (output) => {
-      await bundle('packages/gateway', output, { main: 'src/main.ts', admin: 'src/cli/admin-main.ts' })
+      await bundle('packages/gateway', output, {
+        main: 'src/main.ts',
+        admin: 'src/cli/admin-main.ts',
+        'workbook-worker': '../lib/src/table-files/workbook-worker.js',
+      })
       // The API reference at /docs/reference: only its bundle is needed at run time, not the package.
       const reference = 'node_modules/@scalar/api-reference/dist/browser/standalone.js'
       copyFileSync(join(root, reference), join(output, 'reference-bundle.js'))

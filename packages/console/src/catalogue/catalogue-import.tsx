@@ -81,7 +81,7 @@ export function CatalogueImport({ onImported }: { onImported?: () => void }) {
           <FileInput
             label={t.catalogue.file}
             description={t.catalogue.fileHint}
-            accept=".csv,.tsv,.txt,text/csv"
+            accept=".csv,.tsv,.txt,.xlsx,text/csv"
             value={file}
             onChange={choose}
             placeholder={t.catalogue.chooseFile}

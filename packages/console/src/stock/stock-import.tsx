@@ -92,7 +92,7 @@ export function StockImport({ stockSuppliers, levels, onClose }: StockImportProp
       <FileInput
         label={t.stock.file}
         description={t.stock.fileHint}
-        accept=".csv,.tsv,.txt,text/csv"
+        accept=".csv,.tsv,.txt,.xlsx,text/csv"
         value={file}
         onChange={(chosen) => {
           setFile(chosen)

@@ -37,6 +37,7 @@ const PACKAGES: [file: string, encoding?: TableAnswers['encoding']][] = [
   ['excel-unicode-text.txt'],
   ['excel-csv-macintosh.csv', 'macintosh'],
   ['excel-separator-line.csv'],
+  ['libreoffice.xlsx'],
 ]
 
 test.each(PACKAGES)(
@@ -57,7 +58,6 @@ test.each(PACKAGES)(
 )
 
 const OTHERS: [file: string, advice: RegExp][] = [
-  ['libreoffice.xlsx', /Excel workbook \(\.xlsx\): in Excel choose File, Save As, “CSV UTF-8/],
   ['libreoffice.xls', /Excel workbook of an old form \(\.xls\)/],
   ['libreoffice.ods', /OpenDocument spreadsheet \(\.ods\)/],
   ['portal.xls', /web page/],

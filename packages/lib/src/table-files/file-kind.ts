@@ -10,6 +10,12 @@ export function findOtherKind(head: Uint8Array): string | undefined {
   return markup ? `The file is a web page or XML, whatever its name says: ${OPEN_AND_SAVE}` : undefined
 }
 
+/** An Excel workbook (.xlsx), which is a ZIP archive. */
+export function isWorkbook(head: Uint8Array): boolean {
+  const text = Buffer.from(head.subarray(0, HEAD_LENGTH)).toString('latin1')
+  return text.startsWith('PK\x03\x04') && !/vnd\.oasis\.|Index\//.test(text) && /\[Content_Types\]\.xml|xl\//.test(text)
+}
+
 /** Enough of a file for findOtherKind. */
 export const HEAD_LENGTH = 4_096
 
@@ -36,7 +42,5 @@ const KINDS: readonly { begins: string; advice(text: string): string }[] = [
 function zipAdvice(text: string): string {
   if (text.includes('vnd.oasis.')) return `The file is an OpenDocument spreadsheet (.ods): ${SAVE_AS_CSV}`
   if (text.includes('Index/')) return `The file is a Numbers spreadsheet: choose File, Export To, CSV, Unicode (UTF-8).`
-  if (text.includes('[Content_Types].xml') || text.includes('xl/'))
-    return `The file is an Excel workbook (.xlsx): ${SAVE_AS_CSV}`
   return 'The file is a ZIP archive: unpack it and choose the CSV file.'
 }

@@ -1,8 +1,9 @@
 import { type CsvRecord, columnLetter, csvRecords, type Separator } from './csv-record.ts'
 import { decodeText, type Encoding } from './decode-text.ts'
-import { findOtherKind, HEAD_LENGTH } from './file-kind.ts'
+import { findOtherKind, HEAD_LENGTH, isWorkbook, SAVE_AS_CSV } from './file-kind.ts'
 import { type ColumnMap, type KnownColumns, matchColumns } from './table-columns.ts'
 import { type Source, UnreadableFile } from './unreadable-file.ts'
+import { WORKBOOK_BYTES_MAX, workbookRecords } from './workbook.ts'
 
 export interface TableOptions {
   readonly columns: KnownColumns
@@ -24,7 +25,7 @@ export interface Table {
   readonly columns: readonly string[]
   /** The file's headers that a person's map leaves out. */
   readonly ignored: readonly string[]
-  /** The separator is no comma, so numbers may have a decimal comma. */
+  /** Numbers may have a decimal comma: the separator is no comma. */
   readonly hasDecimalComma: boolean
   readonly rows: AsyncGenerator<TableRow>
 }
@@ -46,15 +47,14 @@ export interface CellFault {
 }
 
 /**
- * The one reader of every CSV file that people give to the gateway: separated by commas, semicolons or tabs, in UTF-8, UTF-16
- * or an encoding that a person has named, with headers in any case. It never guesses: what may mean two things is refused.
+ * The one reader of every table that people give to the gateway: CSV separated by commas, semicolons or tabs, in UTF-8, UTF-16
+ * or an encoding that a person has named, or an Excel workbook (.xlsx), with headers in any case. It never guesses: what may
+ * mean two things is refused.
  * @throws UnreadableFile, also from `rows`
  */
 export async function openTable(source: Source, options: TableOptions): Promise<Table> {
   const { columns: known, answers = {}, isSecret, rowLengthMax } = options
-  const text = decodeText(await refuseOtherKinds(source), answers.encoding, isSecret)
-  const { separator, chunks } = await findSeparator(text)
-  const records = csvRecords(chunks, separator, rowLengthMax)
+  const { records, hasDecimalComma } = await openRecords(source, answers.encoding, isSecret, rowLengthMax)
   const header = await nextRecord(records)
   if (header === undefined) throw new UnreadableFile(0, 'The file is empty: it must begin with a row of column names.')
   checkHeaderText(header)
@@ -65,7 +65,37 @@ export async function openTable(source: Source, options: TableOptions): Promise<
   const isRead = new Set(places)
   const unnamed = header.cells.flatMap((name, place) => (name.trim() === '' && !isRead.has(place) ? [place] : []))
   const layout = { columns, places, unnamed, width: header.cells.length }
-  return { columns, ignored, hasDecimalComma: separator !== ',', rows: tableRows(later(), layout) }
+  return { columns, ignored, hasDecimalComma, rows: tableRows(later(), layout) }
+}
+
+async function openRecords(source: Source, encoding: Encoding | undefined, isSecret: boolean, rowLengthMax: number) {
+  const { head, file } = await readHead(source)
+  if (isWorkbook(head)) {
+    return { records: inTurn(await workbookRecords(await allBytes(file)), rowLengthMax), hasDecimalComma: false }
+  }
+  const advice = findOtherKind(head)
+  if (advice !== undefined) throw new UnreadableFile(0, advice)
+  const { separator, chunks } = await findSeparator(decodeText(file, encoding, isSecret))
+  return { records: csvRecords(chunks, separator, rowLengthMax), hasDecimalComma: separator !== ',' }
+}
+
+async function* inTurn(records: readonly CsvRecord[], lengthMax: number): AsyncGenerator<CsvRecord> {
+  for (const record of records) {
+    const length = record.cells.reduce((sum, cell) => sum + cell.length, 0)
+    if (length > lengthMax) throw new UnreadableFile(record.row, `The row has more than ${lengthMax} characters.`)
+    yield record
+  }
+}
+
+async function allBytes(file: Source): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of file) {
+    chunks.push(Buffer.from(chunk))
+    length += chunk.length
+    if (length > WORKBOOK_BYTES_MAX) throw new UnreadableFile(0, `The workbook is too large: ${SAVE_AS_CSV}`)
+  }
+  return Buffer.concat(chunks)
 }
 
 interface Layout {
@@ -203,8 +233,8 @@ function separatorOf(line: string): Separator {
   return SEPARATORS[counts.indexOf(Math.max(...counts))]!
 }
 
-/** @throws UnreadableFile for workbooks, archives and other files that are no text */
-async function refuseOtherKinds(source: Source): Promise<Source> {
+/** Reads enough of a file to tell what it is. @returns `file`: all of it */
+async function readHead(source: Source): Promise<{ head: Uint8Array; file: Source }> {
   const chunks = source[Symbol.asyncIterator]()
   const read: (Uint8Array | string)[] = []
   let length = 0
@@ -215,11 +245,9 @@ async function refuseOtherKinds(source: Source): Promise<Source> {
     length += value.length
   }
   const head = Buffer.concat(read.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)))
-  const advice = findOtherKind(head)
-  if (advice !== undefined) throw new UnreadableFile(0, advice)
   // A byte-order mark must not be split.
   const isText = read.every((chunk) => typeof chunk === 'string')
-  return (async function* () {
+  async function* file() {
     if (isText) yield read.join('').replace(/^\uFEFF/, '')
     else yield head
     for (;;) {
@@ -227,5 +255,6 @@ async function refuseOtherKinds(source: Source): Promise<Source> {
       if (done) return
       yield value
     }
-  })()
+  }
+  return { head, file: file() }
 }

@@ -48,7 +48,9 @@ async function importFile(
   file: string,
   options: ImportFileOptions,
 ): Promise<void> {
-  const format = formatOf(file, options.format)
+  // The reader of CSV files knows workbooks.
+  const isWorkbook = extname(file).toLowerCase() === '.xlsx'
+  const format = options.format ?? (isWorkbook ? 'csv' : formatOf(file))
   const answers = tableAnswers(options)
   const dryRun = options.dryRun === true
   const size = file === '-' ? Number.POSITIVE_INFINITY : getFileSize(file)
@@ -94,8 +96,7 @@ async function exportFile(
   if (!toOutput) context.print(`Wrote ${count(packages, 'package')} to ${file}.`, { packages, file, format })
 }
 
-function formatOf(file: string, given?: FileFormat): FileFormat {
-  if (given) return given
+function formatOf(file: string): FileFormat {
   const extension = extname(file).toLowerCase()
   if (extension === '.csv' || extension === '.json') return extension.slice(1) as FileFormat
   throw new UsageError('The file name does not end in .csv or .json. Give --format csv or --format json.')

@@ -139,6 +139,7 @@ test('errors are reported by row and column, and the command fails', async () =>
 test.each([
   ['package show NO_SUCH', 1, /no package NO_SUCH/],
   ['package off-sale', 2, /--all/],
+  ['package set X_1 --volume 3', 2, /3 bytes\. Give 3GB or 3MB/],
   ['package set X_1 --name X', 1, /dataType: It is required/],
   ['price set JP_1_7 4,50 --currency USD', 2, /not an amount/],
   ['price set JP_1_7 4.50', 2, /--currency/],

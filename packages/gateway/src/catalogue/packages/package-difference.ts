@@ -87,12 +87,14 @@ export function warningsOf(lines: readonly DifferenceLine[]): DifferenceWarning[
 
 const WITH_OWN_LINES: ReadonlySet<Member> = new Set(['prices', 'suppliers', 'locationCodes'])
 
-/** No package has less. */
-const VOLUME_MIN = 1_024
+/** Less than any package has: 3 bytes where 3 GB were meant. */
+export function isFewBytes(volume: number): boolean {
+  return volume < 1_024
+}
 
 function volumeLines({ before, after }: PackageChange): DifferenceLine[] {
   const [was, is] = [before?.volume ?? null, after.volume]
-  return is === null || is >= VOLUME_MIN || was === is
+  return is === null || !isFewBytes(is) || was === is
     ? []
     : [{ kind: 'VOLUME', before: was, after: is, warnings: ['FEW_BYTES'] }]
 }

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { readVolume } from '#catalogue/files/csv-cells.ts'
 import { exportedForm } from '#catalogue/files/export-packages.ts'
 import type { PackageInput } from '#catalogue/packages/merge-packages.ts'
+import { isFewBytes } from '#catalogue/packages/package-difference.ts'
 import { putPackages, setOnSale } from '#catalogue/packages/put-packages.ts'
 import {
   findDocuments,
@@ -206,6 +207,7 @@ function wholeNumber(option: string): (value: string) => number {
 function volume(value: string): number {
   const bytes = readVolume(value)
   if (typeof bytes === 'string') throw new InvalidArgumentError(bytes)
+  if (isFewBytes(bytes)) throw new InvalidArgumentError(`It is ${bytes} bytes. Give ${bytes}GB or ${bytes}MB.`)
   return bytes
 }
 

@@ -173,6 +173,9 @@ describe('a price plan', () => {
     })
     expect((await operator.call('GET', '/price-plans/DEEP/rules')).body.rules).toMatchObject([{ supplier: 'first' }])
     const unknown = { rule: { supplier: 'first', currencyCode: 'USD' }, currencyCode: 'USD' }
+    const mistyped = { rule: { supplier: 'first' }, currencyCode: 'UDS' }
+    const noCurrency = await operator.call('POST', '/price-plans/DEEP/removal-preview', mistyped)
+    expect(noCurrency).toMatchObject({ status: 422, body: { message: expect.stringContaining('ISO 4217') } })
     const refused = await operator.call('POST', '/price-plans/DEEP/removal-preview', unknown)
     expect(refused).toMatchObject({ status: 422, body: { message: expect.stringContaining('has no such rule') } })
     await change('DELETE', '/price-plans/DEEP/rules?supplier=first')

@@ -1,5 +1,6 @@
 import { countOf } from '@dealer-esim/lib/postgres/count-rows.ts'
 import Type, { type Static } from 'typebox'
+import { checkCurrency } from '#catalogue/catalogue-checks.ts'
 import type { PlanRuleRow } from '#catalogue/prices/plan-rules.ts'
 import { previewRule } from '#catalogue/prices/preview-prices.ts'
 import {
@@ -239,6 +240,7 @@ export const pricePlanRoutes: Route[] = [
 ]
 
 async function previewOf(deps: Context['deps'], rule: PlanRuleRow, currencyCode: string) {
+  checkCurrency(currencyCode)
   const { planName } = rule
   const input = { planName, rule, currencyCode, isUsable: isUsableIn(deps.suppliers) }
   const { at, lines, ...counts } = previewRule(await deps.catalogue.latest(), input)

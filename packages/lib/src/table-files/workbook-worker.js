@@ -8,6 +8,8 @@ import readWorkbook from 'read-excel-file/universal'
 /** A price list of 20 000 packages unpacks to some 10 MB. */
 const UNPACKED_BYTES_MAX = 48 * 1_048_576
 
+const CELLS_MAX = 2_000_000
+
 /** Excel computes with 15 digits. */
 const DIGITS_MAX = 15
 
@@ -21,7 +23,7 @@ async function answer(file) {
     const parts = unpackSheets(file)
     if (parts === 'TOO_LARGE') return { fault: { reason: parts } }
     for (const sheet of parts) {
-      const fault = findCellFault(sheet)
+      const fault = findFault(sheet)
       if (fault) return { fault }
     }
     const bytes = new Uint8Array(file).buffer
@@ -50,17 +52,31 @@ function unpackSheets(file) {
 }
 
 /**
- * The reader takes a formula without a result, or with an error such as #N/A, for an empty cell.
+ * Finds what the reader does not refuse: a formula without a result or with an error such as #N/A, which it takes for an empty
+ * cell; and a cell far from the others, before which it puts empty ones: XFD1048576 makes 17 billion of them.
  * @param {string} sheet @returns {WorkbookFault | undefined}
  */
-function findCellFault(sheet) {
+function findFault(sheet) {
+  let rows = 0
+  let columns = 0
   for (const text of sheet.split(/<(?:\w+:)?c\s/).slice(1)) {
     const attributes = text.slice(0, text.indexOf('>'))
-    const cell = /\br="([A-Z]{1,3}\d{1,7})"/.exec(attributes)?.[1] ?? ''
-    if (/\bt="e"/.test(attributes)) return { reason: 'CELL_ERROR', cell }
-    if (/<(?:\w+:)?f[\s>/]/.test(text) && !/<(?:\w+:)?v[\s>/]/.test(text)) return { reason: 'NO_RESULT', cell }
+    const [cell = '', column = '', row = '0'] = /\br="([A-Z]{1,3})(\d{1,7})"/.exec(attributes) ?? []
+    const place = cell.slice('r="'.length, -1)
+    if (/\bt="e"/.test(attributes)) return { reason: 'CELL_ERROR', cell: place }
+    const hasValue = /<(?:\w+:)?(?:v|is)[\s>/]/.test(text)
+    if (!hasValue && /<(?:\w+:)?f[\s>/]/.test(text)) return { reason: 'NO_RESULT', cell: place }
+    if (!hasValue) continue
+    rows = Math.max(rows, Number(row))
+    columns = Math.max(columns, columnNumber(column))
+    if (rows * columns > CELLS_MAX) return { reason: 'TOO_LARGE' }
   }
   return undefined
+}
+
+/** @param {string} letters such as AB, which is 28 @returns {number} */
+function columnNumber(letters) {
+  return [...letters].reduce((number, letter) => number * 26 + letter.charCodeAt(0) - 64, 0)
 }
 
 /** @param {unknown} value @returns {string} as Excel's own CSV has it, with dates as 2027-01-31 */

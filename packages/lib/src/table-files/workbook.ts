@@ -6,7 +6,7 @@ import { UnreadableFile } from './unreadable-file.ts'
 /**
  * Reads the table of an Excel workbook (.xlsx), as Excel's own CSV would have it but with decimal points, and with dates as
  * 2027-01-31. A number of more than 15 digits is written as 8.98520000000501E+18, because Excel has lost its other digits.
- * Works in a thread of its own with little memory and time: a file of one kilobyte may claim a billion cells.
+ * Works in a thread of its own, bounded in memory and time, because the reader blocks its event loop.
  * @throws UnreadableFile
  */
 export async function workbookRecords(file: Uint8Array): Promise<CsvRecord[]> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { CiReport } from './test/ci-report.ts'
-import { LongestFirst } from './test/longest-first.ts'
+import { LongestFirst } from './test/slow-files.ts'
 
 // CI collects the results of all its test runs here, whichever command started them.
 const reportDir = process.env.TEST_REPORT_DIR

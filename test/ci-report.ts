@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
+import { type FileTime, fileTime } from './slow-files.ts'
 
 /** A test, the hooks of a group or of a file, or a run outside of its tests. `errors`: stack traces, or messages. */
 interface Problem {
@@ -13,6 +14,7 @@ interface Report {
   passed: number
   failures: Problem[]
   passedAtSecondAttempt: Problem[]
+  times: FileTime[]
 }
 
 /** Writes the result of a test run for .ci/run, with errors of hooks, which vitest's JSON report leaves out. */
@@ -24,7 +26,7 @@ export class CiReport implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
-    const report: Report = { passed: 0, failures: [], passedAtSecondAttempt: [] }
+    const report: Report = { passed: 0, failures: [], passedAtSecondAttempt: [], times: modules.map(fileTime) }
     for (const module of modules) addModule(report, module)
     if (unhandledErrors.length > 0) report.failures.push(problem('outside of the tests', unhandledErrors))
     writeFileSync(this.#path, JSON.stringify(report))

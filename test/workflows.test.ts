@@ -1,0 +1,53 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+
+const root = join(import.meta.dirname, '..')
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+interface Workflow {
+  jobs: Record<
+    string,
+    { steps: { run?: string; uses?: string }[]; strategy?: { matrix: { node: (string | number)[] } } }
+  >
+}
+
+const workflow = (file: string) => parse(read(`.github/workflows/${file}`)) as Workflow
+const commands = (file: string) =>
+  Object.values(workflow(file).jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run?.trim().split('\n') ?? []))
+
+const { scripts, engines } = JSON.parse(read('package.json')) as {
+  scripts: Record<string, string>
+  engines: { node: string }
+}
+
+test.each(readdirSync(join(root, '.github/workflows')))('%s runs commands that exist', (file) => {
+  expect(commands(file)).not.toEqual([])
+  for (const command of commands(file)) {
+    const [program, first, second] = command.split(' ') as [string, string, string?]
+    if (program === 'npm' && first === 'run') expect(scripts).toHaveProperty([second!.replace(/^-s$/, '')])
+    else if (program === 'npm') expect(['ci', 'test']).toContain(first)
+    else expect([program, existsSync(join(root, first))]).toEqual(['bash', true])
+  }
+})
+
+test('the proof of a clean clone runs every command of check.yml', () => {
+  const proof = read('.ci/run')
+  const run = [...proof.matchAll(/^\w+\(\) \{ (npm [^;|]+); \}$/gm)].map(([, command]) => command)
+  expect(run).toEqual(expect.arrayContaining(commands('check.yml')))
+})
+
+test('check.yml runs on the oldest Node that we support, and on the one that .node-version names', () => {
+  const versions = workflow('check.yml').jobs.check!.strategy!.matrix.node.map(String)
+  expect(engines.node).toBe(`>=${versions[0]}`)
+  expect(versions).toContain(read('.node-version').trim())
+})
+
+test('the other files of .github are YAML', () => {
+  const files = [
+    'dependabot.yml',
+    ...readdirSync(join(root, '.github/ISSUE_TEMPLATE')).map((name) => `ISSUE_TEMPLATE/${name}`),
+  ]
+  for (const file of files) expect(parse(read(`.github/${file}`))).toBeTypeOf('object')
+})

@@ -1,10 +1,15 @@
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type ProxyOptions } from 'vite'
 
-export default defineConfig({
+const gateway = process.env.GATEWAY_URL ?? 'http://127.0.0.1:8080'
+
+/** The gateway refuses changes by pages of other origins, and the development server is one. */
+const toGateway: ProxyOptions = { target: gateway, changeOrigin: true, headers: { origin: gateway } }
+
+export default defineConfig(({ command }) => ({
   root: import.meta.dirname,
   // Relative to <base>, which the gateway writes: the console works below any path prefix.
-  base: './',
+  base: command === 'serve' ? '/console/' : './',
   plugins: [react()],
   build: {
     target: 'es2022',
@@ -30,5 +35,6 @@ export default defineConfig({
       },
     },
   },
-  server: { proxy: { '/console/api': 'http://127.0.0.1:8080', '/open-api': 'http://127.0.0.1:8080' } },
-})
+  // npm run dev
+  server: { proxy: { '/console/api': toGateway, '/open-api': toGateway, '/docs': toGateway, '/qr': toGateway } },
+}))

@@ -9,7 +9,16 @@ import {
 } from '@tanstack/react-router'
 import { consoleBase } from './api/call-api.ts'
 import { Layout } from './layout/layout.tsx'
-import { dealerPage, dealerSections, PAGE_DOCS, type PageRoute, pages, signedInPage, welcomePage } from './page-list.ts'
+import {
+  dealerPage,
+  dealerSections,
+  localSignInPage,
+  PAGE_DOCS,
+  type PageRoute,
+  pages,
+  signedInPage,
+  welcomePage,
+} from './page-list.ts'
 import { LoadError, Loading } from './parts/load-states.tsx'
 import { NotFound } from './parts/page.tsx'
 import { SessionGate } from './people/sign-in/session-gate.tsx'
@@ -73,6 +82,7 @@ const routes = [
 export const router = createRouter({
   routeTree: root.addChildren([
     pageRoute(welcomePage, root),
+    pageRoute(localSignInPage, root),
     pageRoute(signedInPage, root),
     consoleRoute.addChildren(routes),
   ]),

@@ -23,6 +23,7 @@ import { type Catalogue, createCatalogue } from './catalogue/catalogue.ts'
 import { plainRequestLog, type RequestLog, type RequestMetrics, requestMetrics } from './http/request-log.ts'
 import { type OrderMetrics, orderMetrics } from './orders/change-order.ts'
 import { createOrderPlacer, type OrderPlacer } from './orders/placing/order-placer.ts'
+import { createLocalSignIn, type LocalSignIn } from './people/local-sign-in.ts'
 import type { Config } from './platform/config/config.ts'
 import { ORDER_CONNECTIONS } from './platform/config/connections.ts'
 import { ensureDeployment } from './platform/deployment/ensure-deployment.ts'
@@ -82,6 +83,8 @@ export interface Deps {
     /** Without /console; absent: publicUrl. */
     consoleUrl?: string
   }
+  /** The link that a local gateway prints. */
+  localSignIn: LocalSignIn
   /** undefined if no collector is configured. */
   traces: Traces | undefined
 }
@@ -173,6 +176,7 @@ export async function createDeps(
     admission,
     orderPlacer,
     links: { publicUrl: config.publicUrl ?? '', ...(config.consoleUrl && { consoleUrl: config.consoleUrl }) },
+    localSignIn: createLocalSignIn(),
     traces,
     async stop(deadlineMs) {
       isStopping = true

@@ -3,7 +3,7 @@ import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { seedDemoCatalogue } from './catalogue/demo/seed-catalogue.ts'
 import type { Deps } from './deps.ts'
 import { ensureFirstOperator, FIRST_OPERATOR } from './people/manage-people.ts'
-import { consoleUrlOf } from './people/personal-link.ts'
+import { consoleUrlOf, localSignInLink } from './people/personal-link.ts'
 import { SYSTEM } from './platform/audit/audit.ts'
 import { type LocalAccess, localAccessFile, readLocalAccess, writeLocalAccess } from './platform/config/local-access.ts'
 import { createTenant } from './tenants/create-tenant.ts'
@@ -40,12 +40,16 @@ export async function printLocalAccess(deps: Deps, baseUrl: string): Promise<voi
     baseUrl,
     appKey: tenant.appKey,
     appSecret: tenant.secrets[0]!.secret,
-    ...(deps.config.console === 'on' && { consoleUrl: consoleUrlOf({ ...deps.links, publicUrl: baseUrl }) }),
+    ...(deps.config.console === 'on' && consoleAccess(deps, consoleUrlOf({ ...deps.links, publicUrl: baseUrl }))),
     consoleUser: FIRST_OPERATOR,
     ...(consolePassword ? { consolePassword } : {}),
   }
   writeLocalAccess(dataDir, access)
   process.stdout.write(banner(access, firstPassword ?? '(unchanged, see the file below)', dataDir))
+}
+
+function consoleAccess(deps: Pick<Deps, 'ids' | 'localSignIn'>, consoleUrl: string) {
+  return { consoleUrl, signInUrl: localSignInLink(consoleUrl, deps.localSignIn.issue(deps.ids)) }
 }
 
 async function findDemoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | undefined> {
@@ -67,8 +71,8 @@ function banner(access: LocalAccess, password: string, dataDir: string): string 
     AppKey      ${access.appKey}
     AppSecret   ${access.appSecret}
 
-    console     ${access.consoleUrl ?? 'off'}
-    user        ${access.consoleUser}
+    console     ${access.signInUrl ?? 'off'}
+                (signs you in, once; then ${access.consoleUser} with the password)
     password    ${password}
 
     docs        ${access.baseUrl}/docs

@@ -110,3 +110,8 @@ export function consoleUrlOf({
 export function welcomeLink(consoleUrl: string, token: string): string {
   return `${consoleUrl}/welcome#${token}`
 }
+
+/** The link that `npm start` prints, such as http://127.0.0.1:8080/console/local#kqZ… */
+export function localSignInLink(consoleUrl: string, token: string): string {
+  return `${consoleUrl}/local#${token}`
+}

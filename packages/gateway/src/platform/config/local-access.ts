@@ -8,6 +8,8 @@ export interface LocalAccess {
   appSecret: string
   /** Absent if the console is off. */
   consoleUrl?: string
+  /** Opens the console signed in, once. Absent if the console is off. */
+  signInUrl?: string
   consoleUser: string
   /** Valid until the first sign-in changes it; absent if unknown. */
   consolePassword?: string

@@ -8,6 +8,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { createCatalogue } from '#catalogue/catalogue.ts'
 import { addConsoleApi } from '#http/console/console-server.ts'
 import { CONSOLE_API, type ConsoleDeps } from '#http/console/kernel/route.ts'
+import { createLocalSignIn } from '#people/local-sign-in.ts'
 import { createPerson } from '#people/manage-people.ts'
 import type { Role } from '#people/person.ts'
 import type { Provider } from '#people/provider/provider.ts'
@@ -55,6 +56,7 @@ export async function startConsole(
     catalogue: createCatalogue({ db, linkKey, databaseClock: clock }),
     databaseClock: clock,
     links: { publicUrl: ORIGIN },
+    localSignIn: createLocalSignIn(),
     consoleUrl: () => `${ORIGIN}/console`,
     provider: options.provider?.({ outbound }),
   } as unknown as ConsoleDeps

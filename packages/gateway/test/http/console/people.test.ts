@@ -28,6 +28,28 @@ const totp = (uri: string, atMs: number) =>
   new TOTP({ secret: new URL(uri).searchParams.get('secret')! }).generate({ timestamp: atMs })
 
 describe('the first operator', () => {
+  it('the link that a local gateway prints signs in once, and the printed password stays', async () => {
+    const password = await ensureFirstOperator(testbed.deps)
+    const { ids, localSignIn } = testbed.deps
+    const open = (token: string) => browser(testbed.app).call('POST', '/session/local', { token })
+    expect(await open('A'.repeat(43))).toMatchObject({ status: 422, body: { code: 'LINK_DEAD' } })
+    const older = localSignIn.issue(ids)
+    const token = localSignIn.issue(ids)
+    const answers = await Promise.all([older, token, token].map(open))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
+    expect(answers.find(({ status }) => status === 200)?.body).toMatchObject({ passwordChangeRequired: false })
+    expect(await browser(testbed.app).signIn(FIRST_OPERATOR, password!)).toMatchObject({ status: 200 })
+    await testbed.db.query({ text: 'update people set password_change_required = true' })
+  })
+
+  it('the link does not replace a second factor', async () => {
+    await testbed.db.query({ text: `update people set totp_secret = 'x'::bytea, totp_confirmed = true` })
+    const token = testbed.deps.localSignIn.issue(testbed.deps.ids)
+    const refused = await browser(testbed.app).call('POST', '/session/local', { token })
+    expect(refused).toMatchObject({ status: 422, body: { code: 'LINK_DEAD' } })
+    await testbed.db.query({ text: 'delete from people' })
+  })
+
   it('the first operator is created once, and must choose a password before anything else', async () => {
     const password = await ensureFirstOperator(testbed.deps)
     expect(await ensureFirstOperator(testbed.deps)).toBeUndefined()

@@ -46,6 +46,7 @@ export interface ConsoleDeps
     | 'outbound'
     | 'suppliers'
     | 'links'
+    | 'localSignIn'
     | 'orderPlacer'
   > {
   config: Config

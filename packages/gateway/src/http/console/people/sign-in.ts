@@ -3,6 +3,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type from 'typebox'
 import { mailPersonLink } from '#alerts/mail/mail-queue.ts'
 import { requestForgottenPassword } from '#people/forgotten-password.ts'
+import { signInLocally } from '#people/local-sign-in.ts'
 import { BROWSER_KNOWN_S } from '#people/lockout.ts'
 import { relyingPartyOf } from '#people/passkeys/relying-party.ts'
 import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
@@ -57,6 +58,19 @@ export const signInRoutes: Route[] = [
       const storedToken = request.cookies[browserCookieOf(context)]
       const result = await signIn(deps, { ...body, address, userAgent, browser: storedToken })
       return answerSignedIn(context, result)
+    },
+  }),
+  publicRoute({
+    method: 'POST',
+    path: '/session/local',
+    summary: 'Sign in by the link that a local gateway printed when it started. The session is returned as a cookie',
+    body: Type.Object({ token: linkToken() }, CLOSED),
+    answer: me,
+    ratePerMinute: SIGN_INS_PER_MINUTE,
+    async handle(context, { body }) {
+      const { deps, request, address } = context
+      const userAgent = request.headers['user-agent'] ?? ''
+      return answerSignedIn(context, await signInLocally(deps, { ...body, address, userAgent }))
     },
   }),
   route({

@@ -2,13 +2,13 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
-import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { startApi } from '#api.ts'
 import { createDeps, type Deps } from '#deps.ts'
 import type { RequestLog } from '#http/request-log.ts'
 import { readConfig } from '#platform/config/config.ts'
 import { createTenant } from '#tenants/create-tenant.ts'
 import { topUp } from '#wallet/ledger/top-up-wallet.ts'
+import { testLog } from './debugging.ts'
 
 /** Shared by all nodes of a test, in this process or in separate ones. */
 export const NODE_ENV = {
@@ -33,7 +33,7 @@ export async function startNode(
   logs: { log?: Log; logRequest?: RequestLog } = {},
 ): Promise<Node> {
   const config = readConfig({ ...NODE_ENV, DATABASE_URL: databaseUrl, ...env }, ['--role', 'api'])
-  const deps = await createDeps(config, logs.log ?? silentLog, databaseUrl, logs.logRequest)
+  const deps = await createDeps(config, logs.log ?? testLog, databaseUrl, logs.logRequest)
   const api = await startApi(deps)
   let stopped: Promise<void> | undefined
   return {

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
-import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import type { TestProject } from 'vitest/node'
 import { migrationsFolder } from '#platform/package-root.ts'
 import { maintainPartitions } from '#platform/retention/retention-table.ts'
 import { closeForCloning, findCitusNodes, joinDatabases, urlOfSchema } from './databases/citus.ts'
-import { createDatabase, dropDatabasesOf, type TestNodes, withDatabaseName } from './databases/database.ts'
+import { createDatabase, databasesOf, dropDatabasesOf, type TestNodes, withDatabaseName } from './databases/database.ts'
+import { keepsDatabases, testLog } from './debugging.ts'
 import { createRunFolder, memoryFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
@@ -55,10 +55,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
     dataDir: join(dataParent, 'data'),
   })
   return async () => {
+    if (keepsDatabases) await showDatabases(server, run)
     await dropDatabasesOf(server, run)
     await server.stop()
     remove()
   }
+}
+
+/** Names the databases, the one of the last test file last, and waits for Enter. */
+async function showDatabases(server: TestNodes, run: string): Promise<void> {
+  const urls = (await databasesOf(server, run)).map((name) => `  psql '${withDatabaseName(server.url, name).replace(/\?.*/, '')}'\n`)
+  process.stdout.write(`\nTEST_KEEP=1: the databases of this run. Press Enter to drop them.\n${urls.join('')}`)
+  await new Promise((resolve) => process.stdin.once('data', resolve).once('end', resolve))
+  process.stdin.pause()
 }
 
 /** Creates the folder of a project: a run of two projects, such as a run of the mutations, sets up each. @returns its path */
@@ -80,7 +89,7 @@ async function findExternalServer(): Promise<Server | undefined> {
 }
 
 async function startOwnServer(dataDir: string): Promise<Server> {
-  const server = await startEmbeddedPostgres({ dataDir, log: silentLog, fsync: false, maxConnections: 400 })
+  const server = await startEmbeddedPostgres({ dataDir, log: testLog, fsync: false, maxConnections: 400 })
   return { url: server.url, workers: [], stop: () => server.stop() }
 }
 
@@ -91,7 +100,7 @@ async function createTemplate(server: Server, run: string): Promise<string> {
   const isCitus = server.workers.length > 0
   if (isCitus) await joinDatabases(server, name)
   const url = withDatabaseName(server.url, name)
-  await migrate({ databaseUrl: url, log: silentLog, directory: migrationsFolder() })
+  await migrate({ databaseUrl: url, log: testLog, directory: migrationsFolder() })
   const db = createDb({ url, poolSize: 1, applicationName: 'test template' })
   await maintainPartitions(db)
   await db.close()

@@ -5,12 +5,12 @@ import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { createCatalogue } from '#catalogue/catalogue.ts'
 import type { Topic } from '#deps.ts'
 import type { FulfilmentDeps } from '#fulfilment/outcomes/outcome-deps.ts'
 import type { SupplierType } from '#suppliers/create-supplier.ts'
 import { createSuppliers } from '#suppliers/supplier-registry.ts'
+import { testLog } from './debugging.ts'
 
 /** Shared by all nodes of a test and its child processes. */
 export const TEST_KEY = Buffer.alloc(32, 7)
@@ -35,7 +35,7 @@ export async function createShop(url: string, deployment: 'local' | 'production'
     clock: systemClock,
     databaseClock: createDatabaseClock(systemClock),
     cipher,
-    log: silentLog,
+    log: testLog,
     wake: localWake(),
     linkKey: TEST_LINK_KEY,
   }

@@ -3,6 +3,7 @@ import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { keepsDatabases, logsStatements } from '../debugging.ts'
 import { ONLY_HERE } from './tables.ts'
 
 export interface TestDatabase {
@@ -35,7 +36,10 @@ async function clone(template: string, url = inject('testServer').url): Promise<
   const { run, ...nodes } = inject('testServer')
   const name = `${run}_${randomBytes(5).toString('hex')}`
   await createDatabase(nodes, name, template)
-  return { url: withDatabaseName(url, name), drop: () => dropDatabase(nodes, name) }
+  if (logsStatements)
+    await withServerClient(url, (client) => client.query(`alter database ${name} set log_statement = 'all'`))
+  const drop = () => (keepsDatabases ? Promise.resolve() : dropDatabase(nodes, name))
+  return { url: withDatabaseName(url, name), drop }
 }
 
 /** Runs `work` on the test server on a new connection. */
@@ -86,13 +90,18 @@ async function onEachNode(nodes: TestNodes, work: (client: pg.Client) => Promise
 
 /** Drops the databases that test files of the run have left behind. */
 export async function dropDatabasesOf(nodes: TestNodes, run: string): Promise<void> {
-  const names = await withServerClient(nodes.url, async (client) => {
-    const { rows } = await client.query<{ datname: string }>('select datname from pg_database where datname like $1', [
-      `${run}\\_%`,
-    ])
+  for (const name of await databasesOf(nodes, run)) await dropDatabase(nodes, name)
+}
+
+/** The databases of a run, oldest first. */
+export function databasesOf(nodes: TestNodes, run: string): Promise<string[]> {
+  return withServerClient(nodes.url, async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      'select datname from pg_database where datname like $1 order by oid',
+      [`${run}\\_%`],
+    )
     return rows.map((row) => row.datname)
   })
-  for (const name of names) await dropDatabase(nodes, name)
 }
 
 export function withDatabaseName(serverUrl: string, name: string): string {

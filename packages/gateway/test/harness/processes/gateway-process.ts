@@ -7,6 +7,7 @@ import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { inject } from 'vitest'
 import { packageRoot } from '#platform/package-root.ts'
+import { inspectFrom, logsStatements, TEST_LOG } from '../debugging.ts'
 import { dataFolder } from '../temporary-folders.ts'
 
 type LogLine = Record<string, unknown> & { msg?: string }
@@ -54,6 +55,7 @@ export const SHARED_MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 const running = new Set<GatewayProcess>()
 const folders = new Set<string>()
 let isBuilt = false
+let spawned = 0
 
 /** Starts a gateway and waits until it serves. */
 export async function startGateway(options: GatewayOptions = {}): Promise<GatewayProcess> {
@@ -78,6 +80,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
     options.node ?? process.execPath,
     // No source maps, which take a tenth of a start. Stack traces point into the bundle.
     [
+      ...(inspectFrom === undefined ? [] : [`--inspect=127.0.0.1:${inspectFrom + spawned++}`]),
       options.main ?? join(packageRoot(), 'dist/main.js'),
       ...(options.role ? ['--role', options.role] : []),
       ...(options.isTrial ? ['--trial'] : []),
@@ -88,6 +91,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
         ...(options.databaseUrl
           ? { DATABASE_URL: options.databaseUrl, DATABASE_SCHEMA: DEFAULT_SCHEMA, MASTER_KEY: SHARED_MASTER_KEY }
           : {}),
+        ...(TEST_LOG !== undefined && { LOG_LEVEL: logsStatements ? 'debug' : TEST_LOG }),
         ...options.env,
       },
       ...options.user,
@@ -98,7 +102,10 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   let stderr = ''
   child.once('error', ({ message }) => (stderr += message))
   const watchdog = child.pid ? signalOnExit(child.pid, 'KILL') : undefined
-  createInterface({ input: child.stdout }).on('line', (text) => lines.add(text))
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    lines.add(text)
+    if (TEST_LOG !== undefined) process.stderr.write(`${text}\n`)
+  })
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   const exited = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })))
   const gateway: GatewayProcess = {

@@ -1,0 +1,23 @@
+import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
+import { type Log, silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+
+/*
+ * What a person who debugs a test switches on: contributing/debugging.md.
+ */
+
+/** TEST_LOG=debug, info, warn or sql: the log of testbeds and of gateways in processes of their own, on standard error. */
+export const TEST_LOG = process.env.TEST_LOG
+
+/** TEST_LOG=sql: the test server logs each statement. */
+export const logsStatements = TEST_LOG === 'sql'
+
+/** TEST_KEEP=1: databases stay until the person presses Enter. */
+export const keepsDatabases = process.env.TEST_KEEP === '1'
+
+/** TEST_INSPECT=9229: gateways in processes of their own listen for an inspector, from this port on. */
+export const inspectFrom = process.env.TEST_INSPECT === undefined ? undefined : Number(process.env.TEST_INSPECT)
+
+export const testLog: Log =
+  TEST_LOG === undefined
+    ? silentLog
+    : createLog(logsStatements ? 'debug' : TEST_LOG, { write: (line) => process.stderr.write(line) })

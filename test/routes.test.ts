@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '@dealer-esim/gateway/platform/package-root.ts'
 import { expect, test } from 'vitest'
-import { routesMarkdown } from '../scripts/routes-markdown.ts'
+import { routesMarkdown } from '../scripts/generate/routes-markdown.ts'
 
 test('packages/gateway/routes.md lists every route as it is declared', async () => {
   expect(readFileSync(join(packageRoot(), 'routes.md'), 'utf8')).toBe(await routesMarkdown())

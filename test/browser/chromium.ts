@@ -25,8 +25,10 @@ export function isBrowserAvailable(): boolean {
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath()!,
+    ...(process.env.HEADED === '1' && { headless: false, slowMo: 300 }),
     args: [
-      '--headless',
+      // HEADED=1: see what a flow does (contributing/debugging.md).
+      ...(process.env.HEADED === '1' ? [] : ['--headless']),
       '--no-sandbox',
       '--disable-gpu',
       '--disable-quic',

@@ -38,7 +38,7 @@ function page<Module extends object>(
 export const welcomePage = page('/welcome', () => import('./people/sign-in/welcome.tsx'), 'WelcomePage')
 
 /** The link that a local gateway prints leads here. Works without a session. */
-export const localSignInPage = page('/local', () => import('./people/sign-in/local-sign-in.tsx'), 'LocalSignInPage')
+export const localSignInPage = page('/local', () => import('./people/sign-in/welcome.tsx'), 'LocalSignInPage')
 
 /** The provider sends the browser here. Works without a session. */
 export const signedInPage = page('/signed-in', () => import('./people/sign-in/signed-in.tsx'), 'SignedInPage')

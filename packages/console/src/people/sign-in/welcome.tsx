@@ -1,8 +1,9 @@
-import { Alert, Button, Stack, TextInput } from '@mantine/core'
+import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
+import { Alert, Anchor, Button, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
-import { type ApiError, call } from '#api/call-api.ts'
+import { type ApiError, call, consoleBase } from '#api/call-api.ts'
 import { queryClient, SESSION } from '#api/use-api.ts'
 import { formFields } from '#parts/form-values.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
@@ -85,4 +86,38 @@ function SetPassword({ token }: { token: string }) {
       </form>
     </SignInLayout>
   )
+}
+
+/** The target of the link that a local gateway prints. The token follows the #, so it is in no server's log. */
+export function LocalSignInPage() {
+  const [token] = useState(takeToken)
+  const signIn = useQuery<Me, ApiError>({
+    queryKey: ['local sign-in'],
+    queryFn: async () => {
+      const me = await call<Me>('POST', '/session/local', { body: { token } })
+      // A reload forgets what another person may have left in memory.
+      location.replace(consoleBase.href)
+      return me
+    },
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (!signIn.error) return <Loading />
+  return (
+    <SignInLayout title={t.signIn.title}>
+      <Stack>
+        <Alert color="red" role="alert">
+          {signIn.error.message}
+        </Alert>
+        <Anchor href={consoleBase.href}>{t.signIn.back}</Anchor>
+      </Stack>
+    </SignInLayout>
+  )
+}
+
+/** The token works once, but need not stay in the address and the history. */
+function takeToken(): string {
+  const token = location.hash.slice(1)
+  history.replaceState(null, '', location.pathname)
+  return token
 }

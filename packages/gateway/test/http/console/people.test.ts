@@ -1,7 +1,7 @@
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPersonLink, ensureFirstOperator, FIRST_OPERATOR } from '#people/manage-people.ts'
+import { createPersonLink } from '#people/manage-people.ts'
 import { hashToken } from '#people/secret-token.ts'
 import type { Actor } from '#platform/audit/audit.ts'
 import { waitForBlockedStatements } from '#test/harness/databases/statements.ts'
@@ -26,46 +26,6 @@ const tokenInput = { scope: 'READ', days: 1, password: PASSWORD }
 
 const totp = (uri: string, atMs: number) =>
   new TOTP({ secret: new URL(uri).searchParams.get('secret')! }).generate({ timestamp: atMs })
-
-describe('the first operator', () => {
-  it('the link that a local gateway prints signs in once, and the printed password stays', async () => {
-    const password = await ensureFirstOperator(testbed.deps)
-    const { ids, localSignIn } = testbed.deps
-    const open = (token: string) => browser(testbed.app).call('POST', '/session/local', { token })
-    expect(await open('A'.repeat(43))).toMatchObject({ status: 422, body: { code: 'LINK_DEAD' } })
-    const older = localSignIn.issue(ids)
-    const token = localSignIn.issue(ids)
-    const answers = await Promise.all([older, token, token].map(open))
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422])
-    expect(answers.find(({ status }) => status === 200)?.body).toMatchObject({ passwordChangeRequired: false })
-    expect(await browser(testbed.app).signIn(FIRST_OPERATOR, password!)).toMatchObject({ status: 200 })
-    await testbed.db.query({ text: 'update people set password_change_required = true' })
-  })
-
-  it('the link does not replace a second factor', async () => {
-    await testbed.db.query({ text: `update people set totp_secret = 'x'::bytea, totp_confirmed = true` })
-    const token = testbed.deps.localSignIn.issue(testbed.deps.ids)
-    const refused = await browser(testbed.app).call('POST', '/session/local', { token })
-    expect(refused).toMatchObject({ status: 422, body: { code: 'LINK_DEAD' } })
-    await testbed.db.query({ text: 'delete from people' })
-  })
-
-  it('the first operator is created once, and must choose a password before anything else', async () => {
-    const password = await ensureFirstOperator(testbed.deps)
-    expect(await ensureFirstOperator(testbed.deps)).toBeUndefined()
-    const window = browser(testbed.app)
-    const signedIn = await window.signIn(FIRST_OPERATOR, password!)
-    expect(signedIn).toMatchObject({ status: 200, body: { passwordChangeRequired: true, role: 'OPERATOR_ADMIN' } })
-    expect(await window.call('GET', '/people')).toMatchObject({
-      status: 403,
-      body: { code: 'PASSWORD_CHANGE_REQUIRED' },
-    })
-    const body = { password, newPassword: PASSWORD }
-    expect((await window.call('POST', '/account/password', body)).status).toBe(200)
-    expect((await window.call('GET', '/people')).status).toBe(200)
-    expect((await browser(testbed.app).signIn(FIRST_OPERATOR, password!)).status).toBe(401)
-  })
-})
 
 describe('signing in', () => {
   it('a wrong password, an unknown address and a disabled person get the same answer', async () => {

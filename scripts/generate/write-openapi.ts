@@ -6,6 +6,6 @@ write('docs/openapi.json', openApiDocument())
 write('docs/openapi-rt.json', rtOpenApiDocument())
 
 function write(path: string, document: object): void {
-  writeFileSync(new URL(`../${path}`, import.meta.url), `${JSON.stringify(document, null, 2)}\n`)
+  writeFileSync(new URL(`../../${path}`, import.meta.url), `${JSON.stringify(document, null, 2)}\n`)
   console.log(`Wrote ${path}`)
 }

@@ -4,9 +4,9 @@ import { createServer } from 'node:net'
 import { basename, join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isBrowserAvailable, launchChromium } from './chromium.ts'
+import { isBrowserAvailable, launchChromium } from './browser/chromium.ts'
 
-const root = new URL('../..', import.meta.url).pathname
+const root = new URL('..', import.meta.url).pathname
 
 /** `npm run dev` on a copy of the sources, which this test changes as a contributor does. */
 describe.skipIf(!isBrowserAvailable())('npm run dev', () => {

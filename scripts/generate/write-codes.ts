@@ -1,5 +1,5 @@
 // npm run codes: writes docs/codes.md from the code table. A test fails while the two differ.
 import { writeFileSync } from 'node:fs'
-import { codesMarkdown } from '../../packages/contract/src/codes/codes-markdown.ts'
+import { codesMarkdown } from '@dealer-esim/contract/codes-markdown'
 
 writeFileSync(new URL('../../docs/codes.md', import.meta.url), codesMarkdown())

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
-import { migrationsFolder, packageRoot } from '../../packages/gateway/src/platform/package-root.ts'
-import { schemaText } from '../../packages/gateway/test/harness/databases/schema-text.ts'
-import { createDb } from '../../packages/lib/src/postgres/db.ts'
-import { migrate } from '../../packages/lib/src/postgres/migrations.ts'
-import { silentLog } from '../../packages/lib/src/telemetry/log.ts'
+import { migrationsFolder, packageRoot } from '@dealer-esim/gateway/platform/package-root.ts'
+import { schemaText } from '@dealer-esim/gateway/test/harness/databases/schema-text.ts'
+import { createDb } from '@dealer-esim/lib/postgres/db.ts'
+import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-schema-'))
 const server = await startEmbeddedPostgres({ dataDir, log: silentLog, purpose: 'command', fsync: false })

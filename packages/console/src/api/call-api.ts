@@ -36,7 +36,12 @@ export function apiUrl(path: string, query: Query = {}): URL {
 export async function call<Answer>(
   method: Method,
   path: string,
-  options: { query?: Query | undefined; body?: unknown; signal?: AbortSignal | undefined } = {},
+  options: {
+    query?: Query | undefined
+    body?: unknown
+    file?: Blob | undefined
+    signal?: AbortSignal | undefined
+  } = {},
 ): Promise<Answer> {
   let response: Response
   let text: string
@@ -48,8 +53,10 @@ export async function call<Answer>(
       headers: {
         ...(isInactive() && { 'x-unattended': 'true' }),
         ...(options.body !== undefined && { 'content-type': 'application/json' }),
+        ...(options.file && { 'content-type': 'application/octet-stream' }),
       },
       ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+      ...(options.file && { body: options.file }),
     })
     text = await response.text()
   } catch (error) {

@@ -52,7 +52,10 @@ export function useApi<Answer>(
 export interface Change {
   method: Method
   path: string
+  query?: Query
   body?: unknown
+  /** A file to send instead of a body. */
+  file?: File
 }
 
 /**
@@ -66,7 +69,7 @@ export function useChange<Answer = unknown>(
   const client = useQueryClient()
   const running = useRef(new Set<string>())
   const change = useMutation<Answer, ApiError, Change>({
-    mutationFn: ({ method, path, body }) => call<Answer>(method, path, { body }),
+    mutationFn: ({ method, path, query, body, file }) => call<Answer>(method, path, { query, body, file }),
     async onSuccess(answer) {
       await client.invalidateQueries()
       const { success } = options

@@ -23,7 +23,7 @@ function RequestDialog({ tenantId, currency, onClose }: { tenantId: string; curr
   const [file, setFile] = useState<File | null>(null)
   const [errors, setErrors] = useState<{ amount?: string; receipt?: string }>({})
   const ask = useChange({ quiet: true, success: t.topUpRequests.requested })
-  async function submit({ amount: typed = '', reference }: Record<string, string>) {
+  function submit({ amount: typed = '', reference }: Record<string, string>) {
     const read = parseMoneyInput(typed, currency)
     const isTooLarge = file !== null && file.size > RECEIPT_SIZE_MAX_BYTES
     setErrors({
@@ -31,9 +31,12 @@ function RequestDialog({ tenantId, currency, onClose }: { tenantId: string; curr
       ...(isTooLarge && { receipt: t.topUpRequests.receiptTooLarge }),
     })
     if ('error' in read || isTooLarge) return
-    const receipt = file && { fileName: file.name, content: await toBase64(file) }
-    const body = { ...read, reference, ...(receipt && { receipt }) }
-    ask.mutate({ method: 'POST', path: `/tenants/${tenantId}/top-up-requests`, body }, { onSuccess: onClose })
+    const path = `/tenants/${tenantId}/top-up-requests`
+    const payment = { ...read, reference }
+    const change = file
+      ? { path: `${path}/with-receipt`, query: { ...payment, fileName: file.name }, file }
+      : { path, body: payment }
+    ask.mutate({ method: 'POST', ...change }, { onSuccess: onClose })
   }
   return (
     <Dialog
@@ -43,7 +46,7 @@ function RequestDialog({ tenantId, currency, onClose }: { tenantId: string; curr
       submit={t.topUpRequests.request}
       busy={ask.isPending}
       error={ask.error}
-      onSubmit={(fields) => void submit(fields)}
+      onSubmit={submit}
     >
       <Text size="sm">{t.topUpRequests.requestText}</Text>
       <TextInput
@@ -67,13 +70,4 @@ function RequestDialog({ tenantId, currency, onClose }: { tenantId: string; curr
       />
     </Dialog>
   )
-}
-
-function toBase64(file: File): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader()
-    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ''))
-    reader.onerror = () => reject(reader.error)
-    reader.readAsDataURL(file)
-  })
 }

@@ -5,13 +5,14 @@ import type { BodyHolder, ByteBudget } from './load-shedding/byte-budget.ts'
 
 /**
  * Reads the body of a request, within the budget that all requests share. Passes on the bytes as they came, or the error to
- * answer instead: 000111 for a body that is too large, 000002 if too much is arriving at once, 000104 if the caller went
+ * answer instead: 000111 for a body that is too large, 000002 if too much is arriving together, 000104 if the caller went
  * away.
  */
 export function readBody(
   request: IncomingMessage,
   budget: ByteBudget<BodyHolder>,
   done: (body: Buffer | ApiError) => void,
+  maxBytes = BODY_SIZE_MAX_BYTES,
 ): void {
   const announcedBytes = Number(request.headers['content-length'] ?? Number.NaN)
   const chunks: Buffer[] = []
@@ -31,13 +32,13 @@ export function readBody(
     if (isOver) return
     chunks.push(chunk)
     sizeBytes += chunk.length
-    if (sizeBytes > BODY_SIZE_MAX_BYTES) end(new ApiError('000111'))
+    if (sizeBytes > maxBytes) end(new ApiError('000111'))
     else budget.hold(holder, chunk.length)
   }
 
   // A body whose Content-Length is too large is not kept. Node reads the rest of a refused body to its end: closing the
   // connection at once could cost the caller our answer.
-  if (announcedBytes > BODY_SIZE_MAX_BYTES) {
+  if (announcedBytes > maxBytes) {
     end(new ApiError('000111'))
     return
   }

@@ -119,6 +119,7 @@ export const catalogueRoutes: Route[] = [
     query: Type.Object({ dryRun: Type.Boolean(), ...fileAnswers }, CLOSED),
     body: file(),
     bodyType: 'text/csv',
+    limit: 'file',
     bodyLimit: FILE_SIZE_MAX_BYTES,
     answer: importReport,
     async handle({ deps, by }, { query, body }) {

@@ -1,15 +1,20 @@
-import { notFound } from '@dealer-esim/lib/refusal.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import cookie from '@fastify/cookie'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isOperator } from '#people/person.ts'
 import { byPerson } from '#platform/audit/audit.ts'
 import { unavailableLog } from '../answer.ts'
+import { readBody } from '../body.ts'
+import { type BodyHolder, type ByteBudget, createBodyBudget } from '../load-shedding/byte-budget.ts'
+import type { CallerLimiter } from '../load-shedding/caller-limits.ts'
 import { routes } from './console-routes.ts'
 import { type AllowedOrigins, authorize, checkOrigin, identify } from './kernel/access.ts'
 import { sendFailure } from './kernel/console-failures.ts'
 import { openApiOptions, routeSchema } from './kernel/console-openapi.ts'
-import { createRateLimiter } from './kernel/rate-limit.ts'
+import { createRateLimiter, createRouteLimiters, type RouteLimit } from './kernel/rate-limit.ts'
 import { CONSOLE_API, type ConsoleDeps, type Context, type PublicContext, type Route } from './kernel/route.ts'
 import { validatorCompiler } from './kernel/validate.ts'
 
@@ -18,9 +23,13 @@ export interface ConsoleOptions extends AllowedOrigins {
   addressOf(request: FastifyRequest): string
   /** Differs between gateways on one host name, because they share its cookies. */
   cookieName: string
+  /** The memory for unfinished bodies, which the console shares with the dealer API. */
+  bodies: ByteBudget<BodyHolder>
 }
 
 const BODY_SIZE_MAX_BYTES = 256 * 1024
+/** For the one file of an operator that may be uploaded on a node: stock.ts has the largest. */
+const FILES_MAX_BYTES = 128 * 1024 * 1024
 /** For callers who are not signed in yet. An address, a password and a code need far less. */
 const PUBLIC_BODY_SIZE_MAX_BYTES = 8 * 1024
 /** Answers are data: browsers must neither store them nor render them as a page. */
@@ -38,8 +47,7 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
       await api.register(swagger, openApiOptions(options.cookieName, routes))
       api.setValidatorCompiler(validatorCompiler)
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, toNumber))
-      // Files stay bytes: their encoding is the importer's to find. Each route with a file declares its own size limit.
-      api.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
+      addParsers(api, options.bodies)
       const logs = { log: deps.log, logUnavailable: unavailableLog(deps.log) }
       api.setErrorHandler((error, request, reply) => sendFailure(logs, error, request, reply))
       api.setNotFoundHandler(() => {}) // makes the hook below run for unknown paths
@@ -49,8 +57,12 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
         checkOrigin(options, request)
         if (request.is404) throw notFound('address') // before the body is read
       })
-      const limit = createRateLimiter(deps.clock)
-      for (const route of routes) addRoute(api, deps, options, limit, route)
+      const limits: Limits = {
+        byAddress: createRateLimiter(deps.clock),
+        ofRoute: createRouteLimiters(deps.clock),
+        waitForRefusal: createRefusalPace(deps.clock),
+      }
+      for (const route of routes) addRoute(api, deps, options, limits, route)
       api.get('/openapi.json', { schema: { hide: true } }, async () => ({
         ...api.swagger(),
         servers: [{ url: deps.consoleUrl().replace(/\/console$/, '') }],
@@ -65,23 +77,82 @@ function toNumber(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value
 }
 
+/** Reads bodies within the budget. Files stay bytes: their encoding and type are the importer's to find. */
+function addParsers(api: FastifyInstance, bodies: ByteBudget<BodyHolder>): void {
+  const files = createBodyBudget(FILES_MAX_BYTES)
+  type Done = (error: Error | null, body?: unknown) => void
+  function read(request: FastifyRequest, isFile: boolean, done: (error: Error | null, body: Buffer) => void): void {
+    const { bodyLimit, config } = request.routeOptions
+    const { bodyType, largeBodyAdvice = 'Send less.', limit } = config.consoleRoute ?? {}
+    const none = Buffer.alloc(0)
+    if (isFile !== (bodyType !== undefined)) {
+      done(new Refusal(400, 'REQUEST_INVALID', `Send the body as ${bodyType ?? 'application/json'}.`), none)
+      return
+    }
+    const budget = limit === 'file' ? files : bodies
+    const pass = (body: Buffer | ApiError) =>
+      body instanceof ApiError ? done(refusalOfBody(body, largeBodyAdvice), none) : done(null, body)
+    readBody(request.raw, budget, pass, bodyLimit)
+  }
+  const parseJson = api.getDefaultJsonParser('error', 'error') as unknown as (
+    request: FastifyRequest,
+    body: string,
+    done: Done,
+  ) => void
+  api.removeAllContentTypeParsers()
+  api.addContentTypeParser('application/json', (request: FastifyRequest, _: unknown, done: Done) =>
+    read(request, false, (error, body) => (error ? done(error) : parseJson(request, body.toString(), done))),
+  )
+  api.addContentTypeParser(FILE_TYPES, (request: FastifyRequest, _: unknown, done: Done) => read(request, true, done))
+}
+
+const FILE_TYPES = ['text/csv', 'application/octet-stream', 'application/pdf', 'image/png', 'image/jpeg']
+
+/** The console's own words for the errors of readBody. */
+function refusalOfBody(error: ApiError, largeBodyAdvice: string): Error {
+  if (error.code !== '000111') return error
+  return new Refusal(413, 'TOO_LARGE', `The request is too large. ${largeBodyAdvice}`)
+}
+
+interface Limits {
+  byAddress: ReturnType<typeof createRateLimiter>
+  ofRoute: ReturnType<typeof createRouteLimiters>
+  waitForRefusal(): Promise<void>
+}
+
 function addRoute(
   api: FastifyInstance,
   deps: ConsoleDeps,
   options: ConsoleOptions,
-  limit: ReturnType<typeof createRateLimiter>,
+  { byAddress, ofRoute, waitForRefusal }: Limits,
   route: Route,
 ): void {
+  const checkQuery =
+    route.query && validatorCompiler({ schema: route.query, httpPart: 'querystring', method: '', url: '' })
+  const limit = limitOf(route)
+  const refuse = async (refusal: unknown) => {
+    if (route.bodyType !== undefined) await waitForRefusal()
+    throw refusal
+  }
   api.route({
     method: route.method,
     url: route.path,
     bodyLimit: route.bodyLimit ?? (route.access === 'anyone' ? PUBLIC_BODY_SIZE_MAX_BYTES : BODY_SIZE_MAX_BYTES),
     schema: routeSchema(route),
+    config: { consoleRoute: route },
     // Access is checked before the body is read, so a refused caller learns nothing about valid input.
-    async onRequest(request) {
-      if (route.ratePerMinute) limit(route.path, route.ratePerMinute, options.addressOf(request))
+    async onRequest(request, reply) {
+      if (route.ratePerMinute) byAddress(route.path, route.ratePerMinute, options.addressOf(request))
       if (route.access === 'anyone') return
       request.signedIn = authorize(route, await identify(deps, request, options.cookieName), request.params)
+      const { personId, tenantId } = request.signedIn.person
+      await begin(ofRoute.any, personId, reply)
+      if (limit) await begin(ofRoute[limit], tenantId ?? personId, reply).catch(refuse)
+      if (!route.beforeBody) return
+      const checked = (checkQuery?.(request.query) ?? { value: request.query }) as { value?: unknown; error?: Error }
+      if (checked.error) throw checked.error
+      const context = contextOf(deps, options, request, reply) as Context
+      await route.beforeBody(context, { params: request.params, query: checked.value })
     },
     async handler(request, reply) {
       const { params, query, body } = request
@@ -94,6 +165,39 @@ declare module 'fastify' {
   interface FastifyRequest {
     signedIn?: import('./kernel/route.ts').SignedIn
   }
+  interface FastifyContextConfig {
+    consoleRoute?: import('./kernel/route.ts').Route
+  }
+}
+
+/** Files that are sent while they are written occupy a connection to the database. */
+function limitOf({ limit, method, answerType }: Route): RouteLimit | undefined {
+  return limit ?? (method === 'GET' && answerType !== undefined ? 'download' : undefined)
+}
+
+/**
+ * Lets refused uploads wait for their refusals, which are spaced. Node reads the body of a refused request to its end, so a sender
+ * that repeats its uploads without a pause would cost the time of reading gigabytes. Until the refusal a body waits at its sender.
+ */
+function createRefusalPace(clock: Pick<ConsoleDeps['clock'], 'monotonic'>): () => Promise<void> {
+  let nextAt = 0
+  return async () => {
+    const now = clock.monotonic()
+    nextAt = Math.min(Math.max(now, nextAt) + REFUSED_EVERY_MS, now + REFUSED_WAIT_MAX_MS)
+    await delay(nextAt - now)
+  }
+}
+
+/** Twenty such bodies are read in a second, as long as at most two hundred wait. */
+const REFUSED_EVERY_MS = 50
+/** Less than a client waits for an answer. */
+const REFUSED_WAIT_MAX_MS = 10_000
+
+/** Counts a request until it is answered or its caller has gone away. @throws Refusal */
+async function begin(limiter: CallerLimiter, caller: string, { raw }: FastifyReply): Promise<void> {
+  const end = await limiter.begin(caller)
+  raw.once('finish', end).once('close', end)
+  if (raw.destroyed) end()
 }
 
 function contextOf(

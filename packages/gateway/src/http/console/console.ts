@@ -6,12 +6,13 @@ import { consoleUrlOf } from '#people/personal-link.ts'
 import { createProvider } from '#people/provider/provider.ts'
 import { packageRoot } from '#platform/package-root.ts'
 import { callerReader, isSecure } from '../caller.ts'
+import type { BodyHolder, ByteBudget } from '../load-shedding/byte-budget.ts'
 import { httpsOnly, plainFailures } from '../public-pages.ts'
 import { addConsolePages } from './console-pages.ts'
 import { addConsoleApi } from './console-server.ts'
 
 /** Adds the console's pages and API to a server. */
-export function addConsole(app: FastifyInstance, deps: Deps): void {
+export function addConsole(app: FastifyInstance, deps: Deps, bodies: ByteBudget<BodyHolder>): void {
   const { config, links } = deps
   const callerOf = callerReader(config.trustedProxies)
   const isLocal = config.deployment === 'local'
@@ -31,6 +32,7 @@ export function addConsole(app: FastifyInstance, deps: Deps): void {
       origins: urls.map((url) => url.origin),
       loopback: isLocal,
       addressOf,
+      bodies,
       // Browsers store cookies by host name, not by port. Gateways on one machine must not share a cookie.
       cookieName: isLocal ? `__Host-console-${config.consolePort || config.port}` : '__Host-console',
     },

@@ -80,6 +80,7 @@ export const stockRoutes: Route[] = [
     ),
     body: file(),
     bodyType: 'text/csv',
+    limit: 'file',
     bodyLimit: FILE_SIZE_MAX_BYTES,
     answer: Type.String({
       description: 'Lines of JSON: {rows} … then {codes, warnings} or {code, message, faults, count, question}',

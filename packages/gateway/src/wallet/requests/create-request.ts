@@ -1,11 +1,11 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
-import sql from 'sql-template-tag'
+import sql, { empty, type Sql } from 'sql-template-tag'
 import { createAlert } from '#alerts/create-alert.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { checkAmount, checkLine, checkWhole } from '../ledger/ledger-checks.ts'
-import { parseReceipt } from './receipt.ts'
+import { parseReceipt, type SentReceipt } from './receipt.ts'
 import { REQUEST_COLUMNS, requestText, type TopUpRequest } from './top-up-request.ts'
 
 export interface TopUpRequestInput {
@@ -13,8 +13,7 @@ export interface TopUpRequestInput {
   amount: bigint
   /** The payment's reference: unique among the tenant's requests, except declined ones. */
   reference: string
-  /** `content` in Base64. */
-  receipt?: { fileName: string; content: string }
+  receipt?: SentReceipt
 }
 
 /** Bounds what a dealer can store and how many mails the operator gets. Operators decide requests within days. */
@@ -63,24 +62,47 @@ export async function requestTopUp(
   })
 }
 
+/** Checks what needs no receipt, before one is uploaded. @throws Refusal as requestTopUp */
+export async function checkTopUpRequest(
+  db: Pick<Db, 'query'>,
+  { tenantId, amount: typed, reference: line }: Omit<TopUpRequestInput, 'receipt'>,
+): Promise<void> {
+  const reference = checkLine('reference', line)
+  const amount = checkAmount(typed, 'positive')
+  const tenant = await readTenantRow(db, tenantId, empty)
+  const earlier = await findActive(db, tenant.tenantId, reference)
+  if (earlier?.amount === amount) return
+  if (earlier) throw referenceUsed(reference, earlier.amount)
+  checkWhole(amount, tenant.currencyCode)
+  await refuseTooMany(db, tenant.tenantId)
+}
+
 /** Serializes the requests of one tenant. It does not lock the wallet, because orders must not wait for an upload. */
-async function lockTenantRow(tx: Tx, typedId: string) {
-  const [row] = await tx.query<{ tenantId: string; tenantName: string; currencyCode: string }>(sql`
+function lockTenantRow(tx: Tx, typedId: string) {
+  return readTenantRow(tx, typedId, sql`for no key update`)
+}
+
+async function readTenantRow(db: Pick<Db | Tx, 'query'>, typedId: string, locking: Sql) {
+  const [row] = await db.query<{ tenantId: string; tenantName: string; currencyCode: string }>(sql`
     select tenant_id, tenant_name, currency_code from tenants
-    where tenant_id = ${requireUuid(typedId, 'tenant')} for no key update`)
+    where tenant_id = ${requireUuid(typedId, 'tenant')} ${locking}`)
   if (!row) throw notFound('tenant')
   return row
 }
 
-async function findActive(tx: Tx, tenantId: string, reference: string): Promise<TopUpRequest | undefined> {
-  const [row] = await tx.query<TopUpRequest>(sql`
+async function findActive(
+  db: Pick<Db | Tx, 'query'>,
+  tenantId: string,
+  reference: string,
+): Promise<TopUpRequest | undefined> {
+  const [row] = await db.query<TopUpRequest>(sql`
     select ${REQUEST_COLUMNS} from top_up_requests r
     where r.tenant_id = ${tenantId} and r.reference = ${reference} and r.request_status in ('REQUESTED', 'PAID')`)
   return row
 }
 
-async function refuseTooMany(tx: Tx, tenantId: string): Promise<void> {
-  const open = await tx.query(sql`
+async function refuseTooMany(db: Pick<Db | Tx, 'query'>, tenantId: string): Promise<void> {
+  const open = await db.query(sql`
     select from top_up_requests
     where tenant_id = ${tenantId} and request_status = 'REQUESTED' limit ${OPEN_REQUESTS_MAX}`)
   if (open.length < OPEN_REQUESTS_MAX) return

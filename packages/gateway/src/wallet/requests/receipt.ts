@@ -14,6 +14,12 @@ export interface Receipt {
   content: Buffer
 }
 
+/** A file as a dealer sends it. `content`: its bytes, or a text in Base64. */
+export interface SentReceipt {
+  fileName: string
+  content: Uint8Array | string
+}
+
 /** The first bytes of each type that is accepted. */
 const TYPES = [
   { mediaType: 'application/pdf', extension: 'pdf', start: Buffer.from('%PDF-') },
@@ -26,14 +32,21 @@ const TYPES = [
  * extension of that type and only characters that every file system and header allows.
  * @throws Refusal
  */
-export function parseReceipt({ fileName, content }: { fileName: string; content: string }): Receipt {
-  if (content.length > BASE64_LENGTH_MAX) throw tooLarge()
-  const bytes = Buffer.from(content, 'base64')
-  if (!isBase64Of(bytes, content)) throw invalid('The receipt is not valid Base64. Send the file’s content in Base64.')
+export function parseReceipt({ fileName, content }: SentReceipt): Receipt {
+  const bytes =
+    typeof content === 'string' ? fromBase64(content) : Buffer.from(content.buffer, content.byteOffset, content.length)
   if (bytes.length > RECEIPT_SIZE_MAX_BYTES) throw tooLarge()
   const type = TYPES.find(({ start }) => bytes.subarray(0, start.length).equals(start))
   if (!type) throw invalid('The receipt is not a PDF, PNG or JPEG file. Send one of these.')
   return { fileName: `${plainName(fileName)}.${type.extension}`, mediaType: type.mediaType, content: bytes }
+}
+
+/** @throws Refusal */
+function fromBase64(content: string): Buffer {
+  if (content.length > BASE64_LENGTH_MAX) throw tooLarge()
+  const bytes = Buffer.from(content, 'base64')
+  if (isBase64Of(bytes, content)) return bytes
+  throw invalid('The receipt is not valid Base64. Send the file’s content in Base64.')
 }
 
 /** Compares whole texts: a regular expression that strips the padding takes hours for five million `=`. */

@@ -8,6 +8,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { createCatalogue } from '#catalogue/catalogue.ts'
 import { addConsoleApi } from '#http/console/console-server.ts'
 import { CONSOLE_API, type ConsoleDeps } from '#http/console/kernel/route.ts'
+import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
 import { createLocalSignIn } from '#people/local-sign-in.ts'
 import { createPerson } from '#people/manage-people.ts'
 import type { Role } from '#people/person.ts'
@@ -31,7 +32,12 @@ function movableClock(startMs: number) {
 
 /** Starts the console API on its own database. `config` and `provider` as an operator may set them. */
 export async function startConsole(
-  options: { config?: Partial<Config>; provider?: (deps: { outbound: Outbound }) => Provider | undefined } = {},
+  options: {
+    config?: Partial<Config>
+    provider?: (deps: { outbound: Outbound }) => Provider | undefined
+    /** The memory for unfinished bodies. */
+    bodiesMaxBytes?: number
+  } = {},
 ) {
   const database = await createTestDatabase()
   const db = createDb({ url: database.url, poolSize: 5, applicationName: 'console test' })
@@ -65,6 +71,7 @@ export async function startConsole(
     origins: [ORIGIN],
     loopback: false,
     addressOf: (request) => request.ip,
+    bodies: createBodyBudget(options.bodiesMaxBytes ?? 64 * 1024 * 1024),
     cookieName: COOKIE,
   })
   await app.ready()

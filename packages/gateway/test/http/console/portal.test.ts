@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SHARE_MAILS_PER_RECIPIENT_MAX } from '#esims/qr/send-link.ts'
 import { addConsoleApi } from '#http/console/console-server.ts'
+import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
 import type { Role } from '#people/person.ts'
 import { suspendTenant } from '#tenants/change-tenant.ts'
 import { changeSettings } from '#tenants/tenant-settings.ts'
@@ -32,6 +33,7 @@ beforeAll(async () => {
       origins: [ORIGIN],
       loopback: false,
       addressOf: (request) => request.ip,
+      bodies: createBodyBudget(64 * 1024 * 1024),
       cookieName: '__Host-console',
     },
   )
@@ -211,10 +213,15 @@ it('the codes of an eSIM come with its QR code as a PNG picture', async () => {
 it('a receipt is downloaded as it was sent, and never rendered', async () => {
   const { dealer, person, home } = await dealerWith(0)
   const content = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(2_000_000, 7)])
-  const receipt = { fileName: 'a "b".html', content: content.toString('base64') }
-  const asked = await person.call('POST', `${home}/top-up-requests`, { amount: 10, reference: 'R-1', receipt })
-  const path = `${home}/top-up-requests/${asked.body.requestId}/receipt`
   const { cookie } = person.window
+  const query = new URLSearchParams({ amount: '10', reference: 'R-1', fileName: 'a "b".html' })
+  const asked = await app.inject({
+    method: 'POST',
+    url: `/console/api${home}/top-up-requests/with-receipt?${query}`,
+    headers: { cookie, origin: ORIGIN, 'content-type': 'application/octet-stream' },
+    payload: content,
+  })
+  const path = `${home}/top-up-requests/${asked.json().requestId}/receipt`
   const answer = await app.inject({ url: `/console/api${path}`, headers: { cookie } })
   expect(answer.rawPayload.equals(content)).toBe(true)
   expect(answer.headers).toMatchObject({

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addConsoleApi } from '#http/console/console-server.ts'
+import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
 import { createTopUpTestbed, type Esim, PRICE, type TopUpTestbed } from '#test/orders/topups/topup-testbed.ts'
 import { type ConsoleTestbed, ORIGIN, signedInAs } from './console-testbed.ts'
 
@@ -20,6 +21,7 @@ beforeAll(async () => {
     origins: [ORIGIN],
     loopback: false,
     addressOf: (request) => request.ip,
+    bodies: createBodyBudget(64 * 1024 * 1024),
     cookieName: '__Host-console',
   })
   await app.ready()

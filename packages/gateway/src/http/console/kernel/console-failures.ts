@@ -22,10 +22,14 @@ export function sendFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const { status, ...body } = failureOf(error)
+  const retryAfterS = body.data?.retryAfterS ?? (status === 503 ? RETRY_AFTER_S : undefined)
+  if (retryAfterS !== undefined) reply.header('Retry-After', String(retryAfterS))
   if (status === 503) logUnavailable(error)
   else if (status >= 500) log.error({ err: error, path: request.routeOptions.url }, 'console request failed')
   return reply.code(status).send(body)
 }
+
+const RETRY_AFTER_S = 1
 
 // lock_not_available, deadlock_detected, query_canceled (statement_timeout): rolled back, so a retry may succeed.
 const TRANSIENT = new Set(['55P03', '40P01', '57014'])

@@ -1,12 +1,14 @@
 import { networkKey } from '@dealer-esim/lib/address-blocks.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { type CallerLimit, type CallerLimiter, createCallerLimiter } from '#http/load-shedding/caller-limits.ts'
 
 const MINUTE_MS = 60_000
 /** Bounds memory when requests come from very many addresses. The oldest are forgotten first. */
 const ADDRESSES_MAX = 50_000
 
 /** Limits calls by route and IPv4 address or IPv6 /64, in this process. Lockout (people/) is the real protection. */
-export function createRateLimiter(clock: { monotonic(): number }) {
+export function createRateLimiter(clock: Pick<Clock, 'monotonic'>) {
   const counts = new Map<string, { since: number; calls: number }>()
   return (name: string, perMinute: number, address: string): void => {
     const key = `${name} ${networkKey(address)}`
@@ -20,6 +22,37 @@ export function createRateLimiter(clock: { monotonic(): number }) {
     }
     entry.calls++
     if (entry.calls > perMinute)
-      throw new Refusal(429, 'TOO_MANY_CALLS', 'Too many calls from your address. Wait a minute and try again.')
+      throw new Refusal(429, 'TOO_MANY_CALLS', 'Too many calls from your address. Wait a minute and try again.', {
+        retryAfterS: Math.ceil((entry.since + MINUTE_MS - now) / 1000),
+      })
+  }
+}
+
+/**
+ * What one caller may take: a person of any route, a dealer with all its people of the routes that cost much. The page of
+ * docs/limits.md says the same.
+ */
+const LIMITS = {
+  /** A page sends some requests together; the connections to the database are 20. */
+  any: { ofCaller: 6, waiting: 64, ofNode: 512 },
+  /** Receipts of up to 4 MB. */
+  upload: { ofCaller: 2, ofNode: 8, rate: { burst: 10, everyMs: 6_000 } },
+  /** Files of operators of up to 128 MB. */
+  file: { ofCaller: 1, ofNode: 1 },
+  /** Files that are written while they are sent, and receipts. */
+  download: { ofCaller: 2, waiting: 4, ofNode: 64 },
+} as const satisfies Record<string, CallerLimit>
+
+export type RouteLimit = keyof typeof LIMITS
+
+export type RouteLimiters = Readonly<Record<RouteLimit, CallerLimiter>>
+
+export function createRouteLimiters(clock: Pick<Clock, 'monotonic'>): RouteLimiters {
+  const { any, upload, file, download } = LIMITS
+  return {
+    any: createCallerLimiter(any, clock),
+    upload: createCallerLimiter(upload, clock),
+    file: createCallerLimiter(file, clock),
+    download: createCallerLimiter(download, clock),
   }
 }

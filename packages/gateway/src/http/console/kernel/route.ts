@@ -6,6 +6,7 @@ import type { Provider } from '#people/provider/provider.ts'
 import type { SignInMethod } from '#people/session.ts'
 import type { By } from '#platform/audit/audit.ts'
 import type { Config } from '#platform/config/config.ts'
+import type { RouteLimit } from './rate-limit.ts'
 
 /** The path under which the console API is served. */
 export const CONSOLE_API = '/console/api'
@@ -102,14 +103,23 @@ export interface Route {
   body?: TSchema
   answer: TSchema
   /** The type of the body, if it is not JSON: then its schema is `file`. */
-  bodyType?: 'text/csv'
+  bodyType?: BodyType
   answerType?: 'text/csv' | 'text/html' | 'application/octet-stream' | 'application/x-ndjson'
   /** How many calls one address may make. For sign-in and other input that can be guessed. */
   ratePerMinute?: number
+  /** What one caller may take of this route and those that share its limit (rate-limit.ts). */
+  limit?: RouteLimit
   /** The limit in bytes, for files larger than the default. */
   bodyLimit?: number
+  /** What to do instead of sending a larger body. */
+  largeBodyAdvice?: string
+  /** Refuses what can be refused without the body, before the body is read. */
+  beforeBody?(context: Context, parts: { params: unknown; query: unknown }): Promise<void>
   handle(context: Context | PublicContext, parts: { params: unknown; query: unknown; body: unknown }): Promise<unknown>
 }
+
+/** Bodies that stay bytes. `application/octet-stream` also takes the types of receipts. */
+export type BodyType = 'text/csv' | 'application/octet-stream'
 
 /** The type that the schema of a part of the request accepts. */
 export type Part<S> = S extends TSchema ? Static<S> : undefined
@@ -128,7 +138,10 @@ interface Declaration<P, Q, B, A extends TSchema, C> {
   bodyType?: Route['bodyType']
   answerType?: Route['answerType']
   ratePerMinute?: number
+  limit?: RouteLimit
   bodyLimit?: number
+  largeBodyAdvice?: string
+  beforeBody?(context: Context, parts: { params: Part<P>; query: Part<Q> }): Promise<void>
   handle(context: C, parts: { params: Part<P>; query: Part<Q>; body: Part<B> }): Promise<Answer<Static<A>>>
 }
 

@@ -8,7 +8,9 @@ import { Value } from 'typebox/value'
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const check = Compile(schema)
   return (value: unknown) => {
-    if (value instanceof Uint8Array) return { value } // a file, which the importer checks
+    // A file, which the importer checks.
+    if (value instanceof Uint8Array)
+      return isFile(schema) ? { value } : { error: new InvalidRequest(['/ must be JSON']) }
     const converted = httpPart === 'body' ? value : Value.Convert(schema, value)
     const problem = findUnstorable(converted, 0)
     if (problem !== undefined) return { error: new InvalidRequest([`/ ${problem}`]) }
@@ -16,6 +18,11 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
     const faults = check.Errors(converted).map((fault) => `${fault.instancePath || '/'} ${fault.message}`)
     return { error: new InvalidRequest([...new Set(faults)].slice(0, FAULTS_MAX)) }
   }
+}
+
+/** The schema of file-answers.ts. */
+function isFile(schema: TSchema): boolean {
+  return (schema as { type?: string }).type === 'string'
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u

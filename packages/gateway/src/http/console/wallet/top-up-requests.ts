@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { LINE_LENGTH_MAX } from '#wallet/ledger/ledger-checks.ts'
 import { listWalletNames } from '#wallet/ledger/wallet-names.ts'
-import { requestTopUp } from '#wallet/requests/create-request.ts'
+import { checkTopUpRequest, requestTopUp } from '#wallet/requests/create-request.ts'
 import { confirmTopUpRequest, declineTopUpRequest } from '#wallet/requests/decide-request.ts'
 import { getReceipt, RECEIPT_SIZE_MAX_BYTES } from '#wallet/requests/receipt.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type TopUpRequest,
 } from '#wallet/requests/top-up-request.ts'
 import { createActorNaming } from '../kernel/actors.ts'
+import { file } from '../kernel/file-answers.ts'
 import { listRoutes } from '../kernel/list-routes.ts'
 import { pageByKey } from '../kernel/paging.ts'
 import { BUYERS, type Context, EVERY_ROLE, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
@@ -43,8 +44,9 @@ const decided = Type.Object({
 })
 const filters = { tenantId: Type.Optional(uuid()), status: Type.Optional(status()) }
 const params = Type.Object({ ...tenantParams.properties, topUpRequestId: uuid() }, CLOSED)
-/** Base64 is a third longer than the file. */
-const BODY_SIZE_MAX_BYTES = Math.ceil((RECEIPT_SIZE_MAX_BYTES * 4) / 3) + 16 * 1024
+const payment = { amount: money(), reference: line(LINE_LENGTH_MAX.reference) }
+const fileName = () => line(255)
+const requested = Type.Object({ requestId: Type.String(), status: status() })
 
 export const topUpRequestRoutes: Route[] = [
   ...listRoutes({
@@ -97,13 +99,15 @@ export const topUpRequestRoutes: Route[] = [
     params: tenantParams,
     body: Type.Object(
       {
-        amount: money(),
-        reference: line(LINE_LENGTH_MAX.reference),
+        ...payment,
         receipt: Type.Optional(
           Type.Object(
             {
-              fileName: line(255),
-              content: Type.String({ minLength: 1, description: 'PDF, PNG or JPEG in Base64, at most 4 MB' }),
+              fileName: fileName(),
+              content: Type.String({
+                minLength: 1,
+                description: 'PDF, PNG or JPEG in Base64. One of more than 180 kB is sent as a file: …/with-receipt',
+              }),
             },
             CLOSED,
           ),
@@ -111,10 +115,31 @@ export const topUpRequestRoutes: Route[] = [
       },
       CLOSED,
     ),
-    bodyLimit: BODY_SIZE_MAX_BYTES,
-    answer: Type.Object({ requestId: Type.String(), status: status() }),
+    largeBodyAdvice: 'Send the receipt as a file to this address with /with-receipt.',
+    answer: requested,
     async handle({ deps, by }, { params, body }) {
       const input = { ...body, tenantId: params.tenantId, amount: BigInt(body.amount) }
+      const { requestId, status } = await requestTopUp(deps, input, by)
+      return { requestId, status }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/top-up-requests/with-receipt',
+    access: BUYERS,
+    summary: 'Ask for a top-up with its receipt, a PDF, PNG or JPEG of at most 4 MB, as the body. Audited',
+    params: tenantParams,
+    query: Type.Object({ ...payment, fileName: fileName() }, CLOSED),
+    body: file(),
+    bodyType: 'application/octet-stream',
+    bodyLimit: RECEIPT_SIZE_MAX_BYTES,
+    largeBodyAdvice: 'Send a receipt of at most 4 MB.',
+    limit: 'upload',
+    answer: requested,
+    beforeBody: ({ deps }, { params: { tenantId }, query: { amount, reference } }) =>
+      checkTopUpRequest(deps.db, { tenantId, amount: BigInt(amount), reference }),
+    async handle({ deps, by }, { params: { tenantId }, query: { amount, reference, fileName }, body }) {
+      const input = { tenantId, amount: BigInt(amount), reference, receipt: { fileName, content: body } }
       const { requestId, status } = await requestTopUp(deps, input, by)
       return { requestId, status }
     },

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { createCallerLimiter } from './caller-limits.ts'
+
+const clock = { timeMs: 0, monotonic: () => clock.timeMs }
+
+describe('a limit of callers', () => {
+  it('counts requests in progress of each caller, and of all, until they end', async () => {
+    const limiter = createCallerLimiter({ ofCaller: 2, ofNode: 3 }, clock)
+    const [first] = [await limiter.begin('a'), await limiter.begin('a')]
+    await expect(limiter.begin('a')).rejects.toMatchObject({ status: 429, data: { retryAfterS: 2 } })
+    await limiter.begin('b')
+    await expect(limiter.begin('c')).rejects.toMatchObject({ status: 503, data: { retryAfterS: 2 } })
+    first()
+    first()
+    await limiter.begin('c')
+    await expect(limiter.begin('a')).rejects.toMatchObject({ status: 503 })
+  })
+
+  it('lets requests wait for those of the same caller, in their order', async () => {
+    const limiter = createCallerLimiter({ ofCaller: 1, ofNode: 10, waiting: 2 }, clock)
+    const begun: string[] = []
+    const end = await limiter.begin('a')
+    const second = limiter.begin('a')
+    const third = limiter.begin('a')
+    void second.then(() => begun.push('second'))
+    void third.then(() => begun.push('third'))
+    await expect(limiter.begin('a')).rejects.toMatchObject({ status: 429 })
+    await limiter.begin('b')
+    expect(begun).toEqual([])
+    end()
+    const endSecond = await second
+    expect(begun).toEqual(['second'])
+    endSecond()
+    const endThird = await third
+    endThird()
+    await limiter.begin('a')
+    expect(begun).toEqual(['second', 'third'])
+  })
+
+  it('allows a burst, then one request whenever the time has passed, and takes back what is refunded', async () => {
+    const limiter = createCallerLimiter({ ofCaller: 9, ofNode: 9, rate: { burst: 2, everyMs: 6_000 } }, clock)
+    const use = async (caller: string) => (await limiter.begin(caller))()
+    await use('a')
+    await use('a')
+    await expect(limiter.begin('a')).rejects.toMatchObject({ status: 429, data: { retryAfterS: 6 } })
+    await use('b')
+    clock.timeMs += 2_000
+    await expect(limiter.begin('a')).rejects.toMatchObject({ data: { retryAfterS: 4 } })
+    clock.timeMs += 4_000
+    await use('a')
+    limiter.refund('a')
+    await use('a')
+    await expect(limiter.begin('a')).rejects.toMatchObject({ status: 429 })
+  })
+})

@@ -1,0 +1,243 @@
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAccessToken } from '#people/account/access-token.ts'
+import { createPerson } from '#people/manage-people.ts'
+import type { Role } from '#people/person.ts'
+import { SYSTEM } from '#platform/audit/audit.ts'
+import { addDealer, call, type Dealer, type Node, startNode } from '#test/harness/api-node.ts'
+import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
+import { OPEN_REQUESTS_MAX } from '#wallet/requests/create-request.ts'
+import { RECEIPT_SIZE_MAX_BYTES } from '#wallet/requests/receipt.ts'
+import { ORIGIN, PASSWORD, signedInAs, startConsole } from './console/console-testbed.ts'
+import { openConnection, type RawAnswer, type RawConnection } from './raw-connection.ts'
+
+/* Uploads of one dealer do not delay others: they are few, they are refused before their bodies, and they are octets. */
+
+let database: TestDatabase
+let node: Node
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  node = await startNode(database.url, { CONSOLE: 'on' })
+})
+afterAll(async () => {
+  await node.stop()
+  await database.drop()
+})
+
+/** A person's access token, which needs no browser. */
+async function tokenOf(role: Role, tenantId: string | null): Promise<string> {
+  const { db, ids } = node.deps
+  const email = `${ids.uuid()}@people.test`
+  return db.tx(async (tx) => {
+    const person = { email, name: 'A. Person', role, tenantId, oneTimePassword: PASSWORD }
+    const { personId } = await createPerson(tx, ids, person, SYSTEM)
+    tx.send({
+      text: 'update people set password_change_required = false where person_id = $1',
+      values: [personId],
+    })
+    return (await createAccessToken(tx, ids, personId, { name: 'Uploads', scope: 'WRITE', days: 1 })).token
+  })
+}
+
+interface Sender {
+  dealer: Dealer
+  token: string
+}
+
+async function sender(): Promise<Sender> {
+  const dealer = await addDealer(node.deps, 0)
+  return { dealer, token: await tokenOf('DEALER_STAFF', dealer.tenantId) }
+}
+
+const PDF = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(RECEIPT_SIZE_MAX_BYTES - 9, 7)])
+let references = 0
+
+interface Upload {
+  amount?: number
+  reference?: string
+  length?: number
+  token?: string
+}
+
+/** The head of an upload of a receipt. */
+function head({ dealer, token: own }: Sender, upload: Upload = {}): string {
+  const { amount = 10_000, reference = `R-${references++}`, length = PDF.length, token = own } = upload
+  const query = `amount=${amount}&reference=${reference}&fileName=receipt.pdf`
+  return [
+    `POST /console/api/tenants/${dealer.tenantId}/top-up-requests/with-receipt?${query} HTTP/1.1`,
+    'Host: gateway',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/pdf',
+    `Content-Length: ${length}`,
+    '\r\n',
+  ].join('\r\n')
+}
+
+/** The answer to the head alone. */
+async function answerToHead(from: Sender, upload?: Upload): Promise<RawAnswer> {
+  const connection = openConnection(node.port)
+  connection.write(head(from, upload))
+  const [answer] = await connection.answers(1)
+  connection.destroy()
+  return answer!
+}
+
+/** An upload whose last byte does not come. */
+function hangingUpload(from: Sender): RawConnection {
+  const connection = openConnection(node.port)
+  connection.write(head(from))
+  connection.write(PDF.subarray(0, -1))
+  return connection
+}
+
+/** The first of these connections that is answered, although its upload is not complete. */
+function firstRefusal(hanging: readonly RawConnection[]): Promise<RawAnswer> {
+  return Promise.any(hanging.map(async (connection) => (await connection.answers(1))[0]!))
+}
+
+async function upload(from: Sender): Promise<RawAnswer> {
+  const connection = openConnection(node.port)
+  connection.write(head(from))
+  connection.write(PDF)
+  const [answer] = await connection.answers(1)
+  connection.destroy()
+  return answer!
+}
+
+describe('a receipt', () => {
+  it('is uploaded as octets and stored as it was sent', async () => {
+    const from = await sender()
+    const answer = await upload(from)
+    expect(answer.status).toBe(200)
+    const rows = await node.deps.db.query<{ fileName: string; mediaType: string; content: Buffer }>({
+      text: 'select file_name, media_type, content from top_up_receipts where tenant_id = $1',
+      values: [from.dealer.tenantId],
+    })
+    expect(rows).toMatchObject([{ fileName: 'receipt.pdf', mediaType: 'application/pdf' }])
+    expect(rows[0]!.content.equals(PDF)).toBe(true)
+  })
+
+  it('in Base64 may be as large as other requests', async () => {
+    const { dealer, token } = await sender()
+    const send = (content: Buffer, reference: string) =>
+      fetch(`${node.baseUrl}/console/api/tenants/${dealer.tenantId}/top-up-requests`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...{ amount: 10_000, reference },
+          receipt: { fileName: 'small.pdf', content: content.toString('base64') },
+        }),
+      })
+    expect((await send(PDF.subarray(0, 150_000), 'small')).status).toBe(200)
+    const refused = await send(PDF.subarray(0, 250_000), 'large')
+    expect([refused.status, (await refused.json()).message]).toEqual([413, expect.stringContaining('with-receipt')])
+  })
+})
+
+describe('before the body of an upload arrives, it is refused', () => {
+  it('without the right, for another dealer, with a malformed query and if it is too large', async () => {
+    const [from, other] = [await sender(), await sender()]
+    const operator = await tokenOf('OPERATOR_STAFF', null)
+    expect((await answerToHead(from, { token: 'dep_nobody' })).status).toBe(401)
+    expect((await answerToHead(from, { token: operator })).status).toBe(403)
+    expect((await answerToHead(from, { token: other.token })).status).toBe(404)
+    expect((await answerToHead(from, { amount: Number.NaN })).status).toBe(400)
+    expect((await answerToHead(from, { amount: -1 })).status).toBe(422)
+    expect((await answerToHead(from, { length: PDF.length + 1 })).status).toBe(413)
+  })
+
+  it('if its reference has another amount, and if too many requests are open', async () => {
+    const from = await sender()
+    const { dealer, token } = from
+    const ask = (reference: string) =>
+      fetch(`${node.baseUrl}/console/api/tenants/${dealer.tenantId}/top-up-requests`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ amount: 10_000, reference }),
+      })
+    for (let asked = 0; asked < OPEN_REQUESTS_MAX; asked++) expect((await ask(`open-${asked}`)).status).toBe(200)
+    const used = await answerToHead(from, { reference: 'open-1', amount: 20_000 })
+    expect([used.status, used.code]).toEqual([409, 'REFERENCE_USED'])
+    const open = await answerToHead(from)
+    expect([open.status, open.code]).toEqual([409, 'TOO_MANY_REQUESTS_OPEN'])
+  })
+})
+
+describe('uploads in progress', () => {
+  it('are two of a dealer; the third is refused before its body, and another dealer’s is accepted', async () => {
+    const [from, other] = [await sender(), await sender()]
+    const hanging = [hangingUpload(from), hangingUpload(from), hangingUpload(from)]
+    expect(await firstRefusal(hanging)).toMatchObject({ status: 429, code: 'TOO_MANY_CALLS' })
+    const refused = await answerToHead(from)
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await upload(other)).status).toBe(200)
+    for (const connection of hanging) connection.write(PDF.subarray(-1))
+    const statuses = await Promise.all(hanging.map(async (each) => (await each.answers(1))[0]!.status))
+    expect(statuses.toSorted()).toEqual([200, 200, 429])
+    expect((await upload(from)).status).toBe(200)
+    for (const connection of hanging) connection.destroy()
+  })
+
+  it('are eight on a node; the ninth is refused with 503 until one of them ends or its sender goes away', async () => {
+    const others = await Promise.all(Array.from({ length: 4 }, sender))
+    const from = await sender()
+    const hanging = [...others.flatMap((other) => [hangingUpload(other), hangingUpload(other)]), hangingUpload(from)]
+    const refused = await firstRefusal(hanging)
+    expect([refused.status, refused.code]).toEqual([503, 'BUSY'])
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    for (const connection of hanging) connection.destroy()
+    await expect.poll(async () => (await upload(from)).status).toBe(200)
+  })
+
+  it('of one dealer are ten together, and one more every six seconds', async () => {
+    const from = await sender()
+    for (let sent = 0; sent < 10; sent++) expect((await upload(from)).status).toBe(sent < OPEN_REQUESTS_MAX ? 200 : 409)
+    const refused = await answerToHead(from)
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(6)
+  })
+
+  it('sixty together do not delay another dealer’s call or fill the memory', async () => {
+    const from = await sender()
+    const other = await addDealer(node.deps, 0)
+    await call(node, other, 'health')
+    const before = process.memoryUsage().rss
+    let isOver = false
+    const uploads = Promise.all(Array.from({ length: 60 }, () => upload(from))).finally(() => {
+      isOver = true
+    })
+    let slowestMs = 0
+    while (!isOver) {
+      const startedAt = performance.now()
+      expect((await call(node, other, 'health')).code).toBe('000000')
+      slowestMs = Math.max(slowestMs, performance.now() - startedAt)
+    }
+    const statuses = (await uploads).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0)
+    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
+    // The senders are in this process, too: without limits this took seconds and 350 MB in the gateway alone.
+    expect(slowestMs).toBeLessThan(2_000)
+    expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024)
+  })
+})
+
+it('unfinished bodies of the console share a budget; beyond it they are refused, and small requests are answered', async () => {
+  const bed = await startConsole({ bodiesMaxBytes: 500_000 })
+  await bed.app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = bed.app.server.address() as AddressInfo
+  const crowd = await Promise.all(Array.from({ length: 3 }, () => signedInAs(bed, 'OPERATOR_ADMIN')))
+  const hanging = crowd.map(({ cookie }) => {
+    const connection = openConnection(port)
+    const lines = ['Host: gateway', `Origin: ${ORIGIN}`, `Cookie: ${cookie}`, 'Content-Type: application/json']
+    connection.write(`POST /console/api/tenants HTTP/1.1\r\n${lines.join('\r\n')}\r\nContent-Length: 240000\r\n\r\n`)
+    connection.write(Buffer.alloc(230_000, ' '))
+    return connection
+  })
+  const refused = await firstRefusal(hanging)
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1'])
+  expect((await crowd[0]!.call('POST', '/tenants', { clientName: 'A dealer', currencyCode: 'USD' })).status).toBe(200)
+  for (const connection of hanging) connection.destroy()
+  await bed.stop()
+})

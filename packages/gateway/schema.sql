@@ -1143,6 +1143,18 @@ create table supplier_products (
   constraint supplier_products_volume_check CHECK (((volume >= 1) AND (volume <= '9007199254740991'::bigint)))
 );
 
+create table supplier_questions (
+  tenant_id uuid not null,
+  order_id uuid not null,
+  item_no smallint not null,
+  supplier text not null,
+  reported_at timestamp with time zone not null,
+  asked_at timestamp with time zone,
+  due_at timestamp with time zone,
+  constraint supplier_questions_pkey PRIMARY KEY (tenant_id, order_id, item_no)
+) with (fillfactor=70);
+CREATE INDEX supplier_questions_due ON supplier_questions USING btree (supplier, due_at);
+
 create table supplier_rates (
   supplier text not null,
   next_at timestamp with time zone not null,

@@ -35,8 +35,8 @@ import { createSuppliers, type Suppliers } from './suppliers/supplier-registry.t
 import type { AdmissionDeps } from './tenants/admission/admission.ts'
 import { createAdmission } from './tenants/admission/create-admission.ts'
 
-/** What background loops are woken for: orders to fulfil, actions on eSIMs, events to send, changed settings and stock. */
-export type Topic = 'fulfilment' | 'actions' | 'webhooks' | 'settings' | 'stock'
+/** What background loops are woken for: orders to fulfil, questions to suppliers, actions on eSIMs, events to send, changed settings and stock. */
+export type Topic = 'fulfilment' | 'questions' | 'actions' | 'webhooks' | 'settings' | 'stock'
 
 /** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
 export interface Deps {

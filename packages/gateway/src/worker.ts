@@ -7,6 +7,7 @@ import { expiryLoop } from './esims/life/expire.ts'
 import { expiryNoticeLoop } from './esims/life/expiring.ts'
 import { pollSuppliersLoop } from './esims/poll-suppliers.ts'
 import { fulfilmentLoop } from './fulfilment/fulfilment-loop.ts'
+import { questionLoop } from './fulfilment/reconciliation/ask-questions.ts'
 import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
 import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
 import { timesAheadLoop } from './operations/doctor/times-ahead.ts'
@@ -29,6 +30,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     fulfilmentLoop(deps),
     actionLoop(deps),
     reconcileLoop(deps),
+    questionLoop(deps),
     reviewAlertLoop(deps),
     priceAlertLoop(deps),
     syncLoop(deps),

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
@@ -22,47 +23,109 @@ const LATE_MAX_MS = (1000 * (MARGIN - 1)) / 2
 /** The longest wait of a request: many times the queue of all nodes at their default concurrency. */
 export const TURN_WAIT_MAX_MS = 10_000
 
-/** @param share the part of the account that this gateway may use, from 0 to 1 */
+/** The part of the account's rate that questions may take. */
+const QUESTIONS_SHARE = 1 / 8
+/** Questions a second where the account has no limit. */
+const QUESTIONS_PER_SECOND = 2
+
+interface Question {
+  waitMaxMs: number
+  isPostponed: boolean
+}
+
+const questions = new AsyncLocalStorage<Question>()
+
+/**
+ * Runs calls of a supplier that anybody may cause. Their requests have a small part of the account's rate, and are sent only
+ * while no other request waits for its moment: a purchase never waits for more than one of them.
+ * @returns `isPostponed`: a request was not sent, because others came first for longer than `waitMaxMs`
+ */
+export async function asQuestion<Result>(
+  call: () => Promise<Result>,
+  waitMaxMs = TURN_WAIT_MAX_MS,
+): Promise<{ result: Result; isPostponed: boolean }> {
+  const question: Question = { waitMaxMs, isPostponed: false }
+  const result = await questions.run(question, call)
+  return { result, isPostponed: question.isPostponed }
+}
+
+/**
+ * @param perSecond of the account; undefined: it has no limit, and only questions wait
+ * @param share the part of the account that this gateway may use, from 0 to 1
+ */
 export function accountRate(
   db: Pick<Db, 'query'>,
   supplier: string,
-  { perSecond, share = 1 }: { perSecond: number; share?: number | undefined },
+  { perSecond, share = 1 }: { perSecond: number | undefined; share?: number | undefined },
 ): AccountRate {
-  const everyMs = (1000 / (perSecond * share)) * MARGIN
-  /** The fastest round trip to the database so far. */
-  let wayMs = Number.POSITIVE_INFINITY
+  const everyMs = perSecond === undefined ? undefined : (1000 / (perSecond * share)) * MARGIN
+  const questionEveryMs = everyMs === undefined ? 1000 / QUESTIONS_PER_SECOND : everyMs / QUESTIONS_SHARE
+  const take = everyMs === undefined ? async () => true : createTake(db, supplier, everyMs, LATE_MAX_MS)
+  const takeQuestion = createTake(db, `${supplier}:questions`, questionEveryMs, Number.POSITIVE_INFINITY)
+
+  /** Takes a moment for which no other request waits. */
+  async function takeUnused(waitMaxMs: number): Promise<boolean> {
+    const until = systemClock.monotonic() + waitMaxMs
+    if (!(await takeQuestion(waitMaxMs))) return false
+    while (!(await take(0))) {
+      if (systemClock.monotonic() > until) return false
+      await delay(everyMs)
+    }
+    return true
+  }
+
   return {
     async turn() {
-      const startedAt = systemClock.monotonic()
-      do {
-        const askedAt = systemClock.monotonic()
-        const [taken] = await db.query<{ waitMs: number; tookMs: number }>({
-          name: 'supplier-rate',
-          text: TAKE,
-          values: [supplier, everyMs],
-        })
-        if (taken === undefined) return false
-        wayMs = Math.min(wayMs, systemClock.monotonic() - askedAt - taken.tookMs)
-        if (taken.waitMs > 0) await delay(taken.waitMs)
-        // Lateness is measured from the query, because this node may have been slow to read the answer.
-        const lateMs = systemClock.monotonic() - askedAt - wayMs - taken.tookMs - taken.waitMs
-        if (lateMs <= LATE_MAX_MS) return true
-      } while (systemClock.monotonic() - startedAt <= TURN_WAIT_MAX_MS)
+      const question = questions.getStore()
+      if (question === undefined) return take(TURN_WAIT_MAX_MS)
+      // After the first request that was not sent, the others of this question are not sent either.
+      if (!question.isPostponed && (await takeUnused(question.waitMaxMs))) return true
+      question.isPostponed = true
       return false
     },
   }
 }
 
+/** @returns a function that reserves the next moment, if that is not further away than `waitMaxMs`, and waits for it */
+function createTake(
+  db: Pick<Db, 'query'>,
+  row: string,
+  everyMs: number,
+  lateMaxMs: number,
+): (waitMaxMs: number) => Promise<boolean> {
+  /** The fastest round trip to the database so far. */
+  let wayMs = Number.POSITIVE_INFINITY
+  return async (waitMaxMs) => {
+    const startedAt = systemClock.monotonic()
+    do {
+      const askedAt = systemClock.monotonic()
+      const [taken] = await db.query<{ waitMs: number; tookMs: number }>({
+        name: 'supplier-rate',
+        text: TAKE,
+        values: [row, everyMs, waitMaxMs],
+      })
+      if (taken === undefined) return false
+      wayMs = Math.min(wayMs, systemClock.monotonic() - askedAt - taken.tookMs)
+      if (taken.waitMs > 0) await delay(taken.waitMs)
+      // Lateness is measured from the query, because this node may have been slow to read the answer.
+      const lateMs = systemClock.monotonic() - askedAt - wayMs - taken.tookMs - taken.waitMs
+      if (lateMs <= lateMaxMs) return true
+    } while (systemClock.monotonic() - startedAt <= waitMaxMs)
+    return false
+  }
+}
+
 /**
- * Locks the supplier's row until its own commit. A time further ahead than the longest wait was written by a clock that
- * was ahead, and does not count.
+ * A time further ahead than the longest wait was written by a clock that was ahead, and does not count. Questions of an
+ * account without a limit are spaced wider than its requests, but by less than this.
  */
 const AHEAD = `r.next_at > clock_timestamp() + interval '${2 * TURN_WAIT_MAX_MS} milliseconds'`
+/** Locks the supplier's row until its own commit. */
 const TAKE = `
   insert into supplier_rates as r (supplier, next_at) values ($1, clock_timestamp() + $2 * interval '1 millisecond')
   on conflict (supplier) do update
     set next_at = case when ${AHEAD} then clock_timestamp() else greatest(r.next_at, clock_timestamp()) end
       + $2 * interval '1 millisecond'
-    where ${AHEAD} or r.next_at <= clock_timestamp() + interval '${TURN_WAIT_MAX_MS} milliseconds'
+    where ${AHEAD} or r.next_at <= clock_timestamp() + $3 * interval '1 millisecond'
   returning greatest(0, extract(epoch from next_at - clock_timestamp()) * 1000 - $2)::float8 as wait_ms,
     (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::float8 as took_ms`

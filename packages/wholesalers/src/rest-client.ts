@@ -82,11 +82,11 @@ interface RestAccount {
 /** Sends JSON, within the account's rate limit. */
 export function restClient(supplier: string, account: RestAccount, deps: RestDeps): RestClient {
   const { perSecond, share, timeoutMs = TIMEOUT_MS } = account
-  const rate = perSecond === undefined ? undefined : accountRate(deps.db, supplier, { perSecond, share })
+  const rate = accountRate(deps.db, supplier, { perSecond, share })
   const base = account.url.replace(/(?<!\/)\/+$/, '')
   return async (method, path, { query = {}, body, form, headers: ownHeaders, reuse, sendWithinMs } = {}) => {
     const startedAt = systemClock.monotonic()
-    const hasTurn = rate === undefined || (await rate.turn().catch(() => undefined))
+    const hasTurn = await rate.turn().catch(() => undefined)
     if (!hasTurn) {
       const why = hasTurn === false ? 'the rate limit of the account is used up' : 'the database is not reachable'
       return { kind: 'failed', sent: false, message: `not sent: ${why}` }

@@ -60,6 +60,11 @@ export interface Supplier {
     /** These senders also report the points 100 to 102 (es2plus/notification.ts). */
     extraPoints?: boolean
   }
+  /**
+   * Anybody can send events in this supplier's name: they carry no signature, and no addresses of senders are configured. They
+   * only cause questions.
+   */
+  readonly eventsUnproven?: boolean
   /** Verifies an event from this supplier and decodes it. `address`: the caller's, if it is known. */
   receive?(event: {
     headers: Record<string, string | string[] | undefined>

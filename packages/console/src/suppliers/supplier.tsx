@@ -50,6 +50,11 @@ export function SupplierPage() {
         <Card title={t.suppliers.state}>
           <SupplierState row={row} tested={tested} />
           <Verification row={row} />
+          {row.eventsUnproven && (
+            <Alert color="orange" title={t.suppliers.eventsUnproven}>
+              {t.suppliers.eventsUnprovenText}
+            </Alert>
+          )}
         </Card>
       )}
       {row && <SupplierCatalogue supplier={supplier} />}

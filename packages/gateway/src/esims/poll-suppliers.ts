@@ -5,9 +5,11 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import { type Loop, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import { asQuestion } from '@dealer-esim/wholesalers/account-rate.ts'
 import { latestReference } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { ReportOutcome, SuppliedEsim, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { isHeld } from '#platform/held-tenants.ts'
+import { beginQuestionNow } from '#suppliers/supplier-questions.ts'
 import type { ConfiguredSupplier, Suppliers } from '#suppliers/supplier-registry.ts'
 import { applyEachReport, applyReports, type ReportedProfile } from './apply-reports.ts'
 import type { LifeDeps } from './life/expire.ts'
@@ -192,18 +194,36 @@ export async function pollNow(
   const supplied = deps.suppliers.get(row.supplier)
   if (supplied?.supplier.report === undefined)
     throw new Refusal(422, 'NOT_SUPPORTED', 'The supplier of this eSIM does not report on eSIMs when asked.')
-  if (supplied.gate.acquire(tenantId, 1) === 0)
-    throw new Refusal(429, 'SUPPLIER_BUSY', 'The supplier takes no more requests at the moment. Try again in a minute.')
+  if (supplied.gate.acquire(tenantId, 1) === 0) throw supplierBusy()
   let polled: PolledEsim[]
   try {
+    const waitS = await beginQuestionNow(deps.db, row.supplier, { tenantId, orderId: row.orderId, itemNo: row.itemNo })
+    if (waitS !== undefined) throw askedRecently(waitS)
     polled = [{ profileId, esim: toSuppliedEsim(deps.cipher, tenantId, row, true) }]
   } catch (error) {
     supplied.gate.release(tenantId, 1)
     throw error
   }
-  const reported = await pollEsims(deps, supplied, tenantId, polled)
+  // It holds a permit of purchases while it waits, so it does not wait long.
+  const { result: reported, isPostponed } = await asQuestion(
+    () => pollEsims(deps, supplied, tenantId, polled),
+    ASKED_NOW_WAIT_MS,
+  )
+  if (isPostponed) throw supplierBusy()
   if (reported.length === 0) return 'NO_REPORT'
   return (await applyReports(deps, tenantId, reported)) > 0 ? 'CHANGED' : 'UNCHANGED'
+}
+
+const ASKED_NOW_WAIT_MS = 1_000
+
+function askedRecently(retryAfterS: number): Refusal {
+  const message = `The supplier was asked about this eSIM less than ${retryAfterS} s ago. Look at its state, or try again then.`
+  return new Refusal(429, 'ASKED_RECENTLY', message, { retryAfterS })
+}
+
+function supplierBusy(): Refusal {
+  const message = 'The supplier takes no more requests at the moment. Try again in a minute.'
+  return new Refusal(429, 'SUPPLIER_BUSY', message, { retryAfterS: 60 })
 }
 
 /** @returns no outcomes if the supplier throws or exceeds its time-out. */

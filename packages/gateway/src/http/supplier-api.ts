@@ -3,20 +3,39 @@ import type { TLSSocket } from 'node:tls'
 import { codes } from '@dealer-esim/contract'
 import { isInBlocks, parseBlock } from '@dealer-esim/lib/address-blocks.ts'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { parseNotification } from '@dealer-esim/wholesalers/es2plus/notification.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { applyReportByIccid } from '#esims/apply-reports.ts'
 import type { FulfilmentDeps } from '#fulfilment/outcomes/outcome-deps.ts'
-import { refreshItems } from '#fulfilment/reconciliation/refresh-items.ts'
+import { parseItemKey } from '#orders/order-item.ts'
 import type { Config } from '#platform/config/config.ts'
+import { noteQuestions } from '#suppliers/supplier-questions.ts'
 import { readBody } from './body.ts'
 import { type Caller, callerReader, isSecure } from './caller.ts'
 import { createBodyBudget } from './load-shedding/byte-budget.ts'
+import {
+  type CallerLimit,
+  type CallerLimiter,
+  callerOfAddress,
+  createCallerLimiter,
+} from './load-shedding/caller-limits.ts'
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 
 /** The most bytes of incomplete bodies, of all callers together, because anybody can send to the supplier API. */
 const ARRIVING_MAX_BYTES = 16 * 1024 * 1024
+
+/** Keys per event. A supplier's order is one of our items. */
+const KEYS_MAX = 100
+
+/**
+ * Events from one address (docs/limits.md). A supplier sends many for busy dealers, so those that its signature or its address
+ * proves are not counted in the rate: it bounds what strangers can make us read.
+ */
+const PROVABLE: CallerLimit = { ofCaller: 64, ofNode: 256, rate: { burst: 60, everyMs: 100 } }
+/** Events that anybody can send: each looks for its eSIM in the database. */
+const UNPROVEN: CallerLimit = { ofCaller: 4, ofNode: 8, rate: { burst: 60, everyMs: 100 } }
 
 const FUNCTIONS = ['handleDownloadProgressInfo', 'handleNotification'] as const
 
@@ -33,6 +52,10 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
     readBody(request.raw, bodies, (body) => (body instanceof ApiError ? done(body) : done(null, body))),
   )
   app.setErrorHandler((error, _, reply) => {
+    if (error instanceof Refusal) {
+      reply.header('retry-after', String(error.data?.retryAfterS))
+      return plain(reply, error.status, error.message)
+    }
     const status = statusOf(error)
     if (status >= 500 && !(error instanceof ApiError))
       deps.log.error({ err: error }, 'processing a request of a supplier failed')
@@ -56,16 +79,33 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
 
   // A sender may check the address with HEAD first.
   app.head('/suppliers/:supplier/events', { config: { access: 'anybody' } }, (_, reply) => reply.code(200).send())
-  const signed = { access: 'the event’s signature, or an address of the supplier’s configuration' }
-  app.post<{ Params: { supplier: string } }>('/suppliers/:supplier/events', { config: signed }, (request, reply) =>
-    receiveEvent(deps, request, reply, callerOf(request.raw)),
-  )
+  const provable = createCallerLimiter(PROVABLE, deps.clock)
+  const unproven = createCallerLimiter(UNPROVEN, deps.clock)
+  app.post<{ Params: { supplier: string } }>('/suppliers/:supplier/events', {
+    config: { access: 'the event’s signature, or an address of the supplier’s configuration' },
+    async onRequest(request, reply) {
+      const configured = deps.suppliers.get(request.params.supplier)
+      const isProvable = configured !== undefined && configured.supplier.eventsUnproven !== true
+      const limiter = isProvable ? provable : unproven
+      request.sender = { limiter, key: callerOfAddress(addressOf(callerOf(request.raw))) }
+      const end = await limiter.begin(request.sender.key)
+      reply.raw.once('finish', end).once('close', end)
+      if (reply.raw.destroyed) end()
+    },
+    handler: (request, reply) => receiveEvent(deps, request, reply, addressOf(callerOf(request.raw))),
+  })
+}
+
+function addressOf(caller: Caller): string | undefined {
+  return 'unknown' in caller ? undefined : caller.address
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Names of the suppliers that the caller may report for. */
     suppliers?: string[]
+    /** The caller of an event, and the limit that counts it. */
+    sender?: { limiter: CallerLimiter; key: string }
   }
 }
 
@@ -88,24 +128,29 @@ async function receiveNotification(
   return reply.code(204).headers(protocolOf(request)).send()
 }
 
-/** Handles an event of a supplier: queries the items that it names, and applies the figures that its signature proves. */
+/**
+ * Handles an event of a supplier: leaves questions about the items that it names, and applies the figures that its signature
+ * proves.
+ */
 async function receiveEvent(
   deps: SupplierApiDeps,
   request: FastifyRequest<{ Params: { supplier: string } }>,
   reply: FastifyReply,
-  caller: Caller,
+  address: string | undefined,
 ) {
   const name = request.params.supplier
   const configured = deps.suppliers.get(name)
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-  const address = 'unknown' in caller ? undefined : caller.address
   const event = await configured?.supplier.receive?.({ headers: request.headers, body, address })
   if (configured === undefined || event === undefined || event.kind === 'refused') {
     // The reason is only logged: the answer must not reveal whether the supplier exists.
     if (event?.kind === 'refused') deps.log.warn({ supplier: name, reason: event.message }, 'an event was refused')
     return plain(reply, 401, 'the event has no valid signature of a supplier with this name')
   }
-  await refreshItems(deps, configured, event.keys)
+  const isProven = configured.supplier.eventsUnproven !== true
+  if (isProven) request.sender?.limiter.refund(request.sender.key)
+  const items = event.keys.slice(0, KEYS_MAX).flatMap((key) => parseItemKey(key) ?? [])
+  if (items.length > 0 && (await noteQuestions(deps.db, name, items, isProven)) > 0) deps.wake.wake('questions')
   for (const { iccid, report } of event.reports ?? []) await applyReportByIccid(deps, [name], iccid, report)
   return reply.code(204).send()
 }

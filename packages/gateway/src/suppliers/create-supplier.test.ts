@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest'
-import { type CreateSupplierDeps, createSupplier, describeSupplierType, type SupplierType } from './create-supplier.ts'
+import {
+  type CreateSupplierDeps,
+  createSupplier,
+  describeSupplierType,
+  parseSupplierConfig,
+  type SupplierType,
+} from './create-supplier.ts'
 
 type Defaults = Record<string, { default?: unknown } | undefined>
 
@@ -42,3 +48,9 @@ it.each(Object.keys(REQUIRED))('every number and address of %s that may be left 
 function isSimple(name: string, type: string | undefined): boolean {
   return type === 'integer' || type === 'number' || name === 'url' || name === 'currencyCode'
 }
+
+it.each(['esim-access', 'zendit'] as const)('a sender of events of %s must be an address or a block', (type) => {
+  const config = (eventAddresses: string[]) => ({ ...REQUIRED[type], eventAddresses })
+  expect(parseSupplierConfig(type, config(['203.0.113.7', '2001:db8::/32']))).toBeDefined()
+  expect(() => parseSupplierConfig(type, config(['events.example.com']))).toThrow('neither an address nor a block')
+})

@@ -8,10 +8,11 @@ import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
 import { airaloConfig } from '@dealer-esim/wholesalers/airalo/client.ts'
 import { es2plusSupplier } from '@dealer-esim/wholesalers/es2plus/es2plus.ts'
 import { es2plusConfig, findEs2plusFault } from '@dealer-esim/wholesalers/es2plus/es2plus-config.ts'
-import { esimAccessConfig, findEsimAccessFault } from '@dealer-esim/wholesalers/esim-access/client.ts'
+import { esimAccessConfig } from '@dealer-esim/wholesalers/esim-access/client.ts'
 import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-access.ts'
 import { esimGoConfig } from '@dealer-esim/wholesalers/esim-go/client.ts'
 import { esimGoSupplier } from '@dealer-esim/wholesalers/esim-go/esim-go.ts'
+import { findEventAddressFault } from '@dealer-esim/wholesalers/event-senders.ts'
 import { gatewayConfig } from '@dealer-esim/wholesalers/gateway/client.ts'
 import { gatewaySupplier } from '@dealer-esim/wholesalers/gateway/gateway.ts'
 import { findMobimatterFault, mobimatterConfig } from '@dealer-esim/wholesalers/mobimatter/client.ts'
@@ -72,7 +73,7 @@ const KINDS = {
   airalo: kindOf({ config: airaloConfig, create: airaloSupplier, docs: 'docs/airalo.md' }),
   'esim-access': kindOf({
     config: esimAccessConfig,
-    findFault: findEsimAccessFault,
+    findFault: findEventAddressFault,
     create: esimAccessSupplier,
     docs: 'docs/esim-access.md',
   }),
@@ -83,7 +84,12 @@ const KINDS = {
     create: mobimatterSupplier,
     docs: 'docs/mobimatter.md',
   }),
-  zendit: kindOf({ config: zenditConfig, create: zenditSupplier, docs: 'docs/zendit.md' }),
+  zendit: kindOf({
+    config: zenditConfig,
+    findFault: findEventAddressFault,
+    create: zenditSupplier,
+    docs: 'docs/zendit.md',
+  }),
 }
 
 export type SupplierType = keyof typeof KINDS

@@ -6,9 +6,11 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { actForOperator } from '#esims/actions/operator-action.ts'
 import { claimDueOrders } from '#fulfilment/claim-orders.ts'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
-import { refreshItems } from '#fulfilment/reconciliation/refresh-items.ts'
+import { questionLoop } from '#fulfilment/reconciliation/ask-questions.ts'
+import { refreshItem } from '#fulfilment/reconciliation/refresh-item.ts'
 import { resolveOrder } from '#fulfilment/review/resolve-order.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
+import { noteQuestions } from '#suppliers/supplier-questions.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, payOrders, type Shop, statuses, waitUntil, walletOf } from '../harness/shop.ts'
@@ -165,7 +167,7 @@ it('an upstream event does not let an operator resolve as not bought what is bei
   await waitUntil(async () => orders === 1)
   const resolving = () => resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
   await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
-  await refreshItems(deps, supplied, [itemKeyOf(orderId, 1)]) // ORDER_PAID of the upstream
+  await refreshItem(deps, supplied, { tenantId, orderId, itemNo: 1 }) // ORDER_PAID of the upstream
   await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
   answer([deliver()])
   await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
@@ -182,14 +184,18 @@ it('an item that cannot be refreshed does not keep the others of an upstream eve
   const query = async () => {
     throw new Error('the supplier does not answer')
   }
-  const { deps, supplied } = createScriptedSupplier(shop, { query })
-  const keys = [1, 2].map((itemNo) => itemKeyOf(orderId, itemNo))
-  await expect(refreshItems(deps, supplied, keys)).rejects.toThrow('the supplier does not answer')
-  const due = await shop.db.query<{ itemNo: number }>({
-    text: 'select item_no from order_items where tenant_id = $1 and retry_at <= now()',
-    values: [tenantId],
-  })
-  expect(due).toEqual([{ itemNo: 2 }])
+  const { deps } = createScriptedSupplier(shop, { query })
+  const items = [1, 2].map((itemNo) => ({ orderId, itemNo }))
+  expect(await noteQuestions(shop.db, 'odd', items, true)).toBe(2)
+  const asking = questionLoop(deps)
+  const due = () =>
+    shop.db.query<{ itemNo: number }>({
+      text: 'select item_no from order_items where tenant_id = $1 and retry_at <= now()',
+      values: [tenantId],
+    })
+  await waitUntil(async () => (await due()).length > 0)
+  await asking.stop(5_000)
+  expect(await due()).toEqual([{ itemNo: 2 }])
 })
 
 it('another eSIM cannot be recorded for an item that is being bought from review', async () => {

@@ -83,8 +83,11 @@ describe('at the supplier API', () => {
   it('unfinished bodies have a budget; beyond it they are refused, and small events are accepted', async () => {
     const refused: RawAnswer[] = []
     const crowd: RawConnection[] = Array.from({ length: 80 }, () => openConnection(node.port))
-    for (const connection of crowd) {
-      connection.write(head(EVENTS, BODY_BYTES))
+    for (const [index, connection] of crowd.entries()) {
+      // From two addresses: one has at most 64 events in progress.
+      connection.write(
+        head(EVENTS, BODY_BYTES, [`X-Forwarded-For: 203.0.113.${index % 2}`, 'X-Forwarded-Proto: https']),
+      )
       connection.write(ARRIVED)
       connection.answers(1).then(
         (answers) => void refused.push(...answers),

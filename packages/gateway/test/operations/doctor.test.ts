@@ -197,6 +197,21 @@ describe('doctor', () => {
     }
   })
 
+  test('warns of a supplier whose events anybody can send', async () => {
+    const config = { apiKey: 'k', url: 'http://127.0.0.1:1', dailySpendLimit: { amount: '1', currencyCode: 'USD' } }
+    const local = { config: { deployment: 'local' } }
+    const cipher = createCipher([Buffer.from(KEY, 'hex')])
+    const deps = { db, ids: systemIds, cipher, wake: { wake() {} }, ...local }
+    const by = { actor: 'cli:test' } as const
+    onTestFinished(async () => void (await db.query({ text: 'delete from suppliers' })))
+    await addSupplier(deps, { name: 'open', type: 'zendit', config }, by)
+    const listed = { ...config, eventAddresses: ['203.0.113.0/24'] }
+    await addSupplier(deps, { name: 'listed', type: 'zendit', config: listed }, by)
+    const found = await complaints()
+    expect(found).toContainEqual(expect.stringMatching(/^WARNING suppliers: open takes events from anybody/))
+    expect(found.join()).not.toContain('listed takes events')
+  })
+
   test('reports packages whose supplier does not exist, with any master key', async () => {
     for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'missing', productCode: 'P' }])
     try {

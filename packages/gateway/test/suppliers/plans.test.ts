@@ -1,4 +1,3 @@
-import { orderNoOf } from '@dealer-esim/contract'
 import { createDb, type Db } from '@dealer-esim/lib/postgres/db.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { applyReportByIccid } from '#esims/apply-reports.ts'
@@ -10,7 +9,7 @@ import { askAboutWatched } from '#fulfilment/reconciliation/ask-watched.ts'
 import { cancelOrphans } from '#fulfilment/reconciliation/cancel-orphans.ts'
 import { compareSupplierList } from '#fulfilment/reconciliation/compare-lists.ts'
 import { listSupplierMonths, streamDiscrepancies } from '#fulfilment/reconciliation/reconciliation-report.ts'
-import { refreshItems } from '#fulfilment/reconciliation/refresh-items.ts'
+import { refreshItem } from '#fulfilment/reconciliation/refresh-item.ts'
 import { alertOperatorsOfReviews } from '#fulfilment/review/review-alerts.ts'
 import { runClaim } from '#fulfilment/run-claim.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
@@ -157,7 +156,9 @@ describe('on large tables, few pages are read by', () => {
              where tenant_id = $1 and order_id = $2`,
       values: [tenantId, order],
     })
-    expect(await pagesOf(() => refreshItems(deps, supplied(), [`${orderNoOf(order!)}-1`]))).toBeLessThan(60)
+    expect(await pagesOf(() => refreshItem(deps, supplied(), { tenantId, orderId: order!, itemNo: 1 }))).toBeLessThan(
+      60,
+    )
     const report = { time: new Date(), smdpStatus: 'DOWNLOAD' as const }
     expect(
       await pagesOf(() => applyReportByIccid(deps, ['warehouse'], `8985${'5'.padStart(15, '0')}`, report)),

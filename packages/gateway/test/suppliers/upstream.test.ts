@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PackageOnSale } from '@dealer-esim/contract'
-import type { Loop } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
@@ -9,6 +9,7 @@ import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
+import { questionLoop } from '#fulfilment/reconciliation/ask-questions.ts'
 import { supplierApi } from '#http/supplier-api.ts'
 import { SYSTEM } from '#platform/audit/audit.ts'
 import { applyRules } from '#products/rules/apply-rules.ts'
@@ -34,7 +35,7 @@ import {
 let databases: TestDatabase[]
 let shop: Shop
 let app: FastifyInstance
-let loop: Loop
+let loops: Running[] = []
 let dealer: DealerEsim
 let received = 0
 
@@ -59,10 +60,10 @@ beforeAll(async () => {
   await dealer.setWebhook({ callbackUrl: `${ours}/suppliers/upstream/events`, enabled: true })
   const { packageList } = await dealer.packages({ keyword: 'slow' })
   await addPackage(shop.db, 'SLOW', [{ supplier: 'upstream', productCode: packageList[0]!.packageCode }])
-  loop = fulfilmentLoop(shop)
+  loops = [fulfilmentLoop(shop), questionLoop(shop)]
 })
 afterAll(async () => {
-  await loop?.stop(5_000)
+  await Promise.all(loops.map((loop) => loop.stop(5_000)))
   await app?.close()
   await stopGateways()
   await shop?.close()

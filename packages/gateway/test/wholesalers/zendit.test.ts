@@ -293,4 +293,16 @@ describe('an event', () => {
       expect(await receive(body)).toMatchObject({ kind: 'refused' })
     },
   )
+
+  it('is refused unless it comes from one of the addresses, if any are set', async () => {
+    const listed = create({ eventAddresses: ['203.0.113.0/24', '2001:db8::/32'] })
+    const from = (address: string | undefined) =>
+      listed.receive!({ headers: {}, body: Buffer.from('{"transactionId":"ORDER-1-1"}'), address })
+    expect(await from('203.0.113.9')).toEqual({ kind: 'changed', keys: ['ORDER-1-1'] })
+    expect(await from('2001:db8::7')).toMatchObject({ kind: 'changed' })
+    for (const address of ['203.0.114.9', '::1', undefined]) {
+      expect(await from(address)).toMatchObject({ kind: 'refused', message: expect.stringContaining('eventAddresses') })
+    }
+    expect([supplier.eventsUnproven, listed.eventsUnproven]).toEqual([true, false])
+  })
 })

@@ -1,15 +1,14 @@
 import { createHmac } from 'node:crypto'
-import { isAddressOrBlock } from '@dealer-esim/lib/address-blocks.ts'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type, { type Static } from 'typebox'
 import { accountRate } from '#account-rate.ts'
+import { eventAddressesMember } from '#event-senders.ts'
 import { entriesOf, isObject, type JsonObject, parseObject } from '#members.ts'
 import {
   accountRateSettings,
-  addressesSetting,
   addressSetting,
   callSettings,
   currencySetting,
@@ -40,9 +39,7 @@ export const esimAccessConfig = Type.Object(
       }),
     ),
     currencyCode: Type.Optional(currencySetting(DEFAULTS.currencyCode)),
-    eventAddresses: Type.Optional(
-      addressesSetting('Senders of events', 'Addresses and blocks from which it sends events, one a line.'),
-    ),
+    ...eventAddressesMember(),
     ...spendLimitSetting(),
     ...callSettings(DEFAULTS, 100),
     ...accountRateSettings(DEFAULTS.perSecond, 1_000),
@@ -50,12 +47,6 @@ export const esimAccessConfig = Type.Object(
   { additionalProperties: false },
 )
 export type EsimAccessConfig = Static<typeof esimAccessConfig>
-
-/** Checks what the schema cannot express. */
-export function findEsimAccessFault({ eventAddresses = [] }: EsimAccessConfig): string | undefined {
-  const invalid = eventAddresses.find((block) => !isAddressOrBlock(block))
-  return invalid === undefined ? undefined : `eventAddresses: ${invalid} is neither an address nor a block`
-}
 
 /** A catalogue of 3 000 packages takes 3 MB. */
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024

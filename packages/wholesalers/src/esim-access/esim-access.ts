@@ -1,6 +1,6 @@
-import { isInBlocks, parseBlock } from '@dealer-esim/lib/address-blocks.ts'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
-import { TURN_WAIT_MAX_MS } from '#account-rate.ts'
+import { asQuestion, TURN_WAIT_MAX_MS } from '#account-rate.ts'
+import { isListedSender, unlistedSender } from '#event-senders.ts'
 import { isObject, parseObject, textOf, wholeOf } from '#members.ts'
 import type { ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, SupplierRecord } from '#supplier.ts'
 import { act } from './actions.ts'
@@ -49,6 +49,7 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
     list: (since) => list(call, since),
     catalogue: () => listProducts(call),
     balance: () => queryBalance(call, currencyCode),
+    eventsUnproven: config.eventAddresses === undefined,
     receive: (event) => receive(call, config, event),
     async test() {
       const answer = await call('balance/query', {})
@@ -101,20 +102,18 @@ async function* list(call: Call, since: Date): AsyncGenerator<SupplierRecord> {
  */
 async function receive(
   call: Call,
-  { eventAddresses }: EsimAccessConfig,
+  config: EsimAccessConfig,
   { body, address }: { body: Buffer; address?: string | undefined },
 ): Promise<ReceivedEvent> {
-  const isKnown = address !== undefined && isInBlocks(address, (eventAddresses ?? []).map(parseBlock))
-  if (eventAddresses !== undefined && !isKnown) {
-    return { kind: 'refused', message: `it came from ${address ?? 'an unknown address'}, not from eventAddresses` }
-  }
+  const isKnown = isListedSender(config, address)
+  if (isKnown === false) return unlistedSender(address)
   const content = parseObject(body.toString())?.content
   if (!isObject(content)) return { kind: 'refused', message: 'the body is not an event' }
   const key = textOf(content.transactionId)
   if (key !== undefined) return { kind: 'changed', keys: [key] }
   const orderNo = textOf(content.orderNo)
   if (!isKnown || orderNo === undefined || content.orderStatus !== 'GOT_RESOURCE') return { kind: 'changed', keys: [] }
-  const found = await queryRows(call, { orderNo })
+  const { result: found } = await asQuestion(() => queryRows(call, { orderNo }))
   const rows = 'value' in found ? found.value : []
   return { kind: 'changed', keys: rows.flatMap(({ transactionId }) => transactionId ?? []) }
 }

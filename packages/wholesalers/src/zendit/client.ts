@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { eventAddressesMember } from '#event-senders.ts'
 import type { JsonObject } from '#members.ts'
 import { type RestAnswer, type RestDeps, restClient, restMembers } from '#rest-client.ts'
 import { secretSetting } from '#supplier-settings.ts'
@@ -20,6 +21,7 @@ export const zenditConfig = Type.Object(
       maxLength: 512,
       pattern: '^[\\x21-\\x7e]+$',
     }),
+    ...eventAddressesMember(),
     ...restMembers(DEFAULTS),
   },
   { additionalProperties: false },

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
+import { isListedSender, unlistedSender } from '#event-senders.ts'
 import { iccidOf, isObject, isText, parseObject } from '#members.ts'
 import { longestMs, type RestAnswer, type RestDeps } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
@@ -50,7 +51,8 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDep
     list: (since) => listPurchases(client, since),
     catalogue: () => listProducts(client),
     balance: () => readBalance(client),
-    receive: ({ body }) => Promise.resolve(receive(body)),
+    eventsUnproven: config.eventAddresses === undefined,
+    receive: async (event) => receive(config, event),
     test: () => testAccount(client),
   }
 }
@@ -141,11 +143,12 @@ async function findRefund(client: ZenditClient, key: string): Promise<CancelOutc
 
 const KEY_LENGTH_MAX = 64
 
-/**
- * Zendit does not sign its events, so one is only a hint to query the purchase that it names. Others cannot guess our keys,
- * and a query changes nothing.
- */
-function receive(body: Buffer): ReceivedEvent {
+/** Zendit does not sign its events, so one is only a hint to query the purchase that it names. A query changes nothing. */
+function receive(
+  config: ZenditConfig,
+  { body, address }: { body: Buffer; address?: string | undefined },
+): ReceivedEvent {
+  if (isListedSender(config, address) === false) return unlistedSender(address)
   const key = parseObject(body.toString())?.transactionId
   return isText(key) && key.length <= KEY_LENGTH_MAX
     ? { kind: 'changed', keys: [key] }

@@ -74,6 +74,7 @@ export const EXEMPT_TABLES: Readonly<Record<string, string>> = {
   monthly_sales_tenants: 'computed in the target from the copied orders',
   daily_sales_tenant_suppliers: 'computed in the target from the copied orders',
   daily_orders: 'computed in the target from the copied orders',
+  supplier_questions: 'suppliers are asked by the cell that has the eSIM; the target polls them',
   trial_dealers: 'trial data of a local gateway',
   tenant_moves: 'each cell has its own row about the move',
   tenant_move_changes: 'what the source has yet to copy',

@@ -23,7 +23,7 @@ export interface FulfilmentDeps {
   linkKey: Buffer
   log: Log
   loops?: LoopMetrics
-  wake: Pick<Wakeups<'fulfilment' | 'webhooks' | 'settings'>, 'wake' | 'on'>
+  wake: Pick<Wakeups<'fulfilment' | 'questions' | 'webhooks' | 'settings'>, 'wake' | 'on'>
   catalogue: Catalogue
   suppliers: Suppliers
   supplierMetrics?: SupplierMetrics

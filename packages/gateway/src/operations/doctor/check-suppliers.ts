@@ -24,6 +24,7 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
   const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog, wake }
   const suppliers = await loadSuppliers(deps)
   const found = await Promise.all(rows.map((row) => judge(row, suppliers, input, findings)))
+  found.push(...rows.flatMap(({ name }) => warnOfSenders(name, suppliers, findings)))
   if (rows.length === 0 && input.config.deployment === 'production') {
     found.push(
       findings.warning(
@@ -70,6 +71,16 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, input: Database
   return fault === undefined
     ? findings.ok(`${name} (${type}) works.`)
     : findings.fault(`${name} does not work: ${fault}`)
+}
+
+function warnOfSenders(name: string, suppliers: Suppliers, findings: Findings): Finding[] {
+  if (suppliers.get(name)?.supplier.eventsUnproven !== true) return []
+  const problem = `${name} takes events from anybody, because its events carry no signature: anybody can make the gateway ask about its eSIMs, though rarely.`
+  return [
+    findings.warning(
+      `${problem} Enter the addresses from which it sends them (eventAddresses) on its page of the console, or: npm run -s admin -- supplier set ${name} --help`,
+    ),
+  ]
 }
 
 async function packagesWithoutSupplier({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {

@@ -15,6 +15,7 @@ import { ORPHANS } from '#fulfilment/reconciliation/cancel-orphans.ts'
 import { jobsAhead } from '#platform/jobs.ts'
 import { SYNCS_AHEAD } from '#products/sync/sync-state.ts'
 import { BALANCES_AHEAD } from '#suppliers/balance/balance-state.ts'
+import { QUESTIONS_AHEAD } from '#suppliers/supplier-questions.ts'
 import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '#webhooks/sending/due-tenants.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
@@ -56,6 +57,7 @@ export const TIMES_AHEAD: readonly TimesAhead[] = [
   jobsAhead(WATCHED),
   jobsAhead(ORPHANS),
   jobsAhead(ACTIONS),
+  QUESTIONS_AHEAD,
   SYNCS_AHEAD,
   BALANCES_AHEAD,
   {

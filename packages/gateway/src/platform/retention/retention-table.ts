@@ -127,6 +127,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   issued_statements: 'an issued statement never changes',
   orphans: 'eSIMs without a paid item',
   unclaimed_esims: 'eSIMs that only the supplier’s list contains',
+  supplier_questions: 'open questions; each is deleted soon after its answer, or after a day',
   watched_items: 'open questions; each is deleted when it is answered or given up',
   stock_batches: 'one row an import',
   stock_codes: 'a code is never delivered twice',

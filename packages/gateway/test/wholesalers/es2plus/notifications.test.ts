@@ -3,9 +3,10 @@ import { signEvent } from '@dealer-esim/contract/node'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
+import { questionLoop } from '#fulfilment/reconciliation/ask-questions.ts'
 import { supplierApi } from '#http/supplier-api.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
-import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop } from '#test/harness/shop.ts'
+import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop, waitUntil } from '#test/harness/shop.ts'
 
 /*
  * Notifications arrive as from a proxy that terminates TLS. http/tls.test.ts tests callers identified by their client
@@ -319,9 +320,12 @@ describe('an event of an upstream gateway', () => {
     expect(await isDue(orderId)).toBe(false)
     let woken = 0
     const unsubscribe = shop.wake.on('fulfilment', () => woken++)
+    const asking = questionLoop(shop)
     const answer = await sendEvent(orderId)
-    unsubscribe()
     expect([answer.statusCode, answer.payload]).toEqual([204, ''])
+    await waitUntil(async () => woken > 0)
+    await asking.stop(5_000)
+    unsubscribe()
     expect([await isDue(orderId), woken]).toEqual([true, 1])
   })
 

@@ -36,6 +36,7 @@ const supplierRow = Type.Object({
   status: nullable(Type.String({ description: 'Written from documentation and not yet verified; null otherwise' })),
   verifiedAt: nullable(time()),
   unsettled: Type.Array(Type.String(), { description: 'What only a purchase can settle; empty once it is verified' }),
+  eventsUnproven: Type.Boolean({ description: 'Anybody can send its events: unsigned, and no addresses are set' }),
   dailySpend: nullable(
     Type.Object(
       { limit: money(), spent: money(), currencyCode: Type.String() },
@@ -198,8 +199,10 @@ async function listRows(deps: ConsoleDeps) {
   const listed = new Map((await listSuppliers(deps.db)).map((one) => [one.name, one]))
   return rows.map((row) => {
     const { status = null, verifiedAt = null, dailySpend = null } = listed.get(row.supplier) ?? {}
-    const breaker = deps.suppliers.get(row.supplier)?.gate.state ?? null
+    const known = deps.suppliers.get(row.supplier)
+    const breaker = known?.gate.state ?? null
+    const eventsUnproven = known?.supplier.eventsUnproven === true
     const unsettled = status === null ? [] : [...(UNSETTLED[row.type] ?? [])]
-    return { ...row, breaker, status, verifiedAt, unsettled, dailySpend }
+    return { ...row, breaker, status, verifiedAt, unsettled, eventsUnproven, dailySpend }
   })
 }

@@ -1,20 +1,16 @@
-import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
 import { latestReference } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { SuppliedEsim } from '@dealer-esim/wholesalers/supplier.ts'
 import { applyReports } from '#esims/apply-reports.ts'
 import { decryptSecrets } from '#esims/profile-secrets.ts'
-import { parseItemKey } from '#orders/order-item.ts'
+import { itemKeyOf } from '#orders/order-item.ts'
 import { isHeld } from '#platform/held-tenants.ts'
+import type { AskedItem } from '#suppliers/supplier-questions.ts'
 import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { acceptFound } from '../outcomes/save-outcomes.ts'
 import { readEsimsOfTopUps } from '../outcomes/top-up-orders.ts'
 
-/** Keys per event. A supplier's order is one of our items. */
-const KEYS_MAX = 100
-
 interface ItemRow {
-  tenantId: string
   productCode: string
   reference: string | null
   itemStatus: string
@@ -24,43 +20,23 @@ interface ItemRow {
 }
 
 /**
- * Asks a supplier about items that it reported as changed. An item in doubt is retried now; a refused or cancelled item
- * may have got an eSIM (an orphan); the status and usage of a delivered eSIM are updated. Ignores items of other suppliers.
- * An item that cannot be refreshed does not affect those behind it.
- * @throws the first failure, after all items, so that the supplier sends its event again
+ * Asks a supplier about an item that it reported as changed. An item in doubt is retried now; a refused or cancelled item may
+ * have got an eSIM (an orphan); the status and usage of a delivered eSIM are updated. Ignores items of other suppliers.
  */
-export async function refreshItems(
-  deps: FulfilmentDeps,
-  supplied: ConfiguredSupplier,
-  keys: readonly string[],
-): Promise<void> {
-  let failure: unknown
-  for (const key of keys.slice(0, KEYS_MAX)) {
-    try {
-      await refresh(deps, supplied, key)
-    } catch (error) {
-      if (isConnectionLoss(error)) throw error
-      failure ??= error
-    }
-  }
-  if (failure !== undefined) throw failure
-}
-
-async function refresh(deps: FulfilmentDeps, supplied: ConfiguredSupplier, key: string): Promise<void> {
-  const named = parseItemKey(key)
-  if (named === undefined) return
-  const { orderId, itemNo } = named
+export async function refreshItem(deps: FulfilmentDeps, supplied: ConfiguredSupplier, asked: AskedItem): Promise<void> {
+  const { tenantId, orderId, itemNo } = asked
   const [row] = await deps.db.query<ItemRow>({
     name: 'fulfilment-refresh',
-    text: `select i.tenant_id, i.product_code, i.item_status, p.profile_id, p.iccid, p.secrets,
+    text: `select i.product_code, i.item_status, p.profile_id, p.iccid, p.secrets,
              ${latestReference({ tenantId: 'i.tenant_id', orderId: 'i.order_id', itemNo: 'i.item_no', supplier: 'i.supplier' })} as reference
-           from tenants t join order_items i on i.tenant_id = t.tenant_id
+           from order_items i
            left join profiles p on p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
-           where i.order_id = $1 and i.item_no = $2 and i.supplier = $3 and not ${isHeld('i.tenant_id')}`,
-    values: [orderId, itemNo, supplied.supplier.name],
+           where i.tenant_id = $1 and i.order_id = $2 and i.item_no = $3 and i.supplier = $4
+             and not ${isHeld('i.tenant_id')}`,
+    values: [tenantId, orderId, itemNo, supplied.supplier.name],
   })
   if (row === undefined) return
-  const tenantId = row.tenantId
+  const key = itemKeyOf(orderId, itemNo)
   const item = { tenantId, orderId, itemNo, productCode: row.productCode, reference: row.reference ?? undefined }
   switch (row.itemStatus) {
     case 'UNKNOWN':

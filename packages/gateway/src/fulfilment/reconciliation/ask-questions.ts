@@ -1,0 +1,90 @@
+import { type Running, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
+import { asQuestion } from '@dealer-esim/wholesalers/account-rate.ts'
+import {
+  type AskedItem,
+  beginQuestion,
+  endQuestion,
+  forgetQuestions,
+  listDueQuestions,
+} from '#suppliers/supplier-questions.ts'
+import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
+import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
+import { refreshItem } from './refresh-item.ts'
+
+/** Also how long a question is late that another node has noted and no wakeup has announced. */
+const POLL_MS = 2_000
+const FORGET_EVERY_MS = 60_000
+/** Between two of these looks the turns of the tenants are decided again. */
+const LISTED_MAX = 20
+
+/**
+ * Asks suppliers about items that events have named, one item at a time for each supplier, with what the account's rate limit
+ * leaves after purchases. A supplier that hangs delays only its own questions.
+ */
+export function questionLoop(deps: FulfilmentDeps): Running {
+  const stopping = new AbortController()
+  const asking = new Map<string, Promise<void>>()
+  let forgottenAt = Number.NEGATIVE_INFINITY
+  const loop = runLoop({
+    name: 'questions',
+    log: deps.log,
+    loops: deps.loops,
+    pollMs: POLL_MS,
+    async pass() {
+      const now = deps.clock.monotonic()
+      if (now - forgottenAt > FORGET_EVERY_MS) {
+        await forgetQuestions(deps.db)
+        forgottenAt = now
+      }
+      for (const supplied of deps.suppliers.all()) {
+        const { name } = supplied.supplier
+        if (asking.has(name)) continue
+        const asked = askAll(deps, supplied, stopping.signal)
+          .catch((error) =>
+            deps.log.error({ err: error, supplier: name }, 'questions to a supplier could not be asked'),
+          )
+          .finally(() => void asking.delete(name))
+        asking.set(name, asked)
+      }
+      return false
+    },
+  })
+  const unsubscribe = deps.wake.on('questions', () => loop.wake())
+  return {
+    async stop(deadlineMs) {
+      unsubscribe()
+      stopping.abort()
+      await loop.stop(deadlineMs)
+      await settlesWithin(Promise.all(asking.values()), deadlineMs)
+    },
+  }
+}
+
+/** Asks until no question to the supplier is due. */
+async function askAll(deps: FulfilmentDeps, supplied: ConfiguredSupplier, stopping: AbortSignal): Promise<void> {
+  for (;;) {
+    const due = await listDueQuestions(deps.db, supplied.supplier.name, LISTED_MAX)
+    if (due.length === 0) return
+    for (const item of due) {
+      // A supplier that is down is asked when it is back.
+      if (stopping.aborted || supplied.gate.state === 'open') return
+      await ask(deps, supplied, item)
+    }
+  }
+}
+
+/** Never rejects because of one item: those behind it are asked about. */
+async function ask(deps: FulfilmentDeps, supplied: ConfiguredSupplier, item: AskedItem): Promise<void> {
+  if (!(await beginQuestion(deps.db, item))) return
+  let again = true
+  try {
+    const { isPostponed } = await asQuestion(() => refreshItem(deps, supplied, item))
+    again = isPostponed
+  } catch (error) {
+    deps.log.warn(
+      { err: error, supplier: supplied.supplier.name, ...item },
+      'an item could not be refreshed: it is asked about again',
+    )
+  }
+  await endQuestion(deps.db, item, again)
+}

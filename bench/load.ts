@@ -59,8 +59,8 @@ function requestTo(
   )
 }
 
-export function orderBody(transactionId: string = randomUUID()): string {
-  return JSON.stringify({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
+export function orderBody(transactionId: string = randomUUID(), packageCode = 'JP_1_7'): string {
+  return JSON.stringify({ transactionId, packageInfoList: [{ packageCode, count: 1 }] })
 }
 
 export function topUpBody(esimTranNo: string): string {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Result } from './compare.ts'
 import { createBenchServer } from './environment.ts'
@@ -17,6 +17,8 @@ import { sold } from './figures/sold.ts'
 import { start } from './figures/start.ts'
 import { topups } from './figures/topups.ts'
 import { webhooks } from './figures/webhooks.ts'
+import { fillLimits } from './neighbours/limits-table.ts'
+import { neighbours } from './neighbours/neighbours-figure.ts'
 import { plot } from './plot.ts'
 import { markdown } from './report.ts'
 
@@ -35,6 +37,7 @@ const FIGURES: readonly Figure[] = [
   dealers,
   start,
   webhooks,
+  neighbours,
   consolePages,
   growth,
 ]
@@ -49,6 +52,7 @@ const program = new Command('bench')
   .option('--json <file>', 'also write the results as JSON')
   .option('--cpu-prof <dir>', 'write CPU profiles of the gateways to this folder')
   .option('--write', 'write bench/RESULTS.md and its plot')
+  .option('--limits', 'write the figures of neighbours into docs/limits.md')
   .addHelpText(
     'after',
     `\nFigures:\n${FIGURES.map(({ name, summary }) => `  ${name.padEnd(14)} ${summary}`).join('\n')}`,
@@ -63,6 +67,7 @@ const options = program.opts<{
   json?: string
   cpuProf?: string
   write?: boolean
+  limits?: boolean
 }>()
 const unknown = program.args.filter((name) => !FIGURES.some((figure) => figure.name === name))
 if (unknown.length > 0)
@@ -108,6 +113,10 @@ process.stdout.write(`\n${markdown(results, server.settings)}`)
 
 function save(): void {
   if (options.json) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`)
+  if (options.limits) {
+    const page = new URL('../docs/limits.md', import.meta.url)
+    writeFileSync(page, fillLimits(readFileSync(page, 'utf8'), results))
+  }
   if (!options.write) return
   writeFileSync(new URL('RESULTS.md', import.meta.url), markdown(results, server.settings))
   writeFileSync(new URL('results.svg', import.meta.url), plot(results))

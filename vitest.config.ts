@@ -25,6 +25,7 @@ const otherDefaultSchema = {
 const database = {
   isolate,
   globalSetup: ['packages/gateway/test/harness/global-setup.ts'],
+  setupFiles: ['packages/gateway/test/harness/databases/parameter-types.ts'],
   testTimeout: 120_000,
   hookTimeout: 120_000,
   // vitest's own second is too short on a busy machine. A failing test waits no longer than this.

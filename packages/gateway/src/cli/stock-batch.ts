@@ -12,6 +12,9 @@ const LISTED_MAX = 100
 const DAYS_MAX = 365
 
 /** Batches of stock and the codes in them. */
+/** A century: codes that expire later do not expire for anybody. */
+const WITHIN_DAYS_MAX = 36_500
+
 export function stockBatchCommands(stock: Command, context: AdminContext): void {
   stock
     .command('batches')
@@ -26,7 +29,8 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
           supplier: options.supplier,
           productCode: options.product,
           expiringOnly: days !== undefined,
-          withinDays: days === undefined ? undefined : parseWholeNumber(days, '--expiring-within'),
+          withinDays:
+            days === undefined ? undefined : parseWholeNumber(days, '--expiring-within', { max: WITHIN_DAYS_MAX }),
         }
         const batches = await listBatches(deps.db, filter, { limit: LISTED_MAX })
         context.print(batchTable(batches), { batches })

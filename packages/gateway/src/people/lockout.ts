@@ -43,7 +43,7 @@ export async function countFailure(db: Db, key: LockKey): Promise<{ lockedNow: b
     on conflict (email_hash) do update set
       failures = case when f.first_failed_at < now() - ${WINDOW}::interval then 1 else f.failures + 1 end,
       first_failed_at = case when f.first_failed_at < now() - ${WINDOW}::interval then now() else f.first_failed_at end,
-      locked_until = case when f.first_failed_at >= now() - ${WINDOW}::interval and f.failures + 1 >= ${FAILURES_MAX}
+      locked_until = case when f.first_failed_at >= now() - ${WINDOW}::interval and f.failures + 1 >= ${FAILURES_MAX}::bigint
                      then now() + ${WINDOW}::interval end
     returning f.failures >= ${FAILURES_MAX} and f.locked_until is not null as locked_now`)
   return rows[0] ?? { lockedNow: false }

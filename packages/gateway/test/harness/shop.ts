@@ -168,7 +168,7 @@ export async function payOrders(
     })
     tx.send({
       text: `insert into order_items (tenant_id, order_id, item_no, line_no, package_code, price, updated_at)
-             select $1, o, i, 0, $3, $4, now() from unnest($2::uuid[]) as o, generate_series(1, $5) as i`,
+             select $1, o, i, 0, $3, $4, now() from unnest($2::uuid[]) as o, generate_series(1, $5::integer) as i`,
       values: [tenantId, ids, packageCode, PRICE, count],
     })
   })

@@ -185,6 +185,8 @@ describe('stock', () => {
     expect(await adminJson('stock', 'batches', '--product', 'SPRING', '--expiring-within', '30')).toEqual({
       batches: [],
     })
+    const tooFar = await admin('stock', 'batches', '--expiring-within', '2147483648')
+    expect(tooFar).toMatchObject({ code: 2, stderr: expect.stringContaining('a whole number from 1 to 36500') })
     await adminJson('stock', 'alert', 'warehouse', batchId, 'none')
     expect(await adminJson('stock', 'batches', '--product', 'SPRING')).toMatchObject({ batches: [{ alertDays: null }] })
 

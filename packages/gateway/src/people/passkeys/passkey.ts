@@ -41,7 +41,7 @@ export async function findCredential(db: Db | Tx, credentialId: Buffer): Promise
 export async function recordUse(tx: Tx, passkeyId: string, signCount: number): Promise<boolean> {
   const rows = await tx.query(sql`
     update passkeys set used_at = now(), sign_count = ${signCount}
-    where passkey_id = ${passkeyId} and (sign_count < ${signCount} or (sign_count = 0 and ${signCount} = 0))
+    where passkey_id = ${passkeyId} and (sign_count < ${signCount} or (sign_count = 0 and ${signCount}::bigint = 0))
     returning 1`)
   return rows.length > 0
 }

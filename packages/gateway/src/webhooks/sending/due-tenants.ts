@@ -68,7 +68,7 @@ const DUE = `
       select d.tenant_id, d.due_at from deliveries d
       where d.due_at is not null and d.tenant_id > due.tenant_id
       order by d.tenant_id, d.due_at limit 1) next
-    where due.number < $2
+    where due.number < $2::bigint
   )
   select due.tenant_id, due.due_at, clock_timestamp() as now,
          (select w.updated_at from webhook_endpoints w

@@ -49,6 +49,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
+    rewriteUrl: ({ url = '/' }) => inOriginForm(url),
     exposeHeadRoutes: true, // monitors of a link send HEAD; the APIs with operations have no GET
     return503OnClosing: false, // requests that arrive while draining are still answered
     frameworkErrors: (_, request, reply) => refuseUnknownPath(request, reply),
@@ -65,6 +66,15 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
     else done()
   })
   return server
+}
+
+/**
+ * The path and query of a request target. A server must accept the absolute form, `http://host/path`, from any client (RFC 9112
+ * §3.2.2). The host has no say in routing, here as in the header.
+ */
+export function inOriginForm(target: string): string {
+  const rest = target.replace(/^https?:\/\/[^/?#]*/i, '')
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`
 }
 
 function followCertificate(server: HttpsServer, deps: ServerDeps, certificate: WatchedCertificate): void {

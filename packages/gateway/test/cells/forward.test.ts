@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitUntil } from '../harness/shop.ts'
+import { openConnection, requestText } from '../http/raw-connection.ts'
 import { freePort } from '../platform/deployment/proxies.ts'
 
 /* Requests of a dealer that this cell may not serve are forwarded to the other cell. Here that is an HTTP server. */
@@ -91,6 +92,15 @@ it('a request reaches the other cell as it was sent, and the answer reaches the 
     via: '1.1 cell-main',
   })
   expect(await node.deps.db.query({ text: 'select from request_ids' })).toEqual([])
+})
+
+it('a request in absolute form is forwarded by its path', async () => {
+  const connection = openConnection(node.port)
+  connection.write(requestText(dealer, 'esim/order', { body }).replace(' /', ' http://gateway.example/'))
+  const [answer] = await connection.answers(1)
+  connection.destroy()
+  expect(answer).toMatchObject({ status: 409, text: expect.stringContaining('the other cell') })
+  expect(got).toMatchObject([{ url: '/open-api/v1/esim/order', body }])
 })
 
 it('a signature is checked by the other cell, because the secret may have changed there', async () => {

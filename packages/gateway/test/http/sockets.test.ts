@@ -116,6 +116,10 @@ describe('unusual but well-formed requests', () => {
 
   it('may name the server in their target, and encode the path', async () => {
     expect((await say(requestText(dealer, 'health').replace(' /', ' http://gateway/'))).code).toBe('000000')
+    expect((await say(requestText(dealer, 'health').replace(' /', ' HTTPS://gateway:8443/'))).code).toBe('000000')
+    const get = (target: string) => say(`GET ${target} HTTP/1.1\r\nHost: gateway\r\n\r\n`)
+    const root = await get('/')
+    for (const target of ['http://gateway', 'http://gateway?a']) expect((await get(target)).status).toBe(root.status)
     expect((await say(requestText(dealer, 'he%61lth'))).code).toBe('000000')
     expect((await say(requestText(dealer, 'he%61lth', { method: 'GET' }))).code).toBe('000103')
   })

@@ -29,7 +29,8 @@ async function findFault(outbound: Outbound, cell: string, node: CellNode): Prom
   if (ready.failure)
     return `its METRICS_PORT ${node.metricsPort} does not answer (${ready.failure}). Start it, or correct host and metricsPort.`
   if (ready.status !== 200) return `it is not ready: ${ready.body.trim()}`
-  const { body } = await get(outbound, node, '/metrics')
+  const { status, body } = await get(outbound, node, '/metrics')
+  if (status === 403) return `its metrics are not served under ${node.host}. Add that to its METRICS_HOSTS.`
   const info = body.split('\n').find((line) => line.startsWith('dealer_esim_info{')) ?? ''
   const actual = /\bcell="([^"]*)"/.exec(info)?.[1]
   if (actual === undefined) return 'its metrics name no cell: is it a gateway of this release?'

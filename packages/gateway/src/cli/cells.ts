@@ -7,6 +7,8 @@ import { PROXY_CONFIGS } from '#cells/proxy-file.ts'
 import { importPublication, type PublicationReport } from '#cells/publication/import-publication.ts'
 import { readEntries } from '#cells/publication/publication-entries.ts'
 import { publishCatalogue } from '#cells/publication/publish-catalogue.ts'
+import type { Config } from '#platform/config/config.ts'
+import { readPublicationKey } from '#platform/config/parsers.ts'
 import { UsageError } from './kernel/cli-failure.ts'
 import { getFileSize, openFile, readTextFile, writeOutput } from './kernel/cli-files.ts'
 import { withOutbound } from './kernel/cli-outbound.ts'
@@ -115,12 +117,17 @@ function publish(cells: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  npm run -s admin -- cells publish catalogue.jsonl')
     .action((file: string | undefined) =>
       context.withDeps(async (deps) => {
-        const cell = deps.config.cellName
-        const packages = await writeOutput(file, (write) => publishCatalogue(deps.db, cell, write))
+        const { cellName: cell } = deps.config
+        const key = keyOf(deps.config)
+        const packages = await writeOutput(file, (write) => publishCatalogue(deps.db, { cell, key }, write))
         if (file !== undefined && file !== '-')
           context.print(`Wrote ${count(packages, 'package')} of the cell ${cell} to ${file}.`, { cell, packages, file })
       }),
     )
+}
+
+function keyOf({ publicationKeyFile }: Pick<Config, 'publicationKeyFile'>): Buffer | undefined {
+  return publicationKeyFile === undefined ? undefined : readPublicationKey(publicationKeyFile)
 }
 
 interface ImportCommandOptions {
@@ -139,7 +146,12 @@ function importFile(cells: Command, context: AdminContext): void {
     .action((file: string, { dryRun = false, takeOthersOffSale = false, allowOlder = false }: ImportCommandOptions) =>
       context.withDeps(async (deps) => {
         const options = { cell: deps.config.cellName, dryRun, takeOthersOffSale, allowOlder }
-        const report = await importPublication(deps, readEntries(openFile(file)), options, context.by)
+        const report = await importPublication(
+          deps,
+          readEntries(openFile(file), keyOf(deps.config)),
+          options,
+          context.by,
+        )
         context.print(reportText(report, dryRun), { dryRun, ...report })
       }),
     )

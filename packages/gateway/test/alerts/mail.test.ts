@@ -274,7 +274,7 @@ describe('alert mails', () => {
                  wallet_version, package_lines, status_history, event_sequence, created_at, updated_at)
                select $1, gen_random_uuid(), gen_random_uuid()::text, 'UNDER_REVIEW', 1, 'USD', 1, 1, '[]', '[]', 1, now(),
                  now() + $2::interval
-               from generate_series(1, $3)`,
+               from generate_series(1, $3::integer)`,
         values: [tenantId, at, orders],
       })
     const anHourLater = () =>

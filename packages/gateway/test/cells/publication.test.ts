@@ -41,17 +41,18 @@ afterAll(async () => {
   await other.close()
 })
 
-async function publish(from: ProductsTestbed = main, cell = 'main'): Promise<string> {
+async function publish(from: ProductsTestbed = main, cell = 'main', key?: Buffer): Promise<string> {
   let text = ''
-  await publishCatalogue(from.db, cell, async (part) => {
+  await publishCatalogue(from.db, { cell, key }, async (part) => {
     text += part
   })
   return text
 }
 
-function importInto(to: ProductsTestbed, text: string, options: Partial<ImportOptions> = {}) {
+function importInto(to: ProductsTestbed, text: string, options: Partial<ImportOptions> & { key?: Buffer } = {}) {
+  const { key } = options
   const all = { cell: 'eu1', dryRun: false, takeOthersOffSale: false, allowOlder: false, ...options }
-  return importPublication(to, readEntries(Readable.from([text])), all, SYSTEM)
+  return importPublication(to, readEntries(Readable.from([text]), key), all, SYSTEM)
 }
 
 async function stateOf({ db }: { db: Db }) {
@@ -144,7 +145,7 @@ describe('a published catalogue', () => {
 })
 
 describe('a publication is refused, and nothing is imported, that', () => {
-  const refuse = async (text: string, message: RegExp, options: Partial<ImportOptions> = {}) => {
+  const refuse = async (text: string, message: RegExp, options: Parameters<typeof importInto>[2] = {}) => {
     const before = await stateOf(other)
     await expect(importInto(other, text, options)).rejects.toThrow(message)
     expect(await stateOf(other)).toEqual(before)
@@ -165,6 +166,20 @@ describe('a publication is refused, and nothing is imported, that', () => {
     await refuse(withLine('{"package":5,"madeBy":null}'), /package/)
     await refuse(lines.join('\n').replace('"format":1', '"format":2'), /head\.format/)
     await refuse(lines.join('\n').replace('"duration":7', '"duration":-7'), /package\.duration/)
+  })
+
+  it('was changed, or has no digest under the key of this cell', async () => {
+    const [key, stranger] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)] as const
+    const signed = await publish(main, 'main', key)
+    const changed = signed.replace('"price":50000', '"price":50001')
+    expect(changed).not.toBe(signed)
+    const fault = /was changed, or written with another key/
+    await refuse(changed, fault, { key })
+    await refuse(signed.replace(/"publishedAt":"[^"]*"/, '"publishedAt":"2099-01-01T00:00:00.000Z"'), fault, { key })
+    await refuse(signed, fault, { key: stranger })
+    await refuse(signed.replace(/"digest":"[^"]*"/, '"digest":""'), fault, { key })
+    await refuse(await publish(), /has no digest/, { key })
+    for (const options of [{ key }, {}]) await importInto(other, signed, { ...options, dryRun: true })
   })
 
   it('comes from this cell, or is older than the last one', async () => {

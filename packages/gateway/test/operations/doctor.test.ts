@@ -75,6 +75,17 @@ describe('doctor', () => {
     expect(await complaints()).toEqual([])
   })
 
+  test('warns of catalogues of other cells that no key checks', async () => {
+    await db.query({ text: `insert into cell_imports values ('eu2', now(), 1, now())` })
+    expect(await complaints()).toEqual([expect.stringMatching(/^WARNING publications: .*eu2.*PUBLICATION_KEY_FILE/)])
+    const file = join(folder, 'publication.key')
+    writeFileSync(file, 'too short')
+    expect(await complaints({ PUBLICATION_KEY_FILE: file })).toContainEqual(expect.stringContaining('has 9 bytes'))
+    writeFileSync(file, `${'k'.repeat(44)}\n`)
+    expect(await complaints({ PUBLICATION_KEY_FILE: file })).toEqual([])
+    await db.query({ text: 'delete from cell_imports' })
+  })
+
   test('reports faults of the configuration together with those of its surroundings', async () => {
     expect(await complaints({ PORT: 'x', MAIL_FROM: 'a@b.example', DATABASE_URL: unused('nowhere') })).toEqual([
       expect.stringMatching(/^FAULT configuration: PORT must be a whole number/),

@@ -62,7 +62,7 @@ it('a subject has a limited number of notes', async () => {
   const tenantId = await addTenant(testbed, 'Full')
   await testbed.db.query({
     text: `insert into notes (tenant_id, note_id, text, actor, created_at)
-           select $1, gen_random_uuid(), 'n', 'cli:x', now() from generate_series(1, $2)`,
+           select $1, gen_random_uuid(), 'n', 'cli:x', now() from generate_series(1, $2::integer)`,
     values: [tenantId, NOTES_MAX],
   })
   const operator = await signedInAs(testbed, 'OPERATOR_STAFF')

@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { listSchemaFaults } from '@dealer-esim/lib/schema-faults.ts'
@@ -68,7 +69,10 @@ const ENTRIES = {
   saleRule: Type.Object({ saleRule: publishedRule }, CLOSED),
   pricePlan: Type.Object({ pricePlan }, CLOSED),
   package: Type.Object({ package: Type.Unsafe<PackageDocument>(packageDocumentSchema), madeBy }, CLOSED),
-  end: Type.Object({ end: Type.Object({ entries: Type.Integer() }, CLOSED) }, CLOSED),
+  end: Type.Object(
+    { end: Type.Object({ entries: Type.Integer(), digest: Type.Optional(Type.String()) }, CLOSED) },
+    CLOSED,
+  ),
 } as const
 type Kind = keyof typeof ENTRIES
 
@@ -80,10 +84,24 @@ export type PublishedPlan = Static<typeof pricePlan>
 export type PublishedPlanRule = Static<typeof planRule>
 
 /**
- * Reads the entries of a publication, one at a time: the file may be larger than the memory.
- * @throws Refusal if the file is not a publication, or not a complete one
+ * The digest of a publication's lines before its end, under the key that both cells have: HMAC-SHA256 in base64. A person who can
+ * write the file but not read the key can change no price in it.
  */
-export async function* readEntries(source: NodeJS.ReadableStream): AsyncGenerator<PublicationEntry> {
+export function createDigest(key: Buffer): { add(line: string): void; value(): string } {
+  const hmac = createHmac('sha256', key)
+  return { add: (line) => void hmac.update(`${line}\n`), value: () => hmac.digest('base64') }
+}
+
+/**
+ * Reads the entries of a publication, one at a time: the file may be larger than the memory.
+ * @param key undefined: the digest is not checked
+ * @throws Refusal if the file is not a publication, not a complete one, or not that of a cell with this key
+ */
+export async function* readEntries(
+  source: NodeJS.ReadableStream,
+  key: Buffer | undefined,
+): AsyncGenerator<PublicationEntry> {
+  const digest = key && createDigest(key)
   let lines = 0
   let isComplete = false
   for await (const line of createInterface({ input: source, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -93,10 +111,25 @@ export async function* readEntries(source: NodeJS.ReadableStream): AsyncGenerato
     if ((lines === 1) !== 'head' in entry) throw unreadable(lines, 'a publication begins with its head')
     if ('end' in entry) {
       if (entry.end.entries !== lines - 1) throw unreadable(lines, 'entries are missing')
+      if (digest) checkDigest(entry.end.digest, digest.value())
       isComplete = true
-    } else yield entry
+    } else {
+      digest?.add(line)
+      yield entry
+    }
   }
   if (!isComplete) throw unreadable(lines, 'it is incomplete')
+}
+
+function checkDigest(found: string | undefined, expected: string): void {
+  const [left, right] = [Buffer.from(found ?? ''), Buffer.from(expected)]
+  if (left.length === right.length && timingSafeEqual(left, right)) return
+  const fault = found === undefined ? 'has no digest' : 'was changed, or written with another key'
+  throw new Refusal(
+    400,
+    'PUBLICATION_NOT_AUTHENTIC',
+    `Nothing was imported: the file ${fault}. Publish it again in a cell whose PUBLICATION_KEY_FILE has the same content as here.`,
+  )
 }
 
 function parseEntry(line: string, number: number): PublicationEntry {

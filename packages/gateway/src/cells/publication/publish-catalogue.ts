@@ -3,23 +3,31 @@ import { listDocumentBatches } from '#catalogue/packages/read-packages.ts'
 import { parsePercent } from '#catalogue/prices/percent.ts'
 import { listPlans, type PlanDetails } from '#catalogue/prices/price-plans.ts'
 import { listRates } from '#products/rules/exchange-rates.ts'
-import { FORMAT, type PublicationEntry, type PublishedSaleRule } from './publication-entries.ts'
+import { createDigest, FORMAT, type PublicationEntry, type PublishedSaleRule } from './publication-entries.ts'
 
 /**
  * Writes the catalogue, price plans, sale rules and exchange rates of this cell, as of one moment, for `importPublication`.
  * Dealers' plans, groups and own prices stay in their cell.
+ * @param from the publishing cell; without a key the publication carries no digest
  * @returns the number of packages
  */
-export function publishCatalogue(db: Db, cell: string, write: (text: string) => Promise<void>): Promise<number> {
+export function publishCatalogue(
+  db: Db,
+  from: { cell: string; key: Buffer | undefined },
+  write: (text: string) => Promise<void>,
+): Promise<number> {
+  const digest = from.key && createDigest(from.key)
   return db.tx(async (tx) => {
     tx.send({ text: 'set transaction isolation level repeatable read, read only' })
     let entries = 0
     let packages = 0
     const put = async (entry: PublicationEntry) => {
-      await write(`${JSON.stringify(entry, (_, value) => (typeof value === 'bigint' ? Number(value) : value))}\n`)
+      const line = JSON.stringify(entry, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
+      if (!('end' in entry)) digest?.add(line)
+      await write(`${line}\n`)
       entries++
     }
-    const head = await readHead(tx, cell)
+    const head = await readHead(tx, from.cell)
     await put({ head })
     for (const { costCurrency, saleCurrency, rate, ratedAt } of await listRates(tx))
       await put({ exchangeRate: { costCurrency, saleCurrency, rate: Number(rate), ratedAt: ratedAt.toISOString() } })
@@ -35,7 +43,7 @@ export function publishCatalogue(db: Db, cell: string, write: (text: string) => 
         await put({ package: document, madeBy: owners.get(document.packageCode) ?? null })
       packages += documents.length
     }
-    await put({ end: { entries } })
+    await put({ end: { entries, ...(digest && { digest: digest.value() }) } })
     return packages
   })
 }

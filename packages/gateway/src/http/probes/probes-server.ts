@@ -1,9 +1,10 @@
 import { isUuid } from '@dealer-esim/lib/ids.ts'
 import { listen } from '@dealer-esim/lib/process/listener.ts'
 import { type Running, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { findLeaving } from '#cells/move/move-state.ts'
 import type { Deps } from '#deps.ts'
+import { isLoopback } from '#platform/config/rules.ts'
 import { databaseGaugesLoop } from './database-gauges.ts'
 import { addProcessGauges } from './process-gauges.ts'
 
@@ -43,13 +44,31 @@ export function addProbes(server: FastifyInstance, deps: Deps, readiness: Readin
     if (await isDatabaseResponding(deps)) return 'ready\n'
     return reply.code(503).send('the database does not answer\n')
   })
-  server.get('/metrics', { config: REACHABLE }, async (_, reply) => {
+  server.get('/metrics', { config: REACHABLE }, async (request, reply) => {
+    if (!isMetricsHost(deps.config, request)) return reply.code(403).send(OTHER_HOST)
     return reply.type(deps.metrics.contentType).send(await deps.metrics.metrics())
   })
   server.get<{ Params: { moveId: string } }>('/moves/:moveId', { config: REACHABLE }, async ({ params }, reply) => {
     const state = isUuid(params.moveId) ? await findLeaving(deps.db, params.moveId) : undefined
     return state === undefined ? reply.code(404).send('this cell has no outgoing move with this id\n') : { state }
   })
+}
+
+const OTHER_HOST =
+  'these metrics are not served under this host name: ask by the address, or add the name to METRICS_HOSTS\n'
+
+/**
+ * True if the request names this listener. A browser inside the network sends requests to private addresses under names that
+ * somebody else controls, and then lets that page read the answers (DNS rebinding). An address cannot be rebound.
+ */
+export function isMetricsHost(
+  { metricsHost, metricsHosts }: Pick<Deps['config'], 'metricsHost' | 'metricsHosts'>,
+  { headers, socket }: Pick<FastifyRequest, 'headers' | 'socket'>,
+): boolean {
+  const host = (headers.host ?? '').toLowerCase().replace(/:\d{1,5}$/, '')
+  const name = host.replace(/^\[|\]$/g, '')
+  const local = socket.localAddress?.replace(/^::ffff:/, '')
+  return isLoopback(name) || name === metricsHost.toLowerCase() || name === local || metricsHosts.includes(name)
 }
 
 const REACHABLE = { access: 'anybody who reaches METRICS_PORT' }

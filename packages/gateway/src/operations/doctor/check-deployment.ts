@@ -50,3 +50,19 @@ export async function checkDeployment(
   if (machines.size > 0) found.push(findings.ok(`Gateways connected to the database: ${[...machines].join(', ')}.`))
   return found
 }
+
+/** Warns if catalogues of other cells are imported without a key: a person who can write such a file sets prices here. */
+export async function checkPublications(
+  { db, config }: DatabaseCheckInput,
+  { ok, warning }: Findings,
+): Promise<Finding[]> {
+  if (config.publicationKeyFile !== undefined) return [ok('Publications between cells are checked by a key.')]
+  const imported = await db.query<{ cellName: string }>({ text: 'select cell_name from cell_imports order by 1' })
+  if (imported.length === 0 && config.cellsFile === undefined) return []
+  const from = imported.length === 0 ? '' : ` of ${imported.map(({ cellName }) => cellName).join(', ')}`
+  return [
+    warning(
+      `Publications${from} are imported as they are: a changed file would change prices here. Set PUBLICATION_KEY_FILE in every cell, to files with the same content.`,
+    ),
+  ]
+}

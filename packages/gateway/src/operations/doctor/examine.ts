@@ -6,7 +6,7 @@ import { findPoolerFault } from '@dealer-esim/lib/postgres/session-settings.ts'
 import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Config } from '#platform/config/config.ts'
 import { checkClock, checkDatabase, checkDurability, checkSession, findConnectionFault } from './check-database.ts'
-import { checkDeployment } from './check-deployment.ts'
+import { checkDeployment, checkPublications } from './check-deployment.ts'
 import { checkAddresses, checkCertificate, checkMail, checkProxies } from './check-reach.ts'
 import { checkLedger, checkPartitions, checkSchema } from './check-schema.ts'
 import { checkSuppliers } from './check-suppliers.ts'
@@ -34,6 +34,7 @@ const DATABASE: readonly Check<DatabaseCheckInput>[] = [
 /** Checks that need the tables of this release. */
 const CONTENT: readonly Check<DatabaseCheckInput>[] = [
   ['deployment', checkDeployment],
+  ['publications', checkPublications],
   ['partitions', checkPartitions],
   ['times', checkTimesAhead],
   ['ledger', checkLedger],

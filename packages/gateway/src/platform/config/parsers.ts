@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { readAuthorities } from '@dealer-esim/lib/process/certificate.ts'
 
-/* Parsers of the variables about e-mail and about the identity provider, OIDC_… (variables.ts). */
+/* Parsers of variables: e-mail, the identity provider (OIDC_…), cells, metrics and traces, the schema (variables.ts). */
 
 /** The value may contain a password, so messages never quote it. */
 export function smtpUrl(value: string): string {
@@ -81,5 +83,59 @@ export function clientId(value: string): string {
 export function providerLabel(value: string): string {
   if (!/^[\p{L}\p{N}][\p{L}\p{N} .&_-]{0,59}$/u.test(value))
     throw new Error(`must be a name of up to 60 letters, digits, spaces and . & _ -; it is “${value}”`)
+  return value
+}
+
+export function hostNames(value: string): string[] {
+  const names = value.split(',').map((name) => name.trim().toLowerCase())
+  for (const name of names)
+    if (!/^[a-z0-9.:_-]{0,253}$/.test(name))
+      throw new Error(`must list hosts without ports, such as node1.internal, node2.internal; “${name}” is not one`)
+  return names.filter((name) => name !== '')
+}
+
+const KEY_MIN_BYTES = 32
+const KEY_MAX_BYTES = 4_096
+
+export function publicationKeyFile(value: string): string {
+  const file = resolve(value)
+  readPublicationKey(file)
+  return file
+}
+
+/** Reads the key without a line break at its end. @throws Error whose message completes "PUBLICATION_KEY_FILE …" */
+export function readPublicationKey(file: string): Buffer {
+  let text: string
+  try {
+    text = readFileSync(file, 'latin1').trim()
+  } catch {
+    throw new Error(`names ${file}, which cannot be read`)
+  }
+  if (text.length >= KEY_MIN_BYTES && text.length <= KEY_MAX_BYTES) return Buffer.from(text, 'latin1')
+  throw new Error(
+    `names ${file}, which has ${text.length} bytes: write from ${KEY_MIN_BYTES} to ${KEY_MAX_BYTES} random ones into it, such as those of \`openssl rand -base64 32\``,
+  )
+}
+
+/** The values may be secrets, so messages never quote them. */
+export function headers(value: string): Record<string, string> {
+  const pairs = value.split(',').map((pair) => pair.trim())
+  const entries = pairs
+    .filter((pair) => pair !== '')
+    .map((pair): [string, string] => {
+      const [, name = '', text = ''] = /^([A-Za-z0-9-]+)=([\x21-\x7e]*)$/.exec(pair) ?? []
+      if (name === '' || /%(?![0-9A-Fa-f]{2})/.test(text)) throw new Error('must be a list like api-key=abc,tenant=t1')
+      return [name.toLowerCase(), decodeURIComponent(text)]
+    })
+  return Object.fromEntries(entries)
+}
+
+/** PostgreSQL reserves names with pg_. */
+export function databaseSchema(value: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(value) || value.startsWith('pg_') || value === 'information_schema') {
+    throw new Error(
+      `must be a name of up to 63 lower-case letters, digits and _ that begins with a letter or _ and is not PostgreSQL’s own; it is “${value}”`,
+    )
+  }
   return value
 }

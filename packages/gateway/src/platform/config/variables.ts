@@ -5,7 +5,20 @@ import { parseDatabaseUrl } from '@dealer-esim/lib/database-url.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import ipaddr from 'ipaddr.js'
 import { OTHER_CONNECTIONS } from './connections.ts'
-import { clientId, domains, groupRoles, issuer, mailAddress, mailAddresses, providerLabel, smtpUrl } from './parsers.ts'
+import {
+  clientId,
+  databaseSchema,
+  domains,
+  groupRoles,
+  headers,
+  hostNames,
+  issuer,
+  mailAddress,
+  mailAddresses,
+  providerLabel,
+  publicationKeyFile,
+  smtpUrl,
+} from './parsers.ts'
 
 /*
  * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT (packages/lib/src/process/failpoint.ts) by
@@ -58,6 +71,13 @@ export const VARIABLES = {
     parse: host,
     default: '127.0.0.1',
   },
+  metricsHosts: {
+    name: 'METRICS_HOSTS',
+    description:
+      'Host names under which `/metrics` answers, separated by commas, besides loopback, `METRICS_HOST` and the address that was connected to. A page in a browser inside the network could otherwise read them under a name of its own.',
+    parse: hostNames,
+    default: '',
+  },
   metricsPort: {
     name: 'METRICS_PORT',
     description: 'Port of metrics and health probes. 0 chooses a free port.',
@@ -105,6 +125,12 @@ export const VARIABLES = {
     description:
       'File that lists all cells, for the console page that adds up their figures. The file and its tokens are read again for each request.',
     parse: readableFile,
+  },
+  publicationKeyFile: {
+    name: 'PUBLICATION_KEY_FILE',
+    description:
+      'File with a key of at least 32 bytes, the same for all cells, for example from `openssl rand -base64 32`. Publications of the catalogue then carry a digest under it, and only such publications are imported.',
+    parse: publicationKeyFile,
   },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
@@ -320,32 +346,9 @@ function databaseUrl(value: string): string {
   return value
 }
 
-/** PostgreSQL reserves names with pg_. */
-function databaseSchema(value: string): string {
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(value) || value.startsWith('pg_') || value === 'information_schema') {
-    throw new Error(
-      `must be a name of up to 63 lower-case letters, digits and _ that begins with a letter or _ and is not PostgreSQL’s own; it is “${value}”`,
-    )
-  }
-  return value
-}
-
 function cellName(value: string): string {
   if (!/^[a-z0-9]{1,12}$/.test(value)) throw new Error(`must be 1 to 12 lower-case letters and digits, not “${value}”`)
   return value
-}
-
-/** The values may be secrets, so messages never quote them. */
-function headers(value: string): Record<string, string> {
-  const pairs = value.split(',').map((pair) => pair.trim())
-  const entries = pairs
-    .filter((pair) => pair !== '')
-    .map((pair): [string, string] => {
-      const [, name = '', text = ''] = /^([A-Za-z0-9-]+)=([\x21-\x7e]*)$/.exec(pair) ?? []
-      if (name === '' || /%(?![0-9A-Fa-f]{2})/.test(text)) throw new Error('must be a list like api-key=abc,tenant=t1')
-      return [name.toLowerCase(), decodeURIComponent(text)]
-    })
-  return Object.fromEntries(entries)
 }
 
 const MASTER_KEY_BYTES = 32

@@ -192,7 +192,7 @@ describe('the reports of suppliers', () => {
     await testbed.db.query({
       text: `insert into unclaimed_esims (supplier, key, iccid, found_at)
              select 'reporter', 'KEY', 'many-' || i, '2026-06-01'::timestamptz + i * interval '4 minutes'
-             from generate_series(0, $1) i`,
+             from generate_series(0, $1::integer) i`,
       values: [count - 1],
     })
     const file = await admin.call('GET', `${reports}/discrepancies.csv?month=2026-06`)

@@ -8,7 +8,7 @@ import { type AuditEntry, audit, type By, SYSTEM } from '#platform/audit/audit.t
 import { deleteAccessTokens } from './account/access-token.ts'
 import { deletePasskeys } from './passkeys/passkey.ts'
 import { hashPassword } from './password.ts'
-import { isOperator, lockPerson, normalEmail, type Person, type Role } from './person.ts'
+import { isOperator, isPersonAddress, lockPerson, normalEmail, type Person, type Role } from './person.ts'
 import { createLink, deleteLinks, type LinkKind } from './personal-link.ts'
 import { removeAuthenticator } from './second-factor/authenticator.ts'
 import { deleteRecoveryCodes } from './second-factor/recovery-codes.ts'
@@ -25,7 +25,7 @@ export interface NewPerson {
 
 /**
  * Invites a person. The token is for a link with which they choose a password.
- * @throws Refusal ROLE_ELSEWHERE, EMAIL_TAKEN, ORGANISATION_FULL, TOO_MANY_LINKS
+ * @throws Refusal ROLE_ELSEWHERE, EMAIL_INVALID, EMAIL_TAKEN, ORGANISATION_FULL, TOO_MANY_LINKS
  */
 export async function invitePerson(
   tx: Tx,
@@ -77,9 +77,9 @@ export async function changePerson(
   tx.send(sql`
     update people set name = ${next.name}, role = ${next.role}, status = ${next.status}, updated_at = now()
     where person_id = ${personId}`)
-  if (next.role !== person.role || next.status === 'DISABLED') endSessions(tx, personId, null)
+  if (next.role !== person.role || next.status === 'DISABLED') await endSessions(tx, personId, null)
   if (next.status === 'DISABLED') {
-    deleteAccessTokens(tx, personId)
+    await deleteAccessTokens(tx, personId)
     deleteLinks(tx, personId)
   }
   if (person.role === 'OPERATOR_ADMIN') await checkAdministratorLeft(tx)
@@ -138,6 +138,12 @@ async function insertPerson(tx: Tx, ids: Ids, input: NewPerson, hash: string | n
   await checkPeopleLimit(tx, input.tenantId)
   const personId = ids.uuid()
   const email = normalEmail(input.email)
+  if (!isPersonAddress(email))
+    throw new Refusal(
+      422,
+      'EMAIL_INVALID',
+      `“${email.slice(0, 100)}” is not an e-mail address such as ada@example.com.`,
+    )
   try {
     await tx.query(sql`
       insert into people (person_id, tenant_id, email, name, role, password_hash, password_change_required)

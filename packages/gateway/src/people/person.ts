@@ -73,6 +73,18 @@ export async function listPeople(db: Db | Tx, tenantId: string | null): Promise<
 }
 
 /** Addresses are compared without case and surrounding spaces. */
+export const ADDRESS_LENGTH_MAX = 254
+
+/** Excludes characters that separate or quote cells, start a formula, or control a terminal. */
+const PLAIN = '[^\\s@;,<>"()=\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+'
+export const ADDRESS_PATTERN = `^${PLAIN}@${PLAIN}$`
+const ADDRESS = new RegExp(ADDRESS_PATTERN, 'u')
+
+/** True if a person may have this e-mail address, whether typed, passed to the command line or sent by a provider. */
+export function isPersonAddress(email: string): boolean {
+  return email.length <= ADDRESS_LENGTH_MAX && ADDRESS.test(email)
+}
+
 export function normalEmail(email: string): string {
   return email.trim().toLowerCase()
 }

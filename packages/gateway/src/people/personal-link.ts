@@ -75,8 +75,8 @@ export async function setPasswordByLink(
       update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now(),
         name = coalesce(${input.name ?? null}, name)
       where person_id = ${person.personId}`)
-    endSessions(tx, person.personId, null)
-    deleteAccessTokens(tx, person.personId)
+    await endSessions(tx, person.personId, null)
+    await deleteAccessTokens(tx, person.personId)
     await clearFailures(tx, addressKey(person.email))
     audit(tx, deps.ids, {
       tenantId: person.tenantId,

@@ -76,10 +76,12 @@ export async function endSession(tx: Tx, personId: string, sessionId: string): P
   return rows.length > 0
 }
 
-/** Ends all sessions of a person except `keep`. */
-export function endSessions(tx: Tx, personId: string, keep: string | null): void {
-  tx.send(sql`
-    delete from sessions where person_id = ${personId} and session_id is distinct from ${keep}::uuid`)
+/** Ends all sessions of a person except `keep`. @returns how many of them had not expired */
+export async function endSessions(tx: Tx, personId: string, keep: string | null): Promise<number> {
+  const rows = await tx.query<{ hasExpired: boolean }>(sql`
+    delete from sessions where person_id = ${personId} and session_id is distinct from ${keep}::uuid
+    returning ${expired} as has_expired`)
+  return rows.filter(({ hasExpired }) => !hasExpired).length
 }
 
 /** Ends the sessions that began with a sign-in at the provider. */

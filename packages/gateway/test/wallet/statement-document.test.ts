@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { changeSettings } from '#tenants/tenant-settings.ts'
 import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
-import { getIssuedStatement } from '#wallet/statement/issue-statement.ts'
+import { getIssuedStatement, issueStatement } from '#wallet/statement/issue-statement.ts'
 import { setOperatorDetails } from '#wallet/statement/operator-details.ts'
 import { getMonthStatement } from '#wallet/statement/statement-month.ts'
 import { ALICE, createWalletTestbed, insertPaidOrder, refuseItems } from '../harness/wallets.ts'
@@ -22,7 +22,7 @@ const monthAgo = (months: number) => {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months)).toISOString().slice(0, 7)
 }
 const LAST = monthAgo(1)
-const issue = (tenantId: string, month = LAST) => getIssuedStatement(money.deps, tenantId, month, ALICE)
+const issue = (tenantId: string, month = LAST) => issueStatement(money.deps, tenantId, month, ALICE)
 
 /** A dealer with movements that happened in the last month. */
 async function dealerOfLastMonth() {
@@ -104,13 +104,17 @@ test.each([
   ['a month before the account', monthAgo(3)],
 ])('no statement is issued of %s', async (_, month) => {
   const tenantId = await dealerOfLastMonth()
-  await expect(issue(tenantId, month)).rejects.toMatchObject({ code: 'STATEMENT_NOT_ISSUED' })
+  const refused = await issue(tenantId, month).catch((error) => error)
+  expect(refused).toMatchObject({ code: 'STATEMENT_NOT_ISSUED' })
+  await expect(getIssuedStatement(money.db, tenantId, month)).rejects.toMatchObject({ message: refused.message })
 })
 
 test('no statement is issued before the operator has entered its legal name', async () => {
   const tenantId = await dealerOfLastMonth()
   await setOperatorDetails(money.deps, { legalName: null, taxId: null, address: null }, ALICE)
-  await expect(issue(tenantId)).rejects.toMatchObject({ message: expect.stringContaining('legal name') })
+  const withoutName = { message: expect.stringContaining('legal name') }
+  await expect(issue(tenantId)).rejects.toMatchObject(withoutName)
+  await expect(getIssuedStatement(money.db, tenantId, LAST)).rejects.toMatchObject(withoutName)
 })
 
 describe('the loop that issues statements', () => {

@@ -1,10 +1,10 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { AlertMails } from '#alerts/alert-mails.tsx'
-import { useChange } from '#api/use-api.ts'
+import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { Card, Page } from '#parts/page.tsx'
-import { t } from '#strings/strings.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 import { NewPasswordInput, ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
 import { useSession } from '../sign-in/session.ts'
 import { AccessTokens } from './access-tokens.tsx'
@@ -52,7 +52,15 @@ function NameForm() {
 
 function Password() {
   const [open, dialog] = useDisclosure(false)
-  const change = useChange({ success: t.account.passwordChanged, quiet: true })
+  const tokens = useApi<{ tokens: unknown[] }>('/account/tokens').data?.tokens.length ?? 0
+  const change = useChange<{ endedSessions: number; endedTokens: number }>({
+    quiet: true,
+    success: ({ endedSessions, endedTokens }) =>
+      interpolate(t.account.passwordChanged, {
+        sessions: plural(t.account.endedSessions, endedSessions),
+        tokens: plural(t.account.endedTokens, endedTokens),
+      }),
+  })
   return (
     <Card
       title={t.account.passwordTitle}
@@ -72,13 +80,21 @@ function Password() {
         submit={t.newPassword.submit}
         busy={change.isPending}
         error={change.error}
-        onSubmit={(body) =>
+        onSubmit={({ endTokens, ...fields }) => {
+          const body = { ...fields, endTokens: endTokens !== undefined }
           change.mutate({ method: 'POST', path: '/account/password', body }, { onSuccess: dialog.close })
-        }
+        }}
       >
         <Stack>
           <ReauthenticationFields />
           <NewPasswordInput name="newPassword" />
+          {tokens > 0 && (
+            <Checkbox
+              name="endTokens"
+              label={plural(t.account.endTokens, tokens)}
+              description={t.account.endTokensText}
+            />
+          )}
         </Stack>
       </Dialog>
     </Card>

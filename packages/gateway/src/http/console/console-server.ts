@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
@@ -62,7 +63,8 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
         ofRoute: createRouteLimiters(deps.clock),
         waitForRefusal: createRefusalPace(deps.clock),
       }
-      for (const route of routes) addRoute(api, deps, options, limits, route)
+      const afterAnswer = workAfterAnswers(api, deps.log)
+      for (const route of routes) addRoute(api, deps, { ...options, limits, afterAnswer }, route)
       api.get('/openapi.json', { schema: { hide: true } }, async () => ({
         ...api.swagger(),
         servers: [{ url: deps.consoleUrl().replace(/\/console$/, '') }],
@@ -120,11 +122,33 @@ interface Limits {
   waitForRefusal(): Promise<void>
 }
 
+type AfterAnswer = (reply: FastifyReply, work: () => Promise<unknown>) => void
+
+interface RouteOptions extends ConsoleOptions {
+  limits: Limits
+  afterAnswer: AfterAnswer
+}
+
+/** Work that begins when an answer has been sent, or its caller has left. The server closes when all of it is done. */
+function workAfterAnswers(api: FastifyInstance, log: ConsoleDeps['log']): AfterAnswer {
+  const running = new Set<Promise<void>>()
+  api.addHook('onClose', async () => void (await Promise.all(running)))
+  return (reply, work) => {
+    const run = async () => {
+      await Promise.race([once(reply.raw, 'finish'), once(reply.raw, 'close')])
+      await work()
+    }
+    const done = run()
+      .catch((error) => log.error({ err: error, url: reply.request.routeOptions.url }, 'work after an answer failed'))
+      .finally(() => running.delete(done))
+    running.add(done)
+  }
+}
+
 function addRoute(
   api: FastifyInstance,
   deps: ConsoleDeps,
-  options: ConsoleOptions,
-  { byAddress, ofRoute, waitForRefusal }: Limits,
+  { limits: { byAddress, ofRoute, waitForRefusal }, afterAnswer, ...options }: RouteOptions,
   route: Route,
 ): void {
   const checkQuery =
@@ -156,7 +180,9 @@ function addRoute(
     },
     async handler(request, reply) {
       const { params, query, body } = request
-      return route.handle(contextOf(deps, options, request, reply), { params, query, body })
+      const context = contextOf(deps, options, request, reply)
+      const parts = { params, query, body }
+      return route.handle({ ...context, afterAnswer: (work) => afterAnswer(reply, work) }, parts)
     },
   })
 }
@@ -205,7 +231,7 @@ function contextOf(
   options: ConsoleOptions,
   request: FastifyRequest,
   reply: FastifyReply,
-): Context | PublicContext {
+): Omit<Context, 'afterAnswer'> | Omit<PublicContext, 'afterAnswer'> {
   const address = options.addressOf(request)
   const context = { deps, request, reply, address, cookieName: options.cookieName }
   const { signedIn } = request

@@ -64,8 +64,11 @@ export function listAccessTokens(db: Db, personId: string): Promise<AccessToken[
     from access_tokens where person_id = ${personId} order by token_id desc`)
 }
 
-export function deleteAccessTokens(tx: Tx, personId: string): void {
-  tx.send(sql`delete from access_tokens where person_id = ${personId}`)
+/** @returns how many of them had not expired */
+export async function deleteAccessTokens(tx: Tx, personId: string): Promise<number> {
+  const rows = await tx.query<{ isValid: boolean }>(sql`
+    delete from access_tokens where person_id = ${personId} returning coalesce(expires_at > now(), true) as is_valid`)
+  return rows.filter(({ isValid }) => isValid).length
 }
 
 /** @returns false if the person has no such token */

@@ -9,7 +9,7 @@ import { deleteRecoveryCodes } from '../second-factor/recovery-codes.ts'
 import { checkSecondFactorLeft } from '../second-factor/required-factor.ts'
 import { endSession, endSessions, notSignedIn } from '../session.ts'
 import { type Reauthentication, reauthenticate, type SignInDeps, wrongPassword } from '../sign-in.ts'
-import { type AccessScope, createAccessToken, deleteAccessToken } from './access-token.ts'
+import { type AccessScope, createAccessToken, deleteAccessToken, deleteAccessTokens } from './access-token.ts'
 
 /*
  * Changes that people make to their own account. A change is refused if the person has not chosen a password yet, or if
@@ -65,9 +65,9 @@ export function endOwnSession(deps: SignInDeps, person: Person, sessionId: strin
 }
 
 export function endOtherSessions(deps: SignInDeps, person: Person, keep: string, by: By): Promise<void> {
-  return changeAccount(deps, person, { action: 'person.end_sessions' }, by, (tx) =>
-    endSessions(tx, person.personId, keep),
-  )
+  return changeAccount(deps, person, { action: 'person.end_sessions' }, by, async (tx) => {
+    await endSessions(tx, person.personId, keep)
+  })
 }
 
 /** Chooses which kinds of alerts are not mailed to the person. */
@@ -120,25 +120,32 @@ export async function changeAccount<Result>(
   })
 }
 
-/** Changes the password, and ends all other sessions. */
+/**
+ * Changes the password, and ends all other sessions. Access tokens outlive the password, because programs use them, unless the
+ * person has them deleted, as after a theft.
+ * @returns what has ended
+ */
 export async function changePassword(
   deps: SignInDeps,
   person: Person,
-  input: Reauthentication & { newPassword: string; sessionId: string; address: string },
-): Promise<void> {
+  input: Reauthentication & { newPassword: string; endTokens: boolean; sessionId: string; address: string },
+): Promise<{ endedSessions: number; endedTokens: number }> {
   await reauthenticate(deps, person, input)
   checkPasswordRules(input.newPassword, person)
   if (input.newPassword === input.password)
     throw new Refusal(422, 'PASSWORD_WEAK', 'Choose a password that differs from the current one.')
   const passwordHash = await hashPassword(input.newPassword)
-  await deps.db.tx(async (tx) => {
+  return deps.db.tx(async (tx) => {
     if (!(await lockUnchanged(tx, person))) throw wrongPassword()
     tx.send(sql`
       update people set password_hash = ${passwordHash}, password_change_required = false, updated_at = now()
       where person_id = ${person.personId}`)
-    endSessions(tx, person.personId, input.sessionId)
+    const endedSessions = await endSessions(tx, person.personId, input.sessionId)
+    const endedTokens = input.endTokens ? await deleteAccessTokens(tx, person.personId) : 0
     const by = byPerson(person, input.address)
     const { tenantId, email: subject } = person
-    audit(tx, deps.ids, { tenantId, ...by, action: 'person.change_password', subject })
+    const ended = { endedSessions, endedTokens }
+    audit(tx, deps.ids, { tenantId, ...by, action: 'person.change_password', subject, after: ended })
+    return ended
   })
 }

@@ -5,7 +5,7 @@ import type { Config } from '#platform/config/config.ts'
 import { createChallenge, deadChallenge, isChallenge, spendChallenge } from '../challenge.ts'
 import { createConfirmation } from '../confirmation.ts'
 import { createPersonOfProvider } from '../manage-people.ts'
-import { findPersonByEmail, lockPerson, type Person, type Role } from '../person.ts'
+import { findPersonByEmail, isPersonAddress, lockPerson, normalEmail, type Person, type Role } from '../person.ts'
 import { auditFailedSignIn, openSession, type SignInDeps, type SignInResult } from '../sign-in.ts'
 import type { Provider, ProviderClaims } from './provider.ts'
 import { findAccountPerson, linkAccount } from './provider-account.ts'
@@ -88,6 +88,12 @@ async function lockPersonOf(tx: Tx, deps: ProviderSignInDeps, claims: ProviderCl
       403,
       'PROVIDER_ADDRESS',
       'The provider has not verified your e-mail address. Verify it there first.',
+    )
+  if (linked === undefined && !isPersonAddress(normalEmail(email!)))
+    throw new Refusal(
+      403,
+      'PROVIDER_ADDRESS',
+      'Your e-mail address at the provider has characters that are not accepted here. Use another account.',
     )
   if (oidcDomains.length > 0 && !oidcDomains.includes(domainOf(email ?? '')))
     throw new Refusal(

@@ -126,11 +126,13 @@ async function redeem(
   const idToken = tokens.claims()!
   const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined
   // Some providers leave the address out of the ID token.
-  const more =
+  const userInfo =
     idToken.email === undefined && hasUserInfo
       ? await fetchUserInfo(configuration, tokens.access_token, idToken.sub)
       : {}
-  const { email, email_verified, name, groups } = { ...idToken, ...more } as Record<string, unknown>
+  const { name, groups } = { ...idToken, ...userInfo } as Record<string, unknown>
+  // A provider vouches for the address beside which it says so, not for the address of another answer.
+  const { email, email_verified } = (idToken.email === undefined ? userInfo : idToken) as Record<string, unknown>
   return {
     issuer: idToken.iss,
     subject: idToken.sub,

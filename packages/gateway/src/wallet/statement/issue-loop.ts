@@ -5,7 +5,7 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import sql from 'sql-template-tag'
 import { SYSTEM } from '#platform/audit/audit.ts'
-import { getIssuedStatement } from './issue-statement.ts'
+import { issueStatement } from './issue-statement.ts'
 import { getOperatorDetails } from './operator-details.ts'
 
 export interface StatementLoopDeps {
@@ -52,7 +52,7 @@ export async function issueDueStatements(
     for (const { tenantId, month } of due) {
       if (signal?.aborted) return { ...result, isComplete: false }
       try {
-        const { isNew } = await getIssuedStatement(deps, tenantId, month, SYSTEM)
+        const { isNew } = await issueStatement(deps, tenantId, month, SYSTEM)
         if (isNew) result.issued += 1
       } catch (error) {
         result.isComplete = false

@@ -2,13 +2,13 @@ import { orderNoOf } from '@dealer-esim/contract'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { lockTenantWallet, touchWallet } from '../ledger/lock-wallets.ts'
 import { getOperatorDetails } from './operator-details.ts'
 import { type DealerDetails, statementDocument } from './statement-document.ts'
-import { type MonthStatement, monthBounds, readMonth } from './statement-month.ts'
+import { monthBounds, readMonth } from './statement-month.ts'
 
 export interface IssuedStatement {
   statementNo: string
@@ -19,14 +19,14 @@ export interface IssuedStatement {
 }
 
 /**
- * The printable statement of a month that is over. The first call issues it, usually that of the loop: it gets its number,
- * and its document is stored. Later calls return the stored document, byte for byte, whatever has changed since.
+ * Issues the printable statement of a month that is over, for the loop: it gets its number, and its document is stored. Later
+ * calls return the stored document, byte for byte, whatever has changed since.
  *
  * The wallet's time is moved past the end of the month, under its lock, so that every later movement belongs to a later month
  * even if the database's clock is set back.
  * @throws Refusal if the month is malformed, not over, or before the dealer's account
  */
-export async function getIssuedStatement(
+export async function issueStatement(
   deps: { db: Db; ids: Ids },
   tenantId: string,
   month: string,
@@ -40,15 +40,11 @@ export async function getIssuedStatement(
     const earlier = await findIssuedStatement(tx, wallet.tenantId, month)
     if (earlier) return { ...earlier, isNew: false }
     const dealer = await getDealer(tx, wallet.tenantId)
-    if (dealer.createdAt >= to) throw notIssued(`The account did not exist in ${month}. Choose a later month.`)
     const operator = await getOperatorDetails(tx)
-    if (operator.legalName === null)
-      throw notIssued(
-        'The operator has not entered its legal name yet, which every statement shows. An operator’s administrator can, under Payments and statements.',
-      )
+    checkIssuable({ month, to, createdAt: dealer.createdAt, legalName: operator.legalName })
     touchWallet(tx, wallet)
     const issuedAt = await getWalletTime(tx, wallet.tenantId)
-    if (issuedAt < to) throw notIssued(`${month} is not over. Its statement can be issued once it is, in UTC.`)
+    if (issuedAt < to) throw notOver(month)
     const statement = await readMonth(tx, wallet.tenantId, month)
     const statementNo = `${dealerCodeOf(wallet.tenantId)}-${month}`
     const document = statementDocument({ statementNo, issuedAt, operator, dealer, statement })
@@ -64,16 +60,39 @@ export async function getIssuedStatement(
   return statement
 }
 
-/** Checks that a month's statement was issued, or can be now. */
-export async function isStatementAvailable(
+/**
+ * Reads a statement that was issued. Only the loop issues statements: opening a page must not write one.
+ * @throws Refusal that says why there is none yet, or if the month is malformed or the tenant does not exist
+ */
+export async function getIssuedStatement(
   db: Pick<Db, 'query'>,
-  { tenantId, month, complete }: Pick<MonthStatement, 'tenantId' | 'month' | 'complete'>,
-): Promise<boolean> {
-  if (!complete) return false
-  if (await findIssuedStatement(db, tenantId, month)) return true
+  tenantId: string,
+  month: string,
+): Promise<IssuedStatement> {
   const { to } = monthBounds(month)
-  const existed = await db.query(sql`select from tenants where tenant_id = ${tenantId} and created_at < ${to}`)
-  return existed.length > 0 && (await getOperatorDetails(db)).legalName !== null
+  const id = requireUuid(tenantId, 'tenant')
+  const issued = await findIssuedStatement(db, id, month)
+  if (issued) return issued
+  const [dealer] = await db.query<{ createdAt: Date; now: Date }>(sql`
+    select created_at, clock_timestamp() as now from tenants where tenant_id = ${id}`)
+  if (!dealer) throw notFound('tenant')
+  if (dealer.now < to) throw notOver(month)
+  const { legalName } = await getOperatorDetails(db)
+  checkIssuable({ month, to, createdAt: dealer.createdAt, legalName })
+  throw notIssued(`The statement of ${month} is being issued. Open it again in a minute.`)
+}
+
+function checkIssuable(input: { month: string; to: Date; createdAt: Date; legalName: string | null }): void {
+  const { month, to, createdAt, legalName } = input
+  if (createdAt >= to) throw notIssued(`The account did not exist in ${month}. Choose a later month.`)
+  if (legalName === null)
+    throw notIssued(
+      'The operator has not entered its legal name yet, which every statement shows. An operator’s administrator can, under Payments and statements.',
+    )
+}
+
+function notOver(month: string): Refusal {
+  return notIssued(`${month} is not over. Its statement is issued once it is, in UTC.`)
 }
 
 /** The dealer's part of statement numbers: the random end of its id, in the letters of order numbers. */

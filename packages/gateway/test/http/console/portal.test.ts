@@ -14,6 +14,7 @@ import {
   PRICE,
   type TopUpTestbed,
 } from '#test/orders/topups/topup-testbed.ts'
+import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { type ConsoleTestbed, ORIGIN, PASSWORD, signedInAs } from './console-testbed.ts'
 
 /* A dealer without an integration works in the console, on a node that carries orders out. */
@@ -274,6 +275,9 @@ it('a statement is a page to print, under a policy that allows its style only', 
   await query(`update tenants set created_at = now() - interval '70 days' where tenant_id = $1`, dealer.tenantId)
   const now = new Date()
   const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7)
+  const pending = await person.call('GET', `${home}/wallet/entries?month=${month}`)
+  expect(pending.body.month).toMatchObject({ isPrintable: false })
+  await issueDueStatements(bed.node.deps)
   const first = await person.call('GET', `${home}/wallet/statement?month=${month}`)
   const second = await operator.call('GET', `${home}/wallet/statement?month=${month}`)
   expect(first.headers['content-type']).toBe('text/html; charset=utf-8')

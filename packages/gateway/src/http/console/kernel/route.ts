@@ -29,6 +29,8 @@ export interface PublicContext {
   cookieName: string
   request: FastifyRequest
   reply: FastifyReply
+  /** Does work once the answer has been sent, for which nobody waits. A failure is logged; a stop waits for it. */
+  afterAnswer(work: () => Promise<unknown>): void
 }
 
 /** The gateway's dependencies that console routes use. */

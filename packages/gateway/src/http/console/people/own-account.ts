@@ -37,16 +37,19 @@ const passwordRoutes: Route[] = [
     path: '/account/password',
     access: 'session',
     duringSetUp: true,
-    summary: 'Change your password. Your other sessions end',
+    summary: 'Change your password. Your other sessions end, and if you say so your access tokens',
     body: Type.Object(
-      { ...reauthentication, newPassword: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }) },
+      {
+        ...reauthentication,
+        newPassword: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
+        endTokens: Type.Optional(Type.Boolean({ description: 'Deletes your access tokens, such as after a theft' })),
+      },
       CLOSED,
     ),
-    answer: done,
+    answer: Type.Object({ endedSessions: Type.Integer(), endedTokens: Type.Integer() }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, signedIn, address }, { body }) {
-      await changePassword(deps, person, { ...body, ...sessionCredential(signedIn), address })
-      return {}
+    handle({ deps, person, signedIn, address }, { body: { endTokens = false, ...body } }) {
+      return changePassword(deps, person, { ...body, endTokens, ...sessionCredential(signedIn), address })
     },
   }),
   route({

@@ -90,6 +90,24 @@ describe('sessions', () => {
     expect((await here.call('GET', '/session')).status).toBe(401)
   })
 
+  it('a change of the password deletes access tokens if the person says so, and says what has ended', async () => {
+    const person = await signedInAs(testbed, 'OPERATOR_STAFF')
+    await browser(testbed.app).signIn(person.email)
+    const token = { name: 'script', scope: 'READ', days: 1, ...REAUTHENTICATION }
+    const { token: access } = (await person.call('POST', '/account/tokens', token)).body
+    const headers = { authorization: `Bearer ${access}` }
+    const read = async () => (await testbed.app.inject({ url: '/console/api/tenants', headers })).statusCode
+    const passwords = [PASSWORD, `${PASSWORD} 2`, `${PASSWORD} 3`] as const
+    const change = async (at: 0 | 1, more: object = {}) => {
+      const body = { password: passwords[at], newPassword: passwords[at + 1], ...more }
+      return (await person.call('POST', '/account/password', body)).body
+    }
+    expect(await change(0)).toEqual({ endedSessions: 1, endedTokens: 0 })
+    expect(await read()).toBe(200)
+    expect(await change(1, { endTokens: true })).toEqual({ endedSessions: 0, endedTokens: 1 })
+    expect(await read()).toBe(401)
+  })
+
   it('automatic refreshes do not prolong an idle session, and requests of a person do', async () => {
     const unattended = await signedInAs(testbed, 'OPERATOR_STAFF')
     const used = await signedInAs(testbed, 'OPERATOR_STAFF')

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { routes } from '#http/console/console-routes.ts'
 import type { Route } from '#http/console/kernel/route.ts'
 import type { Role } from '#people/person.ts'
+import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { setOperatorDetails } from '#wallet/statement/operator-details.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '../console-testbed.ts'
 
@@ -111,7 +112,7 @@ describe('an operator who views the console as a dealer', () => {
     expect(signOut!.tenantId).not.toBe(viewed)
   })
 
-  it('reads a statement that was issued, and issues none', async () => {
+  it('reads a statement that was issued; opening the page issues none, for nobody', async () => {
     const month = new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 7)
     await testbed.db.query(sql`update tenants set created_at = ${`${month}-01`}::date where tenant_id = ${viewed}`)
     await testbed.db.query(sql`update wallets set updated_at = created_at from tenants t
@@ -123,7 +124,13 @@ describe('an operator who views the console as a dealer', () => {
     )
     const path = `/tenants/${viewed}/wallet/statement?month=${month}`
     const operator = await viewer()
-    expect(await operator.call('GET', path)).toMatchObject({ status: 403, body: { code: 'VIEW_ONLY' } })
+    for (const reader of [operator, dealer]) {
+      const refused = await reader.call('GET', path)
+      expect(refused).toMatchObject({ status: 409, body: { code: 'STATEMENT_NOT_ISSUED' } })
+      expect(refused.body.message).toContain('is being issued')
+    }
+    expect(await testbed.db.query(sql`select from issued_statements where tenant_id = ${viewed}`)).toEqual([])
+    await issueDueStatements(testbed.deps)
     const { body } = await dealer.call('GET', path)
     expect(await operator.call('GET', path)).toMatchObject({ status: 200, body })
   })

@@ -21,8 +21,22 @@ afterAll(() => testbed.stop())
 const exec = <Row extends object>(text: string, ...values: unknown[]) => testbed.db.query<Row>({ text, values })
 const forget = (email: string, window = browser(testbed.app)) => window.call('POST', '/forgotten-password', { email })
 
+/** Waits until all work that followed the answers is done: it holds or awaits a connection until then. */
+async function waitForWork(): Promise<void> {
+  const { pool } = testbed.deps.db
+  await expect.poll(() => pool.totalCount - pool.idleCount + pool.waitingCount).toBe(0)
+}
+
+/** Asks for a link and waits until the work that follows the answer is done. */
+async function forgetAndWait(email: string): Promise<void> {
+  const before = (await tokensMailedTo(email)).length
+  await forget(email)
+  await expect.poll(async () => (await tokensMailedTo(email)).length).toBe(before + 1)
+}
+
 /** The tokens of the links that were queued for an address, in order. */
-async function tokensMailedTo(email: string): Promise<string[]> {
+async function tokensMailedTo(address: string): Promise<string[]> {
+  const email = address.trim().toLowerCase()
   const rows = await exec<{ tenantId: string; content: Buffer }>(
     `select tenant_id, content from mails where recipient = $1 and kind = 'FORGOTTEN_PASSWORD' order by mail_id`,
     email,
@@ -39,8 +53,8 @@ describe('a forgotten password', () => {
     const { email } = person
     const input = { name: 'script', scope: 'READ', days: 1, ...REAUTHENTICATION }
     const { token: access } = (await person.call('POST', '/account/tokens', input)).body
-    expect(await forget(email)).toMatchObject({ status: 200, body: {} })
-    await forget(` ${email.toUpperCase()} `)
+    await forgetAndWait(email)
+    await forgetAndWait(` ${email.toUpperCase()} `)
     const [first = '', second = ''] = await tokensMailedTo(email)
     expect((await person.call('GET', '/session')).status).toBe(200)
     expect((await browser(testbed.app).signIn(email)).status).toBe(200)
@@ -67,35 +81,40 @@ describe('a forgotten password', () => {
 
   it('stands in the dealer’s audit log as requested by somebody who is not signed in, with the address', async () => {
     const administrator = await signedInAs(testbed, 'DEALER_ADMIN', await addTenant(testbed, 'Forgetful'))
-    await forget(administrator.email)
+    await forgetAndWait(administrator.email)
     const { entries } = (await administrator.call('GET', '/audit?action=person.forget_password')).body
     expect(entries).toMatchObject([{ actor: 'Not signed in', address: expect.any(String), personId: null }])
   })
 
-  it('the answer and its time are the same for a known and an unknown address', async () => {
+  it('the answer is the same for every address and waits for nothing: the work follows it', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const disabled = await addPerson(testbed, 'OPERATOR_STAFF')
     await exec(`update people set status = 'DISABLED' where person_id = $1`, disabled.personId)
     const invited = await addPerson(testbed, 'OPERATOR_STAFF')
     await exec(`update people set password_hash = null where person_id = $1`, invited.personId)
-    await forget(email)
-    const answers: { ms: number; status: number; body: unknown }[] = []
-    for (const address of [email, 'nobody@people.test', disabled.email, invited.email]) {
-      const before = performance.now()
-      const { status, body } = await forget(address)
-      answers.push({ ms: performance.now() - before, status, body })
-    }
-    for (const { status, body } of answers) expect({ status, body }).toEqual({ status: 200, body: {} })
-    const times = answers.map(({ ms }) => ms)
-    expect(Math.min(...times)).toBeGreaterThan(390)
-    expect(Math.max(...times) - Math.min(...times)).toBeLessThan(150)
-    for (const address of ['nobody@people.test', disabled.email, invited.email])
-      expect(await tokensMailedTo(address)).toEqual([])
+    const others = ['nobody@people.test', disabled.email, invited.email]
+    // While this transaction holds the people, work about any of them waits, as it would in a slow database.
+    await testbed.db.tx(async (tx) => {
+      await tx.query({ text: 'lock table people in access exclusive mode' })
+      for (const address of [email, ...others]) expect(await forget(address)).toMatchObject({ status: 200, body: {} })
+    })
+    await expect.poll(async () => (await tokensMailedTo(email)).length).toBe(1)
+    for (const address of others) expect(await tokensMailedTo(address)).toEqual([])
+  })
+
+  it('a failure of the work does not show in the answer', async () => {
+    const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
+    await exec('alter table person_links rename to person_links_away')
+    const answer = await forget(email)
+    await waitForWork()
+    await exec('alter table person_links_away rename to person_links')
+    expect(answer).toMatchObject({ status: 200, body: {} })
   })
 
   it('an address gets three links an hour from all callers together, and a caller five answers a minute', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     await Promise.all(Array.from({ length: 8 }, () => forget(email)))
+    await waitForWork()
     expect(await tokensMailedTo(email)).toHaveLength(3)
     const window = browser(testbed.app)
     const statuses = await Promise.all(Array.from({ length: 7 }, (_, at) => forget(`n${at}@people.test`, window)))
@@ -104,7 +123,7 @@ describe('a forgotten password', () => {
 
   it('a link is void after an hour, and only its hash is stored', async () => {
     const { email, personId } = await addPerson(testbed, 'OPERATOR_STAFF')
-    await forget(email)
+    await forgetAndWait(email)
     const [token = ''] = await tokensMailedTo(email)
     const [link] = await exec<{ hash: Buffer; minutes: number }>(
       `select token_hash as hash, round(extract(epoch from expires_at - now()) / 60)::int as minutes
@@ -121,7 +140,7 @@ describe('a forgotten password', () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const { email, personId } = await addPerson(testbed, 'OPERATOR_STAFF')
     const { link } = (await admin.call('POST', `/people/${personId}/link`, REAUTHENTICATION)).body
-    await forget(email)
+    await forgetAndWait(email)
     const token = new URL(link).hash.slice(1)
     expect((await browser(testbed.app).call('POST', '/link', { token })).status).toBe(200)
   })
@@ -133,7 +152,7 @@ describe('a forgotten password', () => {
       personId,
       testbed.deps.cipher.encrypt(new Secret().base32, personId),
     )
-    await forget(email)
+    await forgetAndWait(email)
     const [token = ''] = await tokensMailedTo(email)
     const password = `${PASSWORD} 2`
     const window = browser(testbed.app)

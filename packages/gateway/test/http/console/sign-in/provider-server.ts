@@ -8,6 +8,8 @@ export interface ProviderPerson {
   email_verified?: boolean
   name?: string
   groups?: string[]
+  /** Claims of the ID token. All others are in the user info only. */
+  inIdToken?: { email?: string; email_verified?: boolean }
 }
 
 const CLIENT = { id: 'esim-console', secret: 'a secret of the operator, long enough' }
@@ -30,11 +32,18 @@ export async function startProvider(redirectUris: string[]) {
         post_logout_redirect_uris: redirectUris.map((uri) => uri.replace(/signed-in$/, '')),
       },
     ],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+    claims: {
+      openid: ['sub', 'email', 'email_verified'],
+      email: ['email', 'email_verified'],
+      profile: ['name', 'groups'],
+    },
     pkce: { required: () => true },
     findAccount: (_, subject) => ({
       accountId: subject,
-      claims: async () => ({ sub: subject, ...people.get(subject) }),
+      claims: async (use) => {
+        const { inIdToken, ...inUserInfo } = people.get(subject) ?? {}
+        return { sub: subject, ...(use === 'id_token' ? inIdToken : inUserInfo) }
+      },
     }),
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },

@@ -121,6 +121,29 @@ describe('signing in through the provider', () => {
     expect(failures[0]!.count).toBeGreaterThanOrEqual(codes.length)
   })
 
+  it('a statement that an address is verified counts only for the address beside it', async () => {
+    const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
+    const vouched = { email, email_verified: true }
+    const codes: unknown[] = []
+    for (const claims of [
+      { email, email_verified: undefined, inIdToken: { email_verified: true } },
+      { email, email_verified: true, inIdToken: { email } },
+      { email: 'another@people.test', email_verified: false, inIdToken: vouched },
+      { ...vouched, inIdToken: { email_verified: false } },
+    ]) {
+      const { body } = await signInAs(account(email, claims))
+      codes.push(body.code ?? body.email)
+      await testbed.db.query({ text: 'delete from provider_accounts' })
+    }
+    expect(codes).toEqual(['PROVIDER_ADDRESS', 'PROVIDER_ADDRESS', email, email])
+  })
+
+  it('an address that the console would not accept creates nobody', async () => {
+    const groups = ['esim-staff']
+    for (const email of ['=1+1@people.test', 'a b@people.test', '"a,b"@people.test', `${'a'.repeat(250)}@people.test`])
+      expect([email, (await signInAs(account(email, { groups }))).body.code]).toEqual([email, 'PROVIDER_ADDRESS'])
+  })
+
   it('a person of a configured group is created once, with its role and without a password', async () => {
     const subject = account('new@people.test', { groups: ['everybody', 'esim-staff'] })
     const both = await Promise.all([signInAs(subject), signInAs(subject)])

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
-import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
+import { isConnectionLoss, isContended, isOutOfResources } from '@dealer-esim/lib/postgres/errors.ts'
 import { createWokenKeys } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { type Loop, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import { CLAIM_ORDERS_MAX, type Claim, claimDueOrders } from './claim-orders.ts'
@@ -19,6 +19,8 @@ const HELD_ORDERS_MAX = 4_000
 const CONNECTION_WAIT_MAX_MS = 100
 /** An order that cannot be claimed is postponed by this much. */
 const POISONED_MS = 60_000
+/** The same if another transaction was in its way, or the database had not enough of something: the order is not to blame. */
+const BUSY_MS = 1_000
 const SHORTEST_TIMER_MS = 5
 
 /**
@@ -145,8 +147,9 @@ async function claimOrPostpone(deps: FulfilmentDeps, tenantId: string): Promise<
     return await claimDueOrders(deps, tenantId, 1)
   } catch (error) {
     if (isConnectionLoss(error)) throw error
-    deps.log.error({ err: error, tenantId, waitMs: POISONED_MS }, 'an order cannot be claimed and is postponed')
-    await postponeFirstOrder(deps.db, tenantId, POISONED_MS)
+    const waitMs = isContended(error) || isOutOfResources(error) ? BUSY_MS : POISONED_MS
+    deps.log.error({ err: error, tenantId, waitMs }, 'an order cannot be claimed and is postponed')
+    await postponeFirstOrder(deps.db, tenantId, waitMs)
     return undefined
   }
 }

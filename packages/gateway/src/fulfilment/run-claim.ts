@@ -1,5 +1,5 @@
 import { groupBy } from '@dealer-esim/lib/batch.ts'
-import { isConnectionLoss } from '@dealer-esim/lib/postgres/errors.ts'
+import { isConnectionLoss, isContended } from '@dealer-esim/lib/postgres/errors.ts'
 import type { Charge, Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import type { KeptOrder } from '#orders/lock-orders.ts'
 import { recordMoney } from '#suppliers/balance/lack-of-money.ts'
@@ -112,7 +112,8 @@ function earlier(one: Date | undefined, other: Date | undefined): Date | undefin
 }
 
 /**
- * Saves results under the lease, and tries again while the database is unreachable. A batch that fails for another reason is
+ * Saves results under the lease, and tries again while the database is unreachable or another transaction is in the way: the
+ * parts of the batch would only wait for its locks one after another, and the results behind them with renewed leases. A batch that fails for another reason is
  * split, so that one eSIM that cannot be saved does not affect the others. That eSIM is saved as unknown instead, and goes to
  * review if it can never be saved.
  * @returns when the first of the orders is due again.
@@ -132,7 +133,7 @@ async function saveWithRetry(
       }
       return nextDueAt
     } catch (error) {
-      const unreachable = isConnectionLoss(error)
+      const unreachable = isConnectionLoss(error) || isContended(error)
       if (unreachable && failures < SAVE_TRIES) {
         await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** failures))
         continue

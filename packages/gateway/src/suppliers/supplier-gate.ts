@@ -36,7 +36,8 @@ export interface Gate {
 /** The breaker opens after this many failed calls in a row. */
 const FAILURES_TO_OPEN = 5
 const FIRST_OPEN_MS = 5_000
-const LONGEST_OPEN_MS = 120_000
+/** An order waits for a probe as long as it waits for a permit, at most, and never longer than any retry takes. */
+const LONGEST_OPEN_MS = 30_000
 const SHORTEST_WAIT_MS = 20
 /** How often a supplier that lacks money gets a trial purchase, because it may have been topped up. */
 const TRIAL_EVERY_MS = 30_000
@@ -99,7 +100,7 @@ export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSeco
     complete(tenantId, requests, tookMs, down) {
       permits.release(tenantId, requests)
       meanMs += (tookMs - meanMs) * LATEST
-      breaker.record(down)
+      breaker.record(down, clock.monotonic() - tookMs)
     },
   }
 }
@@ -145,16 +146,18 @@ function createBreaker(clock: Clock) {
   return {
     state,
     probesInMs: () => (openUntil === undefined ? 0 : openUntil - clock.monotonic()),
-    record(down: boolean): void {
+    record(down: boolean, startedAt: number): void {
       if (!down) {
         failures = 0
         openings = 0
         openUntil = undefined
         return
       }
+      // A call that began before the pause ended says nothing new. Calls that time out one after another would otherwise double
+      // the pause with each, although the supplier has recovered.
+      if (openUntil !== undefined && startedAt < openUntil) return
       failures += 1
-      if (state() === 'open') return // the call began before the breaker opened
-      if (state() === 'closed' && failures < FAILURES_TO_OPEN) return
+      if (openUntil === undefined && failures < FAILURES_TO_OPEN) return
       openUntil = clock.monotonic() + Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** openings)
       openings += 1
     },

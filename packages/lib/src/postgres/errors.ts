@@ -41,6 +41,14 @@ const OUT_OF_RESOURCES = /^(53|57014|55P03|58030)/
 /** Reported with other states if a quota is exhausted, or if the disk is full while a file other than a table is written. */
 const NO_SPACE = /No space left on device|Disk quota exceeded/
 
+/** True if another transaction was in the way of the statement: the same one may succeed now. */
+export function isContended(error: unknown): boolean {
+  return CONTENDED.has(sqlState(error) ?? '')
+}
+
+// Time-outs of locks, deadlocks, and conflicts of serializable transactions.
+const CONTENDED = new Set(['55P03', '40P01', '40001'])
+
 /** TLS failures have a code but no errno. */
 function hasSystemCode({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && /^E[A-Z]{3,}$/.test(code)

@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import { useCallback, useRef } from 'react'
+import { useCallback, useEffect, useRef } from 'react'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ApiError, call, isSignedOut, type Method, type Query } from './call-api.ts'
 
@@ -47,6 +47,21 @@ export function useApi<Answer>(
     enabled: options.enabled ?? true,
     ...(options.refreshMs !== undefined && { refetchInterval: options.refreshMs }),
   })
+}
+
+/**
+ * Reads everything again when a job ends, because its result can show in many lists.
+ * @param ended changes when the job ends: such as its status, or the time; undefined until it is known
+ */
+export function useReloadAfter(ended: string | undefined): void {
+  const client = useQueryClient()
+  const known = useRef(ended)
+  useEffect(() => {
+    if (ended === undefined || ended === known.current) return
+    const isFirst = known.current === undefined
+    known.current = ended
+    if (!isFirst) void client.invalidateQueries()
+  }, [client, ended])
 }
 
 export interface Change {

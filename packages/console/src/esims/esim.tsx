@@ -2,7 +2,7 @@ import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.t
 import { Anchor, Badge, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useApi } from '#api/use-api.ts'
+import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { formatPartOf } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
@@ -26,6 +26,7 @@ export function EsimPage() {
   const { tenantId, profileId } = useParams({ strict: false }) as { tenantId: string; profileId: string }
   const path = `/tenants/${tenantId}/profiles/${profileId}`
   const { data: profile, error, refetch } = useApi<ProfileRow>(path, {}, { refreshMs: REFRESH_MS })
+  useReloadAfter(profile && `${profile.esimStatus} ${profile.suspended}`)
   if (error && !profile) return <LoadError error={error} retry={refetch} />
   if (!profile) return <Loading />
   const isReported = ['GOT_RESOURCE', 'IN_USE'].includes(profile.esimStatus)

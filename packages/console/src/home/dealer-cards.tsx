@@ -15,6 +15,9 @@ import { interpolate, plural, t } from '#strings/strings.ts'
 import { endpointState } from '#webhooks/endpoint-state.ts'
 import { type Forecast, forecastDays } from './days-left.ts'
 
+/** A dealer's balance and orders change while somebody looks at the page. */
+const REFRESH_MS = 15_000
+
 /** The cards that a dealer comes for: the balance and how long it lasts, then whether its events arrive. */
 export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashboard }) {
   return (
@@ -26,7 +29,7 @@ export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashbo
 }
 
 function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) {
-  const { data: wallet } = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
+  const { data: wallet } = useApi<WalletView>(`/tenants/${tenantId}/wallet`, {}, { refreshMs: REFRESH_MS })
   if (!wallet) return <Card title={t.wallet.balance}>{t.common.loading}</Card>
   const { balance, creditLimit, currencyCode: currency, lowBalanceThreshold } = wallet
   const available = balance + creditLimit
@@ -123,7 +126,7 @@ const ORDERS_MAX = 5
 
 /** The latest orders, each linked to its page. */
 export function LatestOrders({ tenantId }: { tenantId?: string }) {
-  const { data } = useApi<{ orders: OrderRow[] }>('/orders', { tenantId })
+  const { data } = useApi<{ orders: OrderRow[] }>('/orders', { tenantId }, { refreshMs: REFRESH_MS })
   const orders = data?.orders.slice(0, ORDERS_MAX)
   const noOrders = isOperator(useSession()) ? t.dashboard.noOrdersOfDealer : t.dashboard.noOrdersDealer
   return (

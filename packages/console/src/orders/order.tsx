@@ -3,7 +3,7 @@ import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/o
 import { Anchor, Group } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useApi } from '#api/use-api.ts'
+import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -29,6 +29,7 @@ export function OrderPage() {
     error,
     refetch,
   } = useApi<OrderDetail>(path, {}, { refreshMs: isInProgress ? REFRESH_MS : undefined })
+  useReloadAfter(order?.orderStatus)
   if (error && !order) return <LoadError error={error} retry={refetch} />
   if (!order) return <Loading />
   const { currencyCode: currency } = order

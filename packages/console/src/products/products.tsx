@@ -1,7 +1,7 @@
-import type { SupplierProductRow } from '@dealer-esim/gateway/http/console/products/products.ts'
+import type { SupplierProductRow, SupplierSync } from '@dealer-esim/gateway/http/console/products/products.ts'
 import { Button, Group, NativeSelect } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { FilterSelect, SearchField } from '#parts/filters.tsx'
@@ -29,6 +29,7 @@ export function ProductsPage() {
     isListed: listed === 'NO' ? false : undefined,
   }
   const list = useList<SupplierProductRow>('/supplier-products', 'products', query)
+  const syncs = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs').data?.syncs
   const [shown, setShown] = useState<SupplierProductRow>()
   const addSupplier = isOperatorAdmin(me) && (
     <Button component={Link} to={ADD_SUPPLIER} variant="default">
@@ -77,7 +78,7 @@ export function ProductsPage() {
         empty={
           isFiltered(filters)
             ? { title: t.products.noMatch, text: t.products.noMatchText }
-            : { title: t.products.none, text: t.products.noneText, action: addSupplier }
+            : emptyText(syncs, addSupplier)
         }
         columns={[
           { accessor: 'productCode', title: t.products.code, cellsClassName: 'mono', phone: 'main' },
@@ -110,6 +111,14 @@ export function ProductsPage() {
       {shown && <CostHistory product={shown} onClose={() => setShown(undefined)} />}
     </Page>
   )
+}
+
+/** Why there are no products: no supplier has a catalogue, none was read yet, or those that were read are empty. */
+function emptyText(syncs: readonly SupplierSync[] | undefined, addSupplier: ReactNode) {
+  const title = t.products.none
+  if (syncs === undefined || syncs.length === 0) return { title, text: t.products.noneText, action: addSupplier }
+  if (syncs.some(({ isRunning }) => isRunning)) return { title, text: t.products.noneWhileReading }
+  return { title, text: syncs.every(({ outcome }) => outcome === 'DONE') ? t.products.noneListed : t.products.noneRead }
 }
 
 /** Suppliers that have a catalogue. */

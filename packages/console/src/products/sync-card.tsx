@@ -1,7 +1,7 @@
 import type { SupplierSync } from '@dealer-esim/gateway/http/console/products/products.ts'
 import { Alert, Badge, Button, Group, List, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '#api/use-api.ts'
+import { useApi, useChange, useReloadAfter } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
@@ -16,7 +16,7 @@ const DAY_MIN = 24 * HOUR_MIN
 
 /** When the catalogue of each supplier was read, with its progress while it is being read. */
 export function SyncCard() {
-  const { data } = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs', {}, { refreshMs: REFRESH_MS })
+  const data = useSyncs()
   if (!data || data.syncs.length === 0) return null
   return (
     <Card title={t.products.catalogues}>
@@ -31,7 +31,7 @@ export function SyncCard() {
 
 /** The same for one supplier, on its page. */
 export function SupplierCatalogue({ supplier }: { supplier: string }) {
-  const { data } = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs', {}, { refreshMs: REFRESH_MS })
+  const data = useSyncs()
   const sync = data?.syncs.find((one) => one.supplier === supplier)
   if (!sync) return null
   return (
@@ -39,6 +39,13 @@ export function SupplierCatalogue({ supplier }: { supplier: string }) {
       <SyncRow sync={sync} />
     </Card>
   )
+}
+
+/** The readings of all catalogues. When one ends, products, packages and counts are read again. */
+function useSyncs(): { syncs: SupplierSync[] } | undefined {
+  const { data } = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs', {}, { refreshMs: REFRESH_MS })
+  useReloadAfter(data && JSON.stringify(data.syncs.map(({ supplier, finishedAt }) => [supplier, finishedAt])))
+  return data
 }
 
 function SyncRow({ sync }: { sync: SupplierSync }) {

@@ -2,7 +2,7 @@ import type { MonthSummary, WalletEntry } from '@dealer-esim/gateway/http/consol
 import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { apiUrl } from '#api/call-api.ts'
-import { useList } from '#lists/use-list.ts'
+import { type ServerList, useList } from '#lists/use-list.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -10,13 +10,26 @@ import { Amount, Timestamp } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
+const REFRESH_MS = 15_000
+
+/** The entries of a dealer's wallet, with the wallet at the same moment. */
+export function useWalletEntries(tenantId: string): ServerList<WalletEntry> {
+  const [{ month, kind }] = useFilters()
+  const path = `/tenants/${tenantId}/wallet/entries`
+  return useList(path, 'entries', { month, kind }, { isFileOrderFixed: true, refreshMs: REFRESH_MS })
+}
+
+interface WalletStatementProps {
+  list: ServerList<WalletEntry>
+  tenantId: string
+  currency: string
+  createdAt: string
+}
+
 /** The entries of a dealer's wallet, newest first. A month has totals and a statement to print. */
-export function WalletStatement(props: { tenantId: string; currency: string; createdAt: string }) {
-  const { tenantId, currency, createdAt } = props
+export function WalletStatement({ list, tenantId, currency, createdAt }: WalletStatementProps) {
   const me = useSession()
   const [{ month, kind }, setFilters] = useFilters()
-  const path = `/tenants/${tenantId}/wallet/entries`
-  const list = useList<WalletEntry>(path, 'entries', { month, kind }, { isFileOrderFixed: true })
   const summary = list.answer?.month as MonthSummary | null | undefined
   return (
     <Card

@@ -1,7 +1,7 @@
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
 import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useApi } from '#api/use-api.ts'
+import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Facts } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
@@ -11,16 +11,19 @@ import { Adjustments } from './adjustments.tsx'
 import { Adjust, TopUp } from './money-dialog.tsx'
 import { HowToPay } from './payment-details.tsx'
 import { RequestTopUp } from './request-top-up.tsx'
-import { WalletStatement } from './statement.tsx'
+import { useWalletEntries, WalletStatement } from './statement.tsx'
 
 /** A dealer's balance, limits and statement, and the actions of operators. */
 export function WalletPage() {
   const me = useSession()
   const { tenantId, data: tenant } = useTenant()
-  const wallet = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
+  const list = useWalletEntries(tenantId)
+  // Of the same answer as the entries, so that the balance is the one in which they end.
+  const wallet = list.answer?.wallet as WalletView | undefined
   const [open, setOpen] = useState<'top-up' | 'adjust'>()
-  if (!tenant || !wallet.data) return null
-  const { currencyCode: currency, balance, creditLimit } = wallet.data
+  if (list.error && !wallet) return <LoadError error={list.error} retry={list.retry} />
+  if (!tenant || !wallet) return null
+  const { currencyCode: currency, balance, creditLimit } = wallet
   const ofWallet = { tenantId, clientName: tenant.clientName, currency, onClose: () => setOpen(undefined) }
   const actions = canOperate(me) && (
     <>
@@ -45,15 +48,15 @@ export function WalletPage() {
           items={[
             [t.wallet.available, <Amount key="a" value={balance + creditLimit} currency={currency} />],
             [t.wallet.creditLimit, <Amount key="c" value={creditLimit} currency={currency} />],
-            [t.wallet.spentToday, <Amount key="s" value={wallet.data.spentToday} currency={currency} />],
-            [t.wallet.dailyLimit, <Amount key="d" value={wallet.data.dailySpendLimit} currency={currency} />],
-            [t.wallet.threshold, <Amount key="t" value={wallet.data.lowBalanceThreshold} currency={currency} />],
+            [t.wallet.spentToday, <Amount key="s" value={wallet.spentToday} currency={currency} />],
+            [t.wallet.dailyLimit, <Amount key="d" value={wallet.dailySpendLimit} currency={currency} />],
+            [t.wallet.threshold, <Amount key="t" value={wallet.lowBalanceThreshold} currency={currency} />],
           ]}
         />
       </Card>
       {me.tenant && <HowToPay tenantId={tenantId} />}
       {isOperator(me) && <Adjustments tenantId={tenantId} />}
-      <WalletStatement tenantId={tenantId} currency={currency} createdAt={tenant.createdAt} />
+      <WalletStatement list={list} tenantId={tenantId} currency={currency} createdAt={tenant.createdAt} />
       {open === 'top-up' && <TopUp {...ofWallet} />}
       {open === 'adjust' && <Adjust {...ofWallet} />}
     </DealerSection>

@@ -66,7 +66,7 @@ const UNASKED = { supplier: null, productCode: null, requestedAt: null, inDoubtA
 function simulate({ timeoutMs, graceMs, findsLate, answerMs, kills: given }: Run) {
   const kills = [...given]
   const item = { ...ITEM, ...UNASKED, updatedAt: new Date(0) } as unknown as LockedItem
-  const traits = { timeoutMs, graceMs, giveUpAfterMs: 86_400_000, findsLate }
+  const traits = { timeoutMs, graceMs, giveUpAfterMs: 86_400_000, ...(findsLate && { findsLate }) }
   let isBought = false
   let leaseEnd: number | undefined
   let last = { killedAt: 0, downMs: 0 }

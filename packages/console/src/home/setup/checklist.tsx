@@ -4,7 +4,7 @@ import { useLocalStorage } from '@mantine/hooks'
 import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
-import { useApi } from '#api/use-api.ts'
+import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
@@ -32,6 +32,7 @@ export function SetupChecklist() {
     {},
     { enabled: !isDismissed, refreshMs: isDismissed ? undefined : REFRESH_MS },
   )
+  useReloadAfter(data && JSON.stringify(data.steps))
   const [open, setOpen] = useState<StepName>()
   // A dialog stays open while the step that it completes is counted.
   const left = data ? STEPS.filter((step) => !data.steps[step]).length : 0

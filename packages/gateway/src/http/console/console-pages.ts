@@ -24,6 +24,10 @@ const CONSOLE = '/console'
  */
 export function addConsolePages(app: FastifyInstance, options: PagesOptions): void {
   const render = pageTemplate(options)
+  if (!render) {
+    addUnbuilt(app)
+    return
+  }
   app.register(async (pages) => {
     pages.addHook('onRoute', (route) => {
       route.config = { access: 'anybody' }
@@ -80,11 +84,22 @@ function withSecurityHeaders(reply: FastifyReply, { httpsOnly }: PagesOptions, n
   })
 }
 
-const NOT_BUILT =
-  '<!doctype html><html lang="en"><title>Console</title><h1>The console is not built.</h1><p>Run npm run build.</p></html>'
+const NOT_BUILT = 'The console is not built. Run “npm run build” in the folder of the gateway, and start it again.\n'
 
-function pageTemplate(options: PagesOptions): (nonce: string) => string {
-  const html = readIfExists(join(options.directory, 'index.html')) ?? NOT_BUILT
+/** 503 and not a page: monitors and scripts must not take it for the console. */
+function addUnbuilt(app: FastifyInstance): void {
+  for (const path of [CONSOLE, `${CONSOLE}/*`]) {
+    app.get(path, { config: { access: 'anybody' } }, async (request, reply) => {
+      if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()
+      return reply.code(503).type('text/plain; charset=utf-8').header('Cache-Control', 'no-store').send(NOT_BUILT)
+    })
+  }
+}
+
+/** undefined: the console is not built. */
+function pageTemplate(options: PagesOptions): ((nonce: string) => string) | undefined {
+  const html = readIfExists(join(options.directory, 'index.html'))
+  if (html === undefined) return undefined
   const template = html.replace('<base href="/console/" />', `<base href="${options.prefix}${CONSOLE}/" />`)
   return (nonce) => template.replace('name="style-nonce" content=""', `name="style-nonce" content="${nonce}"`)
 }

@@ -24,6 +24,7 @@ import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import { addSupplier } from '#suppliers/manage-suppliers.ts'
 import { resetSecret } from '#tenants/app-secret.ts'
 import { addPackage } from '#test/harness/shop.ts'
+import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
 import { addPasskey, type SeededIds, seedTenant } from './seeded-console.ts'
 
@@ -305,4 +306,5 @@ async function fillLists() {
     const answer = await testbed.app.inject({ method, url: `/console/api${path}`, headers, payload })
     expect([path, answer.body]).toEqual([path, expect.not.stringContaining('"code"')])
   }
+  await issueDueStatements(testbed.deps)
 }

@@ -14,6 +14,7 @@ import {
   PRICE,
   type TopUpTestbed,
 } from '#test/orders/topups/topup-testbed.ts'
+import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { type ConsoleTestbed, ORIGIN, PASSWORD, signedInAs } from './console-testbed.ts'
 
@@ -266,6 +267,25 @@ it('a dealer sees that its payment was confirmed, but not by whom first', async 
   expect(audited).toContain('wallet.confirm_request')
   expect(audited).not.toContain('wallet.confirm_request_first')
   expect(audited).not.toContain(first.personId)
+})
+
+it('the balance of an answer is the one in which its entries end, also while payments are credited', async () => {
+  const { dealer, person, home } = await dealerWith(5)
+  const month = new Date().toISOString().slice(0, 7)
+  let isCrediting = true
+  const crediting = (async () => {
+    for (let n = 1; n <= 30; n++) {
+      const input = { tenantId: dealer.tenantId, amount: BigInt(n), reference: `PAYMENT-${n}` }
+      await topUp(bed.node.deps, input, { actor: 'cli:tester' })
+    }
+    isCrediting = false
+  })()
+  for (let reads = 0; isCrediting || reads < 4; reads++) {
+    const { body } = await person.call('GET', `${home}/wallet/entries${reads % 2 === 0 ? '' : `?month=${month}`}`)
+    expect(body.entries[0].balanceAfter).toBe(body.wallet.balance)
+    if (body.month !== null) expect(body.month.closing).toBe(body.wallet.balance)
+  }
+  await crediting
 })
 
 it('a statement is a page to print, under a policy that allows its style only', async () => {

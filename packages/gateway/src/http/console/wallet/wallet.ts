@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { type Db, joinTransaction } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
@@ -77,14 +77,7 @@ export const walletRoutes: Route[] = [
     params: tenantParams,
     answer: wallet,
     async handle({ deps }, { params }) {
-      const [row] = await deps.db.query<WalletRow>(sql`
-        select currency_code, balance, credit_limit,
-               daily_spend_limit, low_balance_threshold,
-               case when spent_on = (now() at time zone 'utc')::date then spent else 0 end as spent_today,
-               updated_at
-        from wallets where tenant_id = ${params.tenantId}`)
-      if (!row) throw notFound('tenant')
-      return row
+      return (await getWallet(deps.db, params.tenantId)).view
     },
   }),
   ...listRoutes({
@@ -95,21 +88,22 @@ export const walletRoutes: Route[] = [
     params: tenantParams,
     filters: entryFilters,
     row: entry,
-    more: { month: nullable(monthSummary) },
+    more: { month: nullable(monthSummary), wallet },
     sorts: { createdAt: 'INDEX' },
     firstSort: '-createdAt',
     async find(context, { month, kind }, { after, ascending, limit }, { tenantId }) {
       const { db } = context.deps
-      const statement = month === undefined ? null : await getMonthStatement(db, tenantId, month)
+      const { statement, view, version } = await readBalance(db, tenantId, month)
+      const { from, to } = statement?.versions ?? { from: 1n, to: version + 1n }
       const page = await getStatementPage(db, tenantId, {
         ...{ limit, ascending, kind },
         ...(after && { after: BigInt(after[0]!) }),
-        ...(statement && { within: statement.versions }),
+        within: { from, to: to > version ? version + 1n : to },
       })
       return {
         rows: await withNames(context, page.entries),
         next: page.next === null ? null : [String(page.next)],
-        more: { month: statement && (await summaryOf(db, statement)) },
+        more: { month: statement && (await summaryOf(db, statement)), wallet: view },
       }
     },
     async count({ deps }, { month, kind }, { tenantId }) {
@@ -205,6 +199,31 @@ interface WalletRow {
   lowBalanceThreshold: bigint | null
   spentToday: bigint
   updatedAt: Date
+}
+
+/**
+ * The wallet, and the statement of the month if there is one, at the same moment. Entries never change and have no gaps, so those
+ * up to the wallet's version add up to its balance.
+ */
+async function readBalance(db: Db, tenantId: string, month: string | undefined) {
+  if (month === undefined) return { statement: null, ...(await getWallet(db, tenantId)) }
+  return db.tx(async (tx) => {
+    const on = joinTransaction(db, tx)
+    const statement = await getMonthStatement(on, tenantId, month) // locks the wallet
+    return { statement, ...(await getWallet(on, tenantId)) }
+  })
+}
+
+/** A wallet's row, and the version of its newest entry. */
+async function getWallet(db: Db, tenantId: string): Promise<{ view: WalletRow; version: bigint }> {
+  const [row] = await db.query<WalletRow & { version: bigint }>(sql`
+    select currency_code, balance, credit_limit, daily_spend_limit, low_balance_threshold,
+           case when spent_on = (now() at time zone 'utc')::date then spent else 0 end as spent_today,
+           updated_at, version
+    from wallets where tenant_id = ${tenantId}`)
+  if (!row) throw notFound('tenant')
+  const { version, ...view } = row
+  return { view, version }
 }
 
 /** Replaces actors by names that the reader may see. */

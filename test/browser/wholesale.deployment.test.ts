@@ -29,8 +29,15 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
   afterAll(() => testbed?.stop())
 
   it('the catalogue is read on demand, and its products are listed with their costs', async () => {
+    const products = /\/supplier-products(\?|$)/
+    await page.route(products, (route) => route.fulfill({ json: { products: [], nextCursor: null, searchedTo: null } }))
     await navigate(testbed, page, '/products')
     const row = page.locator('[data-sync=trial]')
+    await page.getByText('The catalogues that were read list no products.').waitFor()
+    await page.unroute(products)
+    // Another person reads the catalogue: this page shows its products, too.
+    await api(testbed, page, '/suppliers/trial/sync', {})
+    await page.locator('tbody tr').first().getByText(/USD/).waitFor()
     await row.getByRole('button', { name: 'Read now' }).click()
     await page.locator('[data-sync=trial][data-outcome=DONE]').waitFor()
     expect(Number((await row.getByText(/products/).innerText()).match(/\d+/)?.[0])).toBeGreaterThan(100)

@@ -91,6 +91,22 @@ export function sessionFlows(shared: SharedState): void {
     await page.context().close()
   })
 
+  it('a change of the password offers to delete access tokens, and says what has ended', async () => {
+    const { testbed } = shared
+    const page = await inviteAndSignIn(shared, { email: 'tokens@session.test', role: 'OPERATOR_STAFF' })
+    await api(testbed, page, '/account/tokens', { name: 'script', scope: 'READ', days: 1, password: PASSWORD })
+    await navigate(testbed, page, '/account')
+    await button(page, 'Change password').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel(/^Your password/).fill(PASSWORD)
+    await dialog.getByLabel(/^New password/).fill(`${PASSWORD} 2`)
+    await dialog.getByRole('checkbox', { name: 'Delete my access token too' }).check()
+    await dialog.getByRole('button', { name: 'Set password' }).click()
+    await page.getByText('Ended: 0 other sessions and 1 access token.').waitFor()
+    await page.getByText('No access tokens').waitFor()
+    await page.context().close()
+  })
+
   it('automatic refreshes are marked as unattended once the page has been inactive for a while', async () => {
     const page = await inviteAndSignIn(shared, { email: 'away@session.test', role: 'OPERATOR_STAFF' })
     await page.clock.install()

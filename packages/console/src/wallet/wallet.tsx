@@ -18,7 +18,7 @@ export function WalletPage() {
   const me = useSession()
   const { tenantId, data: tenant } = useTenant()
   const list = useWalletEntries(tenantId)
-  // Of the same answer as the entries, so that the balance is the one in which they end.
+  // The wallet is part of the entries' answer, so that they end in its balance.
   const wallet = list.answer?.wallet as WalletView | undefined
   const [open, setOpen] = useState<'top-up' | 'adjust'>()
   if (list.error && !wallet) return <LoadError error={list.error} retry={list.retry} />

@@ -62,7 +62,7 @@ export async function issueStatement(
 
 /**
  * Reads a statement that was issued. Only the loop issues statements: opening a page must not write one.
- * @throws Refusal that says why there is none yet, or if the month is malformed or the tenant does not exist
+ * @throws Refusal that says why the month has no statement yet, or if the month is malformed or the tenant does not exist
  */
 export async function getIssuedStatement(
   db: Pick<Db, 'query'>,

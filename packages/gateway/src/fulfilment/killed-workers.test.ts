@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { LockedItem } from '#orders/lock-orders.ts'
-import { SEND_WITHIN_MS, transition } from './outcomes/item-transition.ts'
+import { LONGEST_RETRY_MS, SEND_WITHIN_MS, transition } from './outcomes/item-transition.ts'
 import { nextStep } from './plan-step.ts'
 
 /*
@@ -45,6 +45,14 @@ const run = fc.record({
   kills: fc.array(kill, { maxLength: 5 }),
 })
 
+it('an item never waits longer than a retry may take, which would look like the time of a wrong clock', () => {
+  fc.assert(
+    fc.property(run, (given) => {
+      expect(simulate(given).longestWaitMs).toBeLessThanOrEqual(LONGEST_RETRY_MS)
+    }),
+  )
+})
+
 it('an item is delivered within lease, time-out and grace of the last kill of its worker', () => {
   fc.assert(
     fc.property(run, (given) => {
@@ -70,6 +78,7 @@ function simulate({ timeoutMs, graceMs, findsLate, answerMs, kills: given }: Run
   let isBought = false
   let leaseEnd: number | undefined
   let last = { killedAt: 0, downMs: 0 }
+  let longestWaitMs = 0
   for (let now = 0, steps = 0; steps < 1_000; steps++) {
     const isOdd = leaseEnd !== undefined && now - leaseEnd > NOTICED_MS
     if (isOdd && (item.itemStatus === 'ASKED' || item.inDoubtAt !== null)) item.inDoubtAt = new Date(now)
@@ -101,7 +110,7 @@ function simulate({ timeoutMs, graceMs, findsLate, answerMs, kills: given }: Run
     kills.shift()
     leaseEnd = undefined
     now += Math.min(answerMs, timeoutMs - 1)
-    if (isOrder || isBought) return { ...last, deliveredAt: now }
+    if (isOrder || isBought) return { ...last, deliveredAt: now, longestWaitMs }
     const made = transition(
       item,
       { kind: 'retry', message: 'unknown there' },
@@ -113,6 +122,7 @@ function simulate({ timeoutMs, graceMs, findsLate, answerMs, kills: given }: Run
     if (made.to !== 'WAITING' && made.to !== 'UNKNOWN') throw new Error(`unexpected: ${made.to}`)
     const inDoubtAt = made.to === 'UNKNOWN' ? made.inDoubtAt : null
     Object.assign(item, { itemStatus: made.to, retryAt: made.retryAt, inDoubtAt })
+    longestWaitMs = Math.max(longestWaitMs, made.retryAt.getTime() - now)
     now = Math.max(now, made.retryAt.getTime())
   }
   throw new Error('the item is never delivered')

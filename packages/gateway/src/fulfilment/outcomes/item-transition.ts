@@ -75,8 +75,10 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   const { doubtSince } = context
   const quietFrom = doubtSince === null ? undefined : mayBeRunningUntil(doubtSince, context.traits)
   if (doubtSince !== null && quietFrom !== undefined && quietFrom > context.now) {
-    const soon = addMs(context.now, backoff(item, context))
-    const retryAt = context.traits.findsLate && soon < quietFrom ? soon : quietFrom
+    // A longer wait would look like the time of a wrong clock. A query in between does no harm.
+    const waitMs = context.traits.findsLate ? backoff(item, context) : LONGEST_RETRY_MS
+    const soon = addMs(context.now, waitMs)
+    const retryAt = soon < quietFrom ? soon : quietFrom
     return { to: reviewed ? 'REVIEW' : 'UNKNOWN', message, inDoubtAt: doubtSince, retryAt }
   }
   if (outcome.kind === 'refused') return { to: context.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', message }

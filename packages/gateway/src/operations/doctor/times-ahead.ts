@@ -29,10 +29,7 @@ const WAIT_MS = `
                   greatest(${REVIEW_WAIT_MIN_MS}, extract(epoch from now() - created_at) * 1000))::float8
        else ${LONGEST_RETRY_MS} end`
 
-/**
- * Orders that wait longer than any retry takes. A supplier's grace may be longer: such an order is queried early, which does no
- * harm.
- */
+/** Orders that wait longer than any retry takes. */
 const ORDERS_AHEAD: TimesAhead = {
   table: 'orders',
   key: ['tenant_id', 'order_id'],

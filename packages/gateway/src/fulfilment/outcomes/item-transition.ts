@@ -77,8 +77,7 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   if (doubtSince !== null && quietFrom !== undefined && quietFrom > context.now) {
     // A longer wait would look like the time of a wrong clock. A query in between does no harm.
     const waitMs = context.traits.findsLate ? backoff(item, context) : LONGEST_RETRY_MS
-    const soon = addMs(context.now, waitMs)
-    const retryAt = soon < quietFrom ? soon : quietFrom
+    const retryAt = new Date(Math.min(addMs(context.now, waitMs).getTime(), quietFrom.getTime()))
     return { to: reviewed ? 'REVIEW' : 'UNKNOWN', message, inDoubtAt: doubtSince, retryAt }
   }
   if (outcome.kind === 'refused') return { to: context.hasNextRoute ? 'NEXT_ROUTE' : 'REFUSED', message }

@@ -24,14 +24,11 @@ const CONSOLE = '/console'
  */
 export function addConsolePages(app: FastifyInstance, options: PagesOptions): void {
   const render = pageTemplate(options)
-  if (!render) {
-    addUnbuilt(app)
-    return
-  }
   app.register(async (pages) => {
     pages.addHook('onRoute', (route) => {
       route.config = { access: 'anybody' }
     })
+    if (!render) refuseUnbuilt(pages)
     await pages.register(fastifyStatic, {
       root: join(options.directory, 'assets'),
       prefix: `${CONSOLE}/assets/`,
@@ -55,7 +52,7 @@ export function addConsolePages(app: FastifyInstance, options: PagesOptions): vo
       return withSecurityHeaders(reply, options, nonce)
         .type('text/html; charset=utf-8')
         .header('Cache-Control', 'no-store')
-        .send(render(nonce))
+        .send(render!(nonce))
     })
   })
 }
@@ -87,13 +84,11 @@ function withSecurityHeaders(reply: FastifyReply, { httpsOnly }: PagesOptions, n
 const NOT_BUILT = 'The console is not built. Run “npm run build” in the folder of the gateway, and start it again.\n'
 
 /** 503 and not a page: monitors and scripts must not take it for the console. */
-function addUnbuilt(app: FastifyInstance): void {
-  for (const path of [CONSOLE, `${CONSOLE}/*`]) {
-    app.get(path, { config: { access: 'anybody' } }, async (request, reply) => {
-      if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()
-      return reply.code(503).type('text/plain; charset=utf-8').header('Cache-Control', 'no-store').send(NOT_BUILT)
-    })
-  }
+function refuseUnbuilt(pages: FastifyInstance): void {
+  pages.addHook('onRequest', async (request, reply) => {
+    if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()
+    return reply.code(503).type('text/plain; charset=utf-8').header('Cache-Control', 'no-store').send(NOT_BUILT)
+  })
 }
 
 /** undefined: the console is not built. */

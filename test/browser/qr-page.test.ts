@@ -17,12 +17,21 @@ const CONTENT = {
   apn: 'plus.example',
   iccid: '8985200000000000017',
   packageName: 'Japan & South Korea, 10 GB, 30 days',
+  kycUrl: 'https://identity.example.com/checks/a-rather-long-name-0000-1111-2222-3333',
+  terms: { description: 'Includes 100 minutes of calls and 20 SMS.', fupPolicy: 'At most 1 Mbps after 2 GB a day' },
 }
 
 /** The eSIM of a share link after its installation. */
 const INSTALLED = {
   ...{ codes: undefined, iccid: CONTENT.iccid, packageName: CONTENT.packageName, esimStatus: 'IN_USE' as const },
-  ...{ suspended: true, totalVolume: 10_737_418_240n, orderUsage: 4_000_000_000n, installBefore: null },
+  ...{
+    suspended: true,
+    totalVolume: 10_737_418_240n,
+    orderUsage: 4_000_000_000n,
+    installBefore: null,
+    installationTime: new Date('2026-11-20T09:05:00Z'),
+    terms: CONTENT.terms,
+  },
   ...{ usageUpdateTime: new Date('2026-11-20T13:28:09Z'), expiredTime: new Date('2026-12-20T10:00:00Z') },
 }
 

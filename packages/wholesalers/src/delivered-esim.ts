@@ -13,6 +13,9 @@ interface EsimParts {
   confirmationCode?: unknown
   apn?: unknown
   msisdn?: unknown
+  /** A link that opens the installation on an iPhone. It contains the whole activation code. */
+  appleUrl?: unknown
+  kycUrl?: unknown
 }
 
 /** Pure. @returns undefined if the ICCID or the activation code is unreadable */
@@ -20,12 +23,17 @@ export function deliveredEsim(parts: EsimParts): DeliveredEsim | undefined {
   const { smdpAddress, matchingId } = parts
   const iccid = iccidOf(parts)
   const made = isText(smdpAddress) && isText(matchingId) ? `LPA:1$${smdpAddress.trim()}$${matchingId}` : undefined
-  const code = [parts.code, made].filter(isText).map(withoutScheme).map(parseActivationCode).find(isUsable)
+  const code = [parts.code, made, codeInLink(parts.appleUrl)]
+    .filter(isText)
+    .map(withoutScheme)
+    .map(parseActivationCode)
+    .find(isUsable)
   if (iccid === undefined || !code?.ok) return undefined
   const { smdpOid, confirmationCodeRequired, ...named } = code.value
   const hasMore = smdpOid !== undefined || confirmationCodeRequired
   const confirmationCode = digitsOf(parts.confirmationCode)
   const [apn, msisdn] = [textOf(parts.apn), digitsOf(parts.msisdn)]
+  const kycUrl = pageOf(parts.kycUrl)
   return {
     iccid,
     ...named,
@@ -33,7 +41,22 @@ export function deliveredEsim(parts: EsimParts): DeliveredEsim | undefined {
     ...(confirmationCode && { confirmationCode }),
     ...(apn && { apn }),
     ...(msisdn && { msisdn }),
+    ...(kycUrl && { kycUrl }),
   }
+}
+
+/** `https://esimsetup.apple.com/esim_qrcode_provisioning?carddata=LPA:1$smdp.example.com$M-1` */
+function codeInLink(link: unknown): string | undefined {
+  const url = isText(link) ? URL.parse(link) : null
+  return url?.searchParams.get('carddata') ?? undefined
+}
+
+const PAGE_LENGTH_MAX = 2_000
+
+/** A page that a traveller may open. */
+function pageOf(link: unknown): string | undefined {
+  const url = isText(link) && link.length <= PAGE_LENGTH_MAX ? URL.parse(link) : null
+  return url?.protocol === 'https:' && url.username === '' ? url.href : undefined
 }
 
 function isUsable(code: ReturnType<typeof parseActivationCode>): boolean {

@@ -213,6 +213,8 @@ export interface DeliveredEsim {
   msisdn?: string
   eid?: string
   apn?: string
+  /** An https page on which the traveller proves their identity. Whoever has it may see their data. */
+  kycUrl?: string
   esimStatus?: EsimStatus
   smdpStatus?: SmdpStatus
   installBefore?: Date
@@ -263,6 +265,8 @@ export interface ProfileReport {
   usage?: bigint
   /** The part of the volume that is left, if the supplier states no bytes: it only raises a known usage. */
   remainingPercent?: number
+  /** When it was installed. Absent: the supplier does not say when. */
+  installationTime?: Date
   activateTime?: Date
   expiredTime?: Date
 }
@@ -280,7 +284,7 @@ export interface SupplierProduct {
   name: string
   /** TOPUP: it can only be added to an eSIM. */
   packageType: 'BASE' | 'TOPUP'
-  /** ISO 3166-1 alpha-2. */
+  /** ISO 3166-1 alpha-2. Where a supplier names only regions: `!RG-` and each name, such as `!RG-Western Europe`. */
   countries: string[]
   /** Bytes, of a day pass for one day; null: unlimited. */
   volume: bigint | null
@@ -291,6 +295,8 @@ export interface SupplierProduct {
   currencyCode: string
   /** The condition under which it is unlimited or fast, in the supplier's words. */
   fupPolicy?: string | null | undefined
+  /** Calls and SMS besides the data: allowances.ts. */
+  included?: string | null | undefined
 }
 
 /** An entry of a list that cannot be read: it is left out, and what it describes stays as it was. */

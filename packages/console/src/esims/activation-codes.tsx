@@ -54,6 +54,7 @@ export function Codes({ path, iccid }: { path: string; iccid: string }) {
                 ...present([t.esims.confirmationCode, codes.confirmationCode]),
                 ...present([t.esims.pin, codes.pin]),
                 ...present([t.esims.puk, codes.puk]),
+                ...present([t.esims.kycUrl, codes.kycUrl]),
               ]}
             />
           </Box>

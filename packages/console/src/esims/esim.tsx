@@ -132,6 +132,8 @@ function factsOf(profile: ProfileRow): [string, ReactNode][] {
     [t.esims.eid, profile.eid],
     [t.esims.imsi, profile.imsi],
     [t.esims.msisdn, profile.msisdn],
+    [t.esims.apn, profile.apn],
+    [t.esims.installationTime, profile.installationTime && <Timestamp key="i" time={profile.installationTime} />],
   ]
   return facts.filter(([, value]) => value !== null)
 }

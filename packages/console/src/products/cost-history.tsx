@@ -4,7 +4,7 @@ import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { List } from '#parts/record-list.tsx'
-import { Timestamp } from '#parts/values.tsx'
+import { Facts, Timestamp } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 interface Cost {
@@ -13,13 +13,23 @@ interface Cost {
   currencyCode: string | null
 }
 
+/** What the supplier says of a product besides its data. */
+function statedOf({ included, fupPolicy }: SupplierProductRow): [string, string][] {
+  return [
+    ...(included ? [[t.products.included, included] as [string, string]] : []),
+    ...(fupPolicy ? [[t.products.fupPolicy, fupPolicy] as [string, string]] : []),
+  ]
+}
+
 /** The costs of a product over time, the latest first. */
 export function CostHistory({ product, onClose }: { product: SupplierProductRow; onClose(): void }) {
   useReturnFocus(true)
   const { supplier, productCode, name } = product
+  const stated = statedOf(product)
   const list = useApi<{ costs: Cost[] }>('/supplier-products/costs', { supplier, productCode })
   return (
     <Modal opened onClose={onClose} title={name} closeButtonProps={{ 'aria-label': t.common.close }}>
+      {stated.length > 0 && <Facts cols={1} items={stated} />}
       <List<Cost>
         label={t.products.costs}
         rows={list.data?.costs}

@@ -140,7 +140,13 @@ function SupplierFilter() {
 
 const countryNames = new Intl.DisplayNames(locale, { type: 'region' })
 
+/** A region whose supplier names no countries: `!RG-Western Europe`. */
+const REGION = '!RG-'
+const isRegion = (code: string) => code.startsWith(REGION)
+
 function placesText(countries: string[]): string {
+  if (countries.length > 0 && countries.every(isRegion))
+    return countries.map((code) => code.slice(REGION.length)).join(', ')
   if (countries.length === 1) return countryNames.of(countries[0] ?? '') ?? ''
   return plural(t.catalogue.countries, countries.length)
 }

@@ -65,7 +65,7 @@ const rtEsim = Type.Object({
   dataType: rtDataType(),
   activateTime: nullable(rtTimeText()),
   expiredTime: nullable(rtTimeText({ description: 'Before it is in use: the time by which it must first be used.' })),
-  installationTime: Type.Null({ description: 'Not known.' }),
+  installationTime: nullable(rtTimeText({ description: 'Null if the supplier does not report it.' })),
   totalVolume: rtQuantity({ description: 'Bytes; 0 is unlimited.' }),
   totalDuration: rtQuantity(),
   durationUnit: Type.Enum(['DAY']),

@@ -43,6 +43,8 @@ const smdpEventContent = Type.Object({
   ...esimMembers,
   ...statusMembers,
   timestamp: rtTimeText({ description: 'When the change was recorded.' }),
+  seqNumber: rtQuantity({ description: 'Counts the events about the order. A later event has a higher number.' }),
+  notifyStatus: Type.Enum(['Executed-Success'], { description: 'What failed causes no event.' }),
 })
 
 const esimStatusContent = Type.Object({

@@ -121,7 +121,10 @@ export const rtExamples: { [Name in RtOperationName]: { request: object; obj: ob
 
 const contents: { [Name in RtNotifyType]: object } = {
   ORDER_STATUS: { orderNo, transactionId: 'T-1', orderStatus: 'GOT_RESOURCE' },
-  SMDP_EVENT: { eid: '89049032123451234512345678901235', ...esimName, ...statuses, timestamp: time },
+  SMDP_EVENT: {
+    ...{ eid: '89049032123451234512345678901235', ...esimName, ...statuses },
+    ...{ timestamp: time, seqNumber: 3, notifyStatus: 'Executed-Success' },
+  },
   ESIM_STATUS: {
     ...{ ...esimName, ...statuses },
     ...{ totalVolume: 1_073_741_824, orderUsage: 869_730_877, remainVolume: 204_010_947 },

@@ -16,6 +16,24 @@ export interface ProfilePageFilter {
   endMs?: number | undefined
 }
 
+/** When eSIMs were installed, of those whose supplier says so: the dealer API has no member for it. */
+export async function findInstallationTimes(
+  db: Pick<Db, 'query'>,
+  tenantId: string,
+  profiles: readonly Profile[],
+): Promise<Map<string, Date>> {
+  // An eSIM that nobody has installed has no time.
+  const ids = profiles.filter(({ smdpStatus }) => smdpStatus !== null).map(({ esimTranNo }) => esimTranNo)
+  if (ids.length === 0) return new Map()
+  const rows = await db.query<{ profileId: string; installationTime: Date }>({
+    name: 'profiles-installation-times',
+    text: `select profile_id, installation_time from profiles
+           where tenant_id = $1 and profile_id = any ($2::uuid[]) and installation_time is not null`,
+    values: [tenantId, ids],
+  })
+  return new Map(rows.map(({ profileId, installationTime }) => [profileId, installationTime]))
+}
+
 /**
  * Reads one numbered page of a tenant's eSIMs, oldest first by (createTime, id), so that new eSIMs are at the end and do not
  * shift pages. Those of one ICCID are listed newest first, because an ICCID names the newest eSIM that has it.

@@ -15,6 +15,8 @@ export interface ProfileSecrets {
   confirmationCode?: string
   pin?: string
   puk?: string
+  /** An https page on which the traveller proves their identity. */
+  kycUrl?: string
 }
 
 /** Encrypts the secrets of an eSIM for its tenant. */
@@ -23,6 +25,7 @@ export function encryptEsimSecrets(cipher: Pick<Cipher, 'encrypt'>, tenantId: st
   if (esim.confirmationCode) secrets.confirmationCode = esim.confirmationCode
   if (esim.pin) secrets.pin = esim.pin
   if (esim.puk) secrets.puk = esim.puk
+  if (esim.kycUrl) secrets.kycUrl = esim.kycUrl
   return cipher.encrypt(JSON.stringify(secrets), tenantId)
 }
 

@@ -29,6 +29,7 @@ export interface FoundProfile {
   imsi: string | null
   msisdn: string | null
   eid: string | null
+  apn: string | null
   smdpAddress: string
   esimStatus: EsimStatus
   smdpStatus: SmdpStatus | null
@@ -39,6 +40,7 @@ export interface FoundProfile {
   totalDuration: number
   durationUnit: string
   installBefore: Date | null
+  installationTime: Date | null
   activateTime: Date | null
   expiredTime: Date | null
   createdAt: Date
@@ -83,10 +85,10 @@ async function readProfiles(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<Foun
   return db.query<FoundProfile>(sql`
     select p.tenant_id, t.tenant_name as client_name, p.profile_id,
            p.order_id, p.item_no, ${raw(sentTransactionId('o'))} as transaction_id,
-           i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid,
+           i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid, p.apn,
            p.smdp_address, p.esim_status, p.smdp_status, p.suspended,
            p.total_volume, p.order_usage, p.usage_update_time,
-           p.total_duration, p.duration_unit, p.install_before,
+           p.total_duration, p.duration_unit, p.install_before, p.installation_time,
            p.activate_time, p.expired_time, p.created_at,
            p.updated_at
     from unnest(${keys.map((key) => key.tenantId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])

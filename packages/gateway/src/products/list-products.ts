@@ -36,7 +36,7 @@ export function searchProducts(
   const [comparison, direction] = ascending ? [raw('>'), raw('asc')] : [raw('<'), raw('desc')]
   return db.query<ListedProduct>(sql`
     select p.supplier, p.product_code, p.name, p.package_type, p.countries, p.volume, p.is_day_pass, p.duration_days,
-      p.cost, p.currency_code, p.fup_policy, p.is_listed, p.first_seen_at, p.changed_at,
+      p.cost, p.currency_code, p.fup_policy, p.included, p.is_listed, p.first_seen_at, p.changed_at,
       array(select s.package_code from package_suppliers s
             where s.supplier = p.supplier and s.product_code = p.product_code order by 1 limit 10) as package_codes
     from supplier_products p

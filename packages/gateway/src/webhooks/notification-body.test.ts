@@ -74,7 +74,14 @@ test('a changed smdpStatus becomes SMDP_EVENT with the EID and the time', () => 
   expect(rt(updated({}, details))).toEqual({
     notifyType: 'SMDP_EVENT',
     ...HEAD,
-    content: { eid: '89049032', ...ESIM, ...STATUSES, timestamp: HEAD.eventGenerateTime },
+    content: {
+      eid: '89049032',
+      ...ESIM,
+      ...STATUSES,
+      timestamp: HEAD.eventGenerateTime,
+      seqNumber: 3,
+      notifyStatus: 'Executed-Success',
+    },
   })
 })
 

@@ -74,7 +74,7 @@ function textOf<Name extends RtNotifyType>(notifyType: Name, event: EventHead, c
 
 function updateBody(
   event: EventHead,
-  { orderNo, transactionId, orderType, orderStatus, profiles }: DeliveryUpdatedContent,
+  { orderNo, transactionId, orderType, orderStatus, sequence, profiles }: DeliveryUpdatedContent,
   details: EventDetails | undefined,
 ): string | undefined {
   const changed = details !== undefined && 'changed' in details ? details : undefined
@@ -85,11 +85,15 @@ function updateBody(
     const esim = { orderNo, transactionId, esimTranNo, iccid, esimStatus, smdpStatus }
     if (changed.changed === 'esimStatus') return textOf('ESIM_STATUS', event, { ...esim, ...usageIn(changed) })
     const timestamp = rtTime(formatTime(event.createdAt))
-    return textOf('SMDP_EVENT', event, { eid: changed.eid, ...esim, timestamp })
+    const notification = { timestamp, seqNumber: sequence, notifyStatus: EXECUTED }
+    return textOf('SMDP_EVENT', event, { eid: changed.eid, ...esim, ...notification })
   }
   const areThere = orderType === 'NEW' && (orderStatus === 'DELIVERED' || orderStatus === 'PARTIALLY_DELIVERED')
   return areThere ? textOf('ORDER_STATUS', event, { orderNo, transactionId, orderStatus: 'GOT_RESOURCE' }) : undefined
 }
+
+/** SGP.22 §5.2.1. Notifications of what failed change no status, so they cause no event. */
+const EXECUTED = 'Executed-Success' as const
 
 /** The usage that was recorded with a change. Events from before it was recorded have none, and unlimited has no volume. */
 function usageIn({ totalVolume, orderUsage }: { totalVolume?: number | null; orderUsage?: number | null }) {

@@ -3,6 +3,7 @@ import { makeIccid, type Profile } from '@dealer-esim/contract'
 import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { applyReports } from '#esims/apply-reports.ts'
 import { renewShareLink } from '#esims/qr/renew-link.ts'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
@@ -178,6 +179,41 @@ describe('the format of a QR link', () => {
     await setStatus('GOT_RESOURCE', 'RELEASED')
     const picture = async (name: string) => (await get(`/qr/${name}`)).headers['content-type']
     expect([await picture(`${token}.svg`), await picture(`${token}.png`)]).toEqual(['image/svg+xml', 'image/png'])
+  })
+})
+
+describe('what the seller and the supplier say of an eSIM', () => {
+  it('is on the page of both links: description, fair use, the page for identity checks, and when it was installed', async () => {
+    const { db } = node.deps
+    await db.query({
+      text: `update packages set description = 'Includes 20 SMS.', fup_policy = '1 Mbps after 2 GB a day'`,
+    })
+    const [orderId] = await payOrders(db, dealer.tenantId, 'P')
+    const kycUrl = 'https://kyc.example.com/8985?a=1'
+    const esim = { iccid: makeIccid('8985', 99), smdpAddress: 'smdp.example.com', matchingId: 'M-KYC', kycUrl }
+    await acceptEsim(node.deps, dealer.tenantId, { orderId: orderId!, itemNo: 1, supplier: 'sandbox' }, esim)
+    const found = (await profiles()).find(({ iccid }) => iccid === esim.iccid)!
+    const path = (url: string) => url.slice(PUBLIC_URL.length)
+    for (const url of [found.qrCodeUrl, found.shareUrl!]) {
+      const { text } = await get(path(url))
+      for (const part of ['Includes 20 SMS.', '1 Mbps after 2 GB a day', `href="${kycUrl}"`])
+        expect(text).toContain(part)
+    }
+    const report = {
+      time: new Date(),
+      smdpStatus: 'ENABLED',
+      installationTime: new Date('2026-11-20T09:05:00Z'),
+    } as const
+    await applyReports(node.deps, dealer.tenantId, [{ orderId: orderId!, profileId: found.esimTranNo, report }])
+    const { text } = await get(path(found.shareUrl!))
+    expect(text).toContain('20 November 2026 at 09:05 UTC')
+    expect(text).toContain('1 Mbps after 2 GB a day')
+    expect(text).not.toContain('kyc.example.com')
+    await db.query({ text: 'update packages set description = null, fup_policy = null' })
+    await db.query({
+      text: `update profiles set esim_status = 'REVOKED' where profile_id = $1`,
+      values: [found.esimTranNo],
+    })
   })
 })
 

@@ -1,4 +1,5 @@
 import type { Simulator } from '@dealer-esim/wholesaler-simulators'
+import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { putPackages, setOnSale } from '#catalogue/packages/put-packages.ts'
 import { findDocuments } from '#catalogue/packages/read-packages.ts'
@@ -6,6 +7,7 @@ import { SYSTEM } from '#platform/audit/audit.ts'
 import { applyRules } from '#products/rules/apply-rules.ts'
 import { parseRate, setRate } from '#products/rules/exchange-rates.ts'
 import { deleteRule, releasePackages } from '#products/rules/manage-rules.ts'
+import { addSupplier } from '../harness/shop.ts'
 import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
 
 /* Sale rules make packages of products, exactly as previewed, and packages follow changed costs. */
@@ -83,6 +85,37 @@ describe('rules', () => {
     await testbed.setRule('base', { percent: '25' })
     const again = await testbed.apply()
     expect(again.lines).toMatchObject([{ packageCode: 'JP_1GB_7', priceBefore: 990_000, warnings: ['PRICE_FALLS'] }])
+  })
+
+  it('describe what a product includes and its condition of fair use, unless an operator has written a description', async () => {
+    const product: SupplierProduct = {
+      ...{ productCode: 'KZ', name: 'Kazakhstan', packageType: 'BASE', countries: ['KZ'], volume: null },
+      ...{ isDayPass: false, durationDays: 9, cost: 20_000n, currencyCode: 'USD' },
+      ...{ fupPolicy: '1 Mbps after 2 GB a day', included: '100 minutes of calls and 20 SMS' },
+    }
+    let listed = product
+    const sync = () =>
+      testbed.syncFrom('talk', {
+        catalogue: async function* () {
+          yield listed
+        },
+      })
+    await addSupplier(testbed, 'talk', 'zendit', { apiKey: 'key' })
+    await sync()
+    await testbed.setRule('talk', { ...RULE, position: 5, suppliers: ['talk'] })
+    await testbed.apply()
+    const made = { fupPolicy: '1 Mbps after 2 GB a day', smsStatus: 1 }
+    expect(await find('KZ_UNL_9')).toMatchObject({ ...made, description: 'Includes 100 minutes of calls and 20 SMS.' })
+    listed = { ...product, included: '20 SMS' }
+    await sync()
+    await testbed.apply()
+    expect(await find('KZ_UNL_9')).toMatchObject({ description: 'Includes 20 SMS.' })
+    await putPackages(testbed, [{ packageCode: 'KZ_UNL_9', description: 'For the steppe.' }], SYSTEM)
+    listed = product
+    await sync()
+    await testbed.apply()
+    expect(await find('KZ_UNL_9')).toMatchObject({ ...made, description: 'For the steppe.' })
+    await deleteRule(testbed, 'talk', { keepPackages: false }, SYSTEM)
   })
 
   it('leave a package alone that no rule made, or that an operator released', async () => {

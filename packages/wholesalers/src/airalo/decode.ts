@@ -25,8 +25,9 @@ export function esimsOf({ sims }: JsonObject): DeliveredEsim[] | undefined {
 /** `lpa` is the address of the SM-DP+, `qrcode` the whole activation code. */
 function esimOf(sim: JsonObject): DeliveredEsim | undefined {
   const { iccid, qrcode: code, lpa: smdpAddress, matching_id: matchingId, msisdn } = sim
-  const { confirmation_code: confirmationCode } = sim
-  return deliveredEsim({ iccid, code, smdpAddress, matchingId, confirmationCode, msisdn, apn: apnOf(sim) })
+  const { confirmation_code: confirmationCode, direct_apple_installation_url: appleUrl } = sim
+  const named = { iccid, code, smdpAddress, matchingId, confirmationCode, msisdn, appleUrl }
+  return deliveredEsim({ ...named, apn: apnOf(sim) })
 }
 
 /** An eSIM may need another APN on each system: then the first one is named. */

@@ -1,3 +1,4 @@
+import { includedOf } from '#allowances.ts'
 import {
   amountOf,
   decimalOf,
@@ -75,7 +76,7 @@ export function productsOf(row: JsonObject, terms: Terms): (SupplierProduct | Un
 
 /** Pure. @returns undefined if the package has no data, or is neither an eSIM nor a top-up */
 function productOf(
-  { id, type, title, amount, day, is_unlimited, ...prices }: JsonObject,
+  { id, type, title, amount, day, is_unlimited, voice, text, ...prices }: JsonObject,
   operator: Pick<SupplierProduct, 'countries' | 'fupPolicy'>,
   terms: Terms,
 ): SupplierProduct | Unreadable | undefined {
@@ -87,6 +88,7 @@ function productOf(
   if (volume === 0n) return undefined
   if (!isCount(day) || day === 0) return new Unreadable('its number of days is unreadable', id)
   const cost = costOf(prices, terms)
+  const included = includedOf({ minutes: voice, sms: text })
   if (cost === undefined) return new Unreadable(`it has no net price in ${terms.currencyCode}`, id)
   return {
     productCode: id,
@@ -99,6 +101,7 @@ function productOf(
     cost,
     currencyCode: terms.currencyCode,
     ...(operator.fupPolicy && { fupPolicy: operator.fupPolicy }),
+    ...(included && { included }),
   }
 }
 

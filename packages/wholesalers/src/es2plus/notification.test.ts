@@ -24,7 +24,12 @@ describe('a progress notification', () => {
   it('has the status, the time and the device', () => {
     expect(progress({})).toEqual({
       iccid: ICCID,
-      report: { time: new Date('2026-11-20T11:59:00Z'), smdpStatus: 'INSTALLATION', eid: EID },
+      report: {
+        time: new Date('2026-11-20T11:59:00Z'),
+        smdpStatus: 'INSTALLATION',
+        installationTime: new Date('2026-11-20T11:59:00Z'),
+        eid: EID,
+      },
     })
   })
 

@@ -25,12 +25,14 @@ export function parseNotification(
   const isExtraPoint = name === 'handleDownloadProgressInfo' && numberOf(body.notificationPointId) in EXTRA_POINTS
   const eid = typeof body.eid === 'string' && isEid(body.eid) ? body.eid : undefined
   if (smdpStatus === undefined && eid === undefined) return { iccid, report: undefined }
+  const time = timeOf(body.timestamp ?? body.timeStamp, now)
   return {
     iccid,
     ...(isExtraPoint && { isExtraPoint }),
     report: {
-      time: timeOf(body.timestamp ?? body.timeStamp, now),
+      time,
       ...(smdpStatus === undefined ? {} : { smdpStatus }),
+      ...(smdpStatus === 'INSTALLATION' ? { installationTime: time } : {}),
       // Until the installation, the EID only names a device that has requested the profile.
       ...(eid === undefined || smdpStatus === undefined || smdpStatus === 'DOWNLOAD' ? {} : { eid }),
     },

@@ -10,3 +10,11 @@ it('usage above the total volume is reported as it is: the wholesaler counts mor
   const [row] = rowsOf([ESIM])
   expect(profileReportOf(row!, new Date())).toMatchObject({ esimStatus: 'USED_UP', usage: 1_024n })
 })
+
+it('keeps when an eSIM was installed', () => {
+  const installationTime = '2026-11-20T09:05:00+0000'
+  const [row] = rowsOf([{ esimStatus: 'IN_USE', smdpStatus: 'ENABLED', installationTime }])
+  expect(profileReportOf(row!, new Date())).toMatchObject({ installationTime: new Date('2026-11-20T09:05:00Z') })
+  const [unused] = rowsOf([{ esimStatus: 'GOT_RESOURCE', installationTime: '' }])
+  expect(profileReportOf(unused!, new Date())).not.toHaveProperty('installationTime')
+})

@@ -58,7 +58,9 @@ export function profileReportOf({ members, status }: EsimRow, time: Date): Profi
     lastUpdateTime: time.toISOString(),
     orderUsage: Number(wholeOf(members.orderUsage) ?? Number.NaN),
   }
-  return reportOf(named as unknown as Profile)
+  const report = reportOf(named as unknown as Profile)
+  const installationTime = timeOf(members.installationTime)
+  return report && { ...report, ...(installationTime && { installationTime }) }
 }
 
 /** 2025-09-11T13:28:09+0000 or …Z */

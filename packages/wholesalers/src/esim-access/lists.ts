@@ -1,3 +1,4 @@
+import { includedOf } from '#allowances.ts'
 import { fairUseOf, isCountryCode, type JsonObject, textOf, unitsOf, wholeOf } from '#members.ts'
 import type { BalanceOutcome, SupplierProduct, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
@@ -41,6 +42,8 @@ export function productOf(
   const isDayPass = isDaily && durationDays === 1
   if (isDaily && !isDayPass && volume !== null) return undefined
   const fupPolicy = fairUseOf(members)
+  // 1: SMS by phone; their number is not stated. 2: by the interface only, which this gateway does not offer.
+  const included = includedOf({ sms: members.smsStatus === 1 })
   return {
     productCode,
     name,
@@ -52,6 +55,7 @@ export function productOf(
     cost,
     currencyCode: currencyCode ?? 'USD',
     ...(fupPolicy && { fupPolicy }),
+    ...(included && { included }),
   }
 }
 

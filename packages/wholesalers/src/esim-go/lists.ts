@@ -1,3 +1,4 @@
+import { includedOf } from '#allowances.ts'
 import {
   amountOf,
   currencyOf,
@@ -123,6 +124,7 @@ export function productOf(bundle: JsonObject, currencyCode: string): SupplierPro
   const hasNoData = dataAmount === undefined || dataAmount === null || dataAmount === 0
   if (!isUnlimited && hasNoData) return undefined
   const fupPolicy = fairUseOf(bundle)
+  const included = includedOf({ minutes: allowanceOf(bundle, 'VOICE'), sms: allowanceOf(bundle, 'SMS') })
   if (!isUnlimited && !isCount(dataAmount)) return new Unreadable('its amount of data is unreadable', name)
   return {
     productCode: name,
@@ -135,7 +137,14 @@ export function productOf(bundle: JsonObject, currencyCode: string): SupplierPro
     cost,
     currencyCode,
     ...(fupPolicy && { fupPolicy }),
+    ...(included && { included }),
   }
+}
+
+/** `allowances: [{type: "VOICE", amount: 100, unlimited: false}]` */
+function allowanceOf({ allowances }: JsonObject, type: string): unknown {
+  const found = (entriesOf(allowances) ?? []).filter(isObject).find((one) => textOf(one.type)?.toUpperCase() === type)
+  return found?.unlimited === true ? true : found?.amount
 }
 
 /** A country is a name, or an object with its code. */

@@ -1,4 +1,5 @@
 import { PAGE_SIZE_MAX, type Package } from '@dealer-esim/contract'
+import { includedIn } from '#allowances.ts'
 import { currencyOf, iccidOf, isCountryCode, isText } from '#members.ts'
 import type { SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
@@ -77,6 +78,7 @@ export function productOf(item: Package): SupplierProduct | Unreadable | undefin
   if (!isReadable || currencyCode === undefined) {
     return new Unreadable('a member has an unknown form', isText(packageCode) ? packageCode : undefined)
   }
+  const included = includedIn(item.description)
   return {
     productCode: packageCode,
     name: isText(name) ? name : packageCode,
@@ -88,5 +90,6 @@ export function productOf(item: Package): SupplierProduct | Unreadable | undefin
     cost: BigInt(price),
     currencyCode,
     ...(isText(item.fupPolicy) && { fupPolicy: item.fupPolicy }),
+    ...(included && { included }),
   }
 }

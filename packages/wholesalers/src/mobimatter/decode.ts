@@ -36,6 +36,7 @@ export function esimOf(details: ReadonlyMap<string, string>): DeliveredEsim | un
     confirmationCode: details.get('CONF_CODE'),
     apn: details.get('ACCESS_POINT_NAME'),
     msisdn: details.get('PHONE_NUMBER'),
+    kycUrl: details.get('KYC_URL'),
   })
 }
 

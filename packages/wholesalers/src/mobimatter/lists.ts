@@ -1,3 +1,4 @@
+import { includedOf } from '#allowances.ts'
 import { amountOf, currencyOf, entriesOf, fairUseOf, isCountryCode, type JsonObject, textOf } from '#members.ts'
 import { describeFailure, listOf, type RestAnswer, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, UnreadableEntry } from '#supplier.ts'
@@ -38,6 +39,7 @@ export function productOf(product: JsonObject): SupplierProduct | Unreadable | u
   if (Number.isNaN(durationDays)) return new Unreadable('its PLAN_VALIDITY is unreadable', productCode)
   if (volume === 0n || durationDays < 1) return undefined
   const fupPolicy = fairUseOf(Object.fromEntries(details))
+  const included = includedOf({ minutes: details.get('PLAN_VOICE_LIMIT'), sms: details.get('PLAN_SMS_LIMIT') })
   return {
     productCode,
     name: details.get('PLAN_TITLE') ?? textOf(product.productFamilyName) ?? productCode,
@@ -49,6 +51,7 @@ export function productOf(product: JsonObject): SupplierProduct | Unreadable | u
     cost,
     currencyCode,
     ...(fupPolicy && { fupPolicy }),
+    ...(included && { included }),
   }
 }
 

@@ -41,9 +41,11 @@ export function reportOf({ esim, packages }: JsonObject, iccid: string, time: Da
   const usage = isMeasured ? used.reduce<bigint>((sum, bytes) => sum + bytes!, 0n) : undefined
   const isInUse = starts.length > 0 || (usage !== undefined && usage > 0n)
   const isInstalled = isObject(esim) && esim.status === 'Installed'
+  const installationTime = isObject(esim) ? dateOf(esim.installationDate) : undefined
   return {
     time,
     ...(isInstalled ? { smdpStatus: 'INSTALLATION' as const } : {}),
+    ...(installationTime && { installationTime }),
     ...(isUsedUp ? { esimStatus: 'USED_UP' as const } : isInUse ? { esimStatus: 'IN_USE' as const } : {}),
     ...(usage === undefined ? {} : { usage }),
     ...(starts.length > 0 ? { activateTime: new Date(Math.min(...starts.map(Number))) } : {}),

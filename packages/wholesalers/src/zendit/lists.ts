@@ -1,3 +1,4 @@
+import { includedOf } from '#allowances.ts'
 import {
   dateOf,
   decimalOf,
@@ -87,18 +88,23 @@ export function productOf(offer: JsonObject): SupplierProduct | Unreadable | und
   if (!isCount(durationDays) || durationDays === 0) return new Unreadable('its durationDays is unreadable', offerId)
   if (volume === 0n) return undefined
   const fupPolicy = fairUseOf(offer)
+  const included = includedOf({
+    minutes: offer.voiceUnlimited === true || offer.voiceMinutes,
+    sms: offer.smsUnlimited === true || offer.smsNumber,
+  })
   const { countries, regions } = placesOf(offer)
   return {
     productCode: offerId,
     name: nameOf(offer, offerId, countries.length === 0 ? regions : []),
     packageType: 'BASE',
-    countries,
+    countries: countries.length > 0 ? countries : regions.map((region) => `!RG-${region}`),
     volume,
     isDayPass: false,
     durationDays,
     cost: price.amount,
     currencyCode: price.currencyCode,
     ...(fupPolicy && { fupPolicy }),
+    ...(included && { included }),
   }
 }
 
@@ -114,7 +120,7 @@ function priceOf({ fixed, fee, feePct, currency, currencyDivisor }: JsonObject):
 
 const PERCENT_PLACES = 6
 
-/** Countries by their codes. A region has none: without countries, its name is kept. */
+/** Countries by their codes. Zendit does not say which countries a region has. */
 function placesOf({ country, roaming, regions }: JsonObject): { countries: string[]; regions: string[] } {
   const visited = (entriesOf(roaming) ?? []).map((place) => (isObject(place) ? place.country : place))
   const named = (entriesOf(regions) ?? []).filter(isText)

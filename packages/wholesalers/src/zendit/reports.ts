@@ -26,7 +26,7 @@ export function reportOf(list: readonly unknown[], iccid: string, time: Date): P
   const plans = rows.filter((plan) => plan.iccid === undefined || iccidOf(plan) === iccid)
   if (plans.every((plan) => Object.keys(plan).length === 0)) return undefined
   const starts = plans.flatMap(({ startAt }) => dateOf(startAt) ?? []).filter((start) => start <= time)
-  const isInstalled = plans.some(({ firstInstalledAt }) => dateOf(firstInstalledAt) !== undefined)
+  const installations = plans.flatMap(({ firstInstalledAt }) => dateOf(firstInstalledAt) ?? [])
   const ends = plans.flatMap(({ endAt }) => dateOf(endAt) ?? [])
   const usages = plans.map(usageOf)
   const isMeasured = usages.every((usage) => usage !== undefined)
@@ -34,7 +34,9 @@ export function reportOf(list: readonly unknown[], iccid: string, time: Date): P
   const isUsedUp = isMeasured && usages.some((usage) => usage! > 0n) && remaining.every((left) => left === 0n)
   return {
     time,
-    ...(isInstalled ? { smdpStatus: 'INSTALLATION' as const } : {}),
+    ...(installations.length > 0
+      ? { smdpStatus: 'INSTALLATION' as const, installationTime: earliest(installations) }
+      : {}),
     ...(isUsedUp ? { esimStatus: 'USED_UP' as const } : starts.length > 0 ? { esimStatus: 'IN_USE' as const } : {}),
     ...(isMeasured ? { usage: usages.reduce<bigint>((sum, usage) => sum + usage!, 0n) } : {}),
     ...(starts.length > 0 ? { activateTime: earliest(starts) } : {}),

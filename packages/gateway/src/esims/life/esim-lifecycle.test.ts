@@ -17,6 +17,7 @@ function profile(parts: Partial<ProfileLife> = {}): ProfileLife {
     usageUpdateTime: null,
     totalDuration: 7,
     installBefore: null,
+    installationTime: null,
     activateTime: null,
     expiredTime: null,
     toppedUpAt: null,
@@ -29,6 +30,12 @@ function profile(parts: Partial<ProfileLife> = {}): ProfileLife {
     ...parts,
   }
 }
+
+it('the time of the installation is the first that is reported', () => {
+  const first = afterReport(profile(), { time: at(9), installationTime: at(5) }, undefined)
+  expect(first.installationTime).toEqual(at(5))
+  expect(afterReport(first, { time: at(20), installationTime: at(19) }, undefined)).toBe(first)
+})
 
 /** The statuses of a profile as these notifications arrive, in this order. */
 function statusesAfter(...notifications: [SmdpStatus, second: number][]): (SmdpStatus | null)[] {

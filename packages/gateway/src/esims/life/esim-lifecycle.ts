@@ -14,6 +14,8 @@ export interface ProfileLife {
   usageUpdateTime: Date | null
   totalDuration: number
   installBefore: Date | null
+  /** If its supplier says so. */
+  installationTime: Date | null
   activateTime: Date | null
   expiredTime: Date | null
   /** When the latest top-up was delivered. */
@@ -76,6 +78,7 @@ export function afterReport(
     next.smdpStatusTime = report.time
   }
   if (report.eid !== undefined) next.eid ??= report.eid
+  if (report.installationTime !== undefined) next.installationTime ??= report.installationTime
   const installed = next.smdpStatus !== null && SMDP_RANK[next.smdpStatus] >= SMDP_RANK.INSTALLATION
   if (installed && IN_USE_ONCE_INSTALLED.includes(policy) && next.esimStatus === 'GOT_RESOURCE') {
     next.esimStatus = 'IN_USE'

@@ -14,7 +14,7 @@ export async function readLives(tx: Tx, tenantId: string, profileIds: string[]):
   const rows = await tx.query<ProfileLife & { profileId: string }>({
     name: 'profiles-lives',
     text: `select profile_id, esim_status, smdp_status, smdp_status_time, eid, total_volume, order_usage,
-             usage_update_time, total_duration, install_before, activate_time, expired_time, topped_up_at,
+             usage_update_time, total_duration, install_before, installation_time, activate_time, expired_time, topped_up_at,
              usage_alerted, usage_sequence, expiry_sequence, expiry_alerted_hours, expiry_notice_at, poll_every_s
            from profiles where tenant_id = $1 and profile_id = any ($2::uuid[])`,
     values: [tenantId, profileIds],
@@ -33,20 +33,20 @@ export function writeLives(tx: Tx, tenantId: string, lives: ReadonlyMap<string, 
 const WRITE = `
   update profiles p set esim_status = c.esim_status, smdp_status = c.smdp_status, smdp_status_time = c.smdp_status_time,
     eid = c.eid, total_volume = c.total_volume, order_usage = c.order_usage, usage_update_time = c.usage_update_time,
-    total_duration = c.total_duration, activate_time = c.activate_time, expired_time = c.expired_time,
+    total_duration = c.total_duration, installation_time = c.installation_time, activate_time = c.activate_time, expired_time = c.expired_time,
     topped_up_at = c.topped_up_at, usage_alerted = c.usage_alerted, usage_sequence = c.usage_sequence,
     expiry_sequence = c.expiry_sequence, expiry_alerted_hours = c.expiry_alerted_hours,
     expiry_notice_at = c.expiry_notice_at, poll_every_s = c.poll_every_s,
     poll_at = case when p.poll_every_s = c.poll_every_s or p.poll_at is null then p.poll_at
       else $3::timestamptz + c.poll_every_s * interval '1 second' end,
     updated_at = case when (p.esim_status, p.smdp_status, p.smdp_status_time, p.eid, p.total_volume, p.order_usage,
-        p.usage_update_time, p.total_duration, p.activate_time, p.expired_time)
+        p.usage_update_time, p.total_duration, p.installation_time, p.activate_time, p.expired_time)
       is distinct from (c.esim_status, c.smdp_status, c.smdp_status_time, c.eid, c.total_volume, c.order_usage,
-        c.usage_update_time, c.total_duration, c.activate_time, c.expired_time)
+        c.usage_update_time, c.total_duration, c.installation_time, c.activate_time, c.expired_time)
       then greatest(p.updated_at, $3::timestamptz) else p.updated_at end
   from jsonb_to_recordset($2::jsonb) as c(profile_id uuid, esim_status text, smdp_status text,
     smdp_status_time timestamptz, eid text, total_volume bigint, order_usage bigint, usage_update_time timestamptz,
-    total_duration integer, activate_time timestamptz, expired_time timestamptz, topped_up_at timestamptz,
+    total_duration integer, installation_time timestamptz, activate_time timestamptz, expired_time timestamptz, topped_up_at timestamptz,
     usage_alerted smallint, usage_sequence integer, expiry_sequence integer, expiry_alerted_hours smallint[],
     expiry_notice_at timestamptz, poll_every_s integer)
   where p.tenant_id = $1 and p.profile_id = c.profile_id`

@@ -7,7 +7,14 @@ const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 12, 0, second))
 
 const life = (orderUsage: bigint | null, second: number, parts: Partial<ProfileLife> = {}): ProfileLife => ({
   ...{ esimStatus: 'IN_USE', smdpStatus: 'ENABLED', smdpStatusTime: null, eid: null, totalVolume: 1_000n, orderUsage },
-  ...{ usageUpdateTime: at(second), totalDuration: 7, installBefore: null, activateTime: at(0), expiredTime: null },
+  ...{
+    usageUpdateTime: at(second),
+    totalDuration: 7,
+    installBefore: null,
+    installationTime: null,
+    activateTime: at(0),
+    expiredTime: null,
+  },
   ...{ toppedUpAt: null, usageAlerted: 0, usageSequence: 0, expirySequence: 0, expiryAlertedHours: [] },
   ...{ expiryNoticeAt: null, pollEveryS: 1_800, ...parts },
 })

@@ -15,6 +15,15 @@ export interface QrContent {
   packageName: string
   /** The access point that the phone needs, if its supplier names one. */
   apn: string | null
+  /** Where the traveller proves their identity, if the eSIM works only then. */
+  kycUrl: string | null
+  terms: PackageTerms
+}
+
+/** What the seller says of the package today. */
+export interface PackageTerms {
+  description: string | null
+  fupPolicy: string | null
 }
 
 /** The data that the traveller's page shows. */
@@ -23,6 +32,7 @@ export interface SharedEsim {
   codes: QrContent | undefined
   iccid: string
   packageName: string
+  terms: PackageTerms
   esimStatus: EsimStatus
   suspended: boolean
   /** Bytes; null: unlimited. */
@@ -31,6 +41,8 @@ export interface SharedEsim {
   orderUsage: bigint | null
   usageUpdateTime: Date | null
   installBefore: Date | null
+  /** null: not reported. */
+  installationTime: Date | null
   expiredTime: Date | null
 }
 
@@ -57,12 +69,18 @@ export async function findSharedEsim(deps: LinkDeps, token: string): Promise<Sha
   if (subject === undefined) return undefined
   const row = await find(deps, subject)
   if (!row?.isShared || row.shareGeneration !== subject.generation) return undefined
-  const { secrets: _, smdpAddress: __, apn: _apn, isInstallable, isShared: ___, shareGeneration: ____, ...esim } = row
-  return { ...esim, codes: isInstallable ? codesOf(deps, subject, row) : undefined }
+  const { iccid, packageName, esimStatus, suspended, totalVolume, orderUsage } = row
+  const { usageUpdateTime, installBefore, installationTime, expiredTime } = row
+  return {
+    ...{ iccid, packageName, esimStatus, suspended, totalVolume, orderUsage },
+    ...{ usageUpdateTime, installBefore, installationTime, expiredTime },
+    terms: termsOf(row),
+    codes: row.isInstallable ? codesOf(deps, subject, row) : undefined,
+  }
 }
 
 function codesOf({ cipher }: Pick<LinkDeps, 'cipher'>, { tenantId }: QrSubject, row: Row): QrContent {
-  const { ac, matchingId } = decryptSecrets(cipher, tenantId, row.secrets)
+  const { ac, matchingId, kycUrl = null } = decryptSecrets(cipher, tenantId, row.secrets)
   const parsed = parseActivationCode(ac)
   return {
     ac,
@@ -72,10 +90,16 @@ function codesOf({ cipher }: Pick<LinkDeps, 'cipher'>, { tenantId }: QrSubject, 
     iccid: row.iccid,
     packageName: row.packageName,
     apn: row.apn,
+    kycUrl,
+    terms: termsOf(row),
   }
 }
 
-interface Row extends Omit<SharedEsim, 'codes'> {
+function termsOf({ description, fupPolicy }: Row): PackageTerms {
+  return { description, fupPolicy }
+}
+
+interface Row extends Omit<SharedEsim, 'codes' | 'terms'>, PackageTerms {
   secrets: Buffer
   smdpAddress: string
   apn: string | null
@@ -95,9 +119,11 @@ const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
 
 const FIND = `
   select p.secrets, p.smdp_address, p.apn, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,
-    p.usage_update_time, p.install_before, p.expired_time, p.share_generation, ${INSTALLABLE} as is_installable,
+    p.usage_update_time, p.install_before, p.installation_time, p.expired_time, p.share_generation,
+    pk.description, pk.fup_policy, ${INSTALLABLE} as is_installable,
     ${SHARE_ALIVE} as is_shared, o.package_lines -> i.line_no ->> 'packageName' as package_name
   from profiles p
   join orders o on o.tenant_id = p.tenant_id and o.order_id = p.order_id
   join order_items i on i.tenant_id = p.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no
+  left join packages pk on pk.package_code = i.package_code
   where p.tenant_id = $1 and p.profile_id = $2`

@@ -1,7 +1,7 @@
 import { ESIM_STATUSES } from '@dealer-esim/contract'
 import { describe, expect, it } from 'vitest'
-import type { SharedEsim } from '#esims/qr/qr-content.ts'
-import { sharePage } from './traveller-page.ts'
+import type { QrContent, SharedEsim } from '#esims/qr/qr-content.ts'
+import { qrPage, sharePage } from './traveller-page.ts'
 
 const GIGABYTE = 1_073_741_824n
 const ESIM: SharedEsim = {
@@ -13,7 +13,9 @@ const ESIM: SharedEsim = {
   orderUsage: 3n * GIGABYTE,
   usageUpdateTime: new Date('2026-11-20T13:28:09Z'),
   installBefore: new Date('2027-05-01T00:00:00Z'),
+  installationTime: null,
   expiredTime: new Date('2026-12-20T10:00:00Z'),
+  terms: { description: null, fupPolicy: null },
   codes: undefined,
 }
 
@@ -24,11 +26,35 @@ function factsOf(page: string): Record<string, string> {
   )
 }
 
+const CODES: QrContent = {
+  ...{ ac: 'LPA:1$a.example.com$M', smdpAddress: 'a.example.com', matchingId: 'M', isConfirmationCodeRequired: false },
+  ...{ iccid: ESIM.iccid, packageName: ESIM.packageName, apn: null, kycUrl: null, terms: ESIM.terms },
+}
+
+it('says what the package includes and its condition of fair use, before and after the installation', () => {
+  const terms = { description: 'Includes 100 minutes of calls.', fupPolicy: '1 Mbps after <2> GB a day' }
+  const shown = { Description: 'Includes 100 minutes of calls.', 'Fair use': '1 Mbps after &lt;2&gt; GB a day' }
+  expect(factsOf(qrPage('token', { ...CODES, terms }))).toMatchObject(shown)
+  expect(factsOf(sharePage('token', { ...ESIM, codes: CODES, terms }))).toMatchObject(shown)
+  expect(factsOf(sharePage('token', { ...ESIM, terms }))).toMatchObject(shown)
+  expect(sharePage('token', ESIM)).not.toContain('Your package')
+})
+
+it('links to the page on which the traveller proves their identity, until the installation', () => {
+  const codes = { ...CODES, kycUrl: 'https://kyc.example.com/a?b=1&c=2' }
+  const link = 'href="https://kyc.example.com/a?b=1&amp;c=2"'
+  expect(qrPage('token', codes)).toContain(link)
+  expect(sharePage('token', { ...ESIM, codes })).toContain(link)
+  expect(sharePage('token', ESIM)).not.toContain('identity')
+})
+
+it('says when the eSIM was installed, if its supplier says so', () => {
+  const installationTime = new Date('2026-11-20T09:05:00Z')
+  expect(factsOf(sharePage('token', { ...ESIM, installationTime })).Installed).toBe('20 November 2026 at 09:05 UTC')
+})
+
 it('names the access point before the installation, if one is known', () => {
-  const codes = { ac: 'LPA:1$a.example.com$M', smdpAddress: 'a.example.com', matchingId: 'M' }
-  const { iccid, packageName } = ESIM
-  const page = (apn: string | null) =>
-    sharePage('token', { ...ESIM, codes: { ...codes, isConfirmationCodeRequired: false, iccid, packageName, apn } })
+  const page = (apn: string | null) => sharePage('token', { ...ESIM, codes: { ...CODES, apn } })
   expect(page('plus<1>')).toContain('<code translate="no">plus&lt;1&gt;</code>')
   expect(page(null)).not.toContain('APN')
 })

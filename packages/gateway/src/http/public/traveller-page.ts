@@ -7,7 +7,7 @@ import {
   readVolume,
   volumeText,
 } from '@dealer-esim/contract'
-import type { QrContent, SharedEsim } from '#esims/qr/qr-content.ts'
+import type { PackageTerms, QrContent, SharedEsim } from '#esims/qr/qr-content.ts'
 import { escapeHtml } from './docs-page.ts'
 
 /**
@@ -16,7 +16,8 @@ import { escapeHtml } from './docs-page.ts'
  * relative, so that a proxy's path prefix does not matter.
  */
 export function qrPage(token: string, content: QrContent): string {
-  return htmlPage('Install your eSIM', content.packageName, installation(token, content), content.iccid)
+  const body = `${installation(token, content)}${termsList(content.terms)}`
+  return htmlPage('Install your eSIM', content.packageName, body, content.iccid)
 }
 
 /**
@@ -25,7 +26,7 @@ export function qrPage(token: string, content: QrContent): string {
  */
 export function sharePage(token: string, esim: SharedEsim): string {
   const title = esim.codes ? 'Install your eSIM' : 'Your eSIM'
-  const body = `${esim.codes ? `${installation(token, esim.codes)}\n<h2>Your eSIM</h2>\n` : ''}${statusList(esim)}`
+  const body = `${esim.codes ? `${installation(token, esim.codes)}\n<h2>Your eSIM</h2>\n` : ''}${statusList(esim)}${termsList(esim.terms)}`
   return htmlPage(title, esim.packageName, body, esim.iccid)
 }
 
@@ -40,15 +41,27 @@ const STATUS: Record<EsimStatus, string> = {
 }
 
 function statusList(esim: SharedEsim): string {
-  const { esimStatus, suspended, installBefore, expiredTime, usageUpdateTime } = esim
+  const { esimStatus, suspended, installBefore, installationTime, expiredTime, usageUpdateTime } = esim
   const isUnused = esimStatus === 'GOT_RESOURCE' || esimStatus === 'UNUSED_EXPIRED'
   return `<dl>
 ${fact('Status', suspended ? `${STATUS[esimStatus]}, suspended` : STATUS[esimStatus])}
 ${fact('Data', usageText(esim))}
 ${usageUpdateTime ? fact('Usage reported', timeText(usageUpdateTime)) : ''}
 ${isUnused && installBefore ? fact('Install before', timeText(installBefore)) : ''}
+${installationTime ? fact('Installed', timeText(installationTime)) : ''}
 ${expiredTime ? fact('Valid until', timeText(expiredTime)) : ''}
 </dl>${usageBar(esim)}`
+}
+
+/** What the package includes, and the condition under which it is unlimited or fast. */
+function termsList({ description, fupPolicy }: PackageTerms): string {
+  if (description === null && fupPolicy === null) return ''
+  return `
+<h2>Your package</h2>
+<dl>
+${description === null ? '' : fact('Description', description)}
+${fupPolicy === null ? '' : fact('Fair use', fupPolicy)}
+</dl>`
 }
 
 function fact(name: string, value: string): string {
@@ -73,12 +86,18 @@ function timeText(time: Date): string {
 }
 
 function installation(token: string, content: QrContent): string {
-  const { ac, smdpAddress, matchingId, apn } = content
+  const { ac, smdpAddress, matchingId, apn, kycUrl } = content
   const confirmation = content.isConfirmationCodeRequired
     ? '<p>Your phone will ask for a confirmation code. Your seller can give it to you.</p>\n'
     : ''
+  const identity =
+    kycUrl === null
+      ? ''
+      : `<p>The eSIM works only after the network has checked who you are.</p>
+<p><a class="button" href="${escapeHtml(kycUrl)}" rel="noreferrer">Prove your identity</a></p>
+`
   return `<p>Stay connected to Wi-Fi or mobile data during the installation. The eSIM can be installed only once.</p>
-${confirmation}<h2>On this phone</h2>
+${confirmation}${identity}<h2>On this phone</h2>
 <p><a class="button" href="${escapeHtml(appleInstallUrl(ac))}" rel="noreferrer">Install on this iPhone <small>iOS 17.4 or later</small></a></p>
 <p><a class="button" href="${escapeHtml(androidInstallUrl(ac))}" rel="noreferrer">Install on this Android phone</a></p>
 <h2>On another phone</h2>

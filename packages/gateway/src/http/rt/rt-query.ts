@@ -2,7 +2,7 @@ import { type OrderLine, type Profile, type RtEsim, stripIccidPadding } from '@d
 import type { Snapshot } from '#catalogue/catalogue.ts'
 import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import type { Deps } from '#deps.ts'
-import { COUNTED_PROFILES_MAX, pageProfiles } from '#esims/profile-page.ts'
+import { COUNTED_PROFILES_MAX, findInstallationTimes, pageProfiles } from '#esims/profile-page.ts'
 import { getOrderWithProfiles } from '#esims/query-order.ts'
 import type { Admitted } from '#tenants/admission/admission.ts'
 import type { RtCall } from './rt-call.ts'
@@ -41,7 +41,13 @@ export async function query(deps: Deps, { tenant, request, catalogueVersion }: R
     )
   const catalogue = await deps.catalogue.current(catalogueVersion)
   const topUpType = topUpReader(catalogue, tenant)
-  const esimList = found.profiles.map((profile) => rtEsim(profile, catalogue, topUpType(profile.packageCode)))
+  const installed = await findInstallationTimes(deps.db, tenant.tenantId, found.profiles)
+  const esimList = found.profiles.map((profile) =>
+    rtEsim(profile, catalogue, {
+      supportTopUpType: topUpType(profile.packageCode),
+      installationTime: installed.get(profile.esimTranNo),
+    }),
+  )
   return { esimList, pager: { ...pager, total: found.total } }
 }
 

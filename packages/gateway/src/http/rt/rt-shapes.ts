@@ -1,6 +1,7 @@
 import {
   type ActivationPolicy,
   type DataType,
+  formatTime,
   type PackageOnSale,
   type Profile,
   type RtEsim,
@@ -32,7 +33,7 @@ export function rtPackage(item: PackageOnSale, supportTopUpType: RtPackage['supp
 export function rtEsim(
   profile: Profile,
   catalogue: Pick<Snapshot, 'find'>,
-  supportTopUpType: RtEsim['supportTopUpType'],
+  { supportTopUpType, installationTime }: Pick<RtEsim, 'supportTopUpType'> & { installationTime: Date | undefined },
 ): RtEsim {
   const { esimTranNo, orderNo, transactionId, imsi, iccid, msisdn, ac, qrCodeUrl, esimStatus, eid, pin, puk } = profile
   const { packageCode, packageName, totalDuration, durationUnit } = profile
@@ -50,7 +51,7 @@ export function rtEsim(
     dataType: item ? dataTypeOf(item.dataType, item.fupPolicy) : 1,
     activateTime: rtTime(profile.activateTime),
     expiredTime: rtTime(profile.expiredTime ?? profile.installBefore),
-    installationTime: null,
+    installationTime: installationTime === undefined ? null : rtTime(formatTime(installationTime)),
     totalVolume: profile.totalVolume ?? 0,
     ...{ totalDuration, durationUnit, esimStatus },
     orderUsage: profile.orderUsage ?? 0,

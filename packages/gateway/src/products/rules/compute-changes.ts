@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Fault } from '@dealer-esim/contract'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { describeIncluded, includedIn } from '@dealer-esim/wholesalers/allowances.ts'
 import { mergePackage } from '#catalogue/packages/merge-packages.ts'
 import type { PackageDocument } from '#catalogue/packages/package-document.ts'
 import { findSlugOwners } from '#catalogue/packages/put-packages.ts'
@@ -102,9 +103,19 @@ function changeOf(
   // An operator who takes a package off sale wants it to stay so.
   const staysOff = before?.status === 'OFF_SALE' && !shared.wasOffByRule
   const status = staysOff ? 'OFF_SALE' : 'ON_SALE'
-  const merged = mergePackage(before, { ...planned.input, status })
+  const merged = mergePackage(before, { ...planned.input, ...describedBy(before, planned), status })
   if ('faults' in merged) return faultsText(merged.faults)
   return { ...shared, before, after: merged.document, isOffByRule: false }
+}
+
+/** The rule describes what a package includes. A description that an operator has written stays. */
+function describedBy(
+  before: PackageDocument | undefined,
+  { included }: PlannedPackage,
+): { description?: string | null } {
+  const isOwn = before?.description != null && includedIn(before.description) === undefined
+  if (isOwn) return {}
+  return { description: included === undefined ? null : describeIncluded(included) }
 }
 
 function faultsText(faults: readonly Fault[]): string {
@@ -146,7 +157,7 @@ async function readRules(
 function readListedProducts(tx: Tx): Promise<OfferedProduct[]> {
   return tx.query<OfferedProduct>({
     text: `select supplier, product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost,
-             currency_code
+             currency_code, fup_policy, included
            from supplier_products where is_listed order by supplier, product_code`,
   })
 }

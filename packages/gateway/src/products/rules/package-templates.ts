@@ -28,7 +28,7 @@ export function checkTemplate(field: string, template: string): void {
 export function nameOf(template: string, product: OfferedProduct): string {
   const { countries, volume, isDayPass, durationDays, packageType, name, supplier, productCode } = product
   const values: Record<Member, string> = {
-    place: countries.length === 1 ? countryName(countries[0]!) : `${countries.length} countries`,
+    place: placeOf(countries),
     area: areaOf(countries),
     data: volume === null ? 'Unlimited' : `${volumeText(readVolume(volume))}${isDayPass ? ' a day' : ''}`,
     days: isDayPass ? 'day pass' : durationDays === 1 ? '1 day' : `${durationDays} days`,
@@ -43,7 +43,7 @@ const NAME_LENGTH = 200
 export function codeOf(template: string, product: OfferedProduct): string {
   const { countries, volume, isDayPass, durationDays, packageType, name, supplier, productCode } = product
   const values: Record<Member, string> = {
-    place: countries.join('-'),
+    place: countries.map((code) => (isRegion(code) ? labelOf(code) : code)).join('-'),
     area: areaOf(countries),
     data: volume === null ? 'UNL' : `${sizeOf(volume)}${isDayPass ? '-DAY' : ''}`,
     days: isDayPass ? 'PASS' : String(durationDays),
@@ -60,9 +60,31 @@ function filled(template: string, values: Record<Member, string>): string {
   return template.replace(/\{([^{}]*)\}/g, (_, name: Member) => values[name])
 }
 
-/** A country's code; for several countries, R and a hash of all of them. */
+/** A country's code; a region's label; for several of them, R and a hash of all. */
 function areaOf(countries: readonly string[]): string {
-  return countries.length === 1 ? countries[0]! : `R${hashOf(countries.join())}`
+  const [only, ...others] = countries
+  if (others.length > 0) return `R${hashOf(countries.join())}`
+  return isRegion(only!) ? labelOf(only!) : only!
+}
+
+function placeOf(countries: readonly string[]): string {
+  if (countries.every(isRegion)) return countries.map((code) => code.slice(REGION.length)).join(' and ')
+  return countries.length === 1 ? countryName(countries[0]!) : `${countries.length} countries`
+}
+
+/** Begins the code of a region whose supplier names no countries: `!RG-Western Europe`. */
+const REGION = '!RG-'
+
+export function isRegion(code: string): boolean {
+  return code.startsWith(REGION)
+}
+
+/** `RG-WESTERNEUROPE` */
+function labelOf(region: string): string {
+  return region
+    .slice(1)
+    .replace(/[^A-Za-z0-9-]/g, '')
+    .toUpperCase()
 }
 
 const HASH_LENGTH = 8

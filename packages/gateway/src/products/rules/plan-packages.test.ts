@@ -31,6 +31,42 @@ it('a package has the condition of fair use of its product', () => {
   }
 })
 
+it('a package includes the calls and SMS that every one of its suppliers includes', () => {
+  const included = '100 minutes of calls and 20 SMS'
+  const other = { supplier: 'b', productCode: 'B', cost: 30_000n }
+  expect(planOne([product({ included })])).toMatchObject({ included, input: { smsStatus: 1 } })
+  expect(planOne([product({ included }), product({ ...other, included })])).toMatchObject({ included })
+  const some = planOne([product({ included }), product(other)])
+  expect(some).toMatchObject({ included: undefined })
+  expect(some).not.toHaveProperty('input.smsStatus')
+})
+
+it('a package has the condition of fair use of whichever supplier has one', () => {
+  const other = product({ supplier: 'b', productCode: 'B', cost: 30_000n, fupPolicy: '1 Mbps after 2 GB a day' })
+  expect(planOne([product(), other])).toMatchObject({ input: { fupPolicy: '1 Mbps after 2 GB a day' } })
+})
+
+describe('a product of a region whose countries are not named', () => {
+  const region = (name: string, parts: Partial<OfferedProduct> = {}) =>
+    product({ countries: [`!RG-${name}`], ...parts })
+
+  it('is sold as regional, with the name of the region', () => {
+    expect(planOne([region('Western Europe')])).toMatchObject({
+      packageCode: 'RG-WESTERNEUROPE_1GB_7',
+      input: { name: 'Western Europe 1 GB 7 days', locationCodes: ['!RG'] },
+    })
+    // Which countries it has is not known: it is not offered in every one of them.
+    expect(planOne([region('Global')])).toMatchObject({ input: { name: 'Global 1 GB 7 days', locationCodes: ['!RG'] } })
+  })
+
+  it('is never mixed with another region, and is no single country', () => {
+    const others = [region('Asia'), region('Africa', { supplier: 'b' })]
+    expect(planOne(others, { codeTemplate: 'X' })).toMatch(/differ in coverage/)
+    expect(planOne([region('Asia')], { filter: { countriesMax: 300 } })).toBeUndefined()
+    expect(planOne([region('Asia')], { filter: { countries: ['JP'] } })).toBeUndefined()
+  })
+})
+
 describe('products of several suppliers', () => {
   const b = product({ supplier: 'b', productCode: 'B', cost: 19_000n, volume: 1024n ** 3n })
 

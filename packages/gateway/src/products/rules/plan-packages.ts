@@ -1,8 +1,9 @@
+import { REGIONAL } from '@dealer-esim/contract'
 import { isCountry } from '#catalogue/coverage.ts'
 import type { PackageInput } from '#catalogue/packages/merge-packages.ts'
 import { type PackageDocument, SUPPLIERS_MAX } from '#catalogue/packages/package-document.ts'
 import { convertCost, priceFromCost, roundingIn } from '#catalogue/prices/price-engine.ts'
-import { codeOf, nameOf, type OfferedProduct, sizeOf } from './package-templates.ts'
+import { codeOf, isRegion, nameOf, type OfferedProduct, sizeOf } from './package-templates.ts'
 import type { ParsedRule, ProductFilter } from './sale-rule.ts'
 
 /** A package as a rule makes it from the products of one or more suppliers. */
@@ -11,6 +12,8 @@ export interface PlannedPackage {
   readonly ruleName: string
   /** Members of the package that the rule decides. */
   readonly input: PackageInput
+  /** Calls and SMS that it has with every supplier; undefined: none are known. */
+  readonly included: string | undefined
   /** In the order in which suppliers are tried. */
   readonly suppliers: PackageDocument['suppliers']
   readonly currencyCode: string
@@ -67,7 +70,7 @@ export function planPackages(
   const byCode = new Map<string, Candidate[]>()
   let unselected = 0
   for (const listed of products) {
-    const product = { ...listed, countries: listed.countries.filter(isCountry) }
+    const product = { ...listed, countries: listed.countries.filter((code) => isCountry(code) || isRegion(code)) }
     const rule = rules.find((one) => selects(one, product))
     if (rule === undefined) {
       unselected++
@@ -101,7 +104,8 @@ function matches(filter: ProductFilter, { volume, countries, durationDays, ...pr
   const { volumeMin, volumeMax, daysMin, daysMax, unlimited, packageType, dayPass, name } = filter
   return (
     (filter.countries === null || countries.some((code) => filter.countries!.includes(code))) &&
-    (filter.countriesMax === null || countries.length <= filter.countriesMax) &&
+    // A region has any number of countries.
+    (filter.countriesMax === null || (countries.length <= filter.countriesMax && !countries.some(isRegion))) &&
     // An unlimited volume exceeds any smallest and any largest volume.
     (volumeMin === null || volume === null || volume >= BigInt(volumeMin)) &&
     (volumeMax === null || (volume !== null && volume <= BigInt(volumeMax))) &&
@@ -147,7 +151,8 @@ function packageOf(packageCode: string, candidates: readonly Candidate[]): Plann
   }))
   const input = { ...membersOf(rule, preferred!, routes), packageCode, suppliers, prices: [priceOf(rule, price)] }
   const { ruleName, currencyCode } = rule
-  return { packageCode, ruleName, input, suppliers, currencyCode, price, cost: preferred!.converted }
+  const included = includedInAll(routes)
+  return { packageCode, ruleName, input, included, suppliers, currencyCode, price, cost: preferred!.converted }
 }
 
 function priceOf({ currencyCode }: ParsedRule, price: bigint) {
@@ -185,6 +190,9 @@ function membersOf(rule: ParsedRule, product: Candidate, routes: readonly Candid
   const { packageType, countries, isDayPass, durationDays } = product
   const volumes = routes.map((route) => route.volume).filter((bytes) => bytes !== null)
   const volume = volumes.sort(compare)[0] ?? null
+  // A condition of any supplier may apply.
+  const fupPolicy = routes.map((route) => route.fupPolicy).find(Boolean)
+  const included = includedInAll(routes)
   // A day pass needs a volume, so an unlimited one is sold for its one day.
   const isPass = isDayPass && volume !== null
   return {
@@ -195,7 +203,15 @@ function membersOf(rule: ParsedRule, product: Candidate, routes: readonly Candid
     duration: isPass ? 1 : durationDays,
     periodNumMin: isPass ? 1 : null,
     periodNumMax: isPass ? rule.dayPassDaysMax : null,
-    locationCodes: countries,
-    ...(product.fupPolicy && { fupPolicy: product.fupPolicy }),
+    // As !GL it would be offered in every country.
+    locationCodes: countries.some(isRegion) ? [REGIONAL] : countries,
+    ...(fupPolicy && { fupPolicy }),
+    ...(included?.includes('SMS') && { smsStatus: 1 }),
   }
+}
+
+/** Another supplier may deliver, so what only some include is not promised. */
+function includedInAll(routes: readonly Candidate[]): string | undefined {
+  const [first] = routes
+  return routes.every(({ included }) => included === first?.included) ? (first?.included ?? undefined) : undefined
 }

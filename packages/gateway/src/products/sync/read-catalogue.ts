@@ -94,7 +94,8 @@ export function isSameProduct(one: SupplierProduct, other: SupplierProduct): boo
     one.durationDays === other.durationDays &&
     isSameCost(one, other) &&
     one.countries.join() === other.countries.join() &&
-    (one.fupPolicy ?? null) === (other.fupPolicy ?? null)
+    (one.fupPolicy ?? null) === (other.fupPolicy ?? null) &&
+    (one.included ?? null) === (other.included ?? null)
   )
 }
 

@@ -16,7 +16,7 @@ type KnownProduct = SupplierProduct & { isListed: boolean }
 export async function readProducts(tx: Pick<Tx, 'query'>, supplier: string): Promise<Map<string, KnownProduct>> {
   const rows = await tx.query<KnownProduct>({
     text: `select product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost, currency_code,
-             fup_policy, is_listed
+             fup_policy, included, is_listed
            from supplier_products where supplier = $1`,
     values: [supplier],
   })
@@ -72,17 +72,18 @@ const asNumber = (_: string, value: unknown) => (typeof value === 'bigint' ? Num
 function upsertProducts(supplier: string, products: readonly SupplierProduct[]) {
   return {
     text: `insert into supplier_products as p (supplier, product_code, name, package_type, countries, volume,
-             is_day_pass, duration_days, cost, currency_code, fup_policy, is_listed, first_seen_at, changed_at)
+             is_day_pass, duration_days, cost, currency_code, fup_policy, included, is_listed, first_seen_at,
+             changed_at)
            select $1, product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost,
-             currency_code, fup_policy, true, now(), now()
+             currency_code, fup_policy, included, true, now(), now()
            from json_to_recordset($2) as r (product_code text, name text, package_type text, countries text[],
              volume bigint, is_day_pass boolean, duration_days integer, cost bigint, currency_code text,
-             fup_policy text)
+             fup_policy text, included text)
            on conflict (supplier, product_code) do update set
              name = excluded.name, package_type = excluded.package_type, countries = excluded.countries,
              volume = excluded.volume, is_day_pass = excluded.is_day_pass, duration_days = excluded.duration_days,
              cost = excluded.cost, currency_code = excluded.currency_code,
-             fup_policy = excluded.fup_policy, is_listed = true, changed_at = now()`,
+             fup_policy = excluded.fup_policy, included = excluded.included, is_listed = true, changed_at = now()`,
     values: [supplier, recordset(products, asNumber)],
   }
 }

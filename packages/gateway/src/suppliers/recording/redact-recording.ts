@@ -69,7 +69,7 @@ const CODES = namesOf(
   'ac lpa lpa_string local_profile_assistant activation_code matching_id confirmation_code manual_code manual_activation_code',
   'smdp smdp_address smdp_fqdn smdp_plus_address qr_code qr_code_url qr_code_data qr_code_image qr_code_base64',
   'short_url share_link link links install_url apple_install_url android_install_url direct_apple_installation_url',
-  'apple_installation_url android_installation_url activation_url callback_url webhook_url ip ip_address',
+  'apple_installation_url android_installation_url activation_url kyc_url callback_url webhook_url ip ip_address',
 )
 const CONTACTS = namesOf('mail email email_address phone phone_number first_name last_name')
 const PERSONS = namesOf(

@@ -140,9 +140,28 @@ describe('a receiver of the family', () => {
     const volume = Number(esims[0]!.totalVolume)
     const usage = { totalVolume: volume, orderUsage: 1_000, remainVolume: volume - 1_000 }
     expect(contents('ESIM_STATUS')).toEqual(expect.arrayContaining(each.map((esim) => ({ ...esim, ...usage }))))
-    const withEid = each.map((esim) => ({ eid: '89049032123451234512345678901235', ...esim, timestamp: TIME }))
+    const withEid = each.map((esim) => ({
+      eid: '89049032123451234512345678901235',
+      ...esim,
+      timestamp: TIME,
+      seqNumber: expect.any(Number),
+      notifyStatus: 'Executed-Success',
+    }))
     expect(contents('SMDP_EVENT')).toEqual(expect.arrayContaining(withEid))
+    const sequence = contents('SMDP_EVENT').map(({ seqNumber }) => seqNumber)
+    expect(new Set(sequence).size).toBe(2)
     expect(new Set(receiver.received.map(({ event }) => event.notifyId)).size).toBe(receiver.received.length)
+  })
+
+  test('finds in esim/query when the supplier says that an eSIM was installed', async () => {
+    await save()
+    const { esims } = await buy()
+    const [{ iccid } = {}] = esims as Record<string, string>[]
+    const installationTime = async () =>
+      (await post('esim/query', { iccid, pager: { pageNum: 1, pageSize: 5 } })).obj.esimList[0].installationTime
+    expect(await installationTime()).toBeNull()
+    await report(esims, { smdpStatus: 'INSTALLATION', installationTime: new Date('2026-11-20T09:05:00Z') })
+    expect(await installationTime()).toBe('2026-11-20T09:05:00+0000')
   })
 
   test('gets DATA_USAGE and VALIDITY_USAGE', async () => {

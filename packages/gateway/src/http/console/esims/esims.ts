@@ -24,6 +24,7 @@ export const profileRow = Type.Object({
   imsi: nullable(Type.String()),
   msisdn: nullable(Type.String()),
   eid: nullable(Type.String()),
+  apn: nullable(Type.String()),
   smdpAddress: Type.String(),
   esimStatus: Type.Enum(ESIM_STATUSES),
   smdpStatus: nullable(Type.Enum(SMDP_STATUSES)),
@@ -34,6 +35,7 @@ export const profileRow = Type.Object({
   totalDuration: Type.Integer(),
   durationUnit: Type.String(),
   installBefore: nullable(time()),
+  installationTime: nullable(Type.String({ format: 'date-time', description: 'null: its supplier does not say' })),
   activateTime: nullable(time()),
   expiredTime: nullable(time()),
   createdAt: time(),
@@ -47,6 +49,7 @@ const codes = Type.Object({
   confirmationCode: nullable(Type.String()),
   pin: nullable(Type.String()),
   puk: nullable(Type.String()),
+  kycUrl: nullable(Type.String({ description: 'Where the traveller proves their identity' })),
   qr: Type.String({ description: 'SVG' }),
   qrPng: Type.String({ description: 'The same as PNG, in Base64' }),
 })
@@ -123,8 +126,15 @@ export const profileRoutes: Route[] = [
     params: profileParams,
     answer: codes,
     async handle({ deps, by }, { params }) {
-      const { ac, matchingId, confirmationCode, pin, puk } = await revealCodes(deps, params, by)
-      const rest = { confirmationCode: confirmationCode ?? null, pin: pin ?? null, puk: puk ?? null }
+      const {
+        ac,
+        matchingId,
+        confirmationCode = null,
+        pin = null,
+        puk = null,
+        kycUrl = null,
+      } = await revealCodes(deps, params, by)
+      const rest = { confirmationCode, pin, puk, kycUrl }
       return { ac, matchingId, ...rest, qr: qrSvg(ac), qrPng: qrPng(ac).toString('base64') }
     },
   }),

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { describeIncluded, includedIn, includedOf } from './allowances.ts'
+
+describe('calls and SMS of a package', () => {
+  it.each([
+    [{ minutes: 100, sms: 20 }, '100 minutes of calls and 20 SMS'],
+    [{ minutes: '100' }, '100 minutes of calls'],
+    [{ minutes: 'Unlimited', sms: '20.0' }, 'unlimited calls and 20 SMS'],
+    [{ minutes: -1 }, 'unlimited calls'],
+    [{ sms: true }, 'unlimited SMS'],
+    [{ minutes: 0, sms: '' }, undefined],
+    [{ minutes: null }, undefined],
+    [{ minutes: 'some', sms: {} }, undefined],
+  ])('%j are %s', (allowances, text) => {
+    expect(includedOf(allowances)).toBe(text)
+  })
+
+  it('are recognised in a description of ours, and in no other one', () => {
+    for (const text of ['100 minutes of calls and 20 SMS', 'unlimited calls', '20 SMS']) {
+      expect(includedIn(describeIncluded(text))).toBe(text)
+    }
+    for (const other of ['Includes a hotel.', 'With 20 SMS.', null, 7]) expect(includedIn(other)).toBeUndefined()
+  })
+})

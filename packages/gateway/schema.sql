@@ -1096,6 +1096,15 @@ create table supplier_exchanges (
 );
 CREATE INDEX supplier_exchanges_recorded_at ON supplier_exchanges USING btree (recorded_at);
 
+create table supplier_list_checks (
+  supplier text not null,
+  checked_at timestamp with time zone not null,
+  unreadable integer not null,
+  unreadable_entries jsonb not null,
+  constraint supplier_list_checks_pkey PRIMARY KEY (supplier),
+  constraint supplier_list_checks_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
+);
+
 create table supplier_prices (
   supplier text not null,
   product_code text not null,

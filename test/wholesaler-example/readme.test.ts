@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Supplier, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
+import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listFiles, ROOT, readLines } from '../style/repository.ts'
 import { API_KEY, type ExampleServer, ICCID, startExampleServer } from './example-server.ts'
@@ -152,7 +153,7 @@ describe('the example', () => {
   })
   async function keysSince(since: Date): Promise<string[]> {
     const keys: string[] = []
-    for await (const { key, iccid } of supplier.list!(since)) if (iccid === ICCID) keys.push(key)
+    for await (const { key, iccid } of readable(supplier.list!(since))) if (iccid === ICCID) keys.push(key)
     return keys
   }
 

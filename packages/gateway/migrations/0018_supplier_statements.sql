@@ -5,3 +5,11 @@ alter table supplier_products
 
 alter table profiles
   add column installation_time timestamptz; -- when it was installed, if its supplier says so
+
+-- The latest comparison of a supplier's own list with our eSIMs.
+create table supplier_list_checks (
+  supplier text primary key references suppliers,
+  checked_at timestamptz not null,
+  unreadable integer not null, -- entries that could not be read
+  unreadable_entries jsonb not null -- the first of them: [{entry, reason}]
+);

@@ -44,8 +44,11 @@ export interface Supplier {
   test(): Promise<string | undefined>
   /** Status and usage of eSIMs, in their order, with one request for each. */
   report?(esims: SuppliedEsim[]): Promise<ReportOutcome[]>
-  /** The supplier's records of our eSIMs, in any order. Reconciliation compares them with ours. */
-  list?(since: Date): AsyncIterable<SupplierRecord>
+  /**
+   * The supplier's records of our eSIMs, in any order, and the entries that cannot be read. Reconciliation compares them with
+   * ours.
+   */
+  list?(since: Date): AsyncIterable<SupplierRecord | UnreadableEntry>
   /**
    * The products that it sells, in any order, and the entries that cannot be read. Ends with an exception if the list cannot be
    * read to its end.
@@ -213,7 +216,7 @@ export interface DeliveredEsim {
   msisdn?: string
   eid?: string
   apn?: string
-  /** An https page on which the traveller proves their identity. Whoever has it may see their data. */
+  /** An https page on which the traveller proves their identity. Anybody who has it may see their data. */
   kycUrl?: string
   esimStatus?: EsimStatus
   smdpStatus?: SmdpStatus
@@ -250,10 +253,14 @@ export type ActionOutcome =
   | { kind: 'refused'; message: string }
   | { kind: 'unknown'; message: string }
 
-export type ReportOutcome =
+export type ReportOutcome = (
   | { kind: 'reported'; report: ProfileReport }
   /** No report on this eSIM. `down`: the supplier as a whole seems to be down. */
   | { kind: 'silent'; down?: true }
+) & {
+  /** Entries of the answer that cannot be read. The report states only what the others show. */
+  unreadable?: UnreadableEntry[]
+}
 
 export interface ProfileReport {
   /** When the reported state began, by the supplier's clock. */

@@ -24,7 +24,7 @@ export function* readEach<Value>(
 ): Generator<Value | UnreadableEntry> {
   for (const [index, entry] of entries.entries()) {
     const named = `entry ${index + 1} of ${place}`
-    const found = isObject(entry) ? readOne(entry, read) : new Unreadable('it is not an object')
+    const found = isObject(entry) ? readOne(entry, read) : new Unreadable(NOT_AN_OBJECT)
     for (const one of found instanceof Unreadable || !isList(found) ? [found] : found) {
       if (one instanceof Unreadable) {
         yield { productCode: one.productCode, entry: one.productCode ?? named, reason: one.reason }
@@ -45,11 +45,38 @@ function isList(value: unknown): value is Iterable<unknown> {
   return Array.isArray(value)
 }
 
-export function isUnreadable(entry: SupplierProduct | UnreadableEntry): entry is UnreadableEntry {
+export function isUnreadable(entry: object): entry is UnreadableEntry {
   return 'reason' in entry
+}
+
+/** The entries of a list that are objects, and the others by their place. */
+export function objectsIn(
+  entries: readonly unknown[],
+  place: string,
+): { rows: JsonObject[]; unreadable: UnreadableEntry[] } {
+  return {
+    rows: entries.filter(isObject),
+    unreadable: entries.flatMap((entry, index) =>
+      isObject(entry) ? [] : [{ entry: `entry ${index + 1} of ${place}`, reason: NOT_AN_OBJECT }],
+    ),
+  }
+}
+
+/** For an answer whose entries were all read, nothing. */
+export function unreadableIn(unreadable: UnreadableEntry[]): { unreadable?: UnreadableEntry[] } {
+  return unreadable.length === 0 ? {} : { unreadable }
+}
+
+const NOT_AN_OBJECT = 'it is not an object'
+
+/** The entries of a list that can be read. */
+export async function* readable<Entry extends object>(
+  entries: AsyncIterable<Entry | UnreadableEntry>,
+): AsyncGenerator<Entry> {
+  for await (const entry of entries) if (!isUnreadable(entry)) yield entry
 }
 
 /** The products of a supplier that can be read. */
 export async function* readableProducts({ catalogue }: Pick<Supplier, 'catalogue'>): AsyncGenerator<SupplierProduct> {
-  for await (const entry of catalogue?.() ?? []) if (!isUnreadable(entry)) yield entry
+  if (catalogue !== undefined) yield* readable(catalogue())
 }

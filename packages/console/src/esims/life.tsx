@@ -39,10 +39,19 @@ function stepText({ kind, status, percent, at }: LifeStepView): string {
   return t.esims.lifeSteps[kind]
 }
 
+interface UnreadableEntry {
+  entry: string
+  reason: string
+}
+
+function unreadableText({ entry, reason }: UnreadableEntry): string {
+  return interpolate(t.esims.pollUnreadable, { entry, reason })
+}
+
 /** Asks the supplier for the state and usage now. */
 export function PollButton({ path }: { path: string }) {
-  const poll = useChange<{ outcome: keyof typeof t.esims.pollOutcomes }>({
-    success: ({ outcome }) => t.esims.pollOutcomes[outcome],
+  const poll = useChange<{ outcome: keyof typeof t.esims.pollOutcomes; unreadable: UnreadableEntry[] }>({
+    success: ({ outcome, unreadable }) => [t.esims.pollOutcomes[outcome], ...unreadable.map(unreadableText)].join(' '),
   })
   return (
     <Group>

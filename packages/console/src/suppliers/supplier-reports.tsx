@@ -129,7 +129,7 @@ function Discrepancies({ month }: { month: string }) {
         loading={isLoading}
         error={error}
         retry={refetch}
-        idOf={(row) => [row.kind, row.orderNo, row.itemNo, row.iccid].join(' ')}
+        idOf={(row) => [row.kind, row.supplier, row.orderNo, row.itemNo, row.iccid, row.detail].join(' ')}
         empty={{ title: t.supplierReports.noDiscrepancies }}
         columns={[
           {

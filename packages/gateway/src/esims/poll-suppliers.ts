@@ -7,7 +7,7 @@ import { type Loop, runLoop, settlesWithin } from '@dealer-esim/lib/process/star
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { asQuestion } from '@dealer-esim/wholesalers/account-rate.ts'
 import { latestReference } from '@dealer-esim/wholesalers/stored-answer.ts'
-import type { ReportOutcome, SuppliedEsim, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import type { ReportOutcome, SuppliedEsim, Supplier, UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 import { beginQuestionNow } from '#suppliers/supplier-questions.ts'
 import type { ConfiguredSupplier, Suppliers } from '#suppliers/supplier-registry.ts'
@@ -146,7 +146,7 @@ async function pollBatch(
   } finally {
     gate.release(tenantId, granted - due.length)
   }
-  if (due.length > 0) await applyEachReport(deps, tenantId, await pollEsims(deps, supplied, tenantId, due))
+  if (due.length > 0) await applyEachReport(deps, tenantId, (await pollEsims(deps, supplied, tenantId, due)).reported)
 }
 
 /** Polls with permits that were granted, then releases them. */
@@ -155,7 +155,7 @@ async function pollEsims(
   supplied: ConfiguredSupplier,
   tenantId: string,
   polled: readonly PolledEsim[],
-): Promise<ReportedProfile[]> {
+): Promise<{ reported: ReportedProfile[]; unreadable: UnreadableEntry[] }> {
   const startedAt = deps.clock.monotonic()
   const outcomes = await requestReports(
     deps,
@@ -164,21 +164,36 @@ async function pollEsims(
   )
   const down = outcomes.every((outcome) => outcome.kind === 'silent' && outcome.down === true)
   supplied.gate.complete(tenantId, polled.length, deps.clock.monotonic() - startedAt, down)
-  return polled.flatMap(({ esim, profileId }, index): ReportedProfile[] => {
+  const reported = polled.flatMap(({ esim, profileId }, index): ReportedProfile[] => {
     const outcome = outcomes[index]
+    if (outcome?.unreadable) {
+      const { name } = supplied.supplier
+      deps.log.warn(
+        { supplier: name, profileId, unreadable: outcome.unreadable },
+        'a report on an eSIM has unreadable entries',
+      )
+    }
     return outcome?.kind === 'reported' ? [{ orderId: esim.orderId, profileId, report: outcome.report }] : []
   })
+  return { reported, unreadable: outcomes.flatMap(({ unreadable = [] }) => unreadable) }
+}
+
+/** What a supplier answered about one eSIM. */
+export interface Polled {
+  /** NO_REPORT: it did not report on the eSIM. */
+  outcome: 'CHANGED' | 'UNCHANGED' | 'NO_REPORT'
+  /** Entries of its answer that cannot be read, such as `entry 2 of the list of plans`. */
+  unreadable: { entry: string; reason: string }[]
 }
 
 /**
  * Asks the supplier of an eSIM for its state and usage immediately, and applies the report.
- * @returns NO_REPORT if the supplier did not report on it.
  * @throws Refusal if the supplier cannot be asked
  */
 export async function pollNow(
   deps: PollDeps,
   { tenantId, profileId }: { tenantId: string; profileId: string },
-): Promise<'CHANGED' | 'UNCHANGED' | 'NO_REPORT'> {
+): Promise<Polled> {
   const [row] = await deps.db.query<PolledRow & { supplier: string; esimStatus: EsimStatus }>({
     name: 'profiles-poll-now',
     text: `select p.profile_id, p.order_id, p.item_no, p.iccid, p.secrets, p.supplier, p.esim_status, i.product_code,
@@ -205,13 +220,16 @@ export async function pollNow(
     throw error
   }
   // It holds a permit of purchases while it waits, so it does not wait long.
-  const { result: reported, isPostponed } = await asQuestion(
+  const { result, isPostponed } = await asQuestion(
     () => pollEsims(deps, supplied, tenantId, polled),
     ASKED_NOW_WAIT_MS,
   )
   if (isPostponed) throw supplierBusy()
-  if (reported.length === 0) return 'NO_REPORT'
-  return (await applyReports(deps, tenantId, reported)) > 0 ? 'CHANGED' : 'UNCHANGED'
+  const { reported, unreadable } = result
+  const named = unreadable.map(({ entry, reason }) => ({ entry, reason }))
+  if (reported.length === 0) return { outcome: 'NO_REPORT', unreadable: named }
+  const changed = await applyReports(deps, tenantId, reported)
+  return { outcome: changed > 0 ? 'CHANGED' : 'UNCHANGED', unreadable: named }
 }
 
 const ASKED_NOW_WAIT_MS = 1_000

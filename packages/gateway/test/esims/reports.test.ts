@@ -222,7 +222,7 @@ it('an eSIM is polled at once when a person asks, and its life shows what change
     (await readLifeHistory(shop.db, key)).map((step) => (step.kind === 'STATUS' ? step.status : step.kind))
   await set(tenantId, `install_before = now() + interval '9 days'`)
   expect(await kinds()).toEqual(['DELIVERED', 'INSTALL_BEFORE'])
-  expect(await pollNow(withSuppliers(shop, reporting), key)).toBe('CHANGED')
+  expect(await pollNow(withSuppliers(shop, reporting), key)).toEqual({ outcome: 'CHANGED', unreadable: [] })
   await set(tenantId, `expired_time = now() + interval '9 days'`)
   const after = await kinds()
   expect(after[0]).toBe('DELIVERED')
@@ -233,13 +233,23 @@ it('an eSIM is polled at once when a person asks, and its life shows what change
   )
 })
 
+it('asking about an eSIM names what is unreadable in the answer, and applies the rest', async () => {
+  const unreadable = [{ entry: 'entry 2 of the list of plans', reason: 'it is not an object' }]
+  const odd = supplierThat('odd', async (esims) =>
+    esims.map(() => ({ kind: 'reported', report: { time: new Date(), esimStatus: 'IN_USE' }, unreadable })),
+  )
+  const tenantId = await dealerWith(odd)
+  const key = { tenantId, profileId: await profileOf(tenantId) }
+  expect(await pollNow(withSuppliers(shop, odd), key)).toEqual({ outcome: 'CHANGED', unreadable })
+})
+
 it('asking about an eSIM says if its supplier has no report, cannot report or is busy, or if the eSIM has ended', async () => {
   const silent = supplierThat('silent', async (esims) => esims.map(() => ({ kind: 'silent' })))
   const { supplied: mute } = createScriptedSupplier(shop, { name: 'mute' })
   const [tenantId, muted] = [await dealerWith(silent), await dealerWith(mute)]
   const key = { tenantId, profileId: await profileOf(tenantId) }
   const deps = withSuppliers(shop, silent, mute)
-  expect(await pollNow(deps, key)).toBe('NO_REPORT')
+  expect(await pollNow(deps, key)).toEqual({ outcome: 'NO_REPORT', unreadable: [] })
   await expect(pollNow(deps, { tenantId: muted, profileId: await profileOf(muted) })).rejects.toThrow('does not report')
   const granted = silent.gate.acquire(tenantId, 1_000)
   await expect(pollNow(deps, key)).rejects.toThrow('takes no more requests')

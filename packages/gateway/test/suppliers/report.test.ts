@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { makeIccid, orderNoOf } from '@dealer-esim/contract'
-import type { SupplierRecord } from '@dealer-esim/wholesalers/supplier.ts'
+import type { SupplierRecord, UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
+import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
@@ -105,6 +106,34 @@ describe('supplier report', () => {
   })
 })
 
+it('an unreadable entry of a supplier’s list is named until the next comparison reads it; the others are compared', async () => {
+  const known = shop.suppliers.get('sandbox')!
+  const iccid = makeIccid('8985997', 1)
+  let odd: UnreadableEntry[] = Array.from({ length: 25 }, (_, index) => ({
+    entry: `entry ${index + 1}`,
+    reason: 'it is odd',
+  }))
+  async function* list(): AsyncGenerator<SupplierRecord | UnreadableEntry> {
+    yield* odd
+    yield { key: 'ODD-KEY', iccid, cancelled: false, time: new Date() }
+    if (odd.length > 0) throw new Error('page 2 cannot be read')
+  }
+  const compare = () => compareSupplierList(shop, { ...known, supplier: { ...known.supplier, list } }, 60_000)
+  const unreadable = async () => {
+    const { discrepancyList } = await adminJson('supplier', 'report', '--discrepancies')
+    return discrepancyList.filter(({ kind }: { kind: string }) => kind === 'UNREADABLE_ENTRY')
+  }
+  expect(await compare()).toBe(1)
+  const rows = await unreadable()
+  expect(rows[0]).toMatchObject({ supplier: 'sandbox', orderNo: null, iccid: null })
+  const details = rows.map(({ detail }: { detail: string }) => detail)
+  expect(details).toHaveLength(21)
+  expect(details).toEqual(expect.arrayContaining(['entry 1: it is odd', 'entry 20: it is odd', 'and 6 more']))
+  odd = []
+  await compare()
+  expect(await unreadable()).toEqual([])
+})
+
 it('a second eSIM under a known key is reported: the supplier has sold it, and no dealer has it', async () => {
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'TWICE', [{ supplier: 'sandbox', productCode: 'TYPE' }])
@@ -116,7 +145,7 @@ it('a second eSIM under a known key is reported: the supplier has sold it, and n
   const key = `${orderNoOf(orderId!)}-1`
   const second = makeIccid('8985998', 1)
   async function* list(since: Date): AsyncGenerator<SupplierRecord> {
-    for await (const record of known.supplier.list!(since)) if (record.key === key) yield record
+    for await (const record of readable(known.supplier.list!(since))) if (record.key === key) yield record
     yield { key, iccid: second, cancelled: false, time: new Date() }
   }
   await compareSupplierList(shop, { ...known, supplier: { ...known.supplier, list } }, 60_000)

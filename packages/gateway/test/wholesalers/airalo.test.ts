@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
+import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import {
@@ -257,7 +258,8 @@ describe('the account', () => {
   it('lists every eSIM once with its key', async () => {
     const { key, iccid } = await buy()
     const listed: string[][] = []
-    for await (const one of supplier.list!(new Date(Date.now() - 3_600_000))) listed.push([one.key, one.iccid])
+    for await (const one of readable(supplier.list!(new Date(Date.now() - 3_600_000))))
+      listed.push([one.key, one.iccid])
     expect(listed.filter(([named]) => named === key)).toEqual([[key, iccid]])
   })
 

@@ -1,5 +1,6 @@
 import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-access.ts'
 import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
+import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
@@ -136,7 +137,7 @@ it('a report has usage and status, and the list names every eSIM with its key', 
   const [outcome] = await supplier.report!([esim])
   expect(outcome).toMatchObject({ report: { esimStatus: 'IN_USE', smdpStatus: 'ENABLED', usage: 12_345n } })
   const listed: string[] = []
-  for await (const { key } of supplier.list!(new Date(Date.now() - 3_600_000))) listed.push(key)
+  for await (const { key } of readable(supplier.list!(new Date(Date.now() - 3_600_000)))) listed.push(key)
   expect(listed).toContain(esim.key)
 })
 

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEsimGoTestbed, PRODUCTS } from './esim-go-testbed.ts'
 
@@ -84,7 +85,8 @@ describe('the account', () => {
     expect(await order(inDoubt)).toMatchObject({ kind: 'unknown' })
     const doubted = simulator.esims().at(-1)!
     const listed = new Map<string, string>()
-    for await (const { key, iccid } of supplier.list!(new Date(Date.now() - 3_600_000))) listed.set(iccid, key)
+    for await (const { key, iccid } of readable(supplier.list!(new Date(Date.now() - 3_600_000))))
+      listed.set(iccid, key)
     expect(listed.get(ours.iccid)).toBe(ours.key)
     expect(listed.get(theirs.iccid)).toBe(theirs.reference)
     expect(listed.has(doubted.iccid)).toBe(false)

@@ -1,7 +1,7 @@
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import type { DeliveredEsim, ProfileReport, Supplier, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
-import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
+import { readable, readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { firstProduct } from './simulator-fixtures.ts'
@@ -243,7 +243,7 @@ describe('the account', () => {
     const since = new Date(Date.now() - 3_600_000)
     const { wanted, esim } = await buy()
     const keys = new Map<string, string>()
-    for await (const record of supplier.list!(since)) keys.set(record.key, record.iccid)
+    for await (const record of readable(supplier.list!(since))) keys.set(record.key, record.iccid)
     expect(keys.get(wanted.key)).toBe(esim.iccid)
     const later = []
     for await (const record of supplier.list!(new Date(Date.now() + 86_400_000_000))) later.push(record)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '#members.ts'
+import { readable } from '#unreadable-entry.ts'
 import type { AiraloClient } from './client.ts'
 import { findOrders, listSold } from './lists.ts'
 import { listProducts } from './products.ts'
@@ -61,7 +62,7 @@ describe('the list of sold eSIMs', () => {
   }
   const keysOf = async (...orders: JsonObject[]) => {
     const keys: string[] = []
-    for await (const { key } of listSold(clientWith(...orders), SINCE)) keys.push(key)
+    for await (const { key } of readable(listSold(clientWith(...orders), SINCE))) keys.push(key)
     return keys
   }
 

@@ -1,6 +1,7 @@
 import { entriesOf, isCount, isObject, isText, type JsonObject } from '#members.ts'
 import type { RestAnswer } from '#rest-client.ts'
-import type { SupplierRecord } from '#supplier.ts'
+import type { SupplierRecord, UnreadableEntry } from '#supplier.ts'
+import { isUnreadable, readEach, Unreadable } from '#unreadable-entry.ts'
 import type { AiraloClient } from './client.ts'
 import { esimsOf, messageOf, statusOf, timeOf } from './decode.ts'
 import { RETURNED } from './outcome.ts'
@@ -95,22 +96,51 @@ const DAY_MS = 24 * 3_600_000
  * eSIMs that were sold since a time, by their description. Airalo does not say in which order it lists: the list is read to
  * its end unless it proves to begin with the newest order: its times fall and never rise.
  */
-export async function* listSold(client: Pick<AiraloClient, 'get'>, since: Date): AsyncGenerator<SupplierRecord> {
+export async function* listSold(
+  client: Pick<AiraloClient, 'get'>,
+  since: Date,
+): AsyncGenerator<SupplierRecord | UnreadableEntry> {
   let firstMs: number | undefined
   let previousMs = Number.POSITIVE_INFINITY
   let rises = false
-  for await (const { rows } of readPages(client, '/orders', { include: INCLUDE })) {
-    for (const order of rows.filter(isObject)) {
-      const time = timeOf(order.created_at)
-      if (time === undefined) continue
+  for await (const { rows, place } of readPages(client, '/orders', { include: INCLUDE })) {
+    for (const order of readEach<Sold>(rows, place, soldBy)) {
+      if (isUnreadable(order)) {
+        yield order
+        continue
+      }
+      const { time, key, cancelled, iccids } = order
       firstMs ??= time.getTime()
       rises ||= time.getTime() > previousMs
       previousMs = time.getTime()
       const isNewestFirst = !rises && previousMs < firstMs
       if (isNewestFirst && previousMs < since.getTime() - DAY_MS) return
-      if (time < since || !isText(order.description)) continue
-      const cancelled = RETURNED.includes(statusOf(order) ?? '')
-      for (const { iccid } of esimsOf(order) ?? []) yield { key: order.description, iccid, cancelled, time }
+      if (time < since || key === undefined) continue
+      for (const iccid of iccids) yield { key, iccid, cancelled, time }
     }
   }
+}
+
+interface Sold {
+  time: Date
+  /** undefined: it is not ours. */
+  key: string | undefined
+  cancelled: boolean
+  iccids: string[]
+}
+
+/** Pure. Orders of others have any description, or none. */
+function soldBy(order: JsonObject): (Sold | Unreadable)[] {
+  const { description: key, sims } = order
+  const time = timeOf(order.created_at)
+  if (time === undefined) return [new Unreadable('its created_at is unreadable')]
+  const isReadable = key === undefined || key === null || typeof key === 'string'
+  if (!isReadable) return [new Unreadable('its description is unreadable')]
+  const esims = esimsOf(order) ?? []
+  const cancelled = RETURNED.includes(statusOf(order) ?? '')
+  const missing = (sims ? (entriesOf(sims)?.length ?? 1) : 0) - esims.length
+  return [
+    { time, key: isText(key) ? key : undefined, cancelled, iccids: esims.map(({ iccid }) => iccid) },
+    ...(missing > 0 && isText(key) ? [new Unreadable(`its eSIM is unreadable (order ${key})`)] : []),
+  ]
 }

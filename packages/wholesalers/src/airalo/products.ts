@@ -60,15 +60,15 @@ export function productsOf(row: JsonObject, terms: Terms): (SupplierProduct | Un
   const name = textOf(row.slug) ?? 'without a slug'
   const operators = entriesOf(row.operators)
   if (operators === undefined) return [new Unreadable(`the row ${name} has no list of operators`)]
-  return operators.flatMap((operator) => {
+  return operators.flatMap((operator, place) => {
     if (isObject(operator) && operator.is_kyc_verify === true) return []
     const packages = isObject(operator) ? entriesOf(operator.packages) : undefined
     if (!isObject(operator) || packages === undefined) {
-      return [new Unreadable(`an operator of the row ${name} has no list of packages`)]
+      return [new Unreadable(`operator ${place + 1} of the row ${name} has no list of packages`)]
     }
     const countries = countriesOf(row, operator)
-    return packages.flatMap((one) => {
-      if (!isObject(one)) return new Unreadable(`a package of the row ${name} is not an object`)
+    return packages.flatMap((one, index) => {
+      if (!isObject(one)) return new Unreadable(`package ${index + 1} of the row ${name} is not an object`)
       return productOf(one, { countries, fupPolicy: fairUseOf(one) ?? fairUseOf(operator) }, terms) ?? []
     })
   })

@@ -2,12 +2,13 @@ import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { asQuestion, TURN_WAIT_MAX_MS } from '#account-rate.ts'
 import { isListedSender, unlistedSender } from '#event-senders.ts'
 import { isObject, parseObject, textOf, wholeOf } from '#members.ts'
-import type { ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, SupplierRecord } from '#supplier.ts'
+import type { ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, UnreadableEntry } from '#supplier.ts'
+import { objectsIn, unreadableIn } from '#unreadable-entry.ts'
 import { act } from './actions.ts'
 import { type Call, createCall, DEFAULTS, type EsimAccessConfig, type EsimAccessDeps, entriesIn } from './client.ts'
-import { profileReportOf, timeOf } from './decode.ts'
-import { CLOCK_TOLERANCE_MS, findEsim, PENDING, queryRows, scan } from './find.ts'
-import { listProducts, queryBalance } from './lists.ts'
+import { profileReportOf } from './decode.ts'
+import { findEsim, queryRows } from './find.ts'
+import { listProducts, listSold, queryBalance } from './lists.ts'
 import type { Failure } from './outcome.ts'
 import { type Account, CHECK_AFTER_MS, order, query, topUp } from './purchase.ts'
 
@@ -46,7 +47,7 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
     unsuspend: (esim) => act(call, 'UNSUSPEND', esim),
     revoke: (esim) => act(call, 'REVOKE', esim),
     report: (esims) => Promise.all(esims.map((esim) => report(call, esim))),
-    list: (since) => list(call, since),
+    list: (since) => listSold(call, since),
     catalogue: () => listProducts(call),
     balance: () => queryBalance(call, currencyCode),
     eventsUnproven: config.eventAddresses === undefined,
@@ -68,32 +69,23 @@ async function report(call: Call, esim: SuppliedEsim): Promise<ReportOutcome> {
   const reported = found.value && profileReportOf(found.value, time)
   if (reported === undefined) return { kind: 'silent' }
   const esimTranNo = found.value?.esimTranNo
-  const usage = reported.esimStatus === 'IN_USE' && esimTranNo ? await queryUsage(call, esimTranNo) : undefined
+  const isInUse = reported.esimStatus === 'IN_USE' && esimTranNo !== undefined
+  const { usage, unreadable = [] } = isInUse ? await queryUsage(call, esimTranNo) : {}
   if (usage !== undefined && usage > (reported.usage ?? 0n)) reported.usage = usage
-  return { kind: 'reported', report: reported }
+  return { kind: 'reported', report: reported, ...unreadableIn(unreadable) }
 }
 
-async function queryUsage(call: Call, esimTranNo: string): Promise<bigint | undefined> {
+interface FoundUsage {
+  usage?: bigint | undefined
+  unreadable?: UnreadableEntry[]
+}
+
+/** An entry that is unreadable may be that of the eSIM. */
+export async function queryUsage(call: Call, esimTranNo: string): Promise<FoundUsage> {
   const answer = await call('esim/usage/query', { esimTranNoList: [esimTranNo] })
-  if (answer.kind !== 'done') return undefined
-  const rows = entriesIn(answer, 'esimUsageList')?.filter(isObject)
-  const row = rows?.find((one) => one.esimTranNo === esimTranNo)
-  return wholeOf(row?.dataUsage)
-}
-
-/** Leaves out minutes with an order that is not delivered yet: the next comparison reads them. @throws on a failure */
-async function* list(call: Call, since: Date): AsyncGenerator<SupplierRecord> {
-  for await (const part of scan(call, since, new Date(systemClock.now() + CLOCK_TOLERANCE_MS))) {
-    if ('failure' in part) {
-      if (part.failure.kind === 'failed' && part.failure.code === PENDING) continue
-      throw new Error(part.failure.message)
-    }
-    for (const { transactionId, iccid, status, members } of part.value) {
-      if (iccid === undefined || transactionId === undefined) continue
-      const time = timeOf(members.createTime) ?? since
-      yield { key: transactionId, iccid, cancelled: status === 'CANCEL', time }
-    }
-  }
+  if (answer.kind !== 'done') return {}
+  const { rows, unreadable } = objectsIn(entriesIn(answer, 'esimUsageList') ?? [], 'esimUsageList')
+  return { usage: wholeOf(rows.find((one) => one.esimTranNo === esimTranNo)?.dataUsage), unreadable }
 }
 
 /**

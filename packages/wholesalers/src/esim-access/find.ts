@@ -1,6 +1,8 @@
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import { isObject, type JsonObject, wholeOf } from '#members.ts'
+import type { UnreadableEntry } from '#supplier.ts'
+import { objectsIn } from '#unreadable-entry.ts'
 import { type Call, entriesIn } from './client.ts'
 import { type EsimRow, rowsOf } from './decode.ts'
 import type { Failure } from './outcome.ts'
@@ -13,24 +15,23 @@ export const PENDING = '200010'
 const PAGE_SIZE = 500
 const PAGES_MAX = 1_000
 
-/** The readable rows of a list. `odd` names an entry that is unreadable: it may be the one that is looked for. */
-export type FoundRows = { value: EsimRow[]; odd: string | undefined } | { failure: Failure }
+/** The readable rows of a list. An unreadable entry may be the one that is looked for. */
+export type FoundRows = { value: EsimRow[]; unreadable: UnreadableEntry[] } | { failure: Failure }
 
 /** Pages of esim/query. */
 export async function queryRows(call: Call, filter: JsonObject): Promise<FoundRows> {
   const rows: EsimRow[] = []
-  let odd: string | undefined
+  const unreadable: UnreadableEntry[] = []
   let read = 0
   for (let pageNum = 1; pageNum <= PAGES_MAX; pageNum++) {
     const answer = await call('esim/query', { ...filter, pager: { pageNum, pageSize: PAGE_SIZE } })
     if (answer.kind !== 'done') return { failure: answer }
     const entries = entriesIn(answer, 'esimList')
     if (entries === undefined) return { failure: UNREADABLE }
-    const oddAt = entries.findIndex((entry) => !isObject(entry))
-    if (oddAt >= 0) odd ??= `entry ${oddAt + 1} of page ${pageNum}`
+    unreadable.push(...objectsIn(entries, `page ${pageNum}`).unreadable)
     rows.push(...rowsOf(entries))
     read += entries.length
-    if (isLastPage(answer.obj, entries.length, read)) return { value: rows, odd }
+    if (isLastPage(answer.obj, entries.length, read)) return { value: rows, unreadable }
   }
   return { failure: { kind: 'none', message: `the list has more than ${PAGES_MAX} pages`, sent: true } }
 }
@@ -50,7 +51,9 @@ export async function findEsim(
   if ('failure' in found) return found
   const isSold = (row: EsimRow) => row.iccid === iccid && (row.transactionId ?? key) === key
   const value = found.value.find(isSold)
-  return value === undefined && found.odd !== undefined ? { failure: unreadableRow(found.odd) } : { value }
+  return value === undefined && found.unreadable.length > 0
+    ? { failure: unreadableRow(found.unreadable[0]!) }
+    : { value }
 }
 
 const MINUTE_MS = 60_000
@@ -94,7 +97,7 @@ export async function findByKey(
     if ('failure' in part) failure = part.failure
     const row = 'value' in part ? part.value.find(({ transactionId }) => transactionId === key) : undefined
     if (row !== undefined) return { value: row }
-    if ('value' in part && part.odd !== undefined) failure ??= unreadableRow(part.odd)
+    if ('value' in part && part.unreadable.length > 0) failure ??= unreadableRow(part.unreadable[0]!)
     if (failure !== undefined && 'failure' in part && !isPendingFailure(failure)) break
     if (systemClock.monotonic() > deadline) {
       return { failure: { kind: 'none', message: 'the list of eSIMs could not be read in time', sent: true } }
@@ -107,8 +110,8 @@ function isPendingFailure(failure: Failure): boolean {
   return failure.kind === 'failed' && failure.code === PENDING
 }
 
-function unreadableRow(odd: string): Failure {
-  return { kind: 'none', message: `the list of eSIMs has an unreadable row: ${odd}`, sent: true }
+function unreadableRow({ entry }: UnreadableEntry): Failure {
+  return { kind: 'none', message: `the list of eSIMs has an unreadable row: ${entry}`, sent: true }
 }
 
 /** 2025-09-11T13:28:09+00:00, as the interface documents it. */

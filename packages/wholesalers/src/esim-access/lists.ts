@@ -1,8 +1,42 @@
+import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { includedOf } from '#allowances.ts'
 import { fairUseOf, isCountryCode, type JsonObject, textOf, unitsOf, wholeOf } from '#members.ts'
-import type { BalanceOutcome, SupplierProduct, UnreadableEntry } from '#supplier.ts'
+import type { BalanceOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
 import { type Call, entriesIn } from './client.ts'
+import { type EsimRow, timeOf } from './decode.ts'
+import { CLOCK_TOLERANCE_MS, PENDING, scan } from './find.ts'
+
+/** Leaves out minutes with an order that is not delivered yet: the next comparison reads them. @throws on a failure */
+export async function* listSold(call: Call, since: Date): AsyncGenerator<SupplierRecord | UnreadableEntry> {
+  for await (const part of scan(call, since, new Date(systemClock.now() + CLOCK_TOLERANCE_MS))) {
+    if ('failure' in part) {
+      if (part.failure.kind === 'failed' && part.failure.code === PENDING) continue
+      throw new Error(part.failure.message)
+    }
+    yield* part.unreadable
+    for (const row of part.value) {
+      const found = soldIn(row, since)
+      if (found !== undefined) yield found
+    }
+  }
+}
+
+/** Pure. @returns undefined for an eSIM that is not ours, or not delivered yet */
+function soldIn(
+  { transactionId: key, iccid, status, esimTranNo, orderNo, members }: EsimRow,
+  since: Date,
+): SupplierRecord | UnreadableEntry | undefined {
+  const entry = esimTranNo ?? orderNo ?? 'an eSIM without a number'
+  if (key === undefined)
+    return isAbsent(members.transactionId) ? undefined : { entry, reason: 'its transactionId is unreadable' }
+  if (iccid === undefined) return isAbsent(members.iccid) ? undefined : { entry, reason: 'its iccid is unreadable' }
+  return { key, iccid, cancelled: status === 'CANCEL', time: timeOf(members.createTime) ?? since }
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
 
 /** Reads the packages for new eSIMs, then those for top-ups, each in one answer. @throws if there is no list */
 export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct | UnreadableEntry> {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { isObject, type JsonObject, textOf, unitsOf } from '#members.ts'
 import { refuseSeveralDays } from '#several-days.ts'
-import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest } from '#supplier.ts'
+import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest, UnreadableEntry } from '#supplier.ts'
 import { type Call, entriesIn, type RtAnswer } from './client.ts'
 import { type EsimRow, timeOf } from './decode.ts'
 import { findByKey, findEsim, PENDING, queryRows } from './find.ts'
@@ -107,8 +107,9 @@ async function queryOrder(
 ): Promise<Outcome> {
   const found = await queryRows(call, { orderNo: reference })
   const isPending = 'failure' in found && found.failure.kind === 'failed' && found.failure.code === PENDING
-  if ('value' in found && found.value.length === 0 && found.odd !== undefined) {
-    return { kind: 'unknown', message: `the eSIM of the order is unreadable: ${found.odd}`, reference, charged }
+  if ('value' in found && found.value.length === 0 && found.unreadable.length > 0) {
+    const [{ entry }] = found.unreadable as [UnreadableEntry]
+    return { kind: 'unknown', message: `the eSIM of the order is unreadable: ${entry}`, reference, charged }
   }
   if (isPending || ('value' in found && found.value.length === 0)) {
     return { kind: 'ordered', message: 'the wholesaler has accepted it and not delivered it yet', reference, charged }

@@ -14,7 +14,7 @@ import {
 } from '#members.ts'
 import { describeFailure, listOf, type RestAnswer, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
-import { readEach, Unreadable } from '#unreadable-entry.ts'
+import { isUnreadable, readEach, Unreadable } from '#unreadable-entry.ts'
 import type { EsimGoClient } from './client.ts'
 import { type EsimGoOrder, hasSeveralBundles, messageOf, orderOf } from './decode.ts'
 import type { OrderStore } from './progress.ts'
@@ -24,8 +24,8 @@ const PAGES_MAX = 10_000
 
 interface OrdersPage {
   orders: EsimGoOrder[]
-  /** Names the first order that is unreadable. One with several bundles is not ours and does not count. */
-  odd: string | undefined
+  /** Orders with several bundles are not ours and do not count. */
+  unreadable: UnreadableEntry[]
   /** The time of the answer by eSIM Go's clock. */
   time: Date | undefined
 }
@@ -34,11 +34,16 @@ interface OrdersPage {
 export async function* readOrders(client: EsimGoClient, since: Date): AsyncGenerator<OrdersPage> {
   const filter = { createdAt: `gte:${since.toISOString()}`, includeIccids: 'true', limit: String(PAGE_SIZE) }
   for await (const { rows, place, time } of readPages(client, '/orders', 'orders', filter)) {
-    const read = rows.map((row) => (isObject(row) ? (orderOf(row) ?? hasSeveralBundles(row)) : false))
-    const oddAt = read.indexOf(false)
-    const orders = read.filter((one) => typeof one === 'object')
-    yield { orders, odd: oddAt < 0 ? undefined : `entry ${oddAt + 1} of ${place}`, time }
+    const read = [...readEach<EsimGoOrder>(rows, place, readOrder)]
+    const orders = read.filter((one): one is EsimGoOrder => !isUnreadable(one))
+    yield { orders, unreadable: read.filter(isUnreadable), time }
   }
+}
+
+function readOrder(row: JsonObject): EsimGoOrder | Unreadable | undefined {
+  return (
+    orderOf(row) ?? (hasSeveralBundles(row) ? undefined : new Unreadable('its reference or its bundle is unreadable'))
+  )
 }
 
 /**
@@ -49,8 +54,9 @@ export async function* listOrders(
   client: EsimGoClient,
   store: OrderStore,
   since: Date,
-): AsyncGenerator<SupplierRecord> {
-  for await (const { orders } of readOrders(client, since)) {
+): AsyncGenerator<SupplierRecord | UnreadableEntry> {
+  for await (const { orders, unreadable } of readOrders(client, since)) {
+    yield* unreadable
     const inDoubt = await store.listInDoubt()
     const keys = await store.findKeys(orders.map(({ reference }) => reference))
     for (const { reference, bundle, esims, createdAt = since } of orders) {
@@ -58,7 +64,8 @@ export async function* listOrders(
       if (key === undefined && inDoubt.includes(bundle)) continue
       for (const esim of esims) {
         const iccid = iccidOf(esim)
-        if (iccid !== undefined) yield { key: key ?? reference, iccid, cancelled: false, time: createdAt }
+        if (iccid === undefined) yield { entry: reference, reason: 'the iccid of its eSIM is unreadable' }
+        else yield { key: key ?? reference, iccid, cancelled: false, time: createdAt }
       }
     }
   }

@@ -125,11 +125,14 @@ async function search(context: EsimGoContext, request: SupplierRequest, placed: 
   }
   const unclaimed: EsimGoOrder[] = []
   try {
-    for await (const { orders, odd, time } of readOrders(context.client, searchFrom(placed))) {
+    for await (const { orders, unreadable, time } of readOrders(context.client, searchFrom(placed))) {
       if (time !== undefined && differ(time, placed.now)) {
         return { kind: 'unknown', message: 'the clocks of eSIM Go and of the database differ: correct the database’s' }
       }
-      if (odd !== undefined) return { kind: 'unknown', message: `eSIM Go’s list has an unreadable order: ${odd}` }
+      const [odd] = unreadable
+      if (odd !== undefined) {
+        return { kind: 'unknown', message: `eSIM Go’s list has an unreadable order: ${odd.entry}` }
+      }
       const matching = orders.filter((found) => found.bundle === placed.productCode && isFor(found, request))
       const known = await context.store.findKeys(matching.map(({ reference }) => reference))
       unclaimed.push(...matching.filter(({ reference }) => !known.has(reference)))

@@ -1,7 +1,8 @@
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { dateOf, entriesOf, isCount, isObject, isText, type JsonObject, textOf } from '#members.ts'
 import { downOf, listOf, type RestAnswer } from '#rest-client.ts'
-import type { CancelOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '#supplier.ts'
+import type { CancelOutcome, ProfileReport, ReportOutcome, SuppliedEsim, UnreadableEntry } from '#supplier.ts'
+import { objectsIn, unreadableIn } from '#unreadable-entry.ts'
 import { bundlesPath, type EsimGoClient } from './client.ts'
 import { messageOf } from './decode.ts'
 import { isRefusal } from './outcome.ts'
@@ -46,14 +47,25 @@ async function readAssignments(client: EsimGoClient, iccid: string) {
   let answer = await client.get(bundlesPath(iccid), { includeUsed: 'true' })
   if (answer.kind === 'reply' && answer.status === 400) answer = await client.get(bundlesPath(iccid))
   const bundles = answer.kind === 'reply' && answer.status === 200 ? listOf(answer, 'bundles') : undefined
-  return { answer, assignments: bundles && assignmentsOf(bundles) }
+  return { answer, assignments: bundles && assignmentsOf(bundles), unreadable: unreadableOf(bundles ?? []) }
 }
 
 export async function reportOn(client: EsimGoClient, { iccid }: SuppliedEsim): Promise<ReportOutcome> {
-  const { answer, assignments } = await readAssignments(client, iccid)
+  const { answer, assignments, unreadable } = await readAssignments(client, iccid)
   if (answer.kind === 'failed' || answer.status >= 500) return { kind: 'silent', ...downOf(answer) }
   const report = assignments && answer.time ? reportOf(assignments, answer.time) : undefined
-  return report ? { kind: 'reported', report } : { kind: 'silent' }
+  const named = unreadableIn(unreadable)
+  return report ? { kind: 'reported', report, ...named } : { kind: 'silent', ...named }
+}
+
+/** Pure: bundles, and assignments in them, that are not objects. */
+export function unreadableOf(bundles: readonly unknown[]): UnreadableEntry[] {
+  const { rows, unreadable } = objectsIn(bundles, 'the list of bundles')
+  const inBundles = rows.flatMap(
+    ({ name, assignments }) =>
+      objectsIn(entriesOf(assignments) ?? [], `the assignments of ${textOf(name) ?? 'a bundle'}`).unreadable,
+  )
+  return [...unreadable, ...inBundles]
 }
 
 /** Pure: adds up the bundles of an eSIM, top-ups included. */

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ActionAnswer, EsimAction, Profile } from '@dealer-esim/contract'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { iccidOf } from '#members.ts'
-import type { ActionOutcome, SuppliedEsim, ToppedUpEsim } from '#supplier.ts'
+import type { ActionOutcome, SuppliedEsim, ToppedUpEsim, UnreadableEntry } from '#supplier.ts'
+import { objectsIn } from '#unreadable-entry.ts'
 import type { Upstream } from './client.ts'
-import { profilesOf } from './decode.ts'
 import { outcomeOfFailure } from './outcome.ts'
 
 /** Queries after an action in the same call: most suppliers answer immediately. */
@@ -89,11 +89,17 @@ function isDone(action: EsimAction, { esimStatus }: Profile): boolean {
 export async function findProfile(
   upstream: Upstream,
   { key, iccid }: Pick<SuppliedEsim, 'key' | 'iccid'> | ToppedUpEsim,
-): Promise<{ profile: Profile | undefined } | { unreadable: string; isNetwork: boolean }> {
+): Promise<
+  { profile: Profile | undefined; oddEntries: UnreadableEntry[] } | { unreadable: string; isNetwork: boolean }
+> {
   const found = await upstream((client) => client.profiles({ transactionId: key }))
   if ('failure' in found) return { unreadable: found.failure.message, isNetwork: found.network !== undefined }
-  const profiles = profilesOf(found.value)
-  if (profiles === undefined) return { unreadable: 'the list of eSIMs is unreadable', isNetwork: false }
+  const list: unknown = found.value.profileList
+  const { rows, unreadable } = objectsIn(Array.isArray(list) ? list : [list], 'the list of eSIMs')
   const isWanted = (profile: Profile) => profile.transactionId === key && iccidOf(profile) === iccid
-  return { profile: profiles.find(isWanted) }
+  const profile = (rows as unknown as Profile[]).find(isWanted)
+  // What cannot be read may be the eSIM.
+  if (profile === undefined && unreadable.length > 0)
+    return { unreadable: 'the list of eSIMs is unreadable', isNetwork: false }
+  return { profile, oddEntries: unreadable }
 }

@@ -1,6 +1,7 @@
 import type { Profile } from '@dealer-esim/contract'
 import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { describe, expect, it } from 'vitest'
+import { readable } from '#unreadable-entry.ts'
 import { gatewaySupplier } from './gateway.ts'
 
 /* An upstream that violates the contract. */
@@ -157,7 +158,7 @@ describe('the list of an upstream', () => {
     })
     const read = { keys: [] as string[], fault: undefined as string | undefined }
     try {
-      for await (const { key } of supplier.list!(new Date(0))) read.keys.push(key)
+      for await (const { key } of readable(supplier.list!(new Date(0)))) read.keys.push(key)
     } catch (error) {
       read.fault = (error as Error).message
     }

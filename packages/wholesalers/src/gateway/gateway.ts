@@ -15,6 +15,7 @@ import type {
   SupplierRequest,
   TopUpRequest,
 } from '#supplier.ts'
+import { unreadableIn } from '#unreadable-entry.ts'
 import { act, findProfile } from './actions.ts'
 import { DEFAULTS, type GatewayConfig, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
 import { reportOf } from './decode.ts'
@@ -177,7 +178,8 @@ async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOut
   const found = await findProfile(upstream, esim)
   if ('unreadable' in found) return { kind: 'silent', ...(found.isNetwork ? { down: true } : {}) }
   const reported = found.profile && reportOf(found.profile)
-  return reported ? { kind: 'reported', report: reported } : { kind: 'silent' }
+  const odd = unreadableIn(found.oddEntries)
+  return reported ? { kind: 'reported', report: reported, ...odd } : { kind: 'silent', ...odd }
 }
 
 async function receive(

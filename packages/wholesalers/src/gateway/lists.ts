@@ -1,6 +1,6 @@
-import { PAGE_SIZE_MAX, type Package } from '@dealer-esim/contract'
+import { PAGE_SIZE_MAX, type Package, type Profile } from '@dealer-esim/contract'
 import { includedIn } from '#allowances.ts'
-import { currencyOf, iccidOf, isCountryCode, isText } from '#members.ts'
+import { currencyOf, dateOf, iccidOf, isCountryCode, isText } from '#members.ts'
 import type { SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
 import type { Upstream, UpstreamAnswer } from './client.ts'
@@ -9,17 +9,23 @@ import type { Upstream, UpstreamAnswer } from './client.ts'
 const PAGES_MAX = 4_000
 
 /** Our eSIMs at the upstream. @throws if they cannot be read to the end */
-export async function* listProfiles(upstream: Upstream, since: Date): AsyncGenerator<SupplierRecord> {
+export async function* listProfiles(upstream: Upstream, since: Date): AsyncGenerator<SupplierRecord | UnreadableEntry> {
   const request = { startTime: since.toISOString(), pageSize: PAGE_SIZE_MAX }
   const pages = readPages((next) => upstream((client) => client.profiles({ ...request, ...next })))
+  let page = 0
   for await (const { profileList } of pages) {
-    for (const profile of profileList) {
-      const iccid = iccidOf(profile)
-      if (iccid === undefined) continue
-      const cancelled = profile.esimStatus === 'CANCEL'
-      yield { key: profile.transactionId, iccid, cancelled, time: new Date(profile.createTime) }
-    }
+    page += 1
+    yield* readEach(profileList, `page ${page}`, (profile) => recordOf(profile as unknown as Profile, since))
   }
+}
+
+/** Pure. */
+function recordOf(profile: Profile, since: Date): SupplierRecord | Unreadable {
+  const { transactionId: key, esimStatus, createTime } = profile
+  const iccid = iccidOf(profile)
+  if (!isText(key)) return new Unreadable('its transactionId is unreadable')
+  if (iccid === undefined) return new Unreadable(`the iccid of ${key} is unreadable`)
+  return { key, iccid, cancelled: esimStatus === 'CANCEL', time: dateOf(createTime) ?? since }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { dateOf, entriesOf, iccidOf, isObject, type JsonObject } from '#members.ts'
 import { downOf } from '#rest-client.ts'
 import type { ProfileReport, ReportOutcome, SuppliedEsim } from '#supplier.ts'
+import { objectsIn, unreadableIn } from '#unreadable-entry.ts'
 import type { MobimatterClient } from './client.ts'
 import { resultOf } from './outcome.ts'
 import type { ProgressStore } from './progress.ts'
@@ -20,7 +21,8 @@ export async function reportOn({ client, store }: Context, esim: SuppliedEsim): 
     return { kind: 'silent', ...downOf(answer) }
   }
   const report = reportOf(info, esim.iccid, answer.time)
-  return report ? { kind: 'reported', report } : { kind: 'silent' }
+  const unreadable = unreadableIn(objectsIn(entriesOf(info.packages) ?? [], 'the list of packages').unreadable)
+  return report ? { kind: 'reported', report, ...unreadable } : { kind: 'silent', ...unreadable }
 }
 
 const MEGABYTE = 10 ** 6

@@ -53,7 +53,7 @@ describe('an offer', () => {
     const cost = { currency: 'USD', currencyDivisor: 100, fixed: 450, feePct: 1.5 }
     expect(productOf({ ...OFFER, cost })).toMatchObject({ cost: 45_675n })
     expect(productOf({ ...OFFER, roaming: [], regions: ['Global'] })).toMatchObject({
-      countries: [],
+      countries: ['!RG-Global'],
       name: 'Global eSIM Europe 1 GB, 7 days',
     })
   })
@@ -122,6 +122,8 @@ describe('a list', () => {
     const time = new Date('2026-11-25T00:00:00Z')
     expect(await read(listPurchases(client, new Date('2026-11-24T12:30:00.789Z')))).toEqual([
       { key: 'ORDER-1', iccid: '8999900000000000017', cancelled: false, time },
+      { entry: 'entry 3 of page 1', reason: 'the iccid of ORDER-1 is unreadable' },
+      { entry: 'entry 4 of page 1', reason: 'the createdAt of ORDER-1 is unreadable' },
     ])
     expect(client.paths[0]).toContain('createdAt=gte2026-11-24T12%3A30%3A00Z&status=DONE')
   })

@@ -24,16 +24,31 @@ const PAGE_SIZE = 1_024
 const PAGES_MAX = 4_000
 
 /** Completed purchases, including top-ups, which Zendit's list does not distinguish. It does not show refunds either. */
-export async function* listPurchases(client: ZenditClient, since: Date): AsyncGenerator<SupplierRecord> {
+export async function* listPurchases(
+  client: ZenditClient,
+  since: Date,
+): AsyncGenerator<SupplierRecord | UnreadableEntry> {
   const createdAt = `gte${since.toISOString().replace(/\.\d+Z$/, 'Z')}`
-  for await (const { rows } of readPages(client, '/esim/purchases', { createdAt, status: 'DONE' })) {
-    for (const row of rows.filter(isObject)) {
-      const iccid = isObject(row.confirmation) ? iccidOf(row.confirmation) : undefined
-      const time = dateOf(row.createdAt)
-      if (row.status !== 'DONE' || !isText(row.transactionId) || iccid === undefined || time === undefined) continue
-      yield { key: row.transactionId, iccid, cancelled: false, time }
-    }
+  for await (const { rows, place } of readPages(client, '/esim/purchases', { createdAt, status: 'DONE' })) {
+    yield* readEach(rows, place, recordOf)
   }
+}
+
+/** Pure. @returns undefined for a purchase that is not completed, which Zendit's filter leaves out */
+function recordOf({
+  status,
+  transactionId: key,
+  confirmation,
+  createdAt,
+}: JsonObject): SupplierRecord | Unreadable | undefined {
+  if (isText(status) && status !== 'DONE') return undefined
+  const iccid = isObject(confirmation) ? iccidOf(confirmation) : undefined
+  const time = dateOf(createdAt)
+  if (!isText(status)) return new Unreadable('its status is unreadable')
+  if (!isText(key)) return new Unreadable('its transactionId is unreadable')
+  if (iccid === undefined) return new Unreadable(`the iccid of ${key} is unreadable`)
+  if (time === undefined) return new Unreadable(`the createdAt of ${key} is unreadable`)
+  return { key, iccid, cancelled: false, time }
 }
 
 /** Offers that are enabled for the account and have a fixed price. */

@@ -1,6 +1,7 @@
 import { dateOf, iccidOf, isObject, type JsonObject } from '#members.ts'
 import { describeFailure, downOf, listOf, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '#supplier.ts'
+import { objectsIn, unreadableIn } from '#unreadable-entry.ts'
 import type { ZenditClient } from './client.ts'
 import { bytesOf, moneyOf } from './decode.ts'
 import { messageOf } from './outcome.ts'
@@ -13,7 +14,8 @@ export async function reportOn(client: ZenditClient, { iccid }: SuppliedEsim): P
   const plans = listOf(answer, 'list')
   if (status !== 200 || plans === undefined || time === undefined) return { kind: 'silent' }
   const report = reportOf(plans, iccid, time)
-  return report ? { kind: 'reported', report } : { kind: 'silent' }
+  const unreadable = unreadableIn(objectsIn(plans, 'the list of plans').unreadable)
+  return report ? { kind: 'reported', report, ...unreadable } : { kind: 'silent', ...unreadable }
 }
 
 /**

@@ -1,16 +1,18 @@
 import { stripIccidPadding } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { latestReference } from '@dealer-esim/wholesalers/stored-answer.ts'
-import type { SupplierRecord } from '@dealer-esim/wholesalers/supplier.ts'
+import type { SupplierRecord, UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
+import { isUnreadable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import type { ItemStatus } from '#orders/order-item.ts'
 import { parseItemKey } from '#orders/order-item.ts'
+import { unreadOf } from '#products/sync/unread.ts'
 import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { acceptEsim } from '../outcomes/save-outcomes.ts'
 
 /**
  * Compares a supplier's list of eSIMs with our items. An eSIM that we do not have is queried by its key and accepted; one
- * that belongs to no item is reported as unclaimed.
+ * that belongs to no item is reported as unclaimed. Entries that cannot be read are kept for the report by name.
  * @returns how many eSIMs we did not have.
  */
 export async function compareSupplierList(
@@ -21,8 +23,13 @@ export async function compareSupplierList(
   const { supplier } = supplied
   if (supplier.list === undefined) return 0
   let found = 0
+  const unreadable: UnreadableEntry[] = []
   try {
     for await (const record of supplier.list(new Date(deps.databaseClock.now() - overMs))) {
+      if (isUnreadable(record)) {
+        unreadable.push(record)
+        continue
+      }
       if (record.cancelled) continue
       const item = await findItem(deps.db, supplied, record)
       if (item !== undefined && isAccountedFor(item)) continue
@@ -37,8 +44,28 @@ export async function compareSupplierList(
     }
   } catch (error) {
     deps.log.warn({ err: error, supplier: supplier.name }, 'a supplier’s list could not be read to its end')
+    unreadable.push({ entry: 'the rest of the list', reason: error instanceof Error ? error.message : String(error) })
   }
+  await saveUnreadable(deps, supplier.name, unreadable)
   return found
+}
+
+/** Keeps the first of them by name; each comparison replaces those of the one before. */
+async function saveUnreadable(
+  { db, log }: Pick<FulfilmentDeps, 'db' | 'log'>,
+  supplier: string,
+  entries: readonly UnreadableEntry[],
+): Promise<void> {
+  const { unreadable, unreadableEntries } = unreadOf(entries, 0)
+  if (unreadable > 0)
+    log.warn({ supplier, unreadable, unreadableEntries }, 'entries of a supplier’s list are unreadable')
+  await db.query({
+    text: `insert into supplier_list_checks (supplier, checked_at, unreadable, unreadable_entries)
+           select supplier, now(), $2, $3 from suppliers where supplier = $1
+           on conflict (supplier) do update set checked_at = excluded.checked_at, unreadable = excluded.unreadable,
+             unreadable_entries = excluded.unreadable_entries`,
+    values: [supplier, unreadable, JSON.stringify(unreadableEntries)],
+  })
 }
 
 interface ListedItem {

@@ -26,9 +26,9 @@ export interface SupplierMonth {
   chargedCost: bigint
 }
 
-/** An item without its eSIM, or an eSIM without its item. */
+/** An item without its eSIM, an eSIM without its item, or an entry of a supplier's list that could not be compared. */
 export interface Discrepancy {
-  kind: 'ORDER_WITHOUT_ESIM' | 'ESIM_WITHOUT_ORDER'
+  kind: 'ORDER_WITHOUT_ESIM' | 'ESIM_WITHOUT_ORDER' | 'UNREADABLE_ENTRY'
   supplier: string
   tenantId: string | null
   orderNo: string | null
@@ -156,6 +156,15 @@ async function readDiscrepancies(db: Db, { from, to }: Period): Promise<Discrepa
         union all
         select 'ESIM_WITHOUT_ORDER', u.supplier, null, null, null, u.iccid, u.found_at, 'under the key ' || u.key
         from unclaimed_esims u where u.found_at >= $1 and u.found_at < $2
+        union all
+        select 'UNREADABLE_ENTRY', c.supplier, null, null, null, null, c.checked_at, e.detail
+        from supplier_list_checks c
+        cross join lateral (
+          select (one ->> 'entry') || ': ' || (one ->> 'reason') as detail from jsonb_array_elements(c.unreadable_entries) one
+          union all
+          select 'and ' || c.unreadable - jsonb_array_length(c.unreadable_entries) || ' more'
+          where c.unreadable > jsonb_array_length(c.unreadable_entries)) e
+        where c.checked_at >= $1 and c.checked_at < $2
       ) d order by since desc`,
     values: [from, to, firstUuidAt(+from), firstUuidAt(+to)],
   })

@@ -128,6 +128,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   orphans: 'eSIMs without a paid item',
   unclaimed_esims: 'eSIMs that only the supplier’s list contains',
   supplier_questions: 'open questions; each is deleted soon after its answer, or after a day',
+  supplier_list_checks: 'one row a supplier',
   watched_items: 'open questions; each is deleted when it is answered or given up',
   stock_batches: 'one row an import',
   stock_codes: 'a code is never delivered twice',

@@ -79,11 +79,11 @@ export function isRegion(code: string): boolean {
   return code.startsWith(REGION)
 }
 
-/** `RG-WESTERNEUROPE` */
+/** `RG-WESTERN-EUROPE` */
 function labelOf(region: string): string {
   return region
     .slice(1)
-    .replace(/[^A-Za-z0-9-]/g, '')
+    .replace(/[^A-Za-z0-9]+/g, '-')
     .toUpperCase()
 }
 

@@ -52,7 +52,7 @@ describe('a product of a region whose countries are not named', () => {
 
   it('is sold as regional, with the name of the region', () => {
     expect(planOne([region('Western Europe')])).toMatchObject({
-      packageCode: 'RG-WESTERNEUROPE_1GB_7',
+      packageCode: 'RG-WESTERN-EUROPE_1GB_7',
       input: { name: 'Western Europe 1 GB 7 days', locationCodes: ['!RG'] },
     })
     // Which countries it has is not known: it is not offered in every one of them.

@@ -73,6 +73,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
   supplier_products: 'one row per product; the same for all tenants',
   supplier_product_costs: 'one row per change of a product',
   supplier_syncs: 'one row per supplier',
+  supplier_list_checks: 'one row per supplier',
   supplier_balances: 'one row per supplier; its account is shared by all tenants',
   supplier_balance_days: 'one row per day of a balance',
   supplier_balance_readings: 'one row per reading of a balance',

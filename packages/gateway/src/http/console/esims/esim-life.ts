@@ -32,8 +32,13 @@ export const esimLifeRoutes: Route[] = [
     access: TENANT_STAFF,
     summary: 'Ask the supplier for the state and usage of an eSIM now',
     params: profileParams,
-    answer: Type.Object({ outcome: Type.Enum(['CHANGED', 'UNCHANGED', 'NO_REPORT']) }),
+    answer: Type.Object({
+      outcome: Type.Enum(['CHANGED', 'UNCHANGED', 'NO_REPORT']),
+      unreadable: Type.Array(Type.Object({ entry: Type.String(), reason: Type.String() }), {
+        description: 'Entries of the answer that cannot be read',
+      }),
+    }),
     ratePerMinute: POLLS_PER_MINUTE,
-    handle: async ({ deps }, { params }) => ({ outcome: await pollNow(deps, params) }),
+    handle: async ({ deps }, { params }) => pollNow(deps, params),
   }),
 ]

@@ -30,7 +30,7 @@ const supplierMonth = Type.Object({
 export type SupplierMonthRow = Static<typeof supplierMonth>
 
 const discrepancy = Type.Object({
-  kind: Type.Enum(['ORDER_WITHOUT_ESIM', 'ESIM_WITHOUT_ORDER']),
+  kind: Type.Enum(['ORDER_WITHOUT_ESIM', 'ESIM_WITHOUT_ORDER', 'UNREADABLE_ENTRY']),
   supplier: Type.String(),
   tenantId: nullable(Type.String()),
   orderNo: nullable(Type.String()),

@@ -1243,7 +1243,7 @@ create table supplier_verifications (
   constraint supplier_verifications_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier),
   constraint supplier_verifications_cancel_outcome_check CHECK ((cancel_outcome = ANY (ARRAY['cancelled'::text, 'refused'::text, 'unknown'::text]))),
   constraint supplier_verifications_charge_finding_check CHECK ((charge_finding = ANY (ARRAY['PROVEN'::text, 'DIFFERS'::text, 'UNCLEAR'::text]))),
-  constraint supplier_verifications_state_check CHECK ((state = ANY (ARRAY['OPEN'::text, 'VERIFIED'::text, 'REFUSED'::text])))
+  constraint supplier_verifications_state_check CHECK ((state = ANY (ARRAY['OPEN'::text, 'VERIFIED'::text, 'DIFFERS'::text, 'REFUSED'::text])))
 );
 CREATE UNIQUE INDEX supplier_verifications_open ON supplier_verifications USING btree (supplier) WHERE (state = 'OPEN'::text);
 

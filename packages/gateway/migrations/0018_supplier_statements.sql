@@ -13,3 +13,8 @@ create table supplier_list_checks (
   unreadable integer not null, -- entries that could not be read
   unreadable_entries jsonb not null -- the first of them: [{entry, reason}]
 );
+
+-- A purchase whose charge the balance contradicts does not verify a supplier.
+alter table supplier_verifications drop constraint supplier_verifications_state_check;
+alter table supplier_verifications
+  add constraint supplier_verifications_state_check check (state in ('OPEN', 'VERIFIED', 'DIFFERS', 'REFUSED'));

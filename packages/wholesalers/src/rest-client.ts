@@ -144,6 +144,23 @@ export function listOf({ body, list }: RestReply, ...names: string[]): readonly 
   return keys.length > 0 && keys.every((key) => /^\d+$/.test(key)) ? Object.values(body) : undefined
 }
 
+/**
+ * The rows of a page of a list: of a member, or of a reply that is the bare list.
+ * @param wasBare so was the page before: then an object without members is an empty page
+ * @returns undefined if the reply has no list
+ */
+export function pageOf(
+  reply: RestReply,
+  name: string,
+  wasBare: boolean,
+): { rows: readonly unknown[]; isBare: boolean } | undefined {
+  const named = entriesOf(reply.body?.[name])
+  if (named !== undefined) return { rows: named, isBare: false }
+  const isEmpty = wasBare && reply.body !== undefined && Object.keys(reply.body).length === 0
+  const rows = listOf(reply) ?? (isEmpty ? [] : undefined)
+  return rows && { rows, isBare: true }
+}
+
 /** The message about a reply for an operator: what it says, or what it is. */
 export function describeReply(by: string, { status, page }: RestReply, ...texts: unknown[]): string {
   const text = texts.find(isText)

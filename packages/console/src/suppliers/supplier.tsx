@@ -66,10 +66,16 @@ export function SupplierPage() {
 }
 
 /** The status of the supplier until a purchase has verified it on this gateway, and its daily spend limit. */
-function Verification({ row: { supplier, status, verifiedAt, unsettled, dailySpend } }: { row: SupplierRow }) {
+function Verification({ row }: { row: SupplierRow }) {
+  const { supplier, status, verifiedAt, verificationFault, unsettled, dailySpend } = row
   const me = useSession()
   return (
     <>
+      {verificationFault !== null && (
+        <Alert color="red" role="alert" title={t.suppliers.verificationFault}>
+          {verificationFault}
+        </Alert>
+      )}
       {status !== null && (
         <Alert color="orange" title={status}>
           <Stack gap="xs" align="flex-start">

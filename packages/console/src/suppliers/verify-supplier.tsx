@@ -1,9 +1,9 @@
 import type { SupplierVerified } from '@dealer-esim/gateway/http/console/suppliers/supplier-verification.ts'
-import { Alert, Button, Text, TextInput } from '@mantine/core'
+import { Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
-import { notifySuccess } from '#parts/notify.ts'
+import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
@@ -11,27 +11,21 @@ import { supplierPage } from './supplier-paths.ts'
 /** Buys one real eSIM. The first request states its price, which then has to be typed to confirm the purchase. */
 export function VerifySupplier({ supplier }: { supplier: string }) {
   const [opened, setOpened] = useState(false)
-  const [fault, setFault] = useState<string>()
   const verify = useChange<SupplierVerified>({ quiet: true })
   function close() {
     verify.reset()
     setOpened(false)
   }
-  /** A charge that the balance contradicts stays on the screen. */
-  function report({ iccid, cancelled, message, charge }: SupplierVerified) {
-    const text = cancelled ? t.suppliers.verifiedCancelled : t.suppliers.verifiedKept
-    const verified = interpolate(text, { iccid, message: message ?? '' })
-    notifySuccess(charge.finding === 'DIFFERS' ? verified : `${verified} ${charge.message}`)
+  /** A charge that the balance contradicts stays on the supplier's page. */
+  function report({ isVerified, iccid, cancelled, message, charge }: SupplierVerified) {
     setOpened(false)
-    if (charge.finding === 'DIFFERS') setFault(charge.message)
+    if (!isVerified)
+      return notifyError(new Error(interpolate(t.suppliers.notVerified, { iccid, message: charge.message })))
+    const text = cancelled ? t.suppliers.verifiedCancelled : t.suppliers.verifiedKept
+    notifySuccess(`${interpolate(text, { iccid, message: message ?? '' })} ${charge.message}`)
   }
   return (
     <>
-      {fault !== undefined && (
-        <Alert color="red" role="alert" withCloseButton onClose={() => setFault(undefined)}>
-          {fault}
-        </Alert>
-      )}
       <Button size="compact-sm" variant="default" onClick={() => setOpened(true)}>
         {t.suppliers.verify}
       </Button>

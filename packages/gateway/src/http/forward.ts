@@ -27,6 +27,7 @@ const ANSWER_SIZE_MAX_BYTES = 32 * 2 ** 20
  * Sends a request to a node of another cell, which checks it as if it had come from the caller, and returns its answer. If a
  * node certainly did not get the request, the next node is tried. `Via` names the cells that a request has passed, so that it
  * is sent to none of them again.
+ * A request with the AppSecret itself (RT-SecretKey) is sent to private addresses only, because nodes speak HTTP.
  * @throws ApiError 000002 if no node got the request; 000001 if a node may have carried it out
  */
 export function createForward({
@@ -65,6 +66,7 @@ export function createForward({
         url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${request.url}`,
         method: 'POST',
         ...{ headers, body, timeoutMs: TIMEOUT_MS, answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES, allowPrivate: true },
+        onlyPrivate: request.headers['rt-secretkey'] !== undefined,
         signal,
       })
       if (signal.aborted) break

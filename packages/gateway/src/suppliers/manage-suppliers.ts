@@ -32,6 +32,8 @@ export interface SupplierSummary {
   /** VERIFICATION_PENDING, or null: nothing to report. */
   status: string | null
   verifiedAt: Date | null
+  /** Which charge the balance contradicted at the latest verification; null: none. */
+  verificationFault: string | null
   dailySpend: DailySpend | null
   createdAt: Date
   updatedAt: Date
@@ -231,8 +233,11 @@ export async function pauseSupplier(
 
 export async function listSuppliers(db: Pick<Db, 'query'>): Promise<SupplierSummary[]> {
   const rows = await db.query<ListedSupplier>({
-    text: `select supplier as name, type, paused, verified_at, spend_limit, spend_currency, created_at, updated_at, now()
-           from suppliers order by supplier`,
+    text: `select supplier as name, type, paused, verified_at, spend_limit, spend_currency, created_at, updated_at, now(),
+             (select case when v.state = 'DIFFERS' then v.charge_message end from supplier_verifications v
+              where v.supplier = s.supplier and v.state in ('VERIFIED', 'DIFFERS')
+              order by v.started_at desc limit 1) as verification_fault
+           from suppliers s order by supplier`,
   })
   const limited = rows.filter(({ spendLimit }) => spendLimit !== null).map(({ name }) => name)
   const spent = limited.length === 0 ? new Map<string, bigint>() : await readSpent(db, limited, rows[0]!.now)

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { addDealer, call, type Dealer, type Node, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -120,6 +122,24 @@ it('a request with the secret itself is forwarded, and no compressed answer is a
   expect((await rtOrder({ headers })).text).toContain('the other cell')
   expect(got[0]!.headers).toMatchObject({ 'rt-secretkey': dealer.appSecret })
   expect(got[0]!.headers['accept-encoding']).toBeUndefined()
+})
+
+it('a request with the secret itself is sent to private addresses only, and the log says why it was not', async () => {
+  const lines = new PassThrough().setEncoding('utf8')
+  let logs = ''
+  lines.on('data', (text: string) => (logs += text))
+  const logging = await startNode(database.url, { CELL_NAME: 'main' }, { log: createLog('warn', lines) })
+  const headers = { 'RT-SecretKey': dealer.appSecret, 'RT-Signature': undefined }
+  await node.deps.db.query({
+    text: `update tenant_moves set other_nodes = jsonb_set(other_nodes, '{0,host}', '"203.0.113.7"')`,
+  })
+  await node.deps.db.query({ text: 'update tenants set version = version + 1' })
+  const answer = await call(logging, dealer, 'esim/order', { body, ...RT_PARTS, headers })
+  expect(JSON.parse(answer.text).errorCode).toBe('900001')
+  await waitUntil(async () => logs.includes('could not be forwarded'))
+  expect(logs).toContain('203.0.113.7, which is not allowed: it is not in a private network')
+  expect(got).toEqual([])
+  await logging.stop()
 })
 
 it('a node that cannot be reached is followed by the next; if no other is left, the answer is that nothing happened', async () => {

@@ -3,7 +3,7 @@ import { createSimulator, type Simulator, type SimulatorKind } from '@dealer-esi
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { addSupplier, setSupplier } from '#suppliers/manage-suppliers.ts'
+import { addSupplier, listSuppliers, setSupplier } from '#suppliers/manage-suppliers.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
@@ -127,6 +127,9 @@ describe('supplier verify', () => {
     const retail = misreading(supplier, 'order', (amount) => amount + 10_000n)
     const { charge } = await verifySupplier(shop, { supplier: retail, pauseMs: 10 }, product, BY)
     expect(charge.finding).toBe('DIFFERS')
+    expect(await recordOf('misread')).toMatchObject({ state: 'DIFFERS', cancelOutcome: 'cancelled', isVerified: false })
+    const listed = async () => (await listSuppliers(shop.db)).find(({ name }) => name === 'misread')
+    expect(await listed()).toMatchObject({ status: expect.any(String), verificationFault: charge.message })
     expect(charge.message).toMatch(
       new RegExp(
         `^The balance fell by ${price} USD, but the charge in the answer to a purchase is read as [\\d.]+ USD\\. It`,
@@ -137,6 +140,11 @@ describe('supplier verify', () => {
     expect(second.message).toMatch(
       /but the charge in the answer to a look-up is read as .* 100 times as much: the unit/,
     )
+    await verifySupplier(shop, { supplier, pauseMs: 10 }, product, BY)
+    expect(await listed()).toMatchObject({ status: null, verificationFault: null })
+    // A difference ends an earlier verification.
+    await verifySupplier(shop, { supplier: retail, pauseMs: 10 }, product, BY)
+    expect(await recordOf('misread')).toMatchObject({ state: 'DIFFERS', isVerified: false })
   })
 
   it('cannot tell the charge while the gateway buys at the supplier, or when the balance is not read', async () => {

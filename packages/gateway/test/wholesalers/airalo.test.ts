@@ -270,6 +270,21 @@ describe('the account', () => {
     expect(outcome).toMatchObject({ report: { esimStatus: 'IN_USE', usage: 250_000_000n } })
   })
 
+  it('asks about one eSIM at most 100 times a minute, and about others without a wait', async () => {
+    const [one, other] = [await buy(), await buy()]
+    simulator.resetRecords()
+    await supplier.report!([one, other, one, one])
+    const timesOf = (iccid: string) =>
+      simulator
+        .requests()
+        .filter(({ operation, path }) => operation === 'usage' && path.includes(iccid))
+        .map(({ atMs }) => atMs)
+    const [first, second, third] = timesOf(one.iccid)
+    expect(second! - first!).toBeGreaterThan(550)
+    expect(third! - second!).toBeGreaterThan(550)
+    expect(timesOf(other.iccid)[0]! - first!).toBeLessThan(550)
+  })
+
   it('refuses a cancellation: only its support can cancel', async () => {
     expect(await supplier.cancel(await buy())).toMatchObject({
       kind: 'refused',

@@ -2,7 +2,14 @@ import { isIP } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
 import { type Clock, systemClock } from '#clock.ts'
 import { createPools, DialError, isCertificateRefusal, type Pools, type Target, type TlsIdentity } from './pools.ts'
-import { type CachedResolver, createCachedResolver, type Resolve, systemResolve, whyForbidden } from './resolve.ts'
+import {
+  type CachedResolver,
+  createCachedResolver,
+  isPrivate,
+  type Resolve,
+  systemResolve,
+  whyForbidden,
+} from './resolve.ts'
 
 export interface OutboundRequest {
   /** http or https, without user name and password. */
@@ -16,6 +23,8 @@ export interface OutboundRequest {
   answerSizeMaxBytes: number
   /** True if private addresses are allowed: on local deployments, and for the operator's suppliers. */
   allowPrivate: boolean
+  /** Refuses addresses outside private networks, for a request that carries a secret without TLS. */
+  onlyPrivate?: boolean
   tls?: TlsIdentity
   /** false: use a new connection, because an unknown outcome would cost more than a handshake. */
   reuse?: boolean
@@ -57,7 +66,7 @@ function send(request: OutboundRequest, connections: Connections): Promise<Outbo
   // Fast path for one known address, as in a burst to one endpoint: the general path would cost an event's sender 8 % more.
   if (known?.length !== 1) return sendToAny(url, known, request, connections)
   const [only] = known as [string]
-  const refusal = request.allowPrivate ? undefined : forbidden(url.host, known)
+  const refusal = forbidden(url.host, known, request)
   return refusal ? Promise.resolve(refusal) : attempt(url, only, request, connections.pools, request.timeoutMs)
 }
 
@@ -72,7 +81,7 @@ async function sendToAny(
   const { allowPrivate, timeoutMs } = request
   const found = known ?? (await resolved(url.host, allowPrivate, resolve, timeoutMs))
   if ('kind' in found) return found
-  const refusal = allowPrivate ? undefined : forbidden(url.host, found)
+  const refusal = forbidden(url.host, found, request)
   if (refusal) return refusal
   const addresses = found.slice(0, ADDRESSES_TRIED_MAX)
   let outcome: OutboundOutcome | undefined
@@ -107,13 +116,20 @@ function attempt(url: ParsedUrl, address: string, request: OutboundRequest, pool
 }
 
 /** All addresses of a name must be allowed: a name that mixes public and private addresses is suspicious. */
-function forbidden(host: string, addresses: readonly string[]): OutboundFailure | undefined {
+function forbidden(
+  host: string,
+  addresses: readonly string[],
+  { allowPrivate, onlyPrivate }: OutboundRequest,
+): OutboundFailure | undefined {
   for (const address of addresses) {
-    const why = whyForbidden(address)
+    const isPublic = onlyPrivate === true && !isPrivate(address)
+    const why = isPublic ? PUBLIC : allowPrivate ? undefined : whyForbidden(address)
     if (why) return { ...refused('forbidden', `${host} resolves to ${address}, which is not allowed: ${why}`), address }
   }
   return undefined
 }
+
+const PUBLIC = 'it is not in a private network, and the request carries a secret without TLS'
 
 async function resolved(
   host: string,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { whyForbidden } from './resolve.ts'
+import { findPublicAddress, isPrivate, whyForbidden } from './resolve.ts'
 
 test.each([
   '0.0.0.0',
@@ -53,3 +53,18 @@ test.each(['1.1.1.1', '8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700:4700::1
     expect(whyForbidden(address)).toBeUndefined()
   },
 )
+
+test.each(['127.0.0.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', '::1', 'fd00::21', '::ffff:10.1.2.3'])(
+  '%s is private',
+  (address) => expect(isPrivate(address)).toBe(true),
+)
+
+test.each(['8.8.8.8', '203.0.113.7', '172.32.0.1', '2606:4700::1111', '::ffff:8.8.8.8', 'host', ''])(
+  '%s is not private',
+  (address) => expect(isPrivate(address)).toBe(false),
+)
+
+test('the public address of a host is found', async () => {
+  expect(await findPublicAddress('8.8.8.8')).toBe('8.8.8.8')
+  expect(await findPublicAddress('localhost')).toBeUndefined()
+})

@@ -80,6 +80,19 @@ export function whyForbidden(address: string): string | undefined {
   return undefined
 }
 
+/** Whether an address is this machine's, or in a private network: 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7, link-local. */
+export function isPrivate(address: string): boolean {
+  return ipaddr.isValid(address) && PRIVATE.has(ipaddr.process(address).range())
+}
+
+const PRIVATE: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'])
+
+/** Finds an address of a name that is not private; undefined: all are, or the name does not resolve. */
+export async function findPublicAddress(host: string): Promise<string | undefined> {
+  const addresses = await systemResolve(host, { allowPrivate: true }).catch(() => [])
+  return addresses.find((address) => !isPrivate(address))
+}
+
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
 // Metadata services at public addresses; the others are link-local, CGNAT or unique local.

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import Type, { type Static } from 'typebox'
+import { accountRate } from '#account-rate.ts'
 import type { JsonObject } from '#members.ts'
 import { type RestAnswer, type RestDeps, restClient, restMembers } from '#rest-client.ts'
 import { currencySetting, secretSetting } from '#supplier-settings.ts'
@@ -9,6 +10,9 @@ import { accountTokens, type FetchedToken } from './token.ts'
 const MINUTE_MS = 60_000
 /** Airalo lists an order only after about a minute, and we repeat an order that the list does not have. */
 const SETTLES_MIN_MS = 5 * MINUTE_MS
+
+/** For each ICCID. */
+const USAGES_PER_MINUTE = 100
 
 /** What holds where a configuration says nothing. */
 export const DEFAULTS = {
@@ -45,7 +49,7 @@ export interface AiraloClient {
   get(path: string, query?: Record<string, string>): Promise<RestAnswer>
   /** Uses a new connection. On one that the server has just closed, an order could be left in doubt, which costs more. */
   post(path: string, body: JsonObject): Promise<RestAnswer>
-  /** Airalo allows 100 requests a minute for each ICCID, more than the gateway ever sends. */
+  /** Airalo's limit of these requests is one for each ICCID. It does not count for the account. */
   getUsage(iccid: string): Promise<RestAnswer>
 }
 
@@ -77,7 +81,13 @@ export function airaloClient(supplier: string, config: AiraloConfig, deps: Airal
   const get: AiraloClient['get'] = (path, query = {}) => withToken((headers) => send('GET', path, { query, headers }))
   return {
     get,
-    getUsage: (iccid) => get(`/sims/${encodeURIComponent(iccid)}/usage`),
+    async getUsage(iccid) {
+      const rate = accountRate(deps.db, `${supplier}:${iccid}`, { perSecond: USAGES_PER_MINUTE / 60 })
+      if (!(await rate.turn().catch(() => false))) {
+        return { kind: 'failed', sent: false, message: 'not sent: the rate limit of this eSIM’s usage is used up' }
+      }
+      return get(`/sims/${encodeURIComponent(iccid)}/usage`)
+    },
     post(path, body) {
       const signature = { 'airalo-signature': sign(clientSecret, JSON.stringify(body)).toString('hex') }
       return withToken((headers) => send('POST', path, { body, headers: { ...headers, ...signature }, reuse: false }))

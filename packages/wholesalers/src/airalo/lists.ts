@@ -1,5 +1,5 @@
 import { entriesOf, isCount, isObject, isText, type JsonObject } from '#members.ts'
-import type { RestAnswer } from '#rest-client.ts'
+import { pageOf, type RestAnswer } from '#rest-client.ts'
 import type { SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { isUnreadable, readEach, Unreadable } from '#unreadable-entry.ts'
 import type { AiraloClient } from './client.ts'
@@ -44,15 +44,16 @@ export async function* readPages(
   for (let page = 1; page <= PAGES_MAX; page++) {
     const answer = await client.get(path, { ...filter, limit: String(PAGE_SIZE), page: String(page) })
     const reply = answer.kind === 'reply' && answer.status === 200 ? answer : undefined
-    const rows = reply?.list ?? entriesOf(reply?.body?.data)
     if (reply === undefined || (reply.body === undefined && reply.list === undefined)) {
       throw new ListFailure(`page ${page} of the list cannot be read: ${messageOf(answer)}`, answer)
     }
     const lastPage = isObject(reply.body?.meta) ? Number(reply.body.meta.last_page) : undefined
-    if (rows === undefined || (reply.list === undefined && !isCount(lastPage))) {
+    const found = pageOf(reply, 'data', previous !== '')
+    if (found === undefined || (!found.isBare && !isCount(lastPage))) {
       throw new ListFailure(`page ${page} of the list is unreadable`)
     }
-    const content = reply.list === undefined ? '' : JSON.stringify(rows)
+    const { rows } = found
+    const content = found.isBare ? JSON.stringify(rows) : ''
     if (content !== '' && (rows.length === 0 || content === previous)) return
     previous = content
     yield { rows, place: `page ${page}`, body: reply.body }

@@ -12,7 +12,7 @@ import {
   type JsonObject,
   textOf,
 } from '#members.ts'
-import { describeFailure, listOf, type RestAnswer, withoutStop } from '#rest-client.ts'
+import { describeFailure, listOf, pageOf, type RestAnswer, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { isUnreadable, readEach, Unreadable } from '#unreadable-entry.ts'
 import type { EsimGoClient } from './client.ts'
@@ -104,7 +104,7 @@ async function* readPages(
     if (answer.kind === 'failed' || answer.status !== 200 || (!answer.body && !answer.list)) {
       throw new Error(`page ${page} of the list cannot be read: ${messageOf(answer)}`)
     }
-    const rows = listOf(answer, member)
+    const rows = pageOf(answer, member, previous !== '')?.rows
     const pageCount = answer.body?.pageCount
     if (rows === undefined) throw new Error(`page ${page} of the list is unreadable`)
     const content = isCount(pageCount) ? '' : JSON.stringify(rows)

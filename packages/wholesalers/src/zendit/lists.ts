@@ -12,6 +12,7 @@ import {
   type JsonObject,
   roundHalfUp,
 } from '#members.ts'
+import { pageOf } from '#rest-client.ts'
 import type { Charge, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
 import type { ZenditClient } from './client.ts'
@@ -74,12 +75,13 @@ async function* readPages(client: ZenditClient, path: string, filter: Record<str
     if (answer.kind === 'failed' || answer.status !== 200 || (!answer.body && !answer.list)) {
       throw new Error(`page ${page} of the list cannot be read: ${messageOf(answer)}`)
     }
-    const rows = answer.list ?? entriesOf(answer.body?.list)
+    const found = pageOf(answer, 'list', previous !== '')
     const total = answer.body?.total
-    if (rows === undefined || (answer.body !== undefined && !isCount(total))) {
+    if (found === undefined || (!found.isBare && !isCount(total))) {
       throw new Error(`page ${page} of the list is unreadable`)
     }
-    const content = isCount(total) ? '' : JSON.stringify(rows)
+    const { rows } = found
+    const content = found.isBare ? JSON.stringify(rows) : ''
     if (content !== '' && (rows.length === 0 || content === previous)) return
     previous = content
     yield { rows, place: `page ${page}` }

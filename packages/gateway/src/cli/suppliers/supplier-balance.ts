@@ -56,6 +56,7 @@ async function read(deps: AdminDeps, context: AdminContext, name: string): Promi
   const balance = await findBalance(deps.db, name)
   const unexplainedDays = await listUnexplainedDays(deps.db, name)
   const days = unexplainedDays.map((day) => `\n${day.day}: ${differenceText(day)} by the purchases of this gateway`)
+  if (unexplainedDays.length > 0) context.exitCode = 1
   context.print((balance ? amountText(balance) : 'unknown') + days.join(''), { ...balance, unexplainedDays })
 }
 

@@ -25,11 +25,17 @@ export function supplierVerifyCommand(supplier: Command, context: AdminContext):
           const { supplier } = configured
           const purchase = await findConfirmedProduct(deps.db, supplier, options)
           const done = await verifySupplier(deps, { supplier }, purchase, context.by)
-          const { cancelled } = done
+          const { cancelled, isVerified, ...rest } = done
           const end = cancelled.kind === 'cancelled' ? 'and cancelled' : `and not cancelled: ${cancelled.message}`
-          const text = `Verified ${name}: the eSIM ${done.iccid} was bought, found ${end}.\n${done.charge.message}\ndailySpendLimit may now be removed from its configuration.`
-          if (done.charge.finding === 'DIFFERS') context.exitCode = 1
-          context.print(text, { name, verified: true, ...done, cancelled: cancelled.kind })
+          const begin = `${isVerified ? 'Verified' : 'NOT verified:'} ${name}: the eSIM ${done.iccid} was bought, found ${end}.`
+          const next = isVerified
+            ? 'dailySpendLimit may now be removed from its configuration.'
+            : `Its costs are wrong in your books. Record its answers: npm run -s admin -- supplier record ${name} --to FILE`
+          if (!isVerified) context.exitCode = 1
+          context.print(`${begin}\n${done.charge.message}\n${next}`, {
+            ...{ name, verified: isVerified },
+            ...{ ...rest, cancelled: cancelled.kind },
+          })
         })
       })
     })

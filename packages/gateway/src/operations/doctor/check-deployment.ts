@@ -1,3 +1,4 @@
+import { findPublicAddress } from '@dealer-esim/lib/outbound/resolve.ts'
 import {
   decryptLinkKey,
   findDeployment,
@@ -7,6 +8,24 @@ import {
 } from '#platform/deployment/ensure-deployment.ts'
 import { listPeers } from '#platform/deployment/peers.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
+
+/** Requests of dealers who moved are forwarded over HTTP, so the other cell's nodes have to be in a private network. */
+async function checkForwarding(db: DatabaseCheckInput['db'], findings: Findings): Promise<Finding[]> {
+  const nodes = await db.query<{ cell: string; host: string }>({
+    text: `select distinct other_cell as cell, node ->> 'host' as host
+           from tenant_moves cross join lateral jsonb_array_elements(other_nodes) node order by 1, 2`,
+  })
+  const found = await Promise.all(
+    nodes.map(async ({ cell, host }) => {
+      const address = await findPublicAddress(host)
+      if (address === undefined) return []
+      return findings.warning(
+        `Requests of dealers who moved to or from the cell ${cell} are forwarded to ${host} over HTTP, and ${address} is not in a private network. Requests with RT-SecretKey are not forwarded there. List private addresses in cells.json, and let dealers with RT-SecretKey sign their requests.`,
+      )
+    }),
+  )
+  return found.flat()
+}
 
 /** Checks which deployment the database belongs to, whether we have its key, and lists the other gateways on it. */
 export async function checkDeployment(
@@ -45,6 +64,7 @@ export async function checkDeployment(
     )
   } else
     found.push(findings.ok(`The database is encrypted with this master key (fingerprint ${row.masterKeyFingerprint}).`))
+  found.push(...(await checkForwarding(db, findings)))
   const peers = await listPeers(db)
   const machines = new Set(peers.map(({ address }) => address ?? 'this machine'))
   if (machines.size > 0) found.push(findings.ok(`Gateways connected to the database: ${[...machines].join(', ')}.`))

@@ -68,6 +68,11 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, input: Database
   if (!(await settlesWithin(testing, TIMEOUT_MS)))
     return findings.fault(`${name} does not respond within ${TIMEOUT_MS / 1000} s. Check its address and the network.`)
   const fault = await testing
+  if (fault === undefined && row.verificationFault !== null) {
+    return findings.fault(
+      `${name} is not verified, because its charges are misread: ${row.verificationFault} Record its answers: npm run -s admin -- supplier record ${name} --help`,
+    )
+  }
   return fault === undefined
     ? findings.ok(`${name} (${type}) works.`)
     : findings.fault(`${name} does not work: ${fault}`)

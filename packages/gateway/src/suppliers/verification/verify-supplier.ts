@@ -46,6 +46,8 @@ const QUERIES_MAX = 24
 const PAUSE_MS = 5_000
 
 export interface Verified {
+  /** false: the balance contradicts a charge. */
+  isVerified: boolean
   iccid: string
   reference: string | undefined
   cancelled: CancelOutcome
@@ -92,7 +94,8 @@ export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: stri
 
 /**
  * Buys one eSIM, looks it up and cancels it where the supplier can. The purchase is committed before the call; it counts
- * towards the daily spend limit. If all succeeded, the supplier is verified on this gateway.
+ * towards the daily spend limit. If all succeeded, the supplier is verified on this gateway; a charge that the balance
+ * contradicts ends an earlier verification, too.
  * @param purchase the product to buy, or the open verification to continue
  * @throws Refusal if it is not verified; what may have been bought stays open, and the next call continues it
  */
@@ -130,17 +133,19 @@ export async function verifySupplier(
     { ...request, reference, iccid, matchingId, shown: false },
     open.verificationId,
   )
+  const isVerified = charge.finding !== 'DIFFERS'
   await deps.db.tx(async (tx) => {
-    await save(tx, candidate, open, { state: 'VERIFIED', reference, cancelled: cancelled.kind, charge })
+    const state = isVerified ? 'VERIFIED' : 'DIFFERS'
+    await save(tx, candidate, open, { state, reference, cancelled: cancelled.kind, charge })
     tx.send({
-      text: 'update suppliers set verified_at = now(), updated_at = now() where supplier = $1',
-      values: [supplier.name],
+      text: 'update suppliers set verified_at = case when $2 then now() end, updated_at = now() where supplier = $1',
+      values: [supplier.name, isVerified],
     })
     const after = { productCode, key: request.key, reference: reference ?? null, cancelled: cancelled.kind, charge }
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.verify', subject: supplier.name, after })
   })
   deps.wake.wake('settings')
-  return { iccid, reference, cancelled, charge }
+  return { isVerified, iccid, reference, cancelled, charge }
 }
 
 interface BalanceBefore {

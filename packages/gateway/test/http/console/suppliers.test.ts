@@ -323,6 +323,19 @@ describe('the balance', () => {
     const { body } = await reader.call('GET', `${path}?days=3`)
     expect(body).toMatchObject({ isStated: true, amount: 700, currencyCode: 'USD', message: null, alertBelow: 800 })
     expect(body.days.map(({ amount }: { amount: number | null }) => amount)).toEqual([null, 900, 700])
+    expect(body.unexplained).toEqual([])
+    await db.query({
+      text: `insert into supplier_balance_days (supplier, day, currency_code, fell, rose, bought_min, bought_max, unexplained)
+             select 'upstream', (now() at time zone 'utc')::date - d, 'USD', 45000, 0, 20000, 20000, u
+             from (values (1, 25000), (2, 0), (3, null), (4, -7)) as r(d, u)`,
+    })
+    const { unexplained } = (await reader.call('GET', path)).body
+    expect(
+      unexplained.map(({ amount, currencyCode }: { amount: number; currencyCode: string }) => [amount, currencyCode]),
+    ).toEqual([
+      [25_000, 'USD'],
+      [-7, 'USD'],
+    ])
     const log = await admin.call('GET', '/audit?action=supplier.alert_below')
     expect(log.body.entries[0]).toMatchObject({ subject: 'upstream', after: { alertBelow: 800 } })
   })

@@ -68,7 +68,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
   supplier_recordings: 'one row per supplier; its account is shared by all tenants',
   supplier_exchanges: 'requests to a supplier, of several tenants',
   supplier_tokens: 'one row per supplier; its account is shared by all tenants',
-  supplier_rates: 'one row per limit of a supplier; its account is shared by all tenants',
+  supplier_rates: 'one row per limit of a supplier or of one of its eSIMs; its account is shared by all tenants',
   supplier_prices: 'one row per product; the price is the same for all tenants',
   supplier_products: 'one row per product; the same for all tenants',
   supplier_product_costs: 'one row per change of a product',

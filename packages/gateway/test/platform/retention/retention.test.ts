@@ -84,6 +84,7 @@ const ROWS: Record<string, string> = {
     select 's', $2::uuid::text, $3 where $1::uuid is not null`,
   supplier_balance_readings: `insert into supplier_balance_readings (supplier, read_at, amount, currency_code)
     select 'whole', $3::timestamptz, 1, 'USD' where $1::uuid is not null and $2::uuid is not null`,
+  supplier_rates: `insert into supplier_rates (supplier, next_at) select $2::uuid::text, $3 where $1::uuid is not null`,
   supplier_recordings: `with added as (
       insert into suppliers (supplier, type, config) values ($2::uuid::text, 'stock', ''))
     insert into supplier_recordings (supplier, recording_id, exchanges_max, ends_at, started_at)

@@ -37,6 +37,23 @@ it('supplier balance reads a balance, lists balances, and sets the level of the 
   ])
 })
 
+it('supplier balance lists days that the purchases do not explain, and exits with 1', async () => {
+  simulator.setBalance(2_500_000)
+  const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+  await shop.db.query({
+    text: `insert into supplier_balance_days (supplier, day, currency_code, fell, rose, bought_min, bought_max, unexplained)
+           values ('whole', $1, 'USD', 45000, 0, 20000, 20000, 25000)`,
+    values: [day],
+  })
+  expect(await admin('supplier', 'balance', 'whole')).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(`${day}: 2.50 USD more is unexplained by the purchases of this gateway`),
+  })
+  expect((await admin('supplier', 'balance', 'whole', '--json')).stdout).toContain('"unexplained": 25000')
+  await shop.db.query({ text: 'delete from supplier_balance_days' })
+  expect(await admin('supplier', 'balance', 'whole')).toMatchObject({ code: 0 })
+})
+
 it('supplier balance says why it cannot read a balance', async () => {
   simulator.addFault({ kind: 'server-error-before', operation: 'balance' })
   expect(await adminFailure('supplier', 'balance', 'whole')).toMatch(/500|503/)

@@ -8,6 +8,7 @@ import { OPERATOR_ADMINS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
 
 const verified = Type.Object({
+  isVerified: Type.Boolean({ description: 'false: the balance contradicts a charge' }),
   iccid: Type.String(),
   cancelled: Type.Boolean(),
   message: nullable(Type.String({ description: 'Why it was not cancelled' })),
@@ -59,9 +60,10 @@ export const supplierVerificationRoutes: Route[] = [
       const supplier = createSupplier(deps, row.type, name, row.config)
       try {
         const purchase = await findConfirmedProduct(deps.db, supplier, { buy, confirm })
-        const { iccid, cancelled, charge } = await verifySupplier(deps, { supplier, pauseMs: PAUSE_MS }, purchase, by)
+        const done = await verifySupplier(deps, { supplier, pauseMs: PAUSE_MS }, purchase, by)
+        const { isVerified, iccid, cancelled, charge } = done
         const message = 'message' in cancelled ? cancelled.message : null
-        return { iccid, cancelled: cancelled.kind === 'cancelled', message, charge }
+        return { isVerified, iccid, cancelled: cancelled.kind === 'cancelled', message, charge }
       } finally {
         await supplier.stop?.()
       }

@@ -35,6 +35,9 @@ const supplierRow = Type.Object({
   available: nullable(Type.Integer({ description: 'null if not counted' })),
   status: nullable(Type.String({ description: 'Written from documentation and not yet verified; null otherwise' })),
   verifiedAt: nullable(time()),
+  verificationFault: nullable(
+    Type.String({ description: 'Which charge the balance contradicted at the latest verification; null: none' }),
+  ),
   unsettled: Type.Array(Type.String(), { description: 'What only a purchase can settle; empty once it is verified' }),
   eventsUnproven: Type.Boolean({ description: 'Anybody can send its events: unsigned, and no addresses are set' }),
   dailySpend: nullable(
@@ -198,11 +201,12 @@ async function listRows(deps: ConsoleDeps) {
     from suppliers s order by s.supplier`)
   const listed = new Map((await listSuppliers(deps.db)).map((one) => [one.name, one]))
   return rows.map((row) => {
-    const { status = null, verifiedAt = null, dailySpend = null } = listed.get(row.supplier) ?? {}
+    const summary = listed.get(row.supplier)
+    const { status = null, verifiedAt = null, verificationFault = null, dailySpend = null } = summary ?? {}
     const known = deps.suppliers.get(row.supplier)
     const breaker = known?.gate.state ?? null
     const eventsUnproven = known?.supplier.eventsUnproven === true
     const unsettled = status === null ? [] : [...(UNSETTLED[row.type] ?? [])]
-    return { ...row, breaker, status, verifiedAt, unsettled, eventsUnproven, dailySpend }
+    return { ...row, breaker, status, verifiedAt, verificationFault, unsettled, eventsUnproven, dailySpend }
   })
 }

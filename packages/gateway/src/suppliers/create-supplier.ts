@@ -152,7 +152,16 @@ export const ACCOUNT_MEMBERS: readonly string[] = [
   'functionRequesterIdentifier',
 ]
 
-/** The values that identify the account or give access to it. */
+/** The values of an encrypted configuration that identify the account or give access to it. @throws DecryptionFailed */
+export function accountValuesOf(
+  { cipher }: { cipher: Pick<Cipher, 'decrypt'> },
+  type: SupplierType,
+  name: string,
+  encryptedConfig: Buffer,
+): NamedValue[] {
+  return listAccountValues(type, JSON.parse(cipher.decrypt(encryptedConfig, supplierOwner(name)).toString()))
+}
+
 function listAccountValues(type: SupplierType, config: Record<string, unknown>): NamedValue[] {
   const members = new Set([...secretMembers(type), ...ACCOUNT_MEMBERS])
   members.delete('url') // recordings have no hosts

@@ -9,7 +9,7 @@ import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { SANDBOX_PRODUCTS } from '@dealer-esim/wholesalers/sandbox/sandbox-records.ts'
 import { type Supplier, supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import type { Config } from '#platform/config/config.ts'
-import { type CreateSupplierDeps, createSupplier, type SupplierType } from './create-supplier.ts'
+import { accountValuesOf, type CreateSupplierDeps, createSupplier, type SupplierType } from './create-supplier.ts'
 import { recordCalls } from './recording/record-calls.ts'
 import { IS_OVER, recordingSink } from './recording/recording-state.ts'
 import { createGate, type Gate } from './supplier-gate.ts'
@@ -136,12 +136,13 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
   }
 
   /** The supplier as it is called while the recording in the row runs. */
-  function recorded({ supplier: name, recordingId }: SupplierRow, before: Recorded): Recorded {
+  function recorded({ supplier: name, type, config, recordingId }: SupplierRow, before: Recorded): Recorded {
     if (recordingId === before.recordingId) return before
     const { created } = before
     if (recordingId === null) return { created, supplier: created, recordingId }
     const sink = recordingSink(deps, name, recordingId)
-    return { created, supplier: recordCalls(created, sink, deps.ids.uuid), recordingId }
+    const masked = accountValuesOf(deps, type, name, config)
+    return { created, supplier: recordCalls(created, sink, deps.ids.uuid, masked), recordingId }
   }
 
   /** Closes the supplier's connections in the background. */

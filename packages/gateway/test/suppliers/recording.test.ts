@@ -1,8 +1,9 @@
+import { createHmac } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { isEid, makeEid } from '@dealer-esim/contract'
+import { isEid, makeEid, makeIccid } from '@dealer-esim/contract'
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createSimulator, type Simulator, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
-import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import { type Supplier, supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RecordedExchange } from '#suppliers/recording/record-calls.ts'
@@ -11,8 +12,9 @@ import { type ReplayedCall, replayRecording } from '#suppliers/recording/replay-
 import { loadSuppliers } from '#suppliers/supplier-registry.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminFailure, adminUsageError } from '../harness/processes/admin-in-process.ts'
-import { addSupplier, waitUntil } from '../harness/shop.ts'
+import { addSupplier, type Shop, waitUntil } from '../harness/shop.ts'
 import { chooseProducts } from '../wholesalers/simulator-fixtures.ts'
+import { createEs2plusFixtures, createGatewayFixtures, type FixtureFactory } from './supplier-fixtures.ts'
 
 const KINDS = ['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit'] as const
 let shop: AdminTestbed
@@ -136,6 +138,49 @@ describe.each(KINDS)('a recording of %s', (kind) => {
   })
 })
 
+describe.each<[string, (shop: Shop) => Promise<FixtureFactory>]>([
+  ['es2plus', (from) => createEs2plusFixtures(from, true)],
+  ['gateway', createGatewayFixtures],
+])('a recording of %s', (type, create) => {
+  it('has none of the secrets, codes, numbers and addresses that went through', async () => {
+    const name = `recorded-${type}`
+    const factory = await create(shop)
+    const fixture = await factory.create(name, 10_000)
+    await shop.suppliers.refresh()
+    const file = shop.path(`${name}.json`)
+    const command = admin('supplier', 'record', name, '--count', '200', '--minutes', '1', '--to', file)
+    const supplier = await recordedSupplier(name)
+    const request = requestOf(fixture.product)
+    const [bought] = await supplier.order([request])
+    if (bought?.kind !== 'delivered') throw new Error(`it answered ${JSON.stringify(bought)}`)
+    const esim = { ...request, reference: bought.reference, ...bought.esim, shown: true }
+    await supplier.query([{ ...request, reference: bought.reference }], 'CHECK')
+    await supplier.report?.([esim])
+    if (supplier.list) for await (const _ of supplier.list(new Date(Date.now() - 3_600_000)));
+    await supplier.cancel(esim, 'ACTION-1')
+    await endRecording(name)
+    expect(await command).toMatchObject({ code: 0 })
+    const text = readFileSync(file, 'utf8')
+    const { exchanges } = JSON.parse(text)
+    expect(exchanges.length).toBeGreaterThan(2)
+    const [row] = await shop.db.query<{ config: Buffer }>({
+      text: 'select config from suppliers where supplier = $1',
+      values: [name],
+    })
+    const config = JSON.parse(shop.cipher.decrypt(row!.config, supplierOwner(name)).toString())
+    const { iccid, matchingId, smdpAddress, ...more } = bought.esim
+    const codes = [more.ac, more.pin, more.puk, more.imsi, more.msisdn, more.confirmationCode]
+    const account = [config.appKey, config.appSecret, config.cert, config.key, config.ca]
+    const secret = [iccid, matchingId, smdpAddress, new URL(config.url).host, ...codes, ...account].filter(
+      (value) => value !== undefined && value.length > 3,
+    )
+    expect(secret.length).toBeGreaterThan(5)
+    expect(secret.filter((value) => text.toLowerCase().includes(value.toLowerCase()))).toEqual([])
+    await fixture.close()
+    await factory.close()
+  })
+})
+
 /** As if its time were over. */
 const endRecording = (name: string) =>
   shop.db.query({ text: 'update supplier_recordings set ends_at = now() where supplier = $1', values: [name] })
@@ -170,6 +215,39 @@ describe('a recording', () => {
     await shop.suppliers.refresh()
     expect(shop.suppliers.get('counted')!.supplier).not.toBe(nodes[0])
     await outbound.close()
+  })
+
+  it('has authentic events of the supplier, without account and codes, and no others', async () => {
+    const simulator = await addWholesaler('airalo', 'eventful')
+    const { clientId, clientSecret } = simulator.credentials
+    const iccid = makeIccid('8985200', 77)
+    const file = shop.path('eventful.json')
+    const command = admin('supplier', 'record', 'eventful', '--count', '2', '--to', file)
+    const supplier = await recordedSupplier('eventful')
+    const body = Buffer.from(JSON.stringify({ level: '90%', remaining_percentage: 10, iccid, account: clientId }))
+    const send = (secret: string) =>
+      supplier.receive!({
+        headers: { 'airalo-signature': createHmac('sha512', secret).update(body).digest('hex') },
+        body,
+      })
+    expect(await send('a guess')).toMatchObject({ kind: 'refused' })
+    expect(await send(clientSecret!)).toMatchObject({ kind: 'changed' })
+    expect(await send(clientSecret!)).toMatchObject({ kind: 'changed' })
+    expect(await command).toMatchObject({ code: 0 })
+    const text = readFileSync(file, 'utf8')
+    const { exchanges } = JSON.parse(text)
+    expect(exchanges).toHaveLength(2)
+    expect(exchanges[0]).toMatchObject({
+      call: { operation: 'receive', arguments: [] },
+      request: {
+        path: '/events',
+        body: { level: '90%', remaining_percentage: 10, iccid: expect.stringMatching(/^8999/) },
+      },
+    })
+    for (const secret of [iccid, clientId!, clientSecret!, 'airalo-signature']) expect(text).not.toContain(secret)
+    for await (const { operation, error } of replayRecording(shop, text))
+      expect([operation, error]).toEqual(['receive', undefined])
+    await shop.db.query({ text: `delete from suppliers where supplier = 'recorded'` }).catch(() => {})
   })
 
   it('keeps no request while none runs', async () => {

@@ -42,7 +42,10 @@ const OPERATIONS = [
   ...['order', 'query', 'topUp', 'cancel', 'suspend', 'unsuspend', 'revoke', 'test', 'report', 'balance'],
   ...['list', 'catalogue'],
 ] as const
-export type RecordedOperation = (typeof OPERATIONS)[number]
+export type RecordedOperation = (typeof OPERATIONS)[number] | typeof RECEIVE
+
+/** An event that the supplier sent, as a request without an answer. */
+export const RECEIVE = 'receive'
 
 /** Operations that return an AsyncIterable. */
 export const LISTS: ReadonlySet<string> = new Set(['list', 'catalogue'])
@@ -57,8 +60,17 @@ interface Call {
 
 const calls = new AsyncLocalStorage<Call>()
 
-/** Returns the supplier with calls whose requests go to `sink`. They must go through `recordableOutbound`. */
-export function recordCalls(supplier: Supplier, sink: ExchangeSink, newId: () => string): Supplier {
+/**
+ * Returns the supplier with calls whose requests go to `sink`, and so do its events. Requests must go through
+ * `recordableOutbound`.
+ * @param masked values of the account that must not enter the recording with an event
+ */
+export function recordCalls(
+  supplier: Supplier,
+  sink: ExchangeSink,
+  newId: () => string,
+  masked: readonly NamedValue[] = [],
+): Supplier {
   const methods = supplier as unknown as Record<string, ((...input: unknown[]) => unknown) | undefined>
   const recorded: Record<string, unknown> = { ...supplier }
   for (const operation of OPERATIONS) {
@@ -73,7 +85,29 @@ export function recordCalls(supplier: Supplier, sink: ExchangeSink, newId: () =>
         : recordResult(call, inner as () => Promise<unknown>)
     }
   }
+  const { receive } = supplier
+  if (receive !== undefined) {
+    recorded.receive = (event: Event) => {
+      if (sink.isOver()) return receive(event)
+      const call: Call = { callId: newId(), operation: RECEIVE, arguments: [], sink, writes: [] }
+      return recordResult(call, async () => {
+        const received = await receive(event)
+        // Anybody can send events: those that are not authentic must not fill the recording.
+        if (received.kind !== 'refused') call.writes.push(keepEvent(call, event, masked))
+        return received
+      })
+    }
+  }
   return recorded as unknown as Supplier
+}
+
+type Event = Parameters<NonNullable<Supplier['receive']>>[0]
+
+/** Keeps the body alone: headers sign it, and name its sender. */
+async function keepEvent({ callId, sink }: Call, { body }: Event, masked: readonly NamedValue[]): Promise<void> {
+  const request = { method: 'POST', path: '/events', contentType: 'application/json', body: body.toString() }
+  const exchange: RecordedExchange = { callId, operation: RECEIVE, arguments: [], request }
+  await sink.keep(JSON.parse(maskValues(JSON.stringify(exchange), masked))).catch(() => {})
 }
 
 async function recordResult(call: Call, inner: () => Promise<unknown>): Promise<unknown> {

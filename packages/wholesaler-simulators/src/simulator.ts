@@ -24,7 +24,7 @@ export {
   type RemoteControls,
 } from './controls.ts'
 export { FAULT_KINDS, type Fault, type FaultKind } from './faults.ts'
-export { FORMS, type Form } from './forms/answer-forms.ts'
+export { FORMS, type Form, formsOf } from './forms/answer-forms.ts'
 export type { RequestRecord } from './requests.ts'
 export type { EsimStatus, ProfileStatus } from './simulated-order.ts'
 

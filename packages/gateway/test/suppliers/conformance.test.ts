@@ -1,5 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
 import type { Loop } from '@dealer-esim/lib/process/start-stop.ts'
+import { type Form, formsOf, SIMULATOR_KINDS, type SimulatorKind } from '@dealer-esim/wholesaler-simulators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
@@ -42,20 +43,21 @@ import {
 } from './supplier-fixtures.ts'
 
 /*
- * Every type of supplier passes the same suite. Most of its time is spent waiting for time-outs and deadlines. So every
+ * Every type of supplier passes the same suite, wholesalers also in forms of their answers that are drawn for each run.
+ * By hand, `CONFORMANCE=all` tests each simulator in each of its forms, and `CONFORMANCE=airalo` or `CONFORMANCE=keyed` those
+ * with this in their name, alone. Most of its time is spent waiting for time-outs and deadlines. So every
  * case has a supplier, a dealer and a breaker of its own, many cases run concurrently, and each test awaits its case.
  */
+const NAMED = process.env.CONFORMANCE
+/** So many simulators answer in another form in one run. */
+const FORMS_DRAWN = 2
+
 const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] = [
-  ['sandbox', createSandboxFixtures],
-  ['stock', createStockFixtures],
-  ['es2plus with ICCIDs of ours', (shop) => createEs2plusFixtures(shop, true)],
-  ['es2plus with ICCIDs of the SM-DP+', (shop) => createEs2plusFixtures(shop, false)],
-  ['gateway', createGatewayFixtures],
-  ['airalo', (shop) => createSimulatorFixtures(shop, 'airalo', { canCancel: false })],
-  ['esim-access', (shop) => createSimulatorFixtures(shop, 'esim-access')],
-  ['esim-go', (shop) => createSimulatorFixtures(shop, 'esim-go', { isSerial: true })],
-  ['mobimatter', (shop) => createSimulatorFixtures(shop, 'mobimatter', { buys: 'complete', canCancel: false })],
-  ['zendit', (shop) => createSimulatorFixtures(shop, 'zendit')],
+  ...(NAMED === undefined || NAMED === 'all' ? usualTypes() : []),
+  ...drawForms().map(([kind, form]): (typeof TYPES)[number] => [
+    `${kind} in the form ${form}`,
+    (shop) => createSimulatorFixtures(shop, kind, [form]),
+  ]),
 ]
 
 const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refunded'] as const
@@ -78,7 +80,31 @@ const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
 const TIMEOUT_MS = 30_000
 /** More of them would wait for each other's connections on a busy machine. */
 const CASES_AT_ONCE_MAX = 40
-const TEST_OPTIONS = { timeout: WAIT_MAX_MS + 60_000 }
+/** Cases wait for their turn. */
+const ROUNDS = Math.ceil(TYPES.length / 12)
+const TEST_OPTIONS = { timeout: (WAIT_MAX_MS + 60_000) * ROUNDS }
+
+/** Each type in the usual form of its answers. */
+function usualTypes(): typeof TYPES {
+  return [
+    ['sandbox', createSandboxFixtures],
+    ['stock', createStockFixtures],
+    ['es2plus with ICCIDs of ours', (shop) => createEs2plusFixtures(shop, true)],
+    ['es2plus with ICCIDs of the SM-DP+', (shop) => createEs2plusFixtures(shop, false)],
+    ['gateway', createGatewayFixtures],
+    ...SIMULATOR_KINDS.map((kind): (typeof TYPES)[number] => [kind, (shop) => createSimulatorFixtures(shop, kind)]),
+  ]
+}
+
+/** Simulators with the form in which they answer: drawn by a seed that is printed, or those that CONFORMANCE names. */
+function drawForms(): [SimulatorKind, Form][] {
+  const all = SIMULATOR_KINDS.flatMap((kind) => formsOf(kind).map((form): [SimulatorKind, Form] => [kind, form]))
+  if (NAMED !== undefined) return all.filter((one) => NAMED === 'all' || one.join(' ').includes(NAMED))
+  const seed = Number(process.env.CONFORMANCE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+  const drawn = Array.from({ length: FORMS_DRAWN }, (_, index) => all[(seed + index * 17) % all.length]!)
+  console.info(`CONFORMANCE_SEED=${seed}: ${drawn.map((one) => one.join(' in the form ')).join(', ')}`)
+  return drawn
+}
 
 let database: TestDatabase
 let shop: Shop
@@ -105,7 +131,7 @@ beforeAll(async () => {
   startCases()
   findAllRefunded()
   for (const one of [...results.values(), ...topUpResults.values()]) one.catch(() => {}) // its own test reports the error
-})
+}, 120_000 * ROUNDS)
 
 const keyOf = (index: number, name: Case) => `${index}-${name}`
 const topUpKeyOf = (index: number, name: TopUpCase) => `${index}-topup-${name}`

@@ -1,5 +1,10 @@
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
-import { createSimulator, type Simulator, type Fault as SimulatorFault } from '@dealer-esim/wholesaler-simulators'
+import {
+  createSimulator,
+  type Form,
+  type Simulator,
+  type Fault as SimulatorFault,
+} from '@dealer-esim/wholesaler-simulators'
 import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
 import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-access.ts'
 import { esimGoSupplier } from '@dealer-esim/wholesalers/esim-go/esim-go.ts'
@@ -35,18 +40,33 @@ interface Simulated {
   isSerial?: boolean
 }
 
+/** The kinds of simulators, with what their interfaces differ in. */
+export const SIMULATED: Record<keyof typeof CREATE, Simulated> = {
+  airalo: { canCancel: false },
+  'esim-access': {},
+  'esim-go': { isSerial: true },
+  mobimatter: { buys: 'complete', canCancel: false },
+  zendit: {},
+}
+
+/** They limit their requests also where the configuration says nothing. */
+const ALWAYS_LIMITED: ReadonlySet<string> = new Set(['esim-access', 'esim-go'])
+
 /** Each fixture buys from an account of its own at a simulator. */
 export async function createSimulatorFixtures(
   shop: Shop,
   kind: keyof typeof CREATE,
-  { buys = 'order', canCancel = true, isSerial = false }: Simulated = {},
+  forms: readonly Form[] = [],
 ): Promise<FixtureFactory> {
+  const { buys = 'order', canCancel = true, isSerial = false } = SIMULATED[kind]
   const outbound = createOutbound()
   return {
     async create(name, timeoutMs) {
-      const simulator = await createSimulator(kind, { catalogueSize: 3 })
+      const simulator = await createSimulator(kind, { catalogueSize: 3, forms })
       const requestMs = isSerial ? timeoutMs / 2 : timeoutMs
-      const config = { url: simulator.url, ...simulator.credentials, timeoutMs: requestMs, perSecond: 1_000 }
+      // The rate limit would keep requests of a busy machine back, so only those kinds have one that always have one.
+      const rate = ALWAYS_LIMITED.has(kind) ? { perSecond: 1_000 } : {}
+      const config = { url: simulator.url, ...simulator.credentials, timeoutMs: requestMs, ...rate }
       await addSupplier(shop, name, kind, config)
       // The credentials of a simulator are those of its kind.
       const inner = CREATE[kind](name, config as never, { ...shop, outbound })

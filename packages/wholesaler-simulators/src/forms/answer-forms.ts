@@ -1,29 +1,44 @@
 /* Forms of answers that occur besides the usual one. A test or an operator switches them on. */
 
-export const FORMS = [
-  // All kinds
+const FORMS_OF_ALL = [
   'keyed-lists', // lists of objects are objects keyed by numbers, as PHP encodes lists with gaps
   'bare-results', // a result without its envelope; a list in an envelope becomes an array
   'odd-entries', // the catalogue has entries that are not objects
   'odd-product', // the first product of the catalogue has no price
   'long-decimals', // amounts have the traces of binary fractions
-  // Airalo
-  'discount-pricing', // the account has a discount on retail prices instead of net prices
-  'recycled-usage', // the usage of an ended eSIM is that of a recycled one: nothing of nothing
-  'failed-orders', // an order that is not delivered has failed
-  // eSIM Access
-  'unit-words', // durations in hours, and units in the plural
-  // eSIM Go
-  'organisation-object', // the organisation is not in a list
-  'smdp-urls', // the SM-DP+ address is a URL
-  // MobiMatter
-  'unlimited-marks', // unlimited plans have a mark and a placeholder as limit
-  'confirmation-codes', // eSIMs need a confirmation code
-  // Zendit
-  'cost-fees', // purchases name a fee that their cost contains
-  'region-names', // regional offers name their region instead of its countries
 ] as const
-export type Form = (typeof FORMS)[number]
+
+const FORMS_OF_ONE = {
+  airalo: [
+    'discount-pricing', // the account has a discount on retail prices instead of net prices
+    'recycled-usage', // the usage of an ended eSIM is that of a recycled one: nothing of nothing
+    'failed-orders', // an order that is not delivered has failed
+  ],
+  'esim-access': [
+    'unit-words', // durations in hours, and units in the plural
+  ],
+  'esim-go': [
+    'organisation-object', // the organisation is not in a list
+    'smdp-urls', // the SM-DP+ address is a URL
+  ],
+  mobimatter: [
+    'unlimited-marks', // unlimited plans have a mark and a placeholder as limit
+    'confirmation-codes', // eSIMs need a confirmation code
+  ],
+  zendit: [
+    'cost-fees', // purchases name a fee that their cost contains
+    'region-names', // regional offers name their region instead of its countries
+  ],
+} as const
+
+export type Form = (typeof FORMS_OF_ALL)[number] | (typeof FORMS_OF_ONE)[keyof typeof FORMS_OF_ONE][number]
+
+export const FORMS: readonly Form[] = [...FORMS_OF_ALL, ...Object.values(FORMS_OF_ONE).flat()]
+
+/** The forms in which the simulator of a kind can answer. */
+export function formsOf(kind: keyof typeof FORMS_OF_ONE): readonly Form[] {
+  return [...FORMS_OF_ALL, ...FORMS_OF_ONE[kind]]
+}
 
 const ENVELOPES = ['data', 'result', 'obj', 'bundles', 'list']
 

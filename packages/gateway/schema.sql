@@ -1185,6 +1185,27 @@ create table supplier_recordings (
   constraint supplier_recordings_exchanges_max_check CHECK (((exchanges_max >= 1) AND (exchanges_max <= 1000)))
 );
 
+create table supplier_states (
+  supplier text not null,
+  settled_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone,
+  seen_by text,
+  failure text,
+  failing_since timestamp with time zone,
+  tested_at timestamp with time zone,
+  test_failure text,
+  test_due_at timestamp with time zone default now(),
+  late_after_ms integer not null default 300000,
+  late_after_at timestamp with time zone,
+  constraint supplier_states_pkey PRIMARY KEY (supplier),
+  constraint supplier_states_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier) ON DELETE CASCADE,
+  constraint supplier_states_check CHECK (((seen_at IS NULL) = (seen_by IS NULL))),
+  constraint supplier_states_check1 CHECK (((failure IS NULL) = (failing_since IS NULL))),
+  constraint supplier_states_check2 CHECK (((failure IS NULL) OR (seen_at IS NOT NULL))),
+  constraint supplier_states_check3 CHECK (((test_failure IS NULL) OR (tested_at IS NOT NULL))),
+  constraint supplier_states_seen_by_check CHECK ((seen_by = ANY (ARRAY['TEST'::text, 'BALANCE'::text, 'CATALOGUE'::text, 'PURCHASE'::text])))
+);
+
 create table supplier_syncs (
   supplier text not null,
   every_minutes integer,

@@ -112,7 +112,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.locator('tbody tr').getByRole('link').first().click()
     await page.locator('main').getByText('Delivered', { exact: true }).first().waitFor()
     await navigate(testbed, page, '/suppliers/trial')
-    await page.locator('[data-state=closed]').waitFor()
+    await page.locator('[data-state=working]').waitFor()
   })
 
   it('its costs are on its page, and one confirmed purchase verifies it', async () => {

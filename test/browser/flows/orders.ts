@@ -89,10 +89,10 @@ export function orderFlows(shared: SharedState): void {
     await page.locator('[data-step="DECISION"]').getByText('ordered by mistake').waitFor()
     await navigate(testbed, page, '/suppliers')
     await page.locator('[data-row=sandbox]').getByRole('button', { name: 'Resume' }).click()
-    await page.locator('[data-state=closed]').first().waitFor()
+    await page.locator('[data-state=working]').first().waitFor()
   })
 
-  it('a failed supplier test shows its message in the list, and in an error that stays until it is closed', async () => {
+  it('a failed supplier test shows its message in a dialog that leads to the settings and stays until it is closed', async () => {
     const { page } = shared
     const message = 'answered 401: the certificate has expired'
     await page.route('**/api/suppliers/sandbox/test', (route) =>
@@ -100,15 +100,14 @@ export function orderFlows(shared: SharedState): void {
     )
     const row = page.locator('[data-row=sandbox]')
     await row.getByRole('button', { name: 'Test' }).click()
-    await row.locator('[data-state=failed]').waitFor()
-    await row.getByText(message).waitFor()
-    const alert = page.getByRole('alert').filter({ hasText: 'Something went wrong' })
-    await alert.getByText(`sandbox is not working: ${message}`).waitFor()
+    const dialog = page.getByRole('dialog', { name: 'sandbox is not working' })
+    await dialog.getByRole('alert').getByText(message).waitFor()
+    await dialog.getByRole('button', { name: 'Edit settings' }).waitFor()
     await page.unroute('**/api/suppliers/sandbox/test')
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
     await row.getByRole('button', { name: 'Test' }).click()
-    await row.locator('[data-state=closed]').waitFor()
-    await alert.getByRole('button').click()
-    await alert.waitFor({ state: 'hidden' })
+    await page.getByText('sandbox is working.').waitFor()
+    await row.locator('[data-state=working]').waitFor()
   })
 }
 

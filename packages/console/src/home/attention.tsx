@@ -5,12 +5,15 @@ import { Link } from '@tanstack/react-router'
 import { formatCount } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { type PluralForms, pluralForm, t } from '#strings/strings.ts'
+import { SUPPLIERS } from '#suppliers/supplier-paths.ts'
 
 type Kind = keyof Dashboard['attention']
 
 /** Everything that needs an operator's attention, each linked to its list. */
 export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
   const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
+    failingSuppliers: { to: SUPPLIERS },
+    lateOrders: { to: '/orders', search: { status: 'ALLOCATING' } },
     underReview: { to: '/orders', search: { status: 'UNDER_REVIEW' } },
     deadEvents: { to: '/webhooks', search: { state: 'DEAD' } },
     lowBalances: { to: '/sales', search: { by: 'balances' } },

@@ -1,4 +1,4 @@
-import type { SupplierTypeRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
+import type { SupplierTested, SupplierTypeRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Alert, Anchor, Button, Group, Select, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
@@ -50,7 +50,10 @@ export function AddSupplier({ onAdded }: { onAdded(supplier: string): void }) {
 }
 
 function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded(supplier: string): void }) {
-  const add = useChange({ quiet: true, success: t.suppliers.added })
+  const add = useChange<SupplierTested>({
+    quiet: true,
+    success: ({ works }) => (works ? t.suppliers.added : t.suppliers.addedFailing),
+  })
   const schema = chosen.config as ConfigSchema
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()

@@ -1,51 +1,65 @@
-import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
+import type { SupplierRow, SupplierTested } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
-import { formatTimeExactly } from '#parts/format.ts'
-import { notifyError, notifySuccess } from '#parts/notify.ts'
+import { formatTime } from '#parts/format.ts'
+import { notifySuccess } from '#parts/notify.ts'
+import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
-import { supplierPage } from './supplier-paths.ts'
+import { SETTINGS, supplierPage } from './supplier-paths.ts'
 
-/** The result of a supplier's last test, kept while the page is open. */
-export interface TestResult {
-  works: boolean
-  message: string | null
-  at: string
-}
+const COLORS = {
+  working: 'teal',
+  'not-tested': 'gray',
+  failing: 'red',
+  open: 'red',
+  'half-open': 'yellow',
+  paused: 'orange',
+  broken: 'red',
+} as const
 
-export function SupplierState({ row, tested }: { row: SupplierRow; tested: TestResult | undefined }) {
-  const known = row.paused ? 'paused' : (row.breaker ?? 'broken')
-  // The circuit breaker counts orders only, so a failed test takes precedence over a closed breaker.
-  const state = known === 'closed' && tested?.works === false ? 'failed' : known
-  const colors = { closed: 'teal', open: 'red', 'half-open': 'yellow', paused: 'orange', broken: 'red', failed: 'red' }
+/** What was seen of a supplier last, and by what. */
+export function SupplierState({ row }: { row: SupplierRow }) {
+  const state = stateOf(row)
+  const time = row.failingSince === null ? '' : formatTime(row.failingSince)
   return (
     <Stack gap={4} align="flex-start" className="list-lines">
-      <Badge variant="light" color={colors[state]} tt="none" radius="sm" data-state={state}>
-        {t.suppliers.states[state]}
+      <Badge variant="light" color={COLORS[state]} tt="none" radius="sm" data-state={state}>
+        {interpolate(t.suppliers.states[state], { time })}
       </Badge>
-      {tested && (
-        <Text size="xs" {...(tested.works && { c: 'dimmed' })} className="break" data-tested={tested.works}>
-          {interpolate(tested.works ? t.suppliers.testPassed : t.suppliers.testFailed, {
-            time: formatTimeExactly(tested.at),
-            message: tested.message ?? '',
-          })}
+      {row.failure !== null && (
+        <Text size="xs" className="break" data-failure>
+          {row.failure}
+        </Text>
+      )}
+      {row.failure === null && row.seenAt !== null && row.seenBy !== null && (
+        <Text size="xs" c="dimmed">
+          {interpolate(t.suppliers.seenBy[row.seenBy], { time: formatTime(row.seenAt) })}
         </Text>
       )}
     </Stack>
   )
 }
 
-export function SupplierActions({ row, onTested }: { row: SupplierRow; onTested(tested: TestResult): void }) {
-  const test = useChange<{ works: boolean; words: string | null }>()
+function stateOf({ paused, breaker, state }: SupplierRow): keyof typeof COLORS {
+  if (paused) return 'paused'
+  if (breaker === null) return 'broken'
+  if (state === 'FAILING') return 'failing'
+  // The circuit breaker counts calls of orders on this node.
+  if (breaker !== 'closed') return breaker
+  return state === 'WORKING' ? 'working' : 'not-tested'
+}
+
+export function SupplierActions({ row }: { row: SupplierRow }) {
+  const test = useChange<SupplierTested>()
   const resume = useChange({ success: t.suppliers.resumed })
   const [pausing, setPausing] = useState(false)
-  const report = ({ works, words }: { works: boolean; words: string | null }) => {
-    const parts = { supplier: row.supplier, message: words ?? '' }
-    if (works) notifySuccess(interpolate(t.suppliers.isWorking, parts))
-    else notifyError(new Error(interpolate(t.suppliers.isNotWorking, parts)))
-    onTested({ works, message: words, at: new Date().toISOString() })
+  const [failure, setFailure] = useState<string>()
+  const report = ({ works, words }: SupplierTested) => {
+    if (works) notifySuccess(interpolate(t.suppliers.isWorking, { supplier: row.supplier }))
+    else setFailure(words ?? '')
   }
   return (
     <Group gap={4} justify="flex-end">
@@ -81,7 +95,33 @@ export function SupplierActions({ row, onTested }: { row: SupplierRow; onTested(
         </Button>
       )}
       {pausing && <Pause row={row} onClose={() => setPausing(false)} />}
+      {failure !== undefined && <TestFailed row={row} failure={failure} onClose={() => setFailure(undefined)} />}
     </Group>
+  )
+}
+
+/** Why a test failed. It leads administrators to the settings, where most faults are corrected. */
+function TestFailed({ row, failure, onClose }: { row: SupplierRow; failure: string; onClose(): void }) {
+  const me = useSession()
+  const navigate = useNavigate()
+  const mayEdit = isOperatorAdmin(me)
+  return (
+    <Dialog
+      title={interpolate(t.suppliers.isNotWorking, { supplier: row.supplier })}
+      opened
+      onClose={onClose}
+      closing={t.common.close}
+      submit={mayEdit ? t.suppliers.editSettings : t.common.close}
+      hasCancel={mayEdit}
+      onSubmit={() => {
+        onClose()
+        if (mayEdit) void navigate({ to: supplierPage(row.supplier), hash: SETTINGS })
+      }}
+    >
+      <Text size="sm" className="break" role="alert">
+        {failure}
+      </Text>
+    </Dialog>
   )
 }
 

@@ -1,11 +1,12 @@
 import type {
   SupplierConfigDetail,
   SupplierRow,
+  SupplierTested,
   SupplierTypeRow,
 } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Alert, Button, Group, List, Stack, Text } from '@mantine/core'
-import { useParams } from '@tanstack/react-router'
-import { type FormEvent, useRef, useState } from 'react'
+import { useLocation, useParams } from '@tanstack/react-router'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formFields, markSaved } from '#parts/form-values.ts'
@@ -23,8 +24,8 @@ import { type ConfigSchema, configOf, fieldsOf } from './config-form.ts'
 import { SupplierBalance } from './supplier-balance.tsx'
 import { SupplierFigures } from './supplier-figures.tsx'
 import { SupplierFields } from './supplier-form.tsx'
-import { SUPPLIERS, supplierPage } from './supplier-paths.ts'
-import { SupplierActions, SupplierState, type TestResult } from './supplier-state.tsx'
+import { SETTINGS, SUPPLIERS, supplierPage } from './supplier-paths.ts'
+import { SupplierActions, SupplierState } from './supplier-state.tsx'
 import { VerifySupplier } from './verify-supplier.tsx'
 
 const REFRESH_MS = 10_000
@@ -34,7 +35,6 @@ export function SupplierPage() {
   const { supplier } = useParams({ strict: false }) as { supplier: string }
   const me = useSession()
   const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refreshMs: REFRESH_MS })
-  const [tested, setTested] = useState<TestResult>()
   const row = list.data?.suppliers.find((one) => one.supplier === supplier)
   if (list.data && !row) return <NotFound />
   return (
@@ -42,13 +42,13 @@ export function SupplierPage() {
       title={supplier}
       description={row && typeLabel(row.type)}
       back={{ to: SUPPLIERS, label: t.suppliers.title }}
-      actions={row && canOperate(me) && <SupplierActions row={row} onTested={setTested} />}
+      actions={row && canOperate(me) && <SupplierActions row={row} />}
     >
       {list.error && !row && <LoadError error={list.error} retry={list.refetch} />}
       {list.isLoading && <Loading />}
       {row && (
         <Card title={t.suppliers.state}>
-          <SupplierState row={row} tested={tested} />
+          <SupplierState row={row} />
           <Verification row={row} />
           {row.eventsUnproven && (
             <Alert color="orange" title={t.suppliers.eventsUnproven}>
@@ -124,10 +124,20 @@ function SupplierSettings({ supplier }: { supplier: string }) {
   )
 }
 
+/** Saving tests the supplier. */
+function savedText({ works, words }: SupplierTested): string {
+  return works ? t.suppliers.saved : interpolate(t.suppliers.savedFailing, { message: words ?? '' })
+}
+
 function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: SupplierTypeRow }) {
-  const save = useChange({ quiet: true, success: t.suppliers.saved })
+  const save = useChange<SupplierTested>({ quiet: true, success: savedText })
   const form = useRef<HTMLFormElement>(null)
   const [typed, setTyped] = useState<Record<string, unknown>>()
+  const location = useLocation()
+  // A failed test leads here.
+  useEffect(() => {
+    if (location.hash === SETTINGS) form.current?.querySelector('input')?.focus()
+  }, [location])
   const schema = type.config as ConfigSchema
   const fields = fieldsOf(schema)
   function confirm(event: FormEvent<HTMLFormElement>) {

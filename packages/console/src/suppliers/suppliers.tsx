@@ -1,7 +1,6 @@
 import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { formatCount } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
@@ -11,14 +10,13 @@ import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session
 import { t } from '#strings/strings.ts'
 import { typeLabel } from './add-supplier.tsx'
 import { ADD_SUPPLIER, SUPPLIER_REPORTS, supplierPage } from './supplier-paths.ts'
-import { SupplierActions, SupplierState, type TestResult } from './supplier-state.tsx'
+import { SupplierActions, SupplierState } from './supplier-state.tsx'
 
 const REFRESH_MS = 10_000
 
 export function SuppliersPage() {
   const me = useSession()
   const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refreshMs: REFRESH_MS })
-  const [tested, setTested] = useState<Record<string, TestResult>>({})
   return (
     <Page
       title={t.suppliers.title}
@@ -54,7 +52,7 @@ export function SuppliersPage() {
             accessor: 'state',
             title: t.suppliers.state,
             phone: 'status',
-            render: (row) => <SupplierState row={row} tested={tested[row.supplier]} />,
+            render: (row) => <SupplierState row={row} />,
           },
           {
             accessor: 'waiting',
@@ -75,9 +73,7 @@ export function SuppliersPage() {
             textAlign: 'right',
             phone: 'value',
             hidden: !canOperate(me),
-            render: (row) => (
-              <SupplierActions row={row} onTested={(one) => setTested((all) => ({ ...all, [row.supplier]: one }))} />
-            ),
+            render: (row) => <SupplierActions row={row} />,
           },
         ]}
       />

@@ -25,6 +25,8 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
       return tenantId === undefined ? '/webhooks' : `/webhooks?tenantId=${tenantId}`
     case 'UNDER_REVIEW':
       return '/orders?status=UNDER_REVIEW'
+    case 'ORDERS_LATE':
+      return '/orders?status=ALLOCATING'
     case 'LOW_STOCK':
       return '/stock'
     case 'STOCK_EXPIRING':

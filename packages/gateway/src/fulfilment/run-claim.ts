@@ -3,6 +3,7 @@ import { isConnectionLoss, isContended } from '@dealer-esim/lib/postgres/errors.
 import type { Charge, Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import type { KeptOrder } from '#orders/lock-orders.ts'
 import { recordMoney } from '#suppliers/balance/lack-of-money.ts'
+import { seePurchases } from '#suppliers/state/see-purchases.ts'
 import { type ObservedPrice, recordPrice } from '#suppliers/supplier-prices.ts'
 import type { Claim } from './claim-orders.ts'
 import { LEASE_MS, renewLeases } from './order-lease.ts'
@@ -72,6 +73,7 @@ export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: nu
     await saving
     await recordSupplierPrices(deps, results)
     await recordSupplierMoney(deps, call, results)
+    await recordSeen(deps, call, results)
   }
 
   const renewing = setInterval(() => {
@@ -207,6 +209,18 @@ async function recordSupplierMoney(
   const outcomes = results.map(({ outcome }) => outcome)
   await recordMoney(deps, supplied, outcomes).catch((error) =>
     deps.log.warn({ err: error, supplier: supplied.supplier.name }, 'a supplier’s lack of money could not be recorded'),
+  )
+}
+
+/** Records whether the supplier was seen to work. Runs after the orders are saved: if it fails, the next purchase shows it. */
+async function recordSeen(
+  deps: FulfilmentDeps,
+  [{ supplied, startedAt }]: SupplierCall,
+  results: readonly ItemResult[],
+): Promise<void> {
+  const outcomes = results.map(({ outcome }) => outcome)
+  await seePurchases(deps, supplied, outcomes, startedAt).catch((error) =>
+    deps.log.warn({ err: error, supplier: supplied.supplier.name }, 'the state of a supplier could not be recorded'),
   )
 }
 

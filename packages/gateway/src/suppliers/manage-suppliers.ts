@@ -15,6 +15,8 @@ import {
   type SupplierType,
   secretMembers,
 } from './create-supplier.ts'
+import { beginSeen, forgetSeen, SEEN_COLUMNS, type SeenColumns, seenStateOf } from './state/see-supplier.ts'
+import type { SeenState } from './state/seen-state.ts'
 import { readSpent } from './verification/spend-limit.ts'
 
 export interface ManageDeps {
@@ -34,6 +36,8 @@ export interface SupplierSummary {
   verifiedAt: Date | null
   /** Which charge the balance contradicted at the latest verification; null: none. */
   verificationFault: string | null
+  /** What was seen of it last. */
+  seen: SeenState
   dailySpend: DailySpend | null
   createdAt: Date
   updatedAt: Date
@@ -77,6 +81,7 @@ export async function addSupplier(
       values: [name, type, encryptConfig(deps, name, config), limit?.amount ?? null, limit?.currencyCode ?? null],
     })
     if (added.length === 0) throw new Refusal(409, 'SUPPLIER_EXISTS', `A supplier named ${name} already exists.`)
+    beginSeen(tx, name)
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.add', subject: name, after: { type } })
   })
   deps.wake.wake('settings')
@@ -110,6 +115,7 @@ export async function setSupplier(
              where supplier = $1`,
       values: [name, encryptConfig(deps, name, config), limit?.amount ?? null, limit?.currencyCode ?? null, verifiedAt],
     })
+    if (changed.length > 0) forgetSeen(tx, name)
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'supplier.set', subject: name, after: { changed } })
   })
   deps.wake.wake('settings')
@@ -234,15 +240,17 @@ export async function pauseSupplier(
 export async function listSuppliers(db: Pick<Db, 'query'>): Promise<SupplierSummary[]> {
   const rows = await db.query<ListedSupplier>({
     text: `select supplier as name, type, paused, verified_at, spend_limit, spend_currency, created_at, updated_at, now(),
+             ${SEEN_COLUMNS},
              (select case when v.state = 'DIFFERS' then v.charge_message end from supplier_verifications v
               where v.supplier = s.supplier and v.state in ('VERIFIED', 'DIFFERS')
               order by v.started_at desc limit 1) as verification_fault
-           from suppliers s order by supplier`,
+           from suppliers s left join supplier_states using (supplier) order by supplier`,
   })
   const limited = rows.filter(({ spendLimit }) => spendLimit !== null).map(({ name }) => name)
   const spent = limited.length === 0 ? new Map<string, bigint>() : await readSpent(db, limited, rows[0]!.now)
-  return rows.map(({ spendLimit, spendCurrency, now: _, ...row }) => ({
+  return rows.map(({ spendLimit, spendCurrency, now: _, seenAt, seenBy, failure, failingSince, ...row }) => ({
     ...row,
+    seen: seenStateOf({ seenAt, seenBy, failure, failingSince }),
     status: statusOf(row.type, row.verifiedAt),
     dailySpend:
       spendLimit === null
@@ -251,11 +259,12 @@ export async function listSuppliers(db: Pick<Db, 'query'>): Promise<SupplierSumm
   }))
 }
 
-type ListedSupplier = Omit<SupplierSummary, 'status' | 'dailySpend'> & {
-  spendLimit: bigint | null
-  spendCurrency: string | null
-  now: Date
-}
+type ListedSupplier = Omit<SupplierSummary, 'status' | 'dailySpend' | 'seen'> &
+  SeenColumns & {
+    spendLimit: bigint | null
+    spendCurrency: string | null
+    now: Date
+  }
 
 function statusOf(type: SupplierType, verifiedAt: Date | null): string | null {
   return verifiedAt === null && SUPPLIER_TYPES.includes(type) && needsVerification(type) ? VERIFICATION_PENDING : null

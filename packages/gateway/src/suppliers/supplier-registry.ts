@@ -12,6 +12,8 @@ import type { Config } from '#platform/config/config.ts'
 import { accountValuesOf, type CreateSupplierDeps, createSupplier, type SupplierType } from './create-supplier.ts'
 import { recordCalls } from './recording/record-calls.ts'
 import { IS_OVER, recordingSink } from './recording/recording-state.ts'
+import { SEEN_COLUMNS, type SeenColumns, seenStateOf } from './state/see-supplier.ts'
+import { NOT_TESTED, type SeenState } from './state/seen-state.ts'
 import { createGate, type Gate } from './supplier-gate.ts'
 
 /** A supplier that can be called, with the limits on its calls. */
@@ -22,6 +24,8 @@ export interface ConfiguredSupplier {
   readonly paused: boolean
   /** The supplier has a daily spend limit. Fulfilment reads the limit again for each purchase. */
   readonly hasSpendLimit?: boolean
+  /** What was seen of the supplier last, as this node knows. */
+  readonly seen?: { last: SeenState }
 }
 
 /** The configured suppliers as this node knows them. A change is seen within seconds. */
@@ -95,8 +99,8 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
     const rows = await deps.db.query<SupplierRow>({
       name: 'suppliers-all',
       text: `select s.supplier, s.type, s.config, s.paused, s.spend_limit is not null as has_spend_limit,
-               b.no_money_since is not null as lacks_money, r.recording_id
-             from suppliers s left join supplier_balances b using (supplier)
+               b.no_money_since is not null as lacks_money, r.recording_id, ${SEEN_COLUMNS}
+             from suppliers s left join supplier_balances b using (supplier) left join supplier_states t using (supplier)
              left join supplier_recordings r on r.supplier = s.supplier and not ${IS_OVER}
              order by s.supplier`,
     })
@@ -111,7 +115,9 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
         })
       } else replace(row)
       const loaded = known.get(row.supplier)
-      if (loaded !== undefined) loaded.gate.lacksMoney = row.lacksMoney
+      if (loaded === undefined) continue
+      loaded.gate.lacksMoney = row.lacksMoney
+      loaded.seen.last = seenStateOf(row)
     }
     const names = new Set(rows.map((row) => row.supplier))
     for (const name of known.keys()) if (!names.has(name)) remove(name)
@@ -127,6 +133,7 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
         gate: createGate(created.traits, deps.clock),
         paused: row.paused,
         hasSpendLimit: row.hasSpendLimit,
+        seen: { last: NOT_TESTED },
         config: row.config,
       })
     } catch (error) {
@@ -158,7 +165,7 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
   return { get: (name) => known.get(name), all: () => [...known.values()], refresh }
 }
 
-interface SupplierRow {
+interface SupplierRow extends SeenColumns {
   supplier: string
   type: SupplierType
   config: Buffer
@@ -176,7 +183,7 @@ interface Recorded {
   recordingId: string | null
 }
 
-type LoadedSupplier = ConfiguredSupplier & Recorded & { config: Buffer }
+type LoadedSupplier = ConfiguredSupplier & Recorded & { config: Buffer; seen: { last: SeenState } }
 
 function refuseSandbox(known: readonly ConfiguredSupplier[]): void {
   const sandbox = known.find(({ supplier }) => supplier.type === 'sandbox')
@@ -192,6 +199,10 @@ async function ensureSandbox(deps: SuppliersDeps): Promise<void> {
     tx.send({
       text: `insert into suppliers (supplier, type, config) values ($1, 'sandbox', $2) on conflict do nothing`,
       values: [SANDBOX, deps.cipher.encrypt('{}', supplierOwner(SANDBOX))],
+    })
+    tx.send({
+      text: 'insert into supplier_states (supplier) values ($1) on conflict do nothing',
+      values: [SANDBOX],
     })
     tx.send({
       text: `insert into stock_levels (supplier, product_code, available) values ($1, $2, 0) on conflict do nothing`,

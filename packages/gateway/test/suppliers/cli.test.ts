@@ -29,6 +29,8 @@ describe('supplier', () => {
     expect(await adminJson('supplier', 'add', 'smdp', '--type', 'es2plus', '--config', path)).toEqual({
       name: 'smdp',
       type: 'es2plus',
+      works: true,
+      words: null,
     })
     const [row] = await shop.db.query<{ config: Buffer }>({
       text: `select config from suppliers where supplier = 'smdp'`,
@@ -37,7 +39,12 @@ describe('supplier', () => {
     expect(await adminJson('supplier', 'add', 'warehouse', '--type', 'stock')).toEqual({
       name: 'warehouse',
       type: 'stock',
+      works: false,
+      words: 'it has no codes: import some',
     })
+    const { stdout } = await admin('supplier', 'list')
+    expect(stdout).toMatch(/^ *smdp .* working /m)
+    expect(stdout).toMatch(/^warehouse: failing since .*: it has no codes: import some$/m)
     expect(await shop.audited('supplier.add')).toMatchObject([
       { subject: 'smdp', after: { type: 'es2plus' } },
       { subject: 'warehouse', after: { type: 'stock' } },

@@ -9,7 +9,7 @@ import { Passkeys } from '#people/account/own-passkeys.tsx'
 import { SecondFactor } from '#people/account/second-factor.tsx'
 import { PRODUCTS } from '#products/product-paths.ts'
 import { interpolate, t } from '#strings/strings.ts'
-import { SupplierActions, SupplierState, type TestResult } from '#suppliers/supplier-state.tsx'
+import { SupplierActions, SupplierState } from '#suppliers/supplier-state.tsx'
 
 const AddSupplier = lazy(async () => ({ default: (await import('#suppliers/add-supplier.tsx')).AddSupplier }))
 const CatalogueImport = lazy(async () => ({
@@ -80,13 +80,12 @@ export function SupplierStep({ onClose }: StepProps) {
 
 function AddedSupplier({ supplier }: { supplier: string }) {
   const { data } = useApi<{ suppliers: SupplierRow[] }>('/suppliers')
-  const [tested, setTested] = useState<TestResult>()
   const row = data?.suppliers.find((one) => one.supplier === supplier)
   if (!row) return <Loading />
   return (
     <Group justify="space-between">
-      <SupplierState row={row} tested={tested} />
-      <SupplierActions row={row} onTested={setTested} />
+      <SupplierState row={row} />
+      <SupplierActions row={row} />
     </Group>
   )
 }

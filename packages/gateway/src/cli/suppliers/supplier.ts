@@ -1,9 +1,11 @@
 import { dirname, resolve } from 'node:path'
 import { formatMoney } from '@dealer-esim/contract'
-import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
 import { SUPPLIER_TYPES } from '#suppliers/create-supplier.ts'
 import { addSupplier, type DailySpend, listSuppliers, pauseSupplier, setSupplier } from '#suppliers/manage-suppliers.ts'
+import { testSupplier } from '#suppliers/state/test-supplier.ts'
+import type { AdminDeps } from '../kernel/cli-deps.ts'
 import { readJsonFile, readTextFile } from '../kernel/cli-files.ts'
 import { withSuppliers } from '../kernel/cli-outbound.ts'
 import type { AdminContext } from '../kernel/context.ts'
@@ -18,7 +20,7 @@ import { supplierVerifyCommand } from './supplier-verify.ts'
 export function supplierCommands(supplier: Command, context: AdminContext): void {
   supplier
     .command('add <name>')
-    .description('Add a supplier, from which packages can be bought.')
+    .description('Add a supplier, from which packages can be bought, and test it.')
     .requiredOption('--type <type>', SUPPLIER_TYPES.join(', '))
     .option('--config <file>', 'JSON; ca, cert and key are PEM, or names of files in the same folder')
     .addHelpText('after', supplierExamplesText())
@@ -26,18 +28,25 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
         await addSupplier(deps, { name, type: options.type, config }, context.by)
-        context.print(`Added ${name}. Try it with: supplier test ${name}`, { name, type: options.type })
+        const failure = await test(deps, name)
+        const tested = { works: failure === null, words: failure }
+        context.print(`Added ${name}. ${resultText(name, failure)}`, { name, type: options.type, ...tested })
       })
     })
   supplier
     .command('set <name>')
-    .description('Replace the whole configuration of a supplier.')
+    .description('Replace the whole configuration of a supplier, and test it.')
     .requiredOption('--config <file>', 'JSON; ca, cert and key are PEM, or names of files in the same folder')
     .action(async (name: string, options: { config: string }) => {
       const config = readConfigFile(options.config)
       await context.withDeps(async (deps) => {
         await setSupplier(deps, { name, config }, context.by)
-        context.print(`Changed ${name}.`, { name })
+        const failure = await test(deps, name)
+        context.print(`Changed ${name}. ${resultText(name, failure)}`, {
+          name,
+          works: failure === null,
+          words: failure,
+        })
       })
     })
   for (const [verb, paused] of [
@@ -73,19 +82,25 @@ export function supplierCommands(supplier: Command, context: AdminContext): void
             { title: 'NAME', value: (row) => row.name },
             { title: 'TYPE', value: (row) => row.type },
             { title: 'STATE', value: (row) => (row.paused ? 'paused' : 'in use') },
+            { title: 'SEEN', value: ({ seen }) => SEEN_TEXTS[seen.state] },
             { title: 'SPENT TODAY', value: (row) => spendText(row.dailySpend) },
             { title: 'CHANGED', value: (row) => timeText(row.updatedAt) },
           ],
           'There are no suppliers. Add one with: supplier add NAME --type TYPE',
         )
-        const pending = rows.filter(({ status }) => status !== null).map(({ name, status }) => `\n${name}: ${status}.`)
-        context.print(human + pending.join(''), { supplierList: rows })
+        const pending = rows.filter(({ status }) => status !== null).map(({ name, status }) => `${name}: ${status}.`)
+        const failing = rows.flatMap(({ name, seen }) =>
+          seen.state === 'FAILING' ? [`${name}: failing since ${timeText(seen.since)}: ${seen.failure}`] : [],
+        )
+        context.print([human, ...failing, ...pending].join('\n'), { supplierList: rows })
       }),
     )
   supplierBalanceCommand(supplier, context)
   supplierProductCommands(supplier, context)
   supplierReportCommand(supplier, context)
 }
+
+const SEEN_TEXTS = { NOT_TESTED: 'not tested', WORKING: 'working', FAILING: 'failing' } as const
 
 function spendText(spend: DailySpend | null): string {
   return spend === null ? '' : `${formatMoney(spend.spent)} of ${formatMoney(spend.limit)} ${spend.currencyCode}`
@@ -97,15 +112,21 @@ function testCommand(supplier: Command, context: AdminContext): void {
     .description('Call a supplier without buying anything, and report faults.')
     .action((name: string) =>
       context.withDeps(async (deps) => {
-        const fault = await withSuppliers(deps, async (suppliers) => {
-          const configured = suppliers.get(name)
-          if (configured === undefined) throw notFound('usable supplier', name)
-          return configured.supplier.test()
-        })
-        if (fault !== undefined) throw new Refusal(422, 'SUPPLIER_FAULT', `${name}: ${fault}`)
+        const failure = await test(deps, name)
+        if (failure !== null) throw new Refusal(422, 'SUPPLIER_FAULT', `${name}: ${failure}`)
         context.print(`${name} works.`, { name, works: true })
       }),
     )
+}
+
+/** @returns why the test failed; null: the supplier works */
+function test(deps: AdminDeps, name: string): Promise<string | null> {
+  return withSuppliers(deps, (suppliers) => testSupplier({ ...deps, suppliers }, name))
+}
+
+function resultText(name: string, failure: string | null): string {
+  if (failure === null) return 'It works.'
+  return `Its test failed: ${failure}. Correct it with: supplier set ${name}`
 }
 
 const PEM_MEMBERS = ['ca', 'cert', 'key'] as const

@@ -3,6 +3,7 @@ import { type Loop, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
+import { alertOfLateOrders } from './late-orders.ts'
 
 const POLL_MS = 60_000
 /** While more orders go to review, operators get at most one alert in this time. */
@@ -10,7 +11,7 @@ const ALERT_INTERVAL = '1 hour'
 /** Limits the count in the alert's message, not the search for new orders. */
 const COUNTED_MAX = 1_000
 
-/** Alerts operators to orders that went to review since the last alert. */
+/** Alerts operators to orders that went to review, or became late, since the last alert. */
 export function reviewAlertLoop(deps: FulfilmentDeps): Loop {
   return runLoop({
     name: 'review alerts',
@@ -19,6 +20,7 @@ export function reviewAlertLoop(deps: FulfilmentDeps): Loop {
     pollMs: POLL_MS,
     async pass() {
       await alertOperatorsOfReviews(deps)
+      await alertOfLateOrders(deps)
       return false
     },
   })

@@ -149,6 +149,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   supplier_products: 'one row a product of a supplier',
   supplier_syncs: 'one row a supplier',
   supplier_balances: 'one row a supplier',
+  supplier_states: 'one row a supplier',
   supplier_balance_days: 'one row a day and supplier',
   sale_rules: 'few',
   rule_packages: 'the catalogue',

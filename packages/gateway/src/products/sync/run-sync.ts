@@ -4,6 +4,7 @@ import { isFree } from '@dealer-esim/lib/leases.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
+import { seeSupplier } from '#suppliers/state/see-supplier.ts'
 import { type CostsFollowed, followCosts, NOTHING_FOLLOWED } from '../rules/follow-costs.ts'
 import { type Doubt, findDoubts } from './check-catalogue.ts'
 import { keepKnown } from './keep-known.ts'
@@ -23,6 +24,8 @@ export interface SyncDeps {
 export interface SyncClaim {
   supplier: string
   leaseToken: string
+  /** By the database's clock. */
+  claimedAt: Date
 }
 
 export type SyncResult =
@@ -48,17 +51,17 @@ export async function claimSync(
   anyTime = false,
 ): Promise<SyncClaim | undefined> {
   const leaseToken = randomUUID()
-  const [row] = await db.query<{ supplier: string }>({
+  const [row] = await db.query<Omit<SyncClaim, 'leaseToken'>>({
     text: `update supplier_syncs set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond',
              started_at = now(), products_read = 0
            where supplier = (
              select supplier from supplier_syncs
              where supplier = any ($1) and (due_at <= now() or $4) and ${isFree('lease_until', SYNC_LEASE_MS)}
              order by due_at, supplier limit 1 for no key update skip locked)
-           returning supplier`,
+           returning supplier, now() as claimed_at`,
     values: [suppliers, leaseToken, SYNC_LEASE_MS, anyTime],
   })
-  return row && { supplier: row.supplier, leaseToken }
+  return row && { ...row, leaseToken }
 }
 
 /** Gives a claim back: the sync is due again at once. */
@@ -98,6 +101,8 @@ export async function runSync(
   }
   const result = await deps.db.tx(async (tx) => {
     if (!(await isStillOurs(tx, claim))) return { outcome: 'LOST' } as const
+    const failure = answer instanceof Error ? failureText(answer) : null
+    await seeSupplier(tx, claim.supplier, { by: 'CATALOGUE', failure }, { beganAt: claim.claimedAt })
     return answer instanceof Error ? fail(tx, deps, claim, answer) : take(tx, deps, claim, answer)
   })
   if (result.outcome !== 'DONE') return result

@@ -4,6 +4,7 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { type Running, runLoop } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
+import { testDueSuppliers } from '../state/test-supplier.ts'
 import type { Suppliers } from '../supplier-registry.ts'
 import { checkYesterday } from './balance-days.ts'
 import { ensureBalance } from './balance-state.ts'
@@ -24,7 +25,8 @@ const POLL_MS = 5_000
 const READINGS_MAX = 8
 
 /**
- * Reads the operator's balances at suppliers when they are due. One node at a time reads each. Each pass also takes packages
+ * Reads the operator's balances at suppliers when they are due, and tests suppliers that nobody has tested. One node at a time
+ * reads each. Each pass also takes packages
  * off sale, or puts them back, whose suppliers were changed since, according to whether these suppliers have money.
  */
 export function balanceLoop(deps: BalanceLoopDeps): Running {
@@ -44,7 +46,7 @@ export function balanceLoop(deps: BalanceLoopDeps): Running {
       if (claim === undefined) break
       claims.push(claim)
     }
-    await Promise.all(claims.map(read))
+    await Promise.all([...claims.map(read), testDueSuppliers(deps)])
     await followMoney(deps.db)
     return claims.length === READINGS_MAX
   }

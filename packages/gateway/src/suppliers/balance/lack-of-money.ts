@@ -50,7 +50,8 @@ export async function recordMoney(
   deps.wake.wake('fulfilment')
 }
 
-function isBought({ kind }: Outcome): boolean {
+/** True if the supplier has sold. */
+export function isBought({ kind }: Outcome): boolean {
   return kind === 'delivered' || kind === 'toppedUp' || kind === 'ordered'
 }
 

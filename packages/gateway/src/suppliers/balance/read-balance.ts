@@ -8,6 +8,7 @@ import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { withStorableMessage } from '@dealer-esim/wholesalers/stored-answer.ts'
 import type { BalanceOutcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { createAlert } from '#alerts/create-alert.ts'
+import { seeSupplier } from '../state/see-supplier.ts'
 import { READ_EVERY_MS } from './balance-state.ts'
 import { followMoney, makeOrdersDue } from './lack-of-money.ts'
 
@@ -15,6 +16,8 @@ import { followMoney, makeOrdersDue } from './lack-of-money.ts'
 export interface BalanceClaim {
   supplier: string
   leaseToken: string
+  /** By the database's clock. */
+  claimedAt: Date
 }
 
 /** Longer than a reading takes. If the node dies, another one then reads the balance. */
@@ -31,16 +34,16 @@ export async function claimBalance(
   anyTime = false,
 ): Promise<BalanceClaim | undefined> {
   const leaseToken = randomUUID()
-  const [row] = await db.query<{ supplier: string }>({
+  const [row] = await db.query<Omit<BalanceClaim, 'leaseToken'>>({
     text: `update supplier_balances set lease_token = $2, lease_until = now() + $3 * interval '1 millisecond'
            where supplier = (
              select supplier from supplier_balances
              where supplier = any ($1) and (due_at <= now() or $4) and ${isFree('lease_until', LEASE_MS)}
              order by due_at, supplier limit 1 for no key update skip locked)
-           returning supplier`,
+           returning supplier, now() as claimed_at`,
     values: [suppliers, leaseToken, LEASE_MS, anyTime],
   })
-  return row && { supplier: row.supplier, leaseToken }
+  return row && { ...row, leaseToken }
 }
 
 /** Reads a balance and saves it, with an alert if it has fallen below the operator's level. */
@@ -55,12 +58,19 @@ export async function readBalance(
     saveFailure(tx, claim, outcome.message)
     return false
   })
+  if (supplier.balance !== undefined) await saveSeen(deps.db, claim, outcome)
   if (hasMoneyAgain) {
     await followMoney(deps.db)
     deps.wake.wake('settings')
     deps.wake.wake('fulfilment')
   }
   return outcome
+}
+
+/** A separate transaction: what was seen holds even if another node has read the balance since. */
+async function saveSeen(db: Db, { supplier, claimedAt }: BalanceClaim, outcome: BalanceOutcome): Promise<void> {
+  const failure = outcome.kind === 'balance' ? null : outcome.message
+  await db.tx((tx) => seeSupplier(tx, supplier, { by: 'BALANCE', failure }, { beganAt: claimedAt }))
 }
 
 async function ask(supplier: Pick<Supplier, 'balance'>): Promise<BalanceOutcome> {

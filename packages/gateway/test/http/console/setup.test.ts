@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { seeSupplier } from '#suppliers/state/see-supplier.ts'
 import { addPackage, payOrders } from '#test/harness/shop.ts'
 import { addPerson, addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
 
@@ -28,6 +29,13 @@ it('the steps of setting up are computed from the data, and each is done when it
   expect(await done()).toEqual([])
   expect((await operator.call('GET', '/setup')).body.dealer).toBeNull()
   await db.query({ text: `insert into suppliers (supplier, type, config) values ('stock', 'stock', '')`, values: [] })
+  // A supplier is connected once it was seen to work.
+  expect(await done()).toEqual([])
+  const see = (failure: string | null) =>
+    db.tx((tx) => seeSupplier(tx, 'stock', { by: 'TEST', failure }, { beganAt: new Date(Date.now() + 60_000) }))
+  await see('it has no codes: import some')
+  expect(await done()).toEqual([])
+  await see(null)
   expect(await done()).toEqual(['supplier'])
   await addPackage(db, 'JP', [{ supplier: 'stock', productCode: 'P' }])
   expect(await done()).toEqual(['supplier', 'catalogue'])

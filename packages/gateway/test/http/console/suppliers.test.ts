@@ -68,6 +68,52 @@ describe('adding a supplier', () => {
   })
 })
 
+describe('the state of a supplier', () => {
+  const rowOf = async (supplier: string) => {
+    const { body } = await admin.call('GET', '/suppliers')
+    return body.suppliers.find((one: { supplier: string }) => one.supplier === supplier)
+  }
+  const failing = async () => (await admin.call('GET', '/dashboard')).body.attention.failingSuppliers
+
+  it('is that of the test that adding and changing it makes, and a failing one needs attention', async () => {
+    const simulator = await createSimulator('esim-access', { catalogueSize: 3 })
+    try {
+      const before = await failing()
+      const config = {
+        ...{ url: simulator.url, ...simulator.credentials },
+        dailySpendLimit: { amount: '1000', currencyCode: 'USD' },
+      }
+      const added = await add('wrong', { type: 'esim-access', config: { ...config, secretKey: 'f'.repeat(32) } })
+      expect(added.body).toEqual({ works: false, words: expect.stringMatching(/secretKey/) })
+      expect(await rowOf('wrong')).toMatchObject({
+        ...{ state: 'FAILING', seenBy: 'TEST', failure: added.body.words },
+        failingSince: expect.any(String),
+      })
+      expect(await failing()).toBe(before + 1)
+      const changed = await admin.call('PUT', '/suppliers/wrong/config', { ...REAUTHENTICATION, config })
+      expect(changed.body).toEqual({ works: true, words: null })
+      expect(await rowOf('wrong')).toMatchObject({ state: 'WORKING', seenBy: 'TEST', failure: null })
+      expect(await failing()).toBe(before)
+    } finally {
+      await simulator.close()
+    }
+    const tested = await admin.call('POST', '/suppliers/wrong/test')
+    expect(tested.body).toEqual({ works: false, words: expect.any(String) })
+    expect(await rowOf('wrong')).toMatchObject({ state: 'FAILING', failure: tested.body.words })
+    // A paused one is not bought from: nobody has to act.
+    const attention = await failing()
+    await admin.call('POST', '/suppliers/wrong/pause')
+    expect(await failing()).toBe(attention - 1)
+  })
+
+  it('is not tested if nothing was seen, as of one that an earlier release added', async () => {
+    await testbed.db.query({
+      text: `insert into suppliers (supplier, type, config) values ('old', 'stock', '')`,
+    })
+    expect(await rowOf('old')).toMatchObject({ state: 'NOT_TESTED', seenAt: null, failingSince: null })
+  })
+})
+
 describe('changing a configuration', () => {
   const put = (config: Record<string, unknown>) =>
     admin.call('PUT', '/suppliers/upstream/config', { ...REAUTHENTICATION, config })

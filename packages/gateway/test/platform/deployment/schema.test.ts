@@ -64,6 +64,7 @@ const REFERENCE_TABLES: Record<string, string> = {
 const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
   stock_levels: 'one row per product, read before every order',
+  supplier_states: 'one row per supplier',
   supplier_verifications: 'purchases of the operator, of no tenant',
   supplier_recordings: 'one row per supplier; its account is shared by all tenants',
   supplier_exchanges: 'requests to a supplier, of several tenants',

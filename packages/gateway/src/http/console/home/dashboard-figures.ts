@@ -1,6 +1,7 @@
 import { firstUuidAt, LATEST_IDS_MS } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql, { empty, raw, type Sql } from 'sql-template-tag'
+import { countLateOrders } from '#fulfilment/review/late-orders.ts'
 import { listOrderParts } from '#sales/order-cells.ts'
 import { DELIVERY_OF_EVENT, STATE_OF_EVENT } from '#webhooks/delivery-state.ts'
 import type { LocalDay } from './local-days.ts'
@@ -112,6 +113,8 @@ export interface Attention {
   orphans: number
   adjustments: number
   topUpRequests: number
+  failingSuppliers: number
+  lateOrders: number
 }
 
 /** Counts what needs attention. Each count reads a partial index of just those rows. */
@@ -119,7 +122,8 @@ export async function countAttention(db: Reader, tenantId: string | null): Promi
   const own = tenantId === null ? empty : sql`and tenant_id = ${tenantId}`
   // Stock, orphans, adjustments and top-up requests concern only the operator.
   const operators = tenantId === null ? sql`true` : sql`false`
-  const [row] = await db.query<Attention>(sql`
+  const [[row], lateOrders] = await Promise.all([
+    db.query<Omit<Attention, 'lateOrders'>>(sql`
     select
       (select count(*)::int from orders where order_status = 'UNDER_REVIEW' ${own}) as under_review,
       (select count(*)::int from deliveries where delivery_state = 'DEAD' ${own}) as dead_events,
@@ -131,8 +135,12 @@ export async function countAttention(db: Reader, tenantId: string | null): Promi
       (select count(*)::int from orphans where state = 'FOUND' and ${operators}) as orphans,
       (select count(*)::int from wallet_adjustments
        where adjustment_status = 'PROPOSED' and expires_at > now() and ${operators}) as adjustments,
-      (select count(*)::int from top_up_requests where request_status = 'REQUESTED' and ${operators}) as top_up_requests`)
-  return row as Attention
+      (select count(*)::int from top_up_requests where request_status = 'REQUESTED' and ${operators}) as top_up_requests,
+      (select count(*)::int from supplier_states join suppliers using (supplier)
+       where failure is not null and not paused and ${operators}) as failing_suppliers`),
+    countLateOrders(db, tenantId),
+  ])
+  return { ...row!, lateOrders }
 }
 
 function tenantFilter(tenantId: string | null): Sql {

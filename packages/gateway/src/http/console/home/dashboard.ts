@@ -25,6 +25,8 @@ const dashboard = Type.Object({
     orphans: count(),
     adjustments: count(),
     topUpRequests: count(),
+    failingSuppliers: count(),
+    lateOrders: Type.Integer({ minimum: 0, description: 'Orders that wait longer than usual, up to 1000' }),
   }),
   days: Type.Array(Type.String({ description: 'Every day of the period' })),
   countedDays: Type.Integer({

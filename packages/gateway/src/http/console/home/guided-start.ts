@@ -12,7 +12,7 @@ const setup = Type.Object({
   steps: Type.Object({
     secondFactor: Type.Boolean({ description: 'The caller has one' }),
     supplier: Type.Boolean({
-      description: 'There is a supplier other than the sandbox. On a local gateway the sandbox is enough',
+      description: 'A supplier other than the sandbox was seen to work. On a local gateway the sandbox is enough',
     }),
     catalogue: Type.Boolean({ description: 'A package other than those of the sandbox is on sale' }),
     dealer: Type.Boolean({ description: 'A dealer has a person, and something was posted to its wallet' }),
@@ -90,7 +90,9 @@ async function getSetup({ deps, person }: Context): Promise<Setup> {
   const since = firstUuidAt(deps.databaseClock.now() - CHECKS_VALID_MS)
   const [[found], [dealer]] = await Promise.all([
     deps.db.query<Omit<Setup['steps'], 'secondFactor' | 'dealer'> & { testPackage: string | null }>(sql`
-      select exists (select from suppliers where type <> 'sandbox' or ${deps.config.deployment === 'local'}) as supplier,
+      select exists (select from suppliers join supplier_states using (supplier)
+                     where (type <> 'sandbox' or ${deps.config.deployment === 'local'})
+                       and seen_at is not null and failure is null) as supplier,
              exists (select from packages join package_suppliers using (package_code)
                      where on_sale and not starts_with(package_code, 'SANDBOX_')) as catalogue,
              exists (select from orders where order_status = 'DELIVERED') as test_order,

@@ -1,4 +1,3 @@
-import { notFound } from '@dealer-esim/lib/refusal.ts'
 import { UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
@@ -12,6 +11,8 @@ import {
   pauseSupplier,
   setSupplier,
 } from '#suppliers/manage-suppliers.ts'
+import { NOT_TESTED, SEEN_BY, type SeenState } from '#suppliers/state/seen-state.ts'
+import { testSupplier } from '#suppliers/state/test-supplier.ts'
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { type ConsoleDeps, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import {
@@ -33,6 +34,13 @@ const supplierRow = Type.Object({
   breaker: nullable(Type.Enum(['closed', 'open', 'half-open'])),
   waiting: Type.Integer({ description: 'eSIMs that wait for an answer of this supplier' }),
   available: nullable(Type.Integer({ description: 'null if not counted' })),
+  state: Type.Enum(['NOT_TESTED', 'WORKING', 'FAILING'], {
+    description: 'What was seen last: by its test, a reading of its balance or catalogue, or a purchase',
+  }),
+  seenAt: nullable(time()),
+  seenBy: nullable(Type.Enum(SEEN_BY)),
+  failure: nullable(Type.String({ description: 'Why it fails' })),
+  failingSince: nullable(time()),
   status: nullable(Type.String({ description: 'Written from documentation and not yet verified; null otherwise' })),
   verifiedAt: nullable(time()),
   verificationFault: nullable(
@@ -66,6 +74,10 @@ const supplierConfig = Type.Object({
 })
 export type SupplierConfigDetail = Static<typeof supplierConfig>
 
+/** The result of a test, which buys nothing. */
+const tested = Type.Object({ works: Type.Boolean(), words: nullable(Type.String()) })
+export type SupplierTested = Static<typeof tested>
+
 const params = Type.Object({ supplier: line(64) }, CLOSED)
 /** PEM certificates with their chain. */
 const CONFIG_SIZE_MAX_BYTES = 256 * 1024
@@ -89,6 +101,8 @@ export const supplierRoutes: Route[] = [
       supplier: (row) => row.supplier,
       type: (row) => row.type,
       paused: (row) => row.paused,
+      state: (row) => row.state,
+      failure: (row) => row.failure,
       breaker: (row) => row.breaker,
       waiting: (row) => row.waiting,
       available: (row) => (row.available === null ? null : Number(row.available)),
@@ -125,15 +139,15 @@ export const supplierRoutes: Route[] = [
     path: '/suppliers',
     access: OPERATOR_ADMINS,
     sessionOnly: true,
-    summary: 'Add a supplier. Requires the password',
+    summary: 'Add a supplier, and test it. Requires the password',
     body: Type.Object({ ...reauthentication, supplier: line(64), type: line(64), config: config() }, CLOSED),
-    answer: done,
+    answer: tested,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     bodyLimit: CONFIG_SIZE_MAX_BYTES,
     async handle({ deps, person, by, address }, { body: { password, code, confirmation, supplier, type, config } }) {
       await reauthenticate(deps, person, { password, code, confirmation, address })
       await addSupplier(deps, { name: supplier, type, config }, by)
-      return {}
+      return test(deps, supplier)
     },
   }),
   route({
@@ -141,16 +155,16 @@ export const supplierRoutes: Route[] = [
     path: '/suppliers/:supplier/config',
     access: OPERATOR_ADMINS,
     sessionOnly: true,
-    summary: 'Replace the configuration of a supplier. Secrets left out stay. Requires the password',
+    summary: 'Replace the configuration of a supplier, and test it. Secrets left out stay. Requires the password',
     params,
     body: Type.Object({ ...reauthentication, config: config() }, CLOSED),
-    answer: done,
+    answer: tested,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     bodyLimit: CONFIG_SIZE_MAX_BYTES,
     async handle({ deps, person, by, address }, { params, body: { password, code, confirmation, config } }) {
       await reauthenticate(deps, person, { password, code, confirmation, address })
       await setSupplier(deps, { name: params.supplier, config, keepSecrets: true }, by)
-      return {}
+      return test(deps, params.supplier)
     },
   }),
   route({
@@ -159,13 +173,8 @@ export const supplierRoutes: Route[] = [
     access: OPERATORS_WRITE,
     summary: 'Test the connection to a supplier',
     params,
-    answer: Type.Object({ works: Type.Boolean(), words: nullable(Type.String()) }),
-    async handle({ deps }, { params }) {
-      const known = deps.suppliers.get(params.supplier)
-      if (!known) throw notFound('usable supplier', params.supplier)
-      const message = (await known.supplier.test()) ?? null
-      return { works: message === null, words: message }
-    },
+    answer: tested,
+    handle: ({ deps }, { params }) => test(deps, params.supplier),
   }),
   ...([true, false] as const).map((paused) =>
     route({
@@ -184,6 +193,11 @@ export const supplierRoutes: Route[] = [
     }),
   ),
 ]
+
+async function test(deps: ConsoleDeps, supplier: string): Promise<SupplierTested> {
+  const failure = await testSupplier(deps, supplier)
+  return { works: failure === null, words: failure }
+}
 
 type CountedRow = Pick<SupplierRow, 'supplier' | 'type' | 'paused' | 'waiting'> & {
   available: bigint | null
@@ -207,6 +221,15 @@ async function listRows(deps: ConsoleDeps) {
     const breaker = known?.gate.state ?? null
     const eventsUnproven = known?.supplier.eventsUnproven === true
     const unsettled = status === null ? [] : [...(UNSETTLED[row.type] ?? [])]
-    return { ...row, breaker, status, verifiedAt, verificationFault, unsettled, eventsUnproven, dailySpend }
+    const verification = { status, verifiedAt, verificationFault, unsettled }
+    return { ...row, ...viewOf(summary?.seen ?? NOT_TESTED), ...verification, breaker, eventsUnproven, dailySpend }
   })
+}
+
+function viewOf(seen: SeenState) {
+  const known = { seenAt: null, seenBy: null, failure: null, failingSince: null }
+  if (seen.state === 'NOT_TESTED') return { ...known, state: seen.state }
+  const { state, seenAt, seenBy } = seen
+  if (state === 'WORKING') return { ...known, state, seenAt, seenBy }
+  return { state, seenAt, seenBy, failure: seen.failure, failingSince: seen.since }
 }

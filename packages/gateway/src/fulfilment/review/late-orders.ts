@@ -1,0 +1,104 @@
+import { orderNoOf } from '@dealer-esim/contract'
+import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '@dealer-esim/lib/ids.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
+import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
+import { createAlert } from '#alerts/create-alert.ts'
+import { NIL_TENANT } from '#platform/audit/audit.ts'
+
+/*
+ * An order waits longer than usual if it is undecided after three times the time within which 95 % of its supplier's orders of
+ * a day were delivered, and after a minute at least. Without enough deliveries it is five minutes, the default of the column.
+ */
+const TIMES_P95 = 3
+const LATE_MIN_MS = 60_000
+const LATE_DEFAULT_MS = 300_000
+const LATE_MAX_MS = 86_400_000
+/** Fewer deliveries say little about what is usual. */
+const DELIVERIES_MIN = 20
+const DAY_MS = 86_400_000
+/** How often what is usual is computed from the deliveries of a day. */
+const COMPUTE_EVERY = '15 minutes'
+/** While more orders become late, operators get at most one alert in this time. */
+const ALERT_INTERVAL = '1 hour'
+const COUNTED_MAX = 1_000
+
+interface LateDeps {
+  db: Db
+  ids: Ids
+  databaseClock: Pick<DatabaseClock, 'now'>
+}
+
+/** SQL: since when the order `o` waits longer than usual, in the future for one that does not yet. */
+const LATE_AT = `o.created_at + interval '1 millisecond' * (
+  select min(coalesce(s.late_after_ms, ${LATE_DEFAULT_MS}))
+  from order_items i left join supplier_states s on s.supplier = i.supplier
+  where i.tenant_id = o.tenant_id and i.order_id = o.order_id and i.item_status in ('WAITING', 'ASKED', 'UNKNOWN'))`
+
+/** SQL: orders that wait for a supplier. Those under review have an alert of their own. */
+const WAITING = `orders o where o.due_at is not null and o.order_status in ('PAID', 'ALLOCATING')
+  and o.created_at < now() - interval '${LATE_MIN_MS} milliseconds'`
+
+/** Counts the orders that wait longer than usual, up to 1000. @param tenantId null: of all tenants */
+export async function countLateOrders(db: Pick<Db, 'query'>, tenantId: string | null): Promise<number> {
+  const [row] = await db.query<{ count: number }>({
+    text: `select count(*)::int as count from (
+             select from ${WAITING} and ($1::uuid is null or o.tenant_id = $1) and ${LATE_AT} < now() limit ${COUNTED_MAX}) o`,
+    values: [tenantId],
+  })
+  return row!.count
+}
+
+/** Alerts operators to orders that have become late since the last alert. @returns whether an alert was created */
+export async function alertOfLateOrders(deps: LateDeps): Promise<boolean> {
+  return deps.db.tx(async (tx) => {
+    tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('late order alerts')})` })
+    await computeUsual(tx, deps.databaseClock.now())
+    const [last] = await tx.query<{ alertedAt: Date; isRecent: boolean }>({
+      text: `select created_at as alerted_at, created_at > now() - interval '${ALERT_INTERVAL}' as is_recent from alerts
+             where tenant_id = $1 and kind = 'ORDERS_LATE' order by alert_id desc limit 1`,
+      values: [NIL_TENANT],
+    })
+    if (last?.isRecent) return false
+    const late = await tx.query<{ tenantId: string; orderId: string; createdAt: Date; isNew: boolean }>({
+      text: `select tenant_id, order_id, created_at, late_at > $1 as is_new
+             from (select o.tenant_id, o.order_id, o.created_at, ${LATE_AT} as late_at from ${WAITING}) o
+             where late_at < now() order by created_at limit ${COUNTED_MAX}`,
+      values: [last?.alertedAt ?? new Date(0)],
+    })
+    if (!late.some(({ isNew }) => isNew)) return false
+    const [oldest] = late
+    const { tenantId, orderId } = oldest!
+    const count = late.length === COUNTED_MAX ? `${COUNTED_MAX} or more` : String(late.length)
+    createAlert(tx, deps.ids, {
+      tenantId: null,
+      kind: 'ORDERS_LATE',
+      audience: 'OPERATOR',
+      message: `Orders waiting longer than usual: ${count}. The oldest, ${orderNoOf(orderId)}, was paid at ${oldest!.createdAt.toISOString()}. Its page says who has not answered, and when they are asked again.`,
+      data: { orders: late.length, ...(late.length === 1 && { tenantId, orderId }) },
+    })
+    return true
+  })
+}
+
+/** Computes what is usual at each supplier from the deliveries of the last day. Does nothing if that was done recently. */
+async function computeUsual(tx: Tx, nowMs: number): Promise<void> {
+  const [state] = await tx.query<{ isRecent: boolean }>({
+    text: `select not exists (select from supplier_states where late_after_at is null
+             or late_after_at < now() - interval '${COMPUTE_EVERY}') as is_recent`,
+  })
+  if (state!.isRecent) return
+  tx.send({
+    text: `with usual as (
+             select supplier, count(*) as deliveries, percentile_cont(0.95) within group (
+               order by extract(epoch from finished_at - ${timeOfId('order_id')}) * 1000) as p95_ms
+             from supplier_attempts
+             where attempt_id >= $1 and attempt_id < $2 and outcome in ('delivered', 'toppedUp') group by 1)
+           update supplier_states s set late_after_at = now(),
+             late_after_ms = case when u.deliveries >= ${DELIVERIES_MIN}
+               then least(${LATE_MAX_MS}, greatest(${LATE_MIN_MS}, ${TIMES_P95} * u.p95_ms))::int else ${LATE_DEFAULT_MS} end
+           from suppliers x left join usual u using (supplier) where x.supplier = s.supplier`,
+    values: [firstUuidAt(nowMs - DAY_MS), firstUuidAt(nowMs + LATEST_IDS_MS)],
+  })
+}

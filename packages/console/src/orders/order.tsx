@@ -14,6 +14,7 @@ import { interpolate, t } from '#strings/strings.ts'
 import { OrderNotes } from '#tenants/notes.tsx'
 import { OrderActions } from './order-actions.tsx'
 import { Timeline } from './order-timeline.tsx'
+import { OrderWaiting } from './order-waiting.tsx'
 
 const IN_PROGRESS = new Set(['PAID', 'ALLOCATING'])
 const REFRESH_MS = 3_000
@@ -46,6 +47,7 @@ export function OrderPage() {
       }
       actions={canOperate(me) && <OrderActions order={order} />}
     >
+      <OrderWaiting order={order} />
       <Card>
         <Facts
           items={[

@@ -1,11 +1,12 @@
 import type { Ids } from '@dealer-esim/lib/ids.ts'
-import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import { createAlert } from '#alerts/create-alert.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 
 /* Audit entries about notes and tags belong to no tenant, because a dealer's people can read their own tenant's entries. */
 
-/** A note by the operator's people on a dealer or one of its orders. The dealer never sees it. */
+/** A note by the operator's people on a dealer or one of its orders, or a dealer's question. Dealers see none. */
 export interface Note {
   noteId: string
   text: string
@@ -41,17 +42,52 @@ export function listNotes(db: Pick<Db, 'query'>, { tenantId, orderId }: NoteSubj
 export async function addNote(deps: NoteDeps, on: NoteSubject, text: string, subject: string, by: By): Promise<void> {
   const { tenantId, orderId = null } = on
   await deps.db.tx(async (tx) => {
-    const [found] = await tx.query<{ count: number }>({
-      text: 'select count(*)::int as count from notes where tenant_id = $1 and order_id is not distinct from $2::uuid',
-      values: [tenantId, orderId],
-    })
-    if (found!.count >= NOTES_MAX)
-      throw new Refusal(409, 'TOO_MANY_NOTES', `There are ${NOTES_MAX} notes already. Delete one first.`)
-    tx.send({
-      text: 'insert into notes (tenant_id, note_id, order_id, text, actor, created_at) values ($1, $2, $3, $4, $5, now())',
-      values: [tenantId, deps.ids.uuid(), orderId, text, by.actor],
-    })
+    const full = new Refusal(409, 'TOO_MANY_NOTES', `There are ${NOTES_MAX} notes already. Delete one first.`)
+    await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, full })
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'note.add', subject, after: { text } })
+  })
+}
+
+/**
+ * Asks the operator about an order, for the dealer: a note on the order, with an alert. Audited where the dealer sees it.
+ * @throws Refusal
+ */
+export async function askOperator(
+  deps: NoteDeps,
+  order: { tenantId: string; orderId: string; orderNo: string; clientName: string },
+  text: string,
+  by: By,
+): Promise<void> {
+  const { tenantId, orderId, orderNo, clientName } = order
+  await deps.db.tx(async (tx) => {
+    const message = 'The operator has many notes on this order already. Ask the operator directly.'
+    const full = new Refusal(409, 'TOO_MANY_NOTES', message)
+    await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, full })
+    audit(tx, deps.ids, { tenantId, ...by, action: 'order.ask_operator', subject: orderNo, after: { text } })
+    createAlert(tx, deps.ids, {
+      tenantId,
+      kind: 'ORDER_QUESTION',
+      audience: 'OPERATOR',
+      message: `${clientName} asks about the order ${orderNo}: ${text}`,
+      data: { orderNo },
+    })
+  })
+}
+
+async function insertNote(
+  tx: Tx,
+  { ids }: Pick<NoteDeps, 'ids'>,
+  note: { tenantId: string; orderId: string | null; text: string; actor: string; full: Refusal },
+): Promise<void> {
+  const { tenantId, orderId, text, actor, full } = note
+  const [found] = await tx.query<{ count: number }>({
+    text: 'select count(*)::int as count from notes where tenant_id = $1 and order_id is not distinct from $2::uuid',
+    values: [tenantId, orderId],
+  })
+  if (found!.count >= NOTES_MAX) throw full
+  tx.send({
+    text: 'insert into notes (tenant_id, note_id, order_id, text, actor, created_at) values ($1, $2, $3, $4, $5, now())',
+    values: [tenantId, ids.uuid(), orderId, text, actor],
   })
 }
 

@@ -9,6 +9,7 @@ import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { acceptFound } from '../outcomes/save-outcomes.ts'
 import { readEsimsOfTopUps } from '../outcomes/top-up-orders.ts'
+import { askNow } from './ask-now.ts'
 
 interface ItemRow {
   productCode: string
@@ -41,7 +42,8 @@ export async function refreshItem(deps: FulfilmentDeps, supplied: ConfiguredSupp
   switch (row.itemStatus) {
     case 'UNKNOWN':
     case 'REVIEW':
-      return retryNow(deps, tenantId, orderId, itemNo)
+      await askNow(deps, { tenantId, orderId, itemNo })
+      return
     case 'DELIVERED': {
       if (row.profileId === null || supplied.supplier.report === undefined) return
       const { matchingId } = decryptSecrets(deps.cipher, tenantId, row.secrets!)
@@ -60,21 +62,4 @@ export async function refreshItem(deps: FulfilmentDeps, supplied: ConfiguredSupp
     }
     default: // WAITING, ASKED: fulfilment has the item
   }
-}
-
-/** Makes fulfilment query the item now. A worker that holds the order's lease sees the new time after its current pass. */
-async function retryNow(deps: FulfilmentDeps, tenantId: string, orderId: string, itemNo: number): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    tx.send({
-      text: `update orders set due_at = now() where tenant_id = $1 and order_id = $2 and due_at is not null`,
-      values: [tenantId, orderId],
-    })
-    tx.send({
-      text: `update order_items set retry_at = now()
-             where tenant_id = $1 and order_id = $2 and item_no = $3 and item_status in ('UNKNOWN', 'REVIEW')
-               and retry_at is not null`,
-      values: [tenantId, orderId, itemNo],
-    })
-  })
-  deps.wake.wake('fulfilment')
 }

@@ -10,6 +10,7 @@ export const AUDIT_ACTIONS = [
   'note.set_tags',
   'operator.set_details',
   'operator.set_settings',
+  'order.ask_operator',
   'order.cancel',
   'order.cancel_esim',
   'order.place',

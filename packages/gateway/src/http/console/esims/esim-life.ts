@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { readLifeHistory } from '#esims/life/esim-history.ts'
 import { pollNow } from '#esims/poll-suppliers.ts'
 import { EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
-import { profileParams, time } from '../kernel/route-schemas.ts'
+import { ASKS_PER_MINUTE, profileParams, time } from '../kernel/route-schemas.ts'
 
 const step = Type.Object({
   at: time(),
@@ -12,9 +12,6 @@ const step = Type.Object({
   percent: Type.Optional(Type.Integer({ description: 'The threshold that usage passed' })),
 })
 export type LifeStepView = Static<typeof step>
-
-/** A low limit, so that people who refresh a page cannot use up the rate limit of the supplier's account. */
-const POLLS_PER_MINUTE = 10
 
 export const esimLifeRoutes: Route[] = [
   route({
@@ -38,7 +35,7 @@ export const esimLifeRoutes: Route[] = [
         description: 'Entries of the answer that cannot be read',
       }),
     }),
-    ratePerMinute: POLLS_PER_MINUTE,
+    ratePerMinute: ASKS_PER_MINUTE,
     handle: async ({ deps }, { params }) => pollNow(deps, params),
   }),
 ]

@@ -36,5 +36,8 @@ export const reauthentication = {
   confirmation: Type.Optional(Type.String({ minLength: 20, maxLength: 200 })),
 }
 
+/** How often people may ask a supplier: their questions must not use up the rate limit of its account. */
+export const ASKS_PER_MINUTE = 10
+
 /** Slows guessing from one address. `reauthenticate` counts failures and locks guessers out. */
 export const REAUTHENTICATIONS_PER_MINUTE = 20

@@ -4,6 +4,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { actForOperator } from '#esims/actions/operator-action.ts'
 import { resolveAction } from '#esims/actions/resolve-action.ts'
+import { askAboutOrder } from '#fulfilment/reconciliation/ask-now.ts'
 import { cancelOrder } from '#fulfilment/review/cancel-order.ts'
 import { type ItemVerdict, resolveOrder } from '#fulfilment/review/resolve-order.ts'
 import {
@@ -15,7 +16,7 @@ import {
 import { parseOrderNo } from '#orders/reading/find-order.ts'
 import { type CsvEsim, CsvRefused, parseEsims } from '#stock/stock-csv.ts'
 import { OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, done, line, nullable, orderParams, profileParams } from '../kernel/route-schemas.ts'
+import { ASKS_PER_MINUTE, CLOSED, done, line, nullable, orderParams, profileParams } from '../kernel/route-schemas.ts'
 
 /** What the supplier stated, who said it and when, so that another operator can check it. */
 const evidence = () => Type.String({ minLength: EVIDENCE_LENGTH_MIN, maxLength: EVIDENCE_LENGTH_MAX })
@@ -43,6 +44,19 @@ export const orderActionRoutes: Route[] = [
     async handle({ deps, by }, { params, body }) {
       const orderId = parseOrderNo(params.orderNo)
       await cancelOrder(deps, { tenantId: params.tenantId, orderId, reason: body.reason }, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/ask',
+    access: OPERATORS_WRITE,
+    summary: 'Ask the suppliers about an undecided order now',
+    params: orderParams,
+    answer: done,
+    ratePerMinute: ASKS_PER_MINUTE,
+    async handle({ deps }, { params }) {
+      await askAboutOrder(deps, { tenantId: params.tenantId, orderId: parseOrderNo(params.orderNo) })
       return {}
     },
   }),

@@ -9,6 +9,7 @@ import { IS_OPEN } from '#orders/esim-action.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
 import { parseOrderNo } from '#orders/reading/find-order.ts'
 import { readTimeline, type Step } from '#orders/reading/order-timeline.ts'
+import { type WaitingItem, waitingOf } from '#orders/reading/order-waiting.ts'
 import { countOrders, type OrderFilter, type OrderSort, searchOrders } from '#orders/reading/search-orders.ts'
 import { getOrderSums, type Sums } from '#sales/list-sales.ts'
 import { profileRow, rowOfProfile } from '../esims/esims.ts'
@@ -95,6 +96,24 @@ const detail = Type.Object({
     ),
   ),
   profiles: Type.Array(profileRow),
+  waiting: nullable(
+    Type.Object(
+      {
+        reason: Type.Enum(['NOT_ASKED', 'NOT_BOUGHT', 'NO_ANSWER', 'REVIEW'], {
+          description:
+            'NO_ANSWER: the supplier may have sold it. NOT_BOUGHT: it was asked and has sold nothing. NOT_ASKED: none was asked. REVIEW: an operator decides',
+        }),
+        supplier: nullable(Type.String({ description: 'For operators only' })),
+        since: time(),
+        nextAskAt: nullable(time()),
+        reviewAt: nullable(time()),
+      },
+      {
+        description:
+          'Whom an undecided order waits for: since when, when the supplier is asked next, and when it goes to review',
+      },
+    ),
+  ),
   timeline: Type.Array(step),
 })
 export type OrderDetail = Static<typeof detail>
@@ -232,13 +251,13 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
   if (!found) throw notFound('order')
   const [[columns], items, { profiles }, sums] = await Promise.all([
     deps.db.query<OrderColumns>(sql`
-      select balance_after, remark, status_history as history
+      select balance_after, remark, status_history as history, created_at, due_at
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
-    deps.db.query<Omit<OrderItem, 'supplierKey'>>(sql`
+    deps.db.query<ItemColumns>(sql`
       select item_no, package_code, price, item_status,
              failure_reason, supplier, product_code, cost,
              cost_currency, supplier_charge as charged,
-             supplier_charge_currency as charged_currency, attempts,
+             supplier_charge_currency as charged_currency, attempts, requested_at, in_doubt_at, retry_at,
              exists (select from profiles p join esim_actions a using (tenant_id, profile_id)
                      where p.tenant_id = i.tenant_id and p.order_id = i.order_id and p.item_no = i.item_no
                        and a.action = 'CANCEL' and a.attempts > 0 and ${raw(IS_OPEN)})
@@ -247,7 +266,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     searchProfiles(deps.db, { tenantId, orderId }, { limit: 200 }),
     onlyTenant === null ? getOrderSums(deps.db, tenantId, orderId) : null,
   ])
-  const { balanceAfter, remark, history } = columns as OrderColumns
+  const { balanceAfter, remark, history, ...times } = columns as OrderColumns
   const timeline = await readTimeline(deps.db, tenantId, orderId, history)
   const { orderId: _, ...row } = found
   return {
@@ -256,10 +275,14 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     balanceAfter,
     remark,
     items: items
-      .map((row) => ({ ...row, supplierKey: itemKeyOf(orderId, row.itemNo) }))
+      .map(({ requestedAt: _, inDoubtAt: __, retryAt: ___, ...row }) => ({
+        ...row,
+        supplierKey: itemKeyOf(orderId, row.itemNo),
+      }))
       .map((row) => (onlyTenant === null ? row : forDealer(row))),
     margin: sums && marginOf(sums),
     profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
+    waiting: describeWaiting(context, items, times),
     timeline: await visibleSteps(context, timeline),
   }
 }
@@ -273,7 +296,20 @@ interface OrderColumns {
   balanceAfter: bigint
   remark: string | null
   history: { orderStatus: (typeof ORDER_STATUSES)[number]; time: string }[]
+  createdAt: Date
+  dueAt: Date | null
 }
+
+type ItemColumns = Omit<OrderItem, 'supplierKey' | 'itemStatus' | 'attempts'> & WaitingItem
+
+function describeWaiting({ deps, onlyTenant }: Context, items: readonly ItemColumns[], times: Times) {
+  const giveUpAfterMs = (supplier: string) => deps.suppliers.get(supplier)?.supplier.traits.giveUpAfterMs
+  const waiting = waitingOf(items, times, new Date(deps.databaseClock.now()), giveUpAfterMs)
+  if (waiting === undefined) return null
+  return { ...waiting, supplier: onlyTenant === null ? waiting.supplier : null }
+}
+
+type Times = Pick<OrderColumns, 'createdAt' | 'dueAt'>
 
 /** Hides the supplier, costs, and the supplier's messages from a dealer. As in esim/query, a dealer sees why an eSIM failed. */
 function forDealer(row: OrderItem): OrderItem {

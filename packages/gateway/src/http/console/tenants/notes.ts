@@ -4,6 +4,7 @@ import Type, { type Static } from 'typebox'
 import { searchOrders } from '#orders/reading/search-orders.ts'
 import {
   addNote,
+  askOperator,
   deleteNote,
   getTags,
   listNotes,
@@ -15,7 +16,15 @@ import {
   TAGS_MAX,
 } from '#tenants/notes.ts'
 import { createActorNaming } from '../kernel/actors.ts'
-import { type ConsoleDeps, type Context, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
+import {
+  BUYERS,
+  type ConsoleDeps,
+  type Context,
+  OPERATORS,
+  OPERATORS_WRITE,
+  type Route,
+  route,
+} from '../kernel/route.ts'
 import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
 
 const notes = Type.Object({
@@ -33,7 +42,10 @@ export type TagsView = Static<typeof tags>
 const tagCount = Type.Object({ tag: Type.String(), dealers: Type.Integer() })
 export type TagCount = Static<typeof tagCount>
 
-/** Notes of the operator's people on dealers and orders, and tags of dealers. Dealers see neither. */
+/** Each question makes an alert. */
+const QUESTIONS_PER_MINUTE = 5
+
+/** Notes of the operator's people on dealers and orders, and tags of dealers. Dealers see neither, and ask questions. */
 export const noteRoutes: Route[] = [
   route({
     method: 'GET',
@@ -77,6 +89,20 @@ export const noteRoutes: Route[] = [
     answer: done,
     async handle({ deps, by }, { params, body }) {
       await addNote(deps, await getOrder(deps, params), body.text, params.orderNo, by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/orders/:orderNo/questions',
+    access: BUYERS,
+    summary: 'Ask the operator about an order: a note on it, with an alert. Audited',
+    params: orderParams,
+    body: newNote,
+    answer: done,
+    ratePerMinute: QUESTIONS_PER_MINUTE,
+    async handle({ deps, by }, { params, body }) {
+      await askOperator(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by)
       return {}
     },
   }),
@@ -136,9 +162,9 @@ async function viewNotes(context: Context, subject: NoteSubject) {
 async function getOrder(
   { db }: Pick<ConsoleDeps, 'db'>,
   { tenantId, orderNo }: { tenantId: string; orderNo: string },
-): Promise<Required<NoteSubject>> {
+): Promise<{ tenantId: string; orderId: string; clientName: string }> {
   const orderId = orderIdOf(orderNo)
   const [order] = orderId === undefined ? [] : (await searchOrders(db, { tenantId, orderId }, { limit: 1 })).orders
   if (!order) throw notFound('order')
-  return { tenantId, orderId: order.orderId }
+  return { tenantId, orderId: order.orderId, clientName: order.clientName }
 }

@@ -1,0 +1,45 @@
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { isUnfinished } from '#orders/order-item.ts'
+import { isHeld } from '#platform/held-tenants.ts'
+
+interface AskDeps {
+  db: Db
+  wake: Pick<Wakeups<'fulfilment'>, 'wake'>
+}
+
+/**
+ * Makes fulfilment ask the suppliers about an order now, not when its next question is due. A worker that holds the order's lease
+ * sees the new time after its current pass. An item that only an operator can decide is not asked about.
+ * @param itemNo only this one; undefined: all that are undecided
+ * @returns false if nothing of the order is undecided
+ */
+export async function askNow(
+  deps: AskDeps,
+  { tenantId, orderId, itemNo }: { tenantId: string; orderId: string; itemNo?: number },
+): Promise<boolean> {
+  const isOpen = await deps.db.tx(async (tx) => {
+    const rows = await tx.query({
+      text: `update orders o set due_at = now()
+             where tenant_id = $1 and order_id = $2 and due_at is not null and ${isUnfinished('o')}
+               and not ${isHeld('o.tenant_id')} returning order_id`,
+      values: [tenantId, orderId],
+    })
+    tx.send({
+      text: `update order_items set retry_at = now()
+             where tenant_id = $1 and order_id = $2 and ($3::int is null or item_no = $3)
+               and item_status in ('WAITING', 'UNKNOWN', 'REVIEW') and retry_at > now()`,
+      values: [tenantId, orderId, itemNo ?? null],
+    })
+    return rows.length > 0
+  })
+  if (isOpen) deps.wake.wake('fulfilment')
+  return isOpen
+}
+
+/** The same for an operator. @throws Refusal if nothing of the order is undecided */
+export async function askAboutOrder(deps: AskDeps, order: { tenantId: string; orderId: string }): Promise<void> {
+  if (await askNow(deps, order)) return
+  throw new Refusal(409, 'ORDER_DECIDED', 'This order waits for no supplier: load the page again to see its result.')
+}

@@ -8,7 +8,7 @@ import {
   stopGateways,
 } from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { launchChromium } from './chromium.ts'
 
 export const PASSWORD = 'correct horse battery staple'
@@ -116,6 +116,13 @@ export async function signInAsOperator(testbed: ConsoleTestbed, page: Page): Pro
 }
 
 const hasChosenPassword = new WeakSet<ConsoleTestbed>()
+
+/** Confirms who the person is, in a form that asks for it: not again within five minutes. */
+export async function enterPassword(form: Page | Locator): Promise<void> {
+  const password = form.getByRole('textbox', { name: 'Your password' })
+  await password.or(form.getByText('Your identity is confirmed')).waitFor()
+  if (await password.isVisible()) await password.fill(PASSWORD)
+}
 
 /** The value of a Copyable, by its label. */
 export const copyable = (page: Page, name: string) => page.locator(`[data-value="${name}"]`)

@@ -21,6 +21,7 @@ import {
   button,
   type ConsoleTestbed,
   copyable,
+  enterPassword,
   field,
   heading,
   navigate,
@@ -63,7 +64,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
 
   /** A code of the authenticator works once. */
   async function reauthenticate(): Promise<void> {
-    await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog())
     const code = dialog().getByRole('textbox', { name: 'Code' })
     if ((await code.count()) > 0) await code.fill(codeOf(totpSecret, Date.now() + 30_000))
   }
@@ -283,7 +284,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
       await page.getByRole('option', { name: 'Stock of codes' }).click()
       expect(await violationsIn(page)).toEqual([])
       await dialog().getByRole('textbox', { name: 'Name' }).fill('codes')
-      await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+      await enterPassword(dialog())
       await dialog().getByRole('button', { name: 'Add supplier' }).click()
       await dialog().getByText('codes was added.').waitFor()
       // Its test has failed: it has no codes yet. The step is done once the supplier works.
@@ -317,7 +318,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
       await button(page, 'I have copied it').click()
       await dialog().getByRole('textbox', { name: 'Name' }).fill('Grace')
       await dialog().getByRole('textbox', { name: 'E-mail address' }).fill('grace@dealer.test')
-      await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+      await enterPassword(dialog())
       await dialog().getByRole('button', { name: 'Invite' }).click()
       await copyable(page, 'Copy this invitation link').waitFor()
       await button(page, 'I have copied it').click()
@@ -329,7 +330,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
       await done('dealer')
 
       await act('testOrder')
-      await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+      await enterPassword(dialog())
       await dialog().getByRole('button', { name: 'Place order' }).click()
       await page.waitForURL(/orders\/[0-9A-Z]{26}$/)
       await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()

@@ -7,10 +7,10 @@ import {
   button,
   type ConsoleTestbed,
   copyable,
+  enterPassword,
   field,
   heading,
   navigate,
-  PASSWORD,
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
@@ -219,10 +219,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     expect(states).toContain('AVAILABLE')
     expect(states).not.toContain('LPA:1')
     await button(page, 'Export with activation codes: First delivery').click()
-    await field(page, 'Your password')
-      .or(page.getByLabel(/password/i))
-      .first()
-      .fill(PASSWORD)
+    await enterPassword(page)
     const codes = await exported(() => dialog().getByRole('button', { name: 'With activation codes' }).click())
     expect(codes).toContain('LPA:1$smdp.example.com$M-1')
   })

@@ -16,6 +16,7 @@ import {
   api,
   button,
   type ConsoleTestbed,
+  enterPassword,
   field,
   heading,
   loadPage,
@@ -95,7 +96,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     const dialog = operator.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Mailed Person')
     await dialog.getByRole('textbox', { name: 'E-mail address' }).fill('mailed@people.test')
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Invite' }).click()
     await dialog.getByText('It is also sent to mailed@people.test by e-mail.').waitFor()
     const link = await dialog.locator('[data-value="Copy this invitation link"]').innerText()
@@ -122,7 +123,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await button(page, 'Add passkey').click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Test laptop')
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Add passkey' }).click()
     await dialog.getByText('Recovery codes').first().waitFor()
     const [recovery = ''] = await dialog.locator('code').allInnerTexts()
@@ -166,7 +167,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await navigate(testbed, operator, '/people')
     await button(operator, 'Require: Operator staff').click()
     const dialog = operator.getByRole('dialog')
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Require' }).click()
     await button(operator, 'Make optional: Operator staff').waitFor()
     expect(await accessibilityFaults(operator)).toEqual([])
@@ -180,7 +181,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     expect(await accessibilityFaults(page)).toEqual([])
     await button(page, 'Add passkey').click()
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Key')
-    await page.getByRole('dialog').getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(page.getByRole('dialog'))
     await page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
     await button(page, 'I have saved these codes').click()
     await button(page, 'Continue').click()
@@ -224,7 +225,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await actions.click()
     await operator.getByRole('menuitem', { name: 'Unlink sign-in provider' }).click()
     const dialog = operator.getByRole('dialog')
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Unlink sign-in provider' }).click()
     await dialog.waitFor({ state: 'hidden' })
     await actions.click()

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import {
   api,
   button,
+  enterPassword,
   field,
   heading,
   inviteAndSignIn,
@@ -40,7 +41,7 @@ export function accessFlows(shared: SharedState): void {
 
   it('an invited person follows the link and sets up two-factor authentication', async () => {
     const { testbed, page } = shared
-    await navigate(testbed, page, '/people')
+    await loadPage(testbed, page, '/people')
     await button(page, 'Invite').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Invited Person')
@@ -48,7 +49,7 @@ export function accessFlows(shared: SharedState): void {
     await dialog.getByRole('textbox', { name: 'Your password' }).fill('a guess')
     await dialog.getByRole('button', { name: 'Invite' }).click()
     await dialog.getByRole('alert').getByText('password is wrong').waitFor()
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Invite' }).click()
     const link = await dialog.locator('[data-value="Copy this invitation link"]').innerText()
     expect(await dialog.getByText('by e-mail').count()).toBe(0)
@@ -70,7 +71,7 @@ export function accessFlows(shared: SharedState): void {
   async function setUpSecondFactor(at: Page): Promise<void> {
     await button(at, 'Set up').first().click()
     const dialog = at.getByRole('dialog')
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Set up' }).click()
     colleague.secret = (await dialog.locator('code').first().innerText()).trim()
     colleague.spentCode = codeOf(colleague.secret)
@@ -94,7 +95,7 @@ export function accessFlows(shared: SharedState): void {
     await button(back, 'Sign in').click()
     await button(back, 'View').click()
     const dialog = back.getByRole('dialog')
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog)
     await dialog.getByRole('textbox', { name: 'Code' }).fill(first)
     await dialog.getByRole('button', { name: 'View' }).click()
     await dialog.getByText('used before').waitFor()
@@ -112,7 +113,7 @@ export function accessFlows(shared: SharedState): void {
     const change = async (item: string, submit = item) => {
       await button(page, 'Actions: Invited Person').click()
       await page.getByRole('menuitem', { name: item }).click()
-      await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+      await enterPassword(dialog)
       await dialog.getByRole('button', { name: submit }).click()
     }
     await navigate(testbed, page, '/people')

@@ -6,13 +6,13 @@ import {
   api,
   button,
   type ConsoleTestbed,
+  enterPassword,
   field,
   heading,
   inviteAndSignIn,
   loadPage,
   navigate,
   OPERATOR,
-  PASSWORD,
 } from '../console-testbed.ts'
 
 interface PaymentState {
@@ -55,7 +55,7 @@ export function paymentFlows(shared: PaymentState): void {
     await card.getByRole('textbox', { name: 'Second person required above (USD)' }).fill('1000.00')
     await card.getByRole('button', { name: 'Save' }).click()
     const password = page.getByRole('dialog')
-    await password.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(password)
     await password.getByRole('button', { name: 'Save' }).click()
     await password.waitFor({ state: 'hidden' })
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { api, button, copyable, heading, navigate, PASSWORD, type SharedState } from '../console-testbed.ts'
+import { api, button, copyable, enterPassword, heading, navigate, type SharedState } from '../console-testbed.ts'
 
 interface Setup {
   steps: Record<string, boolean>
@@ -36,7 +36,7 @@ export function setupFlows(shared: SharedState): void {
     await button(page, 'I have copied it').click()
     await dialog().getByRole('textbox', { name: 'Name' }).fill('First Dealer')
     await dialog().getByRole('textbox', { name: 'E-mail address' }).fill('first@guided.test')
-    await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog())
     await dialog().getByRole('button', { name: 'Invite' }).click()
     const link = await copyable(page, 'Copy this invitation link').innerText()
     shared.secrets.push(new URL(link).hash.slice(1))
@@ -70,7 +70,7 @@ export function setupFlows(shared: SharedState): void {
     const { testbed, page } = shared
     await act('testOrder')
     await dialog().getByText('Orders one SANDBOX_OK for Guided Travel').waitFor()
-    await dialog().getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog())
     await dialog().getByRole('button', { name: 'Place order' }).click()
     await page.waitForURL(/orders\/[0-9A-Z]{26}$/)
     await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()

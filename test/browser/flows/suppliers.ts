@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { button, field, heading, navigate, PASSWORD, type SharedState } from '../console-testbed.ts'
+import { button, enterPassword, field, heading, navigate, type SharedState } from '../console-testbed.ts'
 
 export function supplierFlows(shared: SharedState): void {
   const SECRET = 'secret-of-the-upstream'
@@ -15,7 +15,7 @@ export function supplierFlows(shared: SharedState): void {
     await field(page, 'Address').fill('http://127.0.0.1:9')
     await field(page, 'AppKey').fill('short')
     await field(page, 'AppSecret').fill(SECRET)
-    await field(page, 'Your password').fill(PASSWORD)
+    await enterPassword(page)
     await button(page, 'Add supplier').click()
     await page.getByRole('alert').getByText('appKey must be 8 to 64 letters').waitFor()
     await field(page, 'AppKey').fill('ak_0123456789')
@@ -56,7 +56,7 @@ export function supplierFlows(shared: SharedState): void {
     const { page } = shared
     await button(page, 'Save').click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByRole('textbox', { name: 'Your password' }).fill(PASSWORD)
+    await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Save' }).click()
   }
 }

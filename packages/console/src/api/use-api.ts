@@ -10,6 +10,7 @@ import {
 import { useCallback, useEffect, useRef } from 'react'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ApiError, call, isSignedOut, type Method, type Query } from './call-api.ts'
+import { confirmFirst, forgetConfirmation, noticeRefusal } from './confirmation.ts'
 
 const STALE_MS = 10_000
 
@@ -73,6 +74,9 @@ export interface Change {
   file?: File
 }
 
+/** Changes of a person's own credentials end a confirmation at the gateway. */
+const CREDENTIALS = /^\/account\/(password|second-factor|passkeys)/
+
 /**
  * Changes data and refetches everything, because one change can show in many lists. Then it reports the result: once
  * "saved" is visible, the page shows what was saved, and can be left without a warning. A change that is being made
@@ -84,14 +88,17 @@ export function useChange<Answer = unknown>(
   const client = useQueryClient()
   const running = useRef(new Set<string>())
   const change = useMutation<Answer, ApiError, Change>({
-    mutationFn: ({ method, path, query, body, file }) => call<Answer>(method, path, { query, body, file }),
-    async onSuccess(answer) {
+    mutationFn: async ({ method, path, query, body, file }) =>
+      call<Answer>(method, path, { query, body: await confirmFirst(body), file }),
+    async onSuccess(answer, { path }) {
+      if (CREDENTIALS.test(path)) forgetConfirmation()
       await client.invalidateQueries()
       const { success } = options
       const text = typeof success === 'function' ? success(answer) : success
       if (text) notifySuccess(text)
     },
     onError(error) {
+      noticeRefusal(error)
       if (!options.quiet) notifyError(error)
     },
     onSettled: (_answer, _error, made) => void running.current.delete(JSON.stringify(made)),

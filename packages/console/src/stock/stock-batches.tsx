@@ -3,6 +3,7 @@ import type { StockBatchRow } from '@dealer-esim/gateway/http/console/stock-batc
 import { Button, Checkbox, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { apiUrl } from '#api/call-api.ts'
+import { confirmFirst } from '#api/confirmation.ts'
 import { postForFile } from '#api/download.ts'
 import { useApi, useChange } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
@@ -229,7 +230,8 @@ function ExportDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): voi
   async function download(credentials: Record<string, string>) {
     setState({ busy: true })
     try {
-      await postForFile(`${batchPath(batch)}/codes.csv`, credentials, `${batch.batchName}.csv`)
+      const confirmed = await confirmFirst(credentials)
+      await postForFile(`${batchPath(batch)}/codes.csv`, confirmed as object, `${batch.batchName}.csv`)
       onClose()
     } catch (error) {
       setState({ busy: false, error: error as Error })

@@ -5,26 +5,35 @@ import { ageOfTimedTokenMs, createTimedToken } from './secret-token.ts'
 /** As long as a form is open after its person was confirmed. */
 const LIFETIME_MS = 5 * 60_000
 
-type Subject = Pick<Person, 'personId' | 'passwordHash'>
+type Subject = Pick<Person, 'personId' | 'passwordHash' | 'totpConfirmed' | 'totpSecret' | 'hasPasskey'>
 
 /**
- * Confirms for a few minutes who a signed-in person is, in place of the password and the code: after a passkey, or after
- * another sign-in at the provider. The page keeps it in memory, so a stolen cookie does not contain it. A change of the
- * password ends it.
+ * Confirms for a few minutes who a signed-in person is: after the password and the code, a passkey, or another sign-in at the
+ * provider. The page keeps it in memory, so a stolen cookie does not contain it. It is valid for one session, and ends with it
+ * or with a change of the password or the second factor.
  */
-export function createConfirmation({ ids, databaseClock, linkKey }: ChallengeDeps, person: Subject): string {
-  return createTimedToken(linkKey, ids, purposeFor(person), databaseClock.now())
+export function createConfirmation(
+  { ids, databaseClock, linkKey }: ChallengeDeps,
+  person: Subject,
+  sessionId: string,
+): string {
+  return createTimedToken(linkKey, ids, purposeFor(person, sessionId), databaseClock.now())
 }
 
 export function isConfirmation(
   { databaseClock, linkKey }: Pick<ChallengeDeps, 'databaseClock' | 'linkKey'>,
   person: Subject,
+  sessionId: string,
   confirmation: string,
 ): boolean {
-  const ageMs = ageOfTimedTokenMs(linkKey, purposeFor(person), confirmation, databaseClock.now())
+  const ageMs = ageOfTimedTokenMs(linkKey, purposeFor(person, sessionId), confirmation, databaseClock.now())
   return ageMs !== undefined && ageMs < LIFETIME_MS
 }
 
-function purposeFor({ personId, passwordHash }: Subject): string {
-  return `confirmation of ${personId} ${passwordHash}`
+function purposeFor(
+  { personId, passwordHash, totpConfirmed, totpSecret, hasPasskey }: Subject,
+  sessionId: string,
+): string {
+  const authenticator = totpConfirmed ? totpSecret?.toString('base64') : 'none'
+  return `confirmation of ${personId} in ${sessionId}: ${passwordHash} ${authenticator} ${hasPasskey}`
 }

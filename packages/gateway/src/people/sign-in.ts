@@ -97,8 +97,10 @@ export function openSession(
 export interface Reauthentication {
   password?: string | undefined
   code?: string | undefined
-  /** After a passkey, or another sign-in at the provider (confirmation.ts). */
+  /** After the password, a passkey, or another sign-in at the provider (confirmation.ts). */
   confirmation?: string | undefined
+  /** The session that makes the change. */
+  sessionId: string
 }
 
 /**
@@ -110,10 +112,10 @@ export interface Reauthentication {
 export async function reauthenticate(
   deps: SignInDeps,
   person: Person,
-  { confirmation, password, ...input }: Reauthentication & { address: string },
+  { confirmation, password, sessionId, ...input }: Reauthentication & { address: string },
 ): Promise<void> {
   if (confirmation !== undefined) {
-    if (isConfirmation(deps, person, confirmation)) return
+    if (isConfirmation(deps, person, sessionId, confirmation)) return
     throw new Refusal(422, 'CONFIRMATION_DEAD', 'Your confirmation has expired. Confirm again who you are.')
   }
   if (password === undefined)

@@ -1,6 +1,7 @@
 import { Alert, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { ApiError } from '#api/call-api.ts'
+import { holdConfirmation, useConfirmation } from '#api/confirmation.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { openProviderWindow } from './provider.ts'
 import { useSession } from './session.ts'
@@ -9,18 +10,20 @@ import { confirmByPasskey } from './use-passkey.ts'
 
 /**
  * Asks people to confirm who they are: by the password, with a code if a second factor is set, by a passkey, or at the
- * provider. Field names: password and code, or confirmation.
+ * provider; not again for five minutes. Field names: password and code, or confirmation.
  */
 export function ReauthenticationFields() {
   const me = useSession()
   const options = useSignInOptions()
+  const held = useConfirmation()
   const confirm = useMutation<string, ApiError, 'passkey' | 'provider'>({
     mutationFn: async (how) => (how === 'passkey' ? confirmByPasskey() : confirmAtProvider()),
+    onSuccess: holdConfirmation,
   })
-  if (confirm.data !== undefined)
+  if (held !== undefined)
     return (
       <>
-        <input type="hidden" name="confirmation" value={confirm.data} />
+        <input type="hidden" name="confirmation" value={held} />
         <Text size="sm" role="status">
           {t.reauthentication.confirmed}
         </Text>

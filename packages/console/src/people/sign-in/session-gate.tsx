@@ -1,6 +1,7 @@
 import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { isSignedOut } from '#api/call-api.ts'
+import { forgetConfirmation } from '#api/confirmation.ts'
 import { queryClient, SESSION, useApi } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { NewPasswordPage } from './new-password.tsx'
@@ -24,7 +25,9 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const hasPersonChanged = useHasPersonChanged(me)
   const [isSettingUp, finishSetUp] = useSecondFactorSetUp(me)
   useEffect(() => {
-    if (signedOut) forgetSecrets()
+    if (!signedOut) return
+    forgetSecrets()
+    forgetConfirmation()
   }, [signedOut])
   if (hasPersonChanged) return <Loading />
   if (me?.passwordChangeRequired && !signedOut) return <NewPasswordPage />

@@ -4,6 +4,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/browser'
 import { ApiError, call } from '#api/call-api.ts'
+import { confirmFirst, forgetConfirmation } from '#api/confirmation.ts'
 import { t } from '#strings/strings.ts'
 
 interface Requested<Options> {
@@ -27,11 +28,13 @@ export async function registerPasskey(name: string, credentials: object): Promis
   const { options } = await call<Requested<PublicKeyCredentialCreationOptionsJSON>>(
     'POST',
     '/account/passkeys/request',
-    { body: credentials },
+    { body: await confirmFirst(credentials) },
   )
   const { startRegistration } = await import('@simplewebauthn/browser')
   const answer = await startRegistration({ optionsJSON: options }).catch(refused)
-  return call('POST', '/account/passkeys', { body: { name, answer } })
+  const registered = await call<{ recoveryCodes: string[] }>('POST', '/account/passkeys', { body: { name, answer } })
+  forgetConfirmation()
+  return registered
 }
 
 async function get(path: string) {

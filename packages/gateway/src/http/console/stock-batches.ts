@@ -19,6 +19,7 @@ import {
   uuid,
 } from './kernel/route-schemas.ts'
 import { sendCsv } from './kernel/send-csv.ts'
+import { sessionCredential } from './people/sign-in.ts'
 
 const batch = Type.Object({
   supplier: Type.String(),
@@ -142,7 +143,8 @@ export const stockBatchRoutes: Route[] = [
     answerType: 'text/csv',
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     async handle(context, { params, body }) {
-      await reauthenticate(context.deps, context.person, { ...body, address: context.address })
+      const { deps, person, signedIn, address } = context
+      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
       return exportFile(context, params, true)
     },
   }),

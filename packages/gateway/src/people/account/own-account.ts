@@ -2,6 +2,7 @@ import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { type AuditEntry, audit, type By, byPerson } from '#platform/audit/audit.ts'
+import { createConfirmation } from '../confirmation.ts'
 import { checkPasswordRules, hashPassword } from '../password.ts'
 import { checkPasswordChosen, lockUnchanged, type Person } from '../person.ts'
 import { confirmSecondFactor, removeAuthenticator, setUpSecondFactor } from '../second-factor/authenticator.ts'
@@ -20,6 +21,20 @@ export function renameSelf(deps: SignInDeps, person: Person, name: string, by: B
   return changeAccount(deps, person, { action: 'person.rename', after: { name } }, by, (tx) => {
     tx.send(sql`update people set name = ${name}, updated_at = now() where person_id = ${person.personId}`)
   })
+}
+
+/** Confirms a signed-in person by the password, with the code if a second factor is set. Returns what replaces them. Audited */
+export async function confirmByPassword(
+  deps: SignInDeps,
+  person: Person,
+  credentials: Reauthentication,
+  by: Required<By>,
+): Promise<{ confirmation: string }> {
+  await reauthenticate(deps, person, { ...credentials, address: by.address })
+  await deps.db.tx(async (tx) =>
+    audit(tx, deps.ids, { tenantId: person.tenantId, ...by, action: 'person.confirm', subject: person.email }),
+  )
+  return { confirmation: createConfirmation(deps, person, credentials.sessionId) }
 }
 
 /** Not audited: the second factor takes effect with `confirmOwnSecondFactor`. */
@@ -86,11 +101,12 @@ export async function createOwnToken(
     password,
     code,
     confirmation,
+    sessionId,
     ...input
   }: Reauthentication & { name: string; scope: AccessScope; days: number | null },
   by: Required<By>,
 ): Promise<{ tokenId: string; token: string }> {
-  await reauthenticate(deps, person, { password, code, confirmation, address: by.address })
+  await reauthenticate(deps, person, { password, code, confirmation, sessionId, address: by.address })
   return changeAccount(deps, person, { action: 'person.make_token', after: input }, by, (tx) =>
     createAccessToken(tx, deps.ids, person.personId, input),
   )
@@ -128,7 +144,7 @@ export async function changeAccount<Result>(
 export async function changePassword(
   deps: SignInDeps,
   person: Person,
-  input: Reauthentication & { newPassword: string; endTokens: boolean; sessionId: string; address: string },
+  input: Reauthentication & { newPassword: string; endTokens: boolean; address: string },
 ): Promise<{ endedSessions: number; endedTokens: number }> {
   await reauthenticate(deps, person, input)
   checkPasswordRules(input.newPassword, person)

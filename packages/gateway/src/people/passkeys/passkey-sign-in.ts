@@ -75,7 +75,7 @@ export async function confirmByPasskey(
     const by = byPerson(person, address)
     audit(tx, deps.ids, { tenantId: person.tenantId, ...by, action: 'person.confirm', subject: person.email })
   })
-  return { confirmation: createConfirmation(deps, person) }
+  return { confirmation: createConfirmation(deps, person, sessionId) }
 }
 
 function signInPurpose(flow: string): string {

@@ -27,10 +27,10 @@ export async function startRegistration(
   deps: SignInDeps,
   relyingParty: RelyingParty,
   registrant: Registrant,
-  confirmation: Reauthentication,
+  confirmation: Omit<Reauthentication, 'sessionId'>,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const { person, address } = registrant
-  await reauthenticate(deps, person, { ...confirmation, address })
+  const { person, sessionId, address } = registrant
+  await reauthenticate(deps, person, { ...confirmation, sessionId, address })
   const existing = await listCredentials(deps.db, person.personId)
   if (existing.length >= PASSKEYS_MAX)
     throw new Refusal(422, 'TOO_MANY_PASSKEYS', `You have ${PASSKEYS_MAX} passkeys, the maximum. Remove one first.`)

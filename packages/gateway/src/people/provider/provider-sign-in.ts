@@ -59,7 +59,7 @@ export async function finishProviderSignIn(
 export async function finishProviderConfirmation(
   deps: SignInDeps,
   provider: Provider,
-  flow: ProviderFlow & { confirming: Person },
+  flow: ProviderFlow & { confirming: Person; sessionId: string },
   query: string,
 ): Promise<{ confirmation: string }> {
   const { state, claims } = await redeem(deps, provider, flow, query)
@@ -68,7 +68,7 @@ export async function finishProviderConfirmation(
     if ((await findAccountPerson(tx, claims.issuer, claims.subject)) === flow.confirming.personId) return
     throw new Refusal(422, 'PROVIDER_ACCOUNT_OTHER', 'You signed in as somebody else at the provider. Start again.')
   })
-  return { confirmation: createConfirmation(deps, flow.confirming) }
+  return { confirmation: createConfirmation(deps, flow.confirming, flow.sessionId) }
 }
 
 async function redeem(deps: SignInDeps, provider: Provider, flow: ProviderFlow, query: string) {

@@ -5,8 +5,6 @@ import { createSimulator } from '@dealer-esim/wholesaler-simulators'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ItemStatus, orderStatusOf } from '#orders/order-item.ts'
-import { createConfirmation } from '#people/confirmation.ts'
-import { findPerson } from '#people/person.ts'
 import { updateSales } from '#sales/update-sales.ts'
 import { ensureBalance } from '#suppliers/balance/balance-state.ts'
 import { listPriceDifferences, type PriceDifference, streamPriceDifferences } from '#suppliers/supplier-prices.ts'
@@ -301,9 +299,8 @@ describe('verifying a supplier', () => {
         by.call('POST', '/suppliers/zen/verify', { ...REAUTHENTICATION, buy, ...more })
       expect((await verify({}, await signedInAs(testbed, 'OPERATOR_STAFF'))).status).toBe(403)
       expect((await verify({ password: 'a guess' })).body.message).toContain('password is wrong')
-      // A confirmation by passkey or provider replaces the password.
-      const person = await findPerson(testbed.db, admin.personId)
-      const confirmation = createConfirmation(testbed.deps, person!)
+      // A confirmation replaces the password.
+      const { confirmation } = (await admin.call('POST', '/account/confirm/password', REAUTHENTICATION)).body
       expect((await verify({ password: undefined, confirmation })).body).toMatchObject({ code: 'NOT_CONFIRMED' })
       const stated = await verify({})
       expect(stated.body).toMatchObject({ code: 'NOT_CONFIRMED' })

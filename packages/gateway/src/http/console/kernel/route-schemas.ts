@@ -26,12 +26,16 @@ export function typedCode() {
   return Type.String({ minLength: 6, maxLength: 30 })
 }
 
+export function password() {
+  return Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })
+}
+
 /**
  * Body members by which people confirm who they are, before secrets, accounts or people are shown or changed: the password,
- * with a code if a second factor is set, or a confirmation from a passkey or the provider.
+ * with a code if a second factor is set, or a confirmation of the last five minutes.
  */
 export const reauthentication = {
-  password: Type.Optional(Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX })),
+  password: Type.Optional(password()),
   code: Type.Optional(typedCode()),
   confirmation: Type.Optional(Type.String({ minLength: 20, maxLength: 200 })),
 }

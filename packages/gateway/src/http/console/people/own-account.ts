@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { listAccessTokens } from '#people/account/access-token.ts'
 import {
   changePassword,
+  confirmByPassword,
   confirmOwnSecondFactor,
   createOwnToken,
   deleteOwnToken,
@@ -13,7 +14,6 @@ import {
   renameSelf,
   setUpOwnSecondFactor,
 } from '#people/account/own-account.ts'
-import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
 import { listSessions } from '#people/session.ts'
 import { type Route, route } from '../kernel/route.ts'
 import {
@@ -21,6 +21,7 @@ import {
   done,
   line,
   nullable,
+  password,
   REAUTHENTICATIONS_PER_MINUTE,
   reauthentication,
   time,
@@ -34,6 +35,21 @@ const TOKEN_LIFETIME_MAX_DAYS = 366
 const passwordRoutes: Route[] = [
   route({
     method: 'POST',
+    path: '/account/confirm/password',
+    access: 'session',
+    duringSetUp: true,
+    summary:
+      'Confirm who you are with the password, and a code if a second factor is set. Returns what replaces them for five minutes',
+    body: Type.Object({ password: password(), code: Type.Optional(typedCode()) }, CLOSED),
+    answer: Type.Object({ confirmation: Type.String() }),
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    handle({ deps, person, signedIn, by }, { body }) {
+      const { sessionId } = sessionCredential(signedIn)
+      return confirmByPassword(deps, person, { ...body, sessionId }, by)
+    },
+  }),
+  route({
+    method: 'POST',
     path: '/account/password',
     access: 'session',
     duringSetUp: true,
@@ -41,7 +57,7 @@ const passwordRoutes: Route[] = [
     body: Type.Object(
       {
         ...reauthentication,
-        newPassword: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX }),
+        newPassword: password(),
         endTokens: Type.Optional(Type.Boolean({ description: 'Deletes your access tokens, such as after a theft' })),
       },
       CLOSED,
@@ -88,8 +104,9 @@ const secondFactorRoutes: Route[] = [
     body: Type.Object(reauthentication, CLOSED),
     answer: Type.Object({ secret: Type.String(), uri: Type.String(), qr: Type.String({ description: 'SVG' }) }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, by }, { body }) {
-      const secondFactor = await setUpOwnSecondFactor(deps, person, body, by)
+    async handle({ deps, person, signedIn, by }, { body }) {
+      const { sessionId } = sessionCredential(signedIn)
+      const secondFactor = await setUpOwnSecondFactor(deps, person, { ...body, sessionId }, by)
       return { ...secondFactor, qr: encodeQR(secondFactor.uri, 'svg') }
     },
   }),
@@ -112,8 +129,9 @@ const secondFactorRoutes: Route[] = [
     body: Type.Object(reauthentication, CLOSED),
     answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, by }, { body }) {
-      await removeOwnSecondFactor(deps, person, body, by)
+    async handle({ deps, person, signedIn, by }, { body }) {
+      const { sessionId } = sessionCredential(signedIn)
+      await removeOwnSecondFactor(deps, person, { ...body, sessionId }, by)
       return {}
     },
   }),
@@ -203,7 +221,10 @@ const tokenRoutes: Route[] = [
     ),
     answer: Type.Object({ tokenId: Type.String(), token: Type.String() }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    handle: ({ deps, person, by }, { body }) => createOwnToken(deps, person, body, by),
+    handle({ deps, person, signedIn, by }, { body }) {
+      const { sessionId } = sessionCredential(signedIn)
+      return createOwnToken(deps, person, { ...body, sessionId }, by)
+    },
   }),
   route({
     method: 'DELETE',

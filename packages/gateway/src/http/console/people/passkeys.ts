@@ -206,8 +206,9 @@ const ownRoutes: Route[] = [
     body: Type.Object(reauthentication, CLOSED),
     answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, by }, { params, body }) {
-      await removeOwnPasskey(deps, person, params.passkeyId, body, by)
+    async handle({ deps, person, signedIn, by }, { params, body }) {
+      const { sessionId } = sessionCredential(signedIn)
+      await removeOwnPasskey(deps, person, params.passkeyId, { ...body, sessionId }, by)
       return {}
     },
   }),

@@ -33,6 +33,7 @@ import {
   time,
   uuid,
 } from '../kernel/route-schemas.ts'
+import { sessionCredential } from './sign-in.ts'
 
 const personRow = Type.Object({
   personId: Type.String(),
@@ -214,11 +215,11 @@ interface Change {
 
 /** Makes a change after the caller's password was verified, unless the password has changed meanwhile. */
 async function reauthenticated<Result>(
-  { deps, person, address }: Context,
-  credentials: Reauthentication,
+  { deps, person, signedIn, address }: Context,
+  credentials: Omit<Reauthentication, 'sessionId'>,
   change: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  await reauthenticate(deps, person, { ...credentials, address })
+  await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
   return deps.db.tx(async (tx) => {
     if (!(await lockUnchanged(tx, person))) throw notSignedIn()
     return change(tx)

@@ -9,7 +9,7 @@ import {
 import { type ConsoleDeps, type PublicContext, publicRoute, type Route, route } from '../kernel/route.ts'
 import { CLOSED, REAUTHENTICATIONS_PER_MINUTE } from '../kernel/route-schemas.ts'
 import { me } from './me.ts'
-import { answerSignedIn, flowOf } from './sign-in.ts'
+import { answerSignedIn, flowOf, sessionCredential } from './sign-in.ts'
 
 const SIGN_INS_PER_MINUTE = 20
 const url = Type.Object({ url: Type.String({ description: 'The address at the provider to which the browser goes' }) })
@@ -78,7 +78,8 @@ export const providerRoutes: Route[] = [
     answer: Type.Object({ confirmation: Type.String() }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     handle(context, { body }) {
-      const flow = { ...flowFor(context, { start: false }), confirming: context.person }
+      const { sessionId } = sessionCredential(context.signedIn)
+      const flow = { ...flowFor(context, { start: false }), confirming: context.person, sessionId }
       return finishProviderConfirmation(context.deps, getProvider(context.deps), flow, body.query)
     },
   }),

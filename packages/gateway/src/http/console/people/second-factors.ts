@@ -5,6 +5,7 @@ import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/re
 import { reauthenticate } from '#people/sign-in.ts'
 import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
+import { sessionCredential } from './sign-in.ts'
 
 export const secondFactorRoutes: Route[] = [
   route({
@@ -28,10 +29,10 @@ export const secondFactorRoutes: Route[] = [
     body: Type.Object({ ...reauthentication, required: Type.Boolean() }, CLOSED),
     answer: done,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, by, address }, { params, body: { required, ...credentials } }) {
+    async handle({ deps, person, signedIn, by, address }, { params, body: { required, ...credentials } }) {
       const role = ROLES.find((known) => known === params.role)
       if (!role) throw notFound('role')
-      await reauthenticate(deps, person, { ...credentials, address })
+      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
       // Before administrators require a second factor of their own role, they must have one themselves.
       if (required && role === person.role && !hasSecondFactor(person))
         throw new Refusal(

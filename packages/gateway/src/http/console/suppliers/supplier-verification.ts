@@ -6,6 +6,7 @@ import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
 import { OPERATOR_ADMINS, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
+import { sessionCredential } from '../people/sign-in.ts'
 
 const verified = Type.Object({
   isVerified: Type.Boolean({ description: 'false: the balance contradicts a charge' }),
@@ -49,9 +50,9 @@ export const supplierVerificationRoutes: Route[] = [
     ),
     answer: verified,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, by, address }, { params: { supplier: name }, body }) {
+    async handle({ deps, person, signedIn, by, address }, { params: { supplier: name }, body }) {
       const { buy, confirm, ...credentials } = body
-      await reauthenticate(deps, person, { ...credentials, address })
+      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
       const [row] = await deps.db.query<{ type: SupplierType; config: Buffer }>({
         text: 'select type, config from suppliers where supplier = $1',
         values: [name],

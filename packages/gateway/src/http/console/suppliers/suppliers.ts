@@ -25,6 +25,7 @@ import {
   reauthentication,
   time,
 } from '../kernel/route-schemas.ts'
+import { sessionCredential } from '../people/sign-in.ts'
 
 const supplierRow = Type.Object({
   supplier: Type.String(),
@@ -144,8 +145,8 @@ export const supplierRoutes: Route[] = [
     answer: tested,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     bodyLimit: CONFIG_SIZE_MAX_BYTES,
-    async handle({ deps, person, by, address }, { body: { password, code, confirmation, supplier, type, config } }) {
-      await reauthenticate(deps, person, { password, code, confirmation, address })
+    async handle({ deps, person, signedIn, by, address }, { body: { supplier, type, config, ...credentials } }) {
+      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
       await addSupplier(deps, { name: supplier, type, config }, by)
       return test(deps, supplier)
     },
@@ -161,8 +162,8 @@ export const supplierRoutes: Route[] = [
     answer: tested,
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     bodyLimit: CONFIG_SIZE_MAX_BYTES,
-    async handle({ deps, person, by, address }, { params, body: { password, code, confirmation, config } }) {
-      await reauthenticate(deps, person, { password, code, confirmation, address })
+    async handle({ deps, person, signedIn, by, address }, { params, body: { config, ...credentials } }) {
+      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
       await setSupplier(deps, { name: params.supplier, config, keepSecrets: true }, by)
       return test(deps, params.supplier)
     },

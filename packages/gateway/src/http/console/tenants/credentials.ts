@@ -10,6 +10,7 @@ import {
   tenantParams,
   time,
 } from '../kernel/route-schemas.ts'
+import { sessionCredential } from '../people/sign-in.ts'
 
 const GRACE_MAX_S = GRACE_MAX_MS / 1000
 
@@ -25,8 +26,8 @@ export const credentialRoutes: Route[] = [
     body: Type.Object(reauthentication, CLOSED),
     answer: Type.Object({ appSecret: Type.String() }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, by, address }, { params, body }) {
-      await reauthenticate(deps, person, { ...body, address })
+    async handle({ deps, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
       return { appSecret: await viewSecret(deps, params.tenantId, by) }
     },
   }),
@@ -43,8 +44,8 @@ export const credentialRoutes: Route[] = [
     ),
     answer: Type.Object({ appSecret: Type.String(), oldValidUntil: nullable(time()) }),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
-    async handle({ deps, person, by, address }, { params, body }) {
-      await reauthenticate(deps, person, { ...body, address })
+    async handle({ deps, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
       const graceMs = body.grace_s === undefined ? undefined : body.grace_s * 1000
       return resetSecret(deps, params.tenantId, { graceMs }, by)
     },

@@ -23,6 +23,7 @@ import {
   reauthentication,
   tenantParams,
 } from '../kernel/route-schemas.ts'
+import { sessionCredential } from '../people/sign-in.ts'
 
 /** Several lines, without other control characters. */
 const lines = (maxLength: number) =>
@@ -67,9 +68,9 @@ export const paymentRoutes: Route[] = [
     body: Type.Object({ ...operatorSettings, ...reauthentication }, CLOSED),
     ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
     answer: currencySettings,
-    async handle({ deps, person, by, address }, { params, body }) {
+    async handle({ deps, person, signedIn, by, address }, { params, body }) {
       const { bankDetails, paymentUrl, secondPersonAbove, ...credentials } = body
-      await reauthenticate(deps, person, { ...credentials, address })
+      await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
       const limit = secondPersonAbove === null ? null : BigInt(secondPersonAbove)
       return setPaymentSettings(deps, { ...params, bankDetails, paymentUrl, secondPersonAbove: limit }, by)
     },

@@ -1,4 +1,5 @@
 import { findFraction, formatMoney, MalformedMoney, parseMoney } from '@dealer-esim/contract'
+import { t } from '#strings/strings.ts'
 
 /**
  * Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format.
@@ -39,6 +40,11 @@ export function fieldErrors({ data }: { data: Record<string, unknown> }): Record
   const details = (data.details ?? []) as { field: string; reason: string }[]
   const listed = Object.fromEntries(details.map(({ field, reason }) => [field, reason]))
   return { ...listed, ...((data.fields ?? {}) as Record<string, string>) }
+}
+
+/** The text of an error above a form: that of the gateway, unless it stands at the fields. */
+export function formError(error: Error & { data: Record<string, unknown> }): string {
+  return Object.keys(fieldErrors(error)).length > 0 ? t.errors.seeFields : error.message
 }
 
 interface Field {

@@ -3,7 +3,7 @@ import { Alert, Anchor, Button, Group, Select, Text, TextInput } from '@mantine/
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { formFields, markSaved } from '#parts/form-values.ts'
+import { fieldErrors, formError, formFields, markSaved } from '#parts/form-values.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
@@ -84,11 +84,15 @@ function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded
             maxLength={64}
             maw={480}
           />
-          <SupplierFields schema={schema} />
+          <SupplierFields
+            schema={schema}
+            required={chosen.needsLimit ? ['dailySpendLimit'] : []}
+            errors={add.error ? fieldErrors(add.error) : {}}
+          />
           <ReauthenticationFields />
           {add.error && (
             <Alert color="red" role="alert">
-              {add.error.message}
+              {formError(add.error)}
             </Alert>
           )}
           <Group>

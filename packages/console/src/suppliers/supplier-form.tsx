@@ -8,9 +8,16 @@ export function SupplierFields(props: {
   config?: Record<string, unknown>
   secrets?: readonly string[]
   readOnly?: boolean
+  /** Required although the schema does not say so, such as `dailySpendLimit`, with its members. */
+  required?: readonly string[]
+  /** The gateway's errors, by field. */
+  errors?: Readonly<Record<string, string>>
 }) {
-  const { schema, config = {}, secrets = [], readOnly = false } = props
-  const fields = fieldsOf(schema)
+  const { schema, config = {}, secrets = [], readOnly = false, required = [], errors = {} } = props
+  const fields = fieldsOf(schema).map((field) => ({
+    ...field,
+    isRequired: field.isRequired || required.some((name) => field.name === name || field.name.startsWith(`${name}.`)),
+  }))
   const advanced = fields.filter(({ isAdvanced }) => isAdvanced)
   const inputs = (some: readonly ConfigField[]) =>
     some.map((field) => (
@@ -20,6 +27,7 @@ export function SupplierFields(props: {
         value={typedValue(field, config)}
         isSet={secrets.includes(field.name)}
         readOnly={readOnly}
+        error={errors[field.name]}
       />
     ))
   return (
@@ -27,7 +35,7 @@ export function SupplierFields(props: {
       {fields.length === 0 && <Text size="sm">{t.suppliers.noSettings}</Text>}
       {inputs(fields.filter(({ isAdvanced }) => !isAdvanced))}
       {advanced.length > 0 && (
-        <Accordion variant="contained">
+        <Accordion variant="contained" defaultValue={advanced.some(({ name }) => name in errors) ? 'advanced' : null}>
           <Accordion.Item value="advanced">
             <Accordion.Control>{t.suppliers.advanced}</Accordion.Control>
             <Accordion.Panel>
@@ -45,14 +53,21 @@ export function SupplierFields(props: {
   )
 }
 
-function SupplierField(props: { field: ConfigField; value: string; isSet: boolean; readOnly: boolean }) {
-  const { field, value, isSet, readOnly } = props
+function SupplierField(props: {
+  field: ConfigField
+  value: string
+  isSet: boolean
+  readOnly: boolean
+  error: string | undefined
+}) {
+  const { field, value, isSet, readOnly, error } = props
   const common = {
     name: inputName(field),
     label: field.label,
     description: isSet ? t.suppliers.secretSet : descriptionOf(field),
     required: field.isRequired && !isSet,
     readOnly,
+    ...(error !== undefined && { error }),
   }
   switch (field.kind) {
     case 'secret':

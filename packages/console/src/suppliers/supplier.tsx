@@ -9,7 +9,7 @@ import { useLocation, useParams } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
-import { formFields, markSaved } from '#parts/form-values.ts'
+import { fieldErrors, formError, formFields, markSaved } from '#parts/form-values.ts'
 import { formatMoney } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, NotFound, Page } from '#parts/page.tsx'
@@ -142,6 +142,7 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
   const fields = fieldsOf(schema)
   function confirm(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
+    save.reset()
     setTyped(configOf(fields, formFields(event.currentTarget)))
   }
   function close() {
@@ -157,7 +158,17 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
               {t.suppliers.unreadable}
             </Alert>
           )}
-          <SupplierFields schema={schema} config={stored.config ?? {}} secrets={stored.secrets} />
+          <SupplierFields
+            schema={schema}
+            config={stored.config ?? {}}
+            secrets={stored.secrets}
+            errors={save.error ? fieldErrors(save.error) : {}}
+          />
+          {save.error && !typed && (
+            <Alert color="red" role="alert">
+              {formError(save.error)}
+            </Alert>
+          )}
           {fields.length > 0 && (
             <Group>
               <Button type="submit">{t.common.save}</Button>
@@ -185,6 +196,8 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
                   if (form.current) markSaved(form.current)
                   close()
                 },
+                // Errors stand at their fields.
+                onError: (error) => Object.keys(fieldErrors(error)).length > 0 && setTyped(undefined),
               },
             )
           }

@@ -3,7 +3,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { listSchemaFaults } from '@dealer-esim/lib/schema-faults.ts'
+import { listMemberFaults, listSchemaFaults } from '@dealer-esim/lib/schema-faults.ts'
 import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
 import { airaloConfig } from '@dealer-esim/wholesalers/airalo/client.ts'
 import { es2plusSupplier } from '@dealer-esim/wholesalers/es2plus/es2plus.ts'
@@ -38,6 +38,12 @@ export interface CreateSupplierDeps {
 /** The configuration does not match its supplier type; the message lists the faults. */
 export class SupplierConfigError extends Error {
   override readonly name = 'SupplierConfigError'
+  /** What is wrong with each member, for a form. */
+  readonly fields: Readonly<Record<string, string>>
+  constructor(message: string, fields: Readonly<Record<string, string>> = {}) {
+    super(message)
+    this.fields = fields
+  }
 }
 
 /** A kind of supplier: the schema of its configuration, its factory and its documentation. */
@@ -125,7 +131,14 @@ export function parseSupplierConfig(type: SupplierType, config: unknown): unknow
   if (faults.length === 0) return config
   throw new SupplierConfigError(
     `The configuration is not valid for type ${type}: ${faults.join('; ')}. ${kind.docs} lists its members`,
+    Object.fromEntries(
+      listMemberFaults(kind.config, config, FORMS).map(({ member, reason }) => [member, sentenceOf(reason)]),
+    ),
   )
+}
+
+function sentenceOf(reason: string): string {
+  return reason === 'is missing' ? 'Enter it.' : `It ${reason}.`
 }
 
 /** Creates a supplier from its row. @throws SupplierConfigError, DecryptionFailed */

@@ -4,6 +4,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { MemberFault } from '@dealer-esim/lib/schema-faults.ts'
 import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import {
@@ -127,7 +128,11 @@ function spendLimitOf(type: SupplierType, config: unknown, verifiedAt: Date | nu
   if (limit !== undefined) return { amount: parseMoney(limit.amount), currencyCode: limit.currencyCode }
   if (verifiedAt !== null || !needsVerification(type)) return undefined
   throw invalid(
-    `A supplier of the type ${type} needs dailySpendLimit, such as {"amount": "100.00", "currencyCode": "USD"}, until a purchase has verified it: on the supplier's page, or by the command supplier verify.`,
+    `A supplier of the type ${type} needs dailySpendLimit, a daily spend limit with its currency, until a purchase has verified it.`,
+    {
+      'dailySpendLimit.amount': 'Enter the most that may be spent there in a day, such as 100.00.',
+      'dailySpendLimit.currencyCode': 'Enter the currency of the limit, such as USD.',
+    },
   )
 }
 
@@ -142,7 +147,11 @@ function keptSecrets(
 ): Record<string, unknown> {
   const kept = secretMembers(type).filter((member) => config[member] === undefined && before[member] !== undefined)
   if (kept.length > 0 && before.url !== config.url) {
-    throw invalid(`Enter ${kept.join(' and ')} again: secrets are not sent to another address.`)
+    const again = 'Enter it again: secrets are not sent to another address.'
+    throw invalid(
+      `Enter ${kept.join(' and ')} again: secrets are not sent to another address.`,
+      Object.fromEntries(kept.map((member) => [member, again])),
+    )
   }
   return Object.fromEntries(kept.map((member) => [member, before[member]]))
 }
@@ -292,16 +301,17 @@ function checkConfig(type: SupplierType, config: unknown): unknown {
   try {
     const parsed = parseSupplierConfig(type, config)
     const fault = findMoneyFault(parsed)
-    if (fault !== undefined) throw invalid(fault)
+    if (fault !== undefined) throw invalid(`${fault.member}: ${fault.reason}`, { [fault.member]: fault.reason })
     return parsed
   } catch (error) {
-    if (error instanceof SupplierConfigError) throw invalid(`${error.message}.`)
+    if (error instanceof SupplierConfigError) throw invalid(`${error.message}.`, error.fields)
     throw error
   }
 }
 
-function invalid(message: string): Refusal {
-  return new Refusal(422, 'SUPPLIER_INVALID', message)
+/** @param fields what is wrong with each member of the configuration, for a form */
+function invalid(message: string, fields?: Readonly<Record<string, string>>): Refusal {
+  return new Refusal(422, 'SUPPLIER_INVALID', message, fields && { fields })
 }
 
 /** undefined: the gateway's master key cannot decrypt it. */
@@ -323,13 +333,14 @@ function encryptConfig(deps: ManageDeps, name: string, config: unknown): Buffer 
 }
 
 /** Checks the currency of the account, and the daily spend limit. */
-function findMoneyFault(config: unknown): string | undefined {
+function findMoneyFault(config: unknown): MemberFault | undefined {
   const { currencyCode, dailySpendLimit: limit } = config as MoneySettings
-  if (currencyCode !== undefined && !isCurrency(currencyCode)) return `currencyCode: ${CURRENCY_ADVICE}`
+  if (currencyCode !== undefined && !isCurrency(currencyCode))
+    return { member: 'currencyCode', reason: CURRENCY_ADVICE }
   if (limit === undefined) return undefined
-  if (!isCurrency(limit.currencyCode)) return `dailySpendLimit.currencyCode: ${CURRENCY_ADVICE}`
+  if (!isCurrency(limit.currencyCode)) return { member: 'dailySpendLimit.currencyCode', reason: CURRENCY_ADVICE }
   const fraction = findFraction(parseMoney(limit.amount), limit.currencyCode)
-  return fraction && `dailySpendLimit.amount: ${fraction}`
+  return fraction === undefined ? undefined : { member: 'dailySpendLimit.amount', reason: fraction }
 }
 
 interface MoneySettings {

@@ -67,7 +67,7 @@ async function complaints(env: Record<string, string> = {}): Promise<string[]> {
   const ofTestServer = /^(fsync|full_page_writes) is off/
   return found
     .filter(({ state, message }) => state !== 'OK' && !ofTestServer.test(message))
-    .map(({ check, state, message }) => `${state} ${check}: ${message}`)
+    .map(({ check, state, message, command = '' }) => `${state} ${check}: ${message} ${command}`.trim())
 }
 
 describe('doctor', () => {

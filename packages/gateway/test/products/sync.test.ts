@@ -198,7 +198,7 @@ describe('a catalogue that is not plausible', () => {
     expect(await stored()).toEqual(before)
     const [alert] = (await testbed.alerts('SUPPLIER_CATALOGUE')).slice(-1)
     expect(alert).toMatch(message)
-    expect(alert).toMatch(/run: npm run -s admin -- supplier sync whole --accept \S+Z$/)
+    expect(alert).toMatch(/accept it on the supplier’s page\.$/)
   })
 
   it.each<[string, Fault]>([
@@ -216,9 +216,7 @@ describe('a catalogue that is not plausible', () => {
     expect(await stored()).toEqual(before)
     const later = await testbed.alerts('SUPPLIER_CATALOGUE')
     expect(later).toHaveLength(alerts + 1)
-    expect(later.at(-1)).toMatch(
-      /^The catalogue of whole could not be read: .* run: npm run -s admin -- supplier test whole$/,
-    )
+    expect(later.at(-1)).toMatch(/^The catalogue of whole could not be read: .* test the supplier on its page\.$/)
   })
 
   it('is applied as it was read when an operator accepts it, and only while it is held', async () => {

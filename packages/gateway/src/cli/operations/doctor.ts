@@ -77,12 +77,16 @@ function findMasterKeys({ masterKeys, deployment, dataDir }: Partial<Config>): F
   }
 }
 
+function textOf({ message, command }: Pick<Finding, 'message' | 'command'>): string {
+  return command === undefined ? message : `${message} Run: ${command}`
+}
+
 function report(context: AdminContext, findings: readonly Finding[]): void {
   const of = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length
   const [faults, warnings] = [of('FAULT'), of('WARNING')]
   const widest = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.map(
-    ({ check, state, message }) => `${MARKS[state].padEnd(7)}  ${check.padEnd(widest)}  ${message}`,
+    ({ check, state, ...finding }) => `${MARKS[state].padEnd(7)}  ${check.padEnd(widest)}  ${textOf(finding)}`,
   )
   const verdict =
     faults + warnings === 0 ? 'No faults were found.' : `${count(faults, 'fault')}, ${count(warnings, 'warning')}.`
@@ -91,6 +95,6 @@ function report(context: AdminContext, findings: readonly Finding[]): void {
     ok: faults === 0,
     faults,
     warnings,
-    findings: findings.map(({ message, ...rest }) => ({ ...rest, words: message })),
+    findings: findings.map(({ check, state, ...finding }) => ({ check, state, words: textOf(finding) })),
   })
 }

@@ -53,13 +53,15 @@ export async function checkDeployment(
   if (row.rotatingTo !== null) {
     found.push(
       findings.warning(
-        `The master key is being rotated to ${row.rotatingTo}. Run npm run -s admin -- master-key rotate until it says that it is done.`,
+        `The master key is being rotated to ${row.rotatingTo}. Repeat the rotation on the server until it says that it is done.`,
+        'npm run -s admin -- master-key rotate',
       ),
     )
   } else if (row.masterKeyFingerprint !== cipher.fingerprint) {
     found.push(
       findings.warning(
-        `The first key of MASTER_KEY (${cipher.fingerprint}) is new to this database (${row.masterKeyFingerprint}). Rotate to it: npm run -s admin -- master-key rotate`,
+        `The first key of MASTER_KEY (${cipher.fingerprint}) is new to this database (${row.masterKeyFingerprint}). Rotate to it on the server.`,
+        'npm run -s admin -- master-key rotate',
       ),
     )
   } else

@@ -12,7 +12,8 @@ export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings
   const which = pending.length === 1 ? String(first) : `${pending.length} migrations, ${first} to ${last}`
   return [
     findings.warning(
-      `This database lacks ${which}. The next start of a gateway of this release runs them. To run them now: npm run -s admin -- migrate`,
+      `This database lacks ${which}. The next start of a gateway of this release runs them. They can also be run before.`,
+      'npm run -s admin -- migrate',
     ),
   ]
 }
@@ -23,7 +24,8 @@ export async function checkPartitions({ db }: DatabaseCheckInput, findings: Find
   const which = tables.map(({ table, names }) => `${table}: ${names.join(', ')}`).join('; ')
   return [
     findings.warning(
-      `Partitions are missing (${which}). A worker creates them when it starts and every few minutes: start one (--role worker or all), or run: npm run -s admin -- migrate`,
+      `Partitions are missing (${which}). A worker creates them when it starts and every few minutes: start one (--role worker or all).`,
+      'npm run -s admin -- migrate',
     ),
   ]
 }
@@ -39,7 +41,8 @@ export async function checkLedger({ db }: DatabaseCheckInput, findings: Findings
     const [first] = state.firstFaults
     return [
       findings.fault(
-        `The check of ${state.checkedOn} found faults in the ledger: ${state.faults}, the first: ${first} To list all of them: npm run -s admin -- ledger verify`,
+        `The check of ${state.checkedOn} found faults in the ledger: ${state.faults}, the first: ${first} List all of them on the server.`,
+        'npm run -s admin -- ledger verify',
       ),
     ]
   }

@@ -28,7 +28,8 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
   if (rows.length === 0 && input.config.deployment === 'production') {
     found.push(
       findings.warning(
-        'There is no supplier, so orders would wait. Add one under Suppliers in the console, or: npm run -s admin -- supplier add --help',
+        'There is no supplier, so orders would wait. Add one under Suppliers in the console.',
+        'npm run -s admin -- supplier add --help',
       ),
     )
   }
@@ -57,12 +58,14 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, input: Database
   const supplied = suppliers.get(name)
   if (supplied === undefined) {
     return findings.fault(
-      `${name} has a configuration that cannot be used. Enter it again on its page of the console, or: npm run -s admin -- supplier set ${name} --help`,
+      `${name} has a configuration that cannot be used. Enter it again on its page of the console.`,
+      `npm run -s admin -- supplier set ${name} --help`,
     )
   }
   if (paused)
     return findings.warning(
-      `${name} is paused: its orders wait. Resume it on its page of the console, or: npm run -s admin -- supplier resume ${name}`,
+      `${name} is paused: its orders wait. Resume it on its page of the console.`,
+      `npm run -s admin -- supplier resume ${name}`,
     )
   const testing = supplied.supplier.test()
   if (!(await settlesWithin(testing, TIMEOUT_MS)))
@@ -100,7 +103,8 @@ async function packagesWithoutSupplier({ db }: DatabaseCheckInput, findings: Fin
   const problem = `${which} on sale and ${count === 1 ? 'has' : 'have'} no supplier${such}: orders fail and are refunded.`
   return [
     findings.warning(
-      `${problem} Assign one on its page of the console, or: npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`,
+      `${problem} Assign one on its page of the console.`,
+      `npm run -s admin -- package set ${example} --supplier NAME:PRODUCT`,
     ),
   ]
 }
@@ -119,7 +123,8 @@ async function packagesOfMissingSupplier({ db }: DatabaseCheckInput, findings: F
       : `${count} packages name a supplier that does not exist, such as ${example} (${supplier}).`
   return [
     findings.warning(
-      `${problem} Add it under Suppliers in the console, or assign another on the package’s page, or: npm run -s admin -- package set --help`,
+      `${problem} Add it under Suppliers in the console, or assign another on the package’s page.`,
+      'npm run -s admin -- package set --help',
     ),
   ]
 }

@@ -17,7 +17,7 @@ export async function checkValues({ db, cipher }: DatabaseCheckInput, findings: 
     ...(await cutIccids(db)),
     ...(cipher === undefined ? [] : await missingCodes(db, cipher)),
   ]
-  return faults.map(findings.warning)
+  return faults.map((fault) => findings.warning(fault))
 }
 
 const SHOWN_MAX = 5

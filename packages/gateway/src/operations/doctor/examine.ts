@@ -54,7 +54,7 @@ export interface ExamineInput {
 /** Checks a configuration and what surrounds it, without changing anything. A check that fails does not stop the others. */
 export async function examine({ config, configFaults, databaseUrl, masterKeys }: ExamineInput): Promise<Finding[]> {
   const { ok, fault } = createFindings('configuration')
-  const found = configFaults.length > 0 ? configFaults.map(fault) : [ok('Every variable can be read.')]
+  const found = configFaults.length > 0 ? configFaults.map((text) => fault(text)) : [ok('Every variable can be read.')]
   const outbound = createOutbound()
   try {
     found.push(...(await runChecks(OUTSIDE, { config, outbound })))

@@ -9,11 +9,16 @@ export interface Finding {
   /** FAULT: does not work, or will lose something. WARNING: works, but an operator should know. */
   state: 'OK' | 'WARNING' | 'FAULT'
   message: string
+  /** What to run on the server instead. The console does not show it. */
+  command?: string
 }
 
 /** Makes the findings of one check. */
 export function createFindings(check: string) {
-  const make = (state: Finding['state']) => (message: string) => ({ check, state, message })
+  const make = (state: Finding['state']) => (message: string, command?: string) => ({
+    ...{ check, state, message },
+    ...(command !== undefined && { command }),
+  })
   return { ok: make('OK'), warning: make('WARNING'), fault: make('FAULT') }
 }
 

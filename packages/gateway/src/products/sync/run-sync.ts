@@ -224,7 +224,7 @@ async function hold(
     values: [supplier, message, products.length, held],
   })
   const { heldAt } = row!
-  await alertAbout(tx, deps.ids, supplier, { outcome: 'HELD', message, heldAt, kinds: doubts.map(({ kind }) => kind) })
+  await alertAbout(tx, deps.ids, supplier, { outcome: 'HELD', message, kinds: doubts.map(({ kind }) => kind) })
   return { outcome: 'HELD', message, doubts, heldAt, ...unread }
 }
 

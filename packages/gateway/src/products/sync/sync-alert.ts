@@ -47,7 +47,6 @@ export function failureText(error: Error): string {
 interface Problem {
   outcome: 'HELD' | 'FAILED' | 'DONE'
   message: string
-  heldAt?: Date
   kinds: readonly string[]
 }
 
@@ -70,15 +69,15 @@ export async function alertAbout(tx: Tx, ids: Ids, supplier: string, problem: Pr
   })
 }
 
-function alertText(supplier: string, { outcome, message, heldAt }: Problem): string {
+function alertText(supplier: string, { outcome, message }: Problem): string {
   const kept = 'Nothing was changed: products, costs and packages are as before.'
   if (outcome === 'DONE') {
-    return `A part of the catalogue of ${supplier} could not be read: ${message}. These products keep their last known cost, which may be out of date. The others were updated. Ask ${supplier} what has changed, or run: npm run -s admin -- supplier sync ${supplier}`
+    return `A part of the catalogue of ${supplier} could not be read: ${message}. These products keep their last known cost, which may be out of date. The others were updated. Ask ${supplier} what has changed, then choose Read now on its page.`
   }
   if (outcome === 'FAILED') {
-    return `The catalogue of ${supplier} could not be read: ${message}. ${kept} It is tried again by itself. To find the cause, test the supplier on its page, or run: npm run -s admin -- supplier test ${supplier}`
+    return `The catalogue of ${supplier} could not be read: ${message}. ${kept} It is tried again by itself. To find the cause, test the supplier on its page.`
   }
-  return `The catalogue of ${supplier} is held: ${message}. ${kept} Ask ${supplier} whether this is right. If it is not, the next sync replaces it. If it is, accept it on the page of supplier products, or run: npm run -s admin -- supplier sync ${supplier} --accept ${heldAt?.toISOString()}`
+  return `The catalogue of ${supplier} is held: ${message}. ${kept} Ask ${supplier} whether this is right. If it is not, the next sync replaces it. If it is, accept it on the supplier’s page.`
 }
 
 /** Alerts operators that changed costs took packages off sale, or left them for an operator. */
@@ -104,7 +103,7 @@ export function alertOffSale(
     tenantId: null,
     kind: 'PACKAGES_OFF_SALE',
     audience: 'OPERATOR',
-    message: `The products of ${suppliers.join(', ')} have changed. ${sentences.join(' ')} Check the sale rules, then preview and apply them on their page, or run: npm run -s admin -- rule preview`,
+    message: `The products of ${suppliers.join(', ')} have changed. ${sentences.join(' ')} Check the sale rules, then preview and apply them on their page.`,
     data: { suppliers, offSale: offSale.length, doubtful: doubtful.length },
   })
 }

@@ -95,7 +95,7 @@ async function saveCheck(
       tenantId: null,
       kind: 'LEDGER_FAULT',
       audience: 'OPERATOR',
-      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} To list all, run: npm run -s admin -- ledger verify`,
+      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} Have somebody with access to the server list all of them with the command ledger verify, and change no wallet until they are explained.`,
       data: { ...numbers(counts), firstFaults },
     })
   })

@@ -54,6 +54,19 @@ describe('adding a supplier', () => {
     const { body } = await add('other', { config: { ...CONFIG, appKey: 'short', extra: 1 } })
     expect(body.message).toContain('appKey must be 8 to 64 letters')
     expect(body.message).toContain('unknown member extra')
+    expect(body.data.fields).toMatchObject({ appKey: expect.stringMatching(/^It must be 8 to 64 letters/) })
+  })
+
+  it('a missing daily limit is refused at its fields, without JSON and commands, and the type says that it is required', async () => {
+    const { body } = await add('other', { type: 'zendit', config: { apiKey: 'a-key-of-zendit' } })
+    expect(body.message).toBe(
+      'A supplier of the type zendit needs dailySpendLimit, a daily spend limit with its currency, until a purchase has verified it.',
+    )
+    expect(Object.keys(body.data.fields)).toEqual(['dailySpendLimit.amount', 'dailySpendLimit.currencyCode'])
+    const { types } = (await admin.call('GET', '/supplier-types')).body
+    const limited = types.filter(({ needsLimit }: { needsLimit: boolean }) => needsLimit)
+    expect(limited.map(({ type }: { type: string }) => type)).toContain('zendit')
+    expect(limited.map(({ type }: { type: string }) => type)).not.toContain('stock')
   })
 
   it('staff and read-only operators can neither add nor read configurations', async () => {

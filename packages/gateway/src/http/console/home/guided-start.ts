@@ -73,7 +73,7 @@ export const setupRoutes: Route[] = [
       await deps.db.tx(async (tx) =>
         audit(tx, deps.ids, { tenantId: null, ...by, action: 'deployment.check', subject: 'go-live', after }),
       )
-      return { findings }
+      return { findings: findings.map(({ check, state, message }) => ({ check, state, message })) }
     },
   }),
 ]

@@ -38,7 +38,7 @@ function readMap(text: string): Map<string, string> {
   const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
   const entries = isObject ? Object.entries(parsed as object) : []
   if (!isObject || entries.some(([, column]) => typeof column !== 'string')) {
-    throw invalidField('map', 'Send a JSON object of headers and columns, such as {"SIM":"iccid"}.')
+    throw invalidField('map', 'Choose the column of each header again: the choice could not be read.')
   }
   return new Map(entries.map(([header, column]) => [headerKey(header), column as string]))
 }

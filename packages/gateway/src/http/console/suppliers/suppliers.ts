@@ -2,7 +2,7 @@ import { UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { reauthenticate } from '#people/sign-in.ts'
-import { describeSupplierType } from '#suppliers/create-supplier.ts'
+import { describeSupplierType, needsVerification } from '#suppliers/create-supplier.ts'
 import {
   addSupplier,
   allowedTypes,
@@ -63,6 +63,7 @@ const supplierType = Type.Object({
   type: Type.String(),
   docs: Type.String({ description: 'Its page of the documentation, such as docs/zendit.md' }),
   config: Type.Unknown({ description: 'The JSON Schema of its configuration. writeOnly: a secret' }),
+  needsLimit: Type.Boolean({ description: 'It needs a daily spend limit until a purchase has verified it' }),
 })
 export type SupplierTypeRow = Static<typeof supplierType>
 
@@ -121,7 +122,13 @@ export const supplierRoutes: Route[] = [
     summary: 'The types of suppliers, with the schema of their configuration',
     answer: Type.Object({ types: Type.Array(supplierType) }),
     async handle({ deps }) {
-      return { types: allowedTypes(deps.config).map((type) => ({ type, ...describeSupplierType(type) })) }
+      return {
+        types: allowedTypes(deps.config).map((type) => ({
+          type,
+          needsLimit: needsVerification(type),
+          ...describeSupplierType(type),
+        })),
+      }
     },
   }),
   route({

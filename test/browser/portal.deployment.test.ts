@@ -14,6 +14,7 @@ import {
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
+import { focusFlows } from './flows/focus.ts'
 
 /** A dealer without developers buys and pays, and the operator does its part, in the browser only. */
 describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => {
@@ -146,4 +147,6 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dealer.getByText(/no payment has arrived/).waitFor({ timeout: 60_000 })
     expect(testbed.browserErrors).toEqual([])
   })
+
+  focusFlows(() => ({ testbed, operator, dealer, tenantId }))
 })

@@ -83,20 +83,37 @@ export function ReasonField({ hint = t.common.reasonHint, maxLength = 300 }: { h
 }
 
 /**
- * Returns the focus to the element that had it before. Mantine's Modal does so only if it stays mounted while closing,
- * but most of our dialogs are unmounted at once.
+ * Returns the focus to where it was before the dialog, also to a dialog below it. Mantine's Modal does so only if it stays
+ * mounted while closing, but most of our dialogs are unmounted at once. If the opener is gone too, such as the entry of a menu,
+ * the element before it gets the focus, and the page's content if none is left: never `<body>`.
  */
 export function useReturnFocus(opened: boolean): void {
   useEffect(() => {
     if (!opened) return
-    const before = lastFocused
-    return () => void setTimeout(() => document.activeElement === document.body && before?.focus())
+    return () => {
+      for (const waitMs of CLOSED_AFTER_MS) setTimeout(restoreFocus, waitMs)
+    }
   }, [opened])
 }
 
-// By the time a dialog's effect runs, it has already taken the focus, so the last focus outside of dialogs is recorded.
-let lastFocused: HTMLElement | undefined
+/** A dialog that is unmounted is gone immediately, others once they have faded out. */
+const CLOSED_AFTER_MS = [0, 300]
+const REMEMBERED_MAX = 30
+
+/** The elements that had the focus, the latest last. */
+let focused: HTMLElement[] = []
+
+function restoreFocus(): void {
+  if (document.activeElement !== document.body && document.activeElement !== null) return
+  for (const element of focused.toReversed()) {
+    if (!element.isConnected) continue
+    element.focus()
+    if (document.activeElement === element) return
+  }
+  document.getElementById('main')?.focus()
+}
 
 document.addEventListener('focusin', ({ target }) => {
-  if (target instanceof HTMLElement && !target.closest('[role=dialog]')) lastFocused = target
+  if (!(target instanceof HTMLElement)) return
+  focused = [...focused.filter((element) => element !== target && element.isConnected), target].slice(-REMEMBERED_MAX)
 })

@@ -20,7 +20,7 @@ const EndpointCard = lazy(async () => ({ default: (await import('#webhooks/endpo
 interface StepDialogProps {
   title: string
   onClose(): void
-  /** The forms open dialogs of their own, so Escape must close only those. */
+  /** The forms open dialogs of their own: Escape closes only the uppermost one. */
   hasDialogs?: boolean
   children: ReactNode
 }
@@ -33,8 +33,7 @@ function StepDialog({ title, onClose, hasDialogs = false, children }: StepDialog
       opened
       size="xl"
       title={title}
-      onClose={onClose}
-      closeOnEscape={!hasDialogs}
+      onClose={() => hasInnerDialog() || onClose()}
       closeOnClickOutside={!hasDialogs}
       closeButtonProps={{ 'aria-label': t.common.close }}
     >
@@ -43,6 +42,10 @@ function StepDialog({ title, onClose, hasDialogs = false, children }: StepDialog
       </Suspense>
     </Modal>
   )
+}
+
+function hasInnerDialog(): boolean {
+  return document.querySelectorAll('[role=dialog]').length > 1
 }
 
 interface StepProps {
@@ -54,6 +57,9 @@ export function SecondFactorStep({ onClose }: StepProps) {
     <StepDialog title={t.setup.steps.secondFactor.title} onClose={onClose} hasDialogs>
       <SecondFactor />
       <Passkeys />
+      <Group justify="flex-end">
+        <Button onClick={onClose}>{t.setup.done}</Button>
+      </Group>
     </StepDialog>
   )
 }

@@ -1,6 +1,7 @@
 import type { OrderDetail, OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
 import { Amount, Status } from '#parts/values.tsx'
@@ -17,6 +18,8 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
   const { orderStatus, profiles } = known.data ?? { orderStatus: order.orderStatus, profiles: [] }
   const delivered = profiles.length
   const progress = plural(t.portal.progress, order.esims, { delivered })
+  const result = useRef<HTMLDivElement>(null)
+  useEffect(() => result.current?.focus(), [])
   return (
     <Card
       title={interpolate(t.portal.ordered, { orderNo: order.orderNo })}
@@ -31,7 +34,7 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
         </>
       }
     >
-      <Group gap="sm" role="status">
+      <Group gap="sm" role="status" ref={result} tabIndex={-1}>
         <Status status={orderStatus} />
         <Text size="sm">{order.packages.join(', ')}</Text>
         <Text size="sm">

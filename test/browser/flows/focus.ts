@@ -1,0 +1,101 @@
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { button, type ConsoleTestbed, enterPassword, loadPage } from '../console-testbed.ts'
+
+interface FocusState {
+  testbed: ConsoleTestbed
+  operator: Page
+  dealer: Page
+  tenantId: string
+}
+
+/** After each kind of dialog, the focus is where the person goes on, never on the page as a whole. */
+export function focusFlows(shared: () => FocusState): void {
+  const focused = (page: Page) =>
+    page.evaluate<string>(
+      `document.activeElement === document.body ? 'body' : document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent`,
+    )
+  /** Longer than a dialog takes to fade out, after which the focus could still be lost. */
+  const settled = async (page: Page) => {
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await expect.poll(() => focused(page)).not.toBe('body')
+  }
+
+  it('the focus returns to the button that opened a dialog, and to the one that opened its menu', async () => {
+    const { testbed, operator, tenantId } = shared()
+    await loadPage(testbed, operator, `/tenants/${tenantId}/people`)
+    await button(operator, 'Invite').first().click()
+    await operator.getByRole('dialog').waitFor()
+    await operator.keyboard.press('Escape')
+    await settled(operator)
+    expect(await focused(operator)).toBe('Invite')
+    const actions = operator.getByRole('button', { name: /^Actions: / }).last()
+    const name = await actions.getAttribute('aria-label')
+    await actions.click()
+    await operator.getByRole('menuitem', { name: 'Change role' }).click()
+    await operator.getByRole('dialog').waitFor()
+    await operator.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await settled(operator)
+    expect(await focused(operator)).toBe(name)
+  })
+
+  it('the focus returns from the finder and the list of keys', async () => {
+    const { operator } = shared()
+    await button(operator, 'Invite').first().focus()
+    for (const key of ['Control+k', '?']) {
+      await operator.keyboard.press(key)
+      await operator.getByRole('dialog').waitFor()
+      await operator.keyboard.press('Escape')
+      await settled(operator)
+      expect([key, await focused(operator)]).toEqual([key, 'Invite'])
+    }
+  })
+
+  it('the focus stays in the guide when an inner dialog closes, and Escape closes the guide', async () => {
+    const { testbed, operator } = shared()
+    await loadPage(testbed, operator, '/')
+    await operator.locator('[data-setup=secondFactor]').getByRole('button').click()
+    const guide = operator.getByRole('dialog', { name: 'Protect your account' })
+    await guide.getByRole('button', { name: 'Set up' }).click()
+    await operator.getByRole('dialog', { name: 'Authenticator app' }).waitFor()
+    await operator.keyboard.press('Escape')
+    await operator.getByRole('dialog', { name: 'Authenticator app' }).waitFor({ state: 'detached' })
+    await guide.waitFor()
+    await expect.poll(() => focused(operator)).toBe('Set up')
+    expect(await operator.evaluate(`document.activeElement.closest('[role=dialog]') !== null`)).toBe(true)
+    await operator.keyboard.press('Escape')
+    await settled(operator)
+    expect(await focused(operator)).toBe('Set up')
+    await operator.locator('[data-setup=secondFactor]').getByRole('button').click()
+    await guide.getByRole('button', { name: 'Done' }).click()
+    await settled(operator)
+  })
+
+  it('the focus is on the result after a purchase', async () => {
+    const { testbed, dealer } = shared()
+    await loadPage(testbed, dealer, '/buy')
+    await dealer.getByRole('combobox', { name: 'Country' }).fill('Jap')
+    await dealer.getByRole('option', { name: /Japan/ }).click()
+    await dealer.locator('[data-row=JP_1_7]').getByRole('button').click()
+    await dealer
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Buy for/ })
+      .click()
+    await dealer.getByText('1 of 1 eSIM delivered').waitFor({ timeout: 60_000 })
+    await settled(dealer)
+    expect(await focused(dealer)).toContain('1 of 1 eSIM delivered')
+  })
+
+  it('the focus is on the page after a dialog whose opener is gone', async () => {
+    const { testbed, operator } = shared()
+    await loadPage(testbed, operator, '/account')
+    await button(operator, 'Create token').click()
+    const dialog = operator.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'Token name' }).fill('For the focus')
+    await enterPassword(dialog)
+    await dialog.getByRole('button', { name: 'Create token' }).click()
+    await button(operator, 'I have copied it').click()
+    await settled(operator)
+    expect(await focused(operator)).not.toBe('body')
+  })
+}

@@ -220,10 +220,7 @@ export async function pollNow(
     throw error
   }
   // It holds a permit of purchases while it waits, so it does not wait long.
-  const { result, isPostponed } = await asQuestion(
-    () => pollEsims(deps, supplied, tenantId, polled),
-    ASKED_NOW_WAIT_MS,
-  )
+  const { result, isPostponed } = await asQuestion(() => pollEsims(deps, supplied, tenantId, polled), ASKED_NOW_WAIT_MS)
   if (isPostponed) throw supplierBusy()
   const { reported, unreadable } = result
   const named = unreadable.map(({ entry, reason }) => ({ entry, reason }))

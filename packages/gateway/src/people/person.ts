@@ -72,7 +72,6 @@ export async function listPeople(db: Db | Tx, tenantId: string | null): Promise<
   return rows.reverse()
 }
 
-/** Addresses are compared without case and surrounding spaces. */
 export const ADDRESS_LENGTH_MAX = 254
 
 /** Excludes characters that separate or quote cells, start a formula, or control a terminal. */
@@ -85,6 +84,7 @@ export function isPersonAddress(email: string): boolean {
   return email.length <= ADDRESS_LENGTH_MAX && ADDRESS.test(email)
 }
 
+/** Addresses are compared without case and surrounding spaces. */
 export function normalEmail(email: string): string {
   return email.trim().toLowerCase()
 }

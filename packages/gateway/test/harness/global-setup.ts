@@ -64,7 +64,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** Names the databases, the one of the last test file last, and waits for Enter. */
 async function showDatabases(server: TestNodes, run: string): Promise<void> {
-  const urls = (await databasesOf(server, run)).map((name) => `  psql '${withDatabaseName(server.url, name).replace(/\?.*/, '')}'\n`)
+  const urls = (await databasesOf(server, run)).map(
+    (name) => `  psql '${withDatabaseName(server.url, name).replace(/\?.*/, '')}'\n`,
+  )
   process.stdout.write(`\nTEST_KEEP=1: the databases of this run. Press Enter to drop them.\n${urls.join('')}`)
   await new Promise((resolve) => process.stdin.once('data', resolve).once('end', resolve))
   process.stdin.pause()

@@ -29,7 +29,7 @@ it('every regular expression takes time that is linear in its text', { timeout: 
   const slow: string[] = []
   for (const [text, { source, flags, at }] of unique) {
     if (ACCEPTED.some(([file, start]) => at.startsWith(`${file}:`) && source.startsWith(start))) continue
-    const result = await check(source, flags, { timeout: CHECK_TIMEOUT_MS })
+    const result = await check(source, flags, { timeout: CHECK_TIMEOUT_MS, randomSeed: 1 })
     if (result.status === 'safe') continue
     slow.push(`${at}: ${text} ${result.status === 'vulnerable' ? result.complexity.summary : result.error.kind}`)
   }

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Result } from '../bench/compare.ts'
+import { fillLimits, rowsOfLimits } from '../bench/neighbours/limits-table.ts'
+import { NEIGHBOURS } from '../bench/neighbours/neighbours.ts'
 import { markdown } from '../bench/report.ts'
 import { root } from './local-gateway.ts'
 
@@ -37,4 +39,18 @@ test.each(results)('the mark of $name agrees with its ratio and its aim', ({ rat
   const [, sign, value] = /^([≥≤]) ([\d.]+)$/.exec(aim) ?? []
   const isMet = sign === '≥' ? ratio.median >= Number(value) : ratio.median <= Number(value)
   expect(met).toBe(aim === '' ? undefined : isMet)
+})
+
+const limitsPage = readFileSync(join(root, 'docs/limits.md'), 'utf8')
+
+test('the table of docs/limits.md has a row for each caller that the bench measures', () => {
+  expect(rowsOfLimits(limitsPage)).toEqual(NEIGHBOURS.map(({ name }) => name))
+})
+
+test('the bench writes its figures into the table, and leaves rows that it did not measure', () => {
+  const ratio = { median: 1.26, min: 1, max: 2 }
+  const filled = fillLimits(limitsPage, [{ name: 'neighbours: receipts', ratio }])
+  const changed = filled.split('\n').filter((line, index) => line !== limitsPage.split('\n')[index])
+  expect(changed).toEqual([expect.stringMatching(/^\| `receipts` \|.*\| 1\.3 \|$/)])
+  expect(rowsOfLimits(filled)).toEqual(rowsOfLimits(limitsPage))
 })

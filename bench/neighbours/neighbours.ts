@@ -50,7 +50,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   {
     name: 'receipts',
     calls: ({ noisy: { tenantId, token } }) => ({
-      connections: MANY,
+      connections: MANY / 4, // more would measure how fast the caller sends
       head: lines(
         `POST /console/api/tenants/${tenantId}/top-up-requests/with-receipt?amount=10000&reference={id}&fileName=r.pdf HTTP/1.1`,
         ...['Host: x', `Authorization: Bearer ${token}`, 'Content-Type: application/pdf'],

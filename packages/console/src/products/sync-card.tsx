@@ -122,9 +122,9 @@ function SyncRow({ sync }: { sync: SupplierSync }) {
 /** The entries of the catalogue that could not be read, the first of them by name. */
 function Unreadable({ sync: { unreadable, kept, unreadableEntries } }: { sync: SupplierSync }) {
   if (unreadable === 0) return null
-  const counts = { count: formatCount(unreadable), kept: formatCount(kept) }
+  const counts = [plural(t.products.unreadable, unreadable), ...(kept > 0 ? [plural(t.products.kept, kept)] : [])]
   return (
-    <Alert color="yellow" title={interpolate(t.products.unreadable, counts)}>
+    <Alert color="orange" title={counts.join(' ')} mt="xs">
       <List size="sm">
         {unreadableEntries.map(({ entry, reason }) => (
           <List.Item key={`${entry} ${reason}`}>

@@ -1,5 +1,5 @@
 import type { SupplierProductRow } from '@dealer-esim/gateway/http/console/products/products.ts'
-import { Modal } from '@mantine/core'
+import { Modal, Stack } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
@@ -29,30 +29,32 @@ export function CostHistory({ product, onClose }: { product: SupplierProductRow;
   const list = useApi<{ costs: Cost[] }>('/supplier-products/costs', { supplier, productCode })
   return (
     <Modal opened onClose={onClose} title={name} closeButtonProps={{ 'aria-label': t.common.close }}>
-      {stated.length > 0 && <Facts cols={1} items={stated} />}
-      <List<Cost>
-        label={t.products.costs}
-        rows={list.data?.costs}
-        loading={list.isFetching}
-        error={list.error}
-        retry={list.refetch}
-        idOf={(row) => row.since}
-        empty={{ title: t.products.notListed }}
-        columns={[
-          {
-            accessor: 'since',
-            title: t.products.since,
-            render: (row) => <Timestamp time={row.since} format="exact" />,
-          },
-          {
-            accessor: 'cost',
-            title: t.products.cost,
-            textAlign: 'right',
-            render: ({ cost, currencyCode }) =>
-              cost === null || currencyCode === null ? t.products.notListed : formatMoney(cost, currencyCode),
-          },
-        ]}
-      />
+      <Stack>
+        {stated.length > 0 && <Facts cols={1} items={stated} />}
+        <List<Cost>
+          label={t.products.costs}
+          rows={list.data?.costs}
+          loading={list.isFetching}
+          error={list.error}
+          retry={list.refetch}
+          idOf={(row) => row.since}
+          empty={{ title: t.products.notListed }}
+          columns={[
+            {
+              accessor: 'since',
+              title: t.products.since,
+              render: (row) => <Timestamp time={row.since} format="exact" />,
+            },
+            {
+              accessor: 'cost',
+              title: t.products.cost,
+              textAlign: 'right',
+              render: ({ cost, currencyCode }) =>
+                cost === null || currencyCode === null ? t.products.notListed : formatMoney(cost, currencyCode),
+            },
+          ]}
+        />
+      </Stack>
     </Modal>
   )
 }

@@ -150,8 +150,21 @@ function Discrepancies({ month }: { month: string }) {
   )
 }
 
-function OrderLink({ row: { tenantId, orderNo, itemNo } }: { row: DiscrepancyRow }) {
-  if (orderNo === null) return <>–</>
+function OrderLink({ row }: { row: DiscrepancyRow }) {
+  const { tenantId, orderNo, itemNo } = row
+  if (orderNo === null) {
+    // A short row of a phone has no details.
+    return (
+      <>
+        <Text span size="sm" visibleFrom="sm">
+          –
+        </Text>
+        <Text span size="sm" hiddenFrom="sm">
+          {detailOf(row)}
+        </Text>
+      </>
+    )
+  }
   return (
     <Anchor component={Link} to={`/tenants/${tenantId}/orders/${orderNo}`} search={{} as never} size="sm">
       {`${orderNo}-${itemNo}`}

@@ -80,7 +80,7 @@ export function whyForbidden(address: string): string | undefined {
   return undefined
 }
 
-/** Whether an address is this machine's, or in a private network: 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7, link-local. */
+/** Checks for an address of this machine or of a private network: 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7, link-local. */
 export function isPrivate(address: string): boolean {
   return ipaddr.isValid(address) && PRIVATE.has(ipaddr.process(address).range())
 }

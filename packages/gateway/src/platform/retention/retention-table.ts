@@ -97,7 +97,7 @@ export const DELETED: readonly DeletedTable[] = [
   ofNoTenant('sign_in_failures', 1, 'first_failed_at', 'failed sign-ins that no longer count'),
   ofNoTenant('supplier_product_costs', 400, 'since', 'earlier costs of suppliers’ products'),
   ofNoTenant('supplier_balance_readings', 400, 'read_at', 'earlier balances at suppliers'),
-  ofNoTenant('supplier_rates', 1, 'next_at', 'when the next request to a supplier may be sent'),
+  ofNoTenant('supplier_rates', 1, 'next_at', 'rate limits of suppliers'),
   ofNoTenant('supplier_recordings', 8, 'started_at', 'recordings of suppliers that nobody wrote to a file'),
   ofNoTenant('supplier_exchanges', 8, 'recorded_at', 'their requests and answers'),
   ofNoTenant('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),

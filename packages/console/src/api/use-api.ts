@@ -10,7 +10,7 @@ import {
 import { useCallback, useEffect, useRef } from 'react'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ApiError, call, isSignedOut, type Method, type Query } from './call-api.ts'
-import { confirmFirst, forgetConfirmation, noticeRefusal } from './confirmation.ts'
+import { confirmFirst, forgetConfirmation, noticeRefusal } from './held-confirmation.ts'
 
 const STALE_MS = 10_000
 

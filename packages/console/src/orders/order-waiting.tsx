@@ -13,7 +13,7 @@ export function OrderWaiting({ order }: { order: OrderDetail }) {
   const { waiting } = order
   if (waiting === null) return null
   return (
-    <Alert color={waiting.reason === 'REVIEW' ? 'red' : 'yellow'} data-waiting={waiting.reason}>
+    <Alert color={waiting.reason === 'REVIEW' && isOperator(me) ? 'red' : 'yellow'} data-waiting={waiting.reason}>
       <Group justify="space-between" gap="sm">
         <Text size="sm" maw={720}>
           {sentences(waiting, isOperator(me)).join(' ')}

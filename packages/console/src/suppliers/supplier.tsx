@@ -12,6 +12,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { fieldErrors, formError, formFields, markSaved } from '#parts/form-values.ts'
 import { formatMoney } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
+import { notifyError } from '#parts/notify.ts'
 import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Timestamp } from '#parts/values.tsx'
@@ -124,13 +125,11 @@ function SupplierSettings({ supplier }: { supplier: string }) {
   )
 }
 
-/** Saving tests the supplier. */
-function savedText({ works, words }: SupplierTested): string {
-  return works ? t.suppliers.saved : interpolate(t.suppliers.savedFailing, { message: words ?? '' })
-}
-
 function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: SupplierTypeRow }) {
-  const save = useChange<SupplierTested>({ quiet: true, success: savedText })
+  const save = useChange<SupplierTested>({
+    quiet: true,
+    success: ({ works }) => (works ? t.suppliers.saved : undefined),
+  })
   const form = useRef<HTMLFormElement>(null)
   const [typed, setTyped] = useState<Record<string, unknown>>()
   const location = useLocation()
@@ -192,8 +191,9 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
                 body: { ...credentials, config: typed },
               },
               {
-                onSuccess: () => {
+                onSuccess: ({ works, words }) => {
                   if (form.current) markSaved(form.current)
+                  if (!works) notifyError(new Error(interpolate(t.suppliers.savedFailing, { message: words ?? '' })))
                   close()
                 },
                 // Errors stand at their fields.

@@ -47,7 +47,7 @@ export function SuppliersPage() {
         empty={{ title: t.suppliers.noSuppliers, text: t.suppliers.noSuppliersText }}
         columns={[
           { accessor: 'supplier', title: t.suppliers.name, phone: 'main' },
-          { accessor: 'type', title: t.suppliers.type, phone: 'note', render: (row) => typeLabel(row.type) },
+          { accessor: 'type', title: t.suppliers.type, render: (row) => typeLabel(row.type) },
           {
             accessor: 'state',
             title: t.suppliers.state,

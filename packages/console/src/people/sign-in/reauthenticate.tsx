@@ -1,7 +1,7 @@
 import { Alert, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { ApiError } from '#api/call-api.ts'
-import { holdConfirmation, useConfirmation } from '#api/confirmation.ts'
+import { holdConfirmation, useConfirmation } from '#api/held-confirmation.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { openProviderWindow } from './provider.ts'
 import { useSession } from './session.ts'

@@ -1,7 +1,7 @@
 import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { isSignedOut } from '#api/call-api.ts'
-import { forgetConfirmation } from '#api/confirmation.ts'
+import { forgetConfirmation } from '#api/held-confirmation.ts'
 import { queryClient, SESSION, useApi } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { NewPasswordPage } from './new-password.tsx'

@@ -4,7 +4,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/browser'
 import { ApiError, call } from '#api/call-api.ts'
-import { confirmFirst, forgetConfirmation } from '#api/confirmation.ts'
+import { confirmFirst, forgetConfirmation } from '#api/held-confirmation.ts'
 import { t } from '#strings/strings.ts'
 
 interface Requested<Options> {

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 import { ApiError, call } from './call-api.ts'
 
 /*
- * The confirmation of who the person is: after the password and a code, a passkey, or a sign-in at the provider. It replaces them
+ * The confirmation that the gateway gives after the password and a code, a passkey, or a sign-in at the provider. It replaces them
  * for five minutes. It is kept in memory until then, or until the page is left: a stolen cookie does not contain it.
  */
 let held: { confirmation: string; timer: ReturnType<typeof setTimeout> } | undefined

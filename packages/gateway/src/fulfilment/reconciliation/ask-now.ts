@@ -1,6 +1,6 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
-import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { isUnfinished } from '#orders/order-item.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 
@@ -38,8 +38,13 @@ export async function askNow(
   return isOpen
 }
 
-/** The same for an operator. @throws Refusal if nothing of the order is undecided */
+/** The same for an operator. @throws Refusal if there is no such order, or nothing of it is undecided */
 export async function askAboutOrder(deps: AskDeps, order: { tenantId: string; orderId: string }): Promise<void> {
   if (await askNow(deps, order)) return
+  const known = await deps.db.query({
+    text: 'select from orders where tenant_id = $1 and order_id = $2',
+    values: [order.tenantId, order.orderId],
+  })
+  if (known.length === 0) throw notFound('order')
   throw new Refusal(409, 'ORDER_DECIDED', 'This order waits for no supplier: load the page again to see its result.')
 }

@@ -41,8 +41,8 @@ export async function seeSupplier(
   seenWith: SeenWith,
 ): Promise<SeenState | undefined> {
   await tx.query({
-    text: `insert into supplier_states (supplier, settled_at)
-           select supplier, created_at from suppliers where supplier = $1 on conflict do nothing`,
+    text: `insert into supplier_states (supplier, settled_at, test_due_at)
+           select supplier, created_at, null from suppliers where supplier = $1 on conflict do nothing`,
     values: [supplier],
   })
   const [counts, value] =

@@ -40,7 +40,7 @@ export const reauthentication = {
   confirmation: Type.Optional(Type.String({ minLength: 20, maxLength: 200 })),
 }
 
-/** How often people may ask a supplier: their questions must not use up the rate limit of its account. */
+/** How often people may ask a supplier, whose rate limit they must not use up, or the operator, who gets an alert each time. */
 export const ASKS_PER_MINUTE = 10
 
 /** Slows guessing from one address. `reauthenticate` counts failures and locks guessers out. */

@@ -25,7 +25,7 @@ import {
   type Route,
   route,
 } from '../kernel/route.ts'
-import { CLOSED, done, line, orderParams, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
+import { ASKS_PER_MINUTE, CLOSED, done, line, orderParams, tenantParams, time, uuid } from '../kernel/route-schemas.ts'
 
 const notes = Type.Object({
   notes: Type.Array(
@@ -41,9 +41,6 @@ export type TagsView = Static<typeof tags>
 
 const tagCount = Type.Object({ tag: Type.String(), dealers: Type.Integer() })
 export type TagCount = Static<typeof tagCount>
-
-/** Each question makes an alert. */
-const QUESTIONS_PER_MINUTE = 5
 
 /** Notes of the operator's people on dealers and orders, and tags of dealers. Dealers see neither, and ask questions. */
 export const noteRoutes: Route[] = [
@@ -100,7 +97,7 @@ export const noteRoutes: Route[] = [
     params: orderParams,
     body: newNote,
     answer: done,
-    ratePerMinute: QUESTIONS_PER_MINUTE,
+    ratePerMinute: ASKS_PER_MINUTE,
     async handle({ deps, by }, { params, body }) {
       await askOperator(deps, { ...(await getOrder(deps, params)), orderNo: params.orderNo }, body.text, by)
       return {}

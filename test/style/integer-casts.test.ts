@@ -10,6 +10,7 @@ import { listFiles, readLines } from './repository.ts'
 const BOUNDED: Record<string, string> = {
   'packages/gateway/src/esims/poll-suppliers.ts': 'seconds between polls, from the traits of suppliers',
   'packages/gateway/src/fulfilment/outcomes/save-outcomes.ts': 'numbers of items, at most 100 in an order',
+  'packages/gateway/src/fulfilment/reconciliation/ask-now.ts': 'the number of an item, at most 100 in an order',
   'packages/gateway/src/fulfilment/reconciliation/reconciliation-report.ts': 'counts of eSIMs of a month',
   'packages/gateway/src/orders/unanswered-topup.ts': 'days of a day pass, at most 365',
   'packages/gateway/src/people/account/access-token.ts': 'days of a token, at most 366',
@@ -18,6 +19,7 @@ const BOUNDED: Record<string, string> = {
   'packages/gateway/src/products/sync/sync-state.ts': 'minutes between readings, at most a week',
   'packages/gateway/src/stock/stock-batches.ts': 'days until codes expire, at most a century',
   'packages/gateway/src/suppliers/balance/balance-days.ts': 'days of a report, a constant',
+  'packages/gateway/src/suppliers/supplier-questions.ts': 'numbers of items, at most 100 in an order',
   'packages/gateway/src/tenants/admission/admit-batch.ts': 'slots, which are hours since 1970, and QPS limits',
   'packages/gateway/src/wallet/ledger/post.ts': 'numbers of items, at most 100 in an order',
   'packages/gateway/src/webhooks/attempt-log.ts': 'the number of an attempt, at most 11 and its repetitions',

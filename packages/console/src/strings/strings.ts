@@ -7,8 +7,8 @@ export type Strings = typeof en
 const files = import.meta.glob<Strings>(['./*.json', '!./en.json'], { import: 'default' })
 const codes = Object.keys(files).map((path) => path.slice('./'.length, -'.json'.length))
 
-/** The language of the texts, and the locale for numbers and times. */
-export const { language, locale } = chooseLanguage(navigator.languages, ['en', ...codes])
+/** The language of the texts, and the locale for numbers and times. Tests on Node 20 have no navigator. */
+export const { language, locale } = chooseLanguage(globalThis.navigator?.languages ?? ['en'], ['en', ...codes])
 const load = files[`./${language}.json`]
 // English is bundled. Another language is awaited here, because modules read texts when they are loaded.
 export const t: Strings = load === undefined ? en : await load()

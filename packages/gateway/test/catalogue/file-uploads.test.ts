@@ -65,3 +65,17 @@ test('codes with other columns are asked for, and read as the person answers', a
 test('a map that is no JSON object is refused', async () => {
   expect(await importStock('iccid,ac\n', { map: 'iccid=SIM' })).toMatchObject({ code: 'INVALID' })
 })
+
+test('a failure of the gateway during an import of codes is logged, as its message says', async () => {
+  const { log, cipher } = testbed.deps
+  const logged: unknown[] = []
+  const encrypt = () => {
+    throw new Error('a broken key')
+  }
+  Object.assign(testbed.deps, { log: { ...log, error: (entry: unknown) => logged.push(entry) } })
+  Object.assign(testbed.deps, { cipher: { ...cipher, encrypt } })
+  const answer = await importStock(`iccid,ac\n${makeIccid('89001234', 1n)},LPA:1$smdp.example.com$A\n`)
+  Object.assign(testbed.deps, { log, cipher })
+  expect(answer).toEqual({ code: 'INTERNAL_ERROR', message: expect.stringContaining('The log has the details') })
+  expect(logged).toEqual([{ err: expect.objectContaining({ message: 'a broken key' }) }])
+})

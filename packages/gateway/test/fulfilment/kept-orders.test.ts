@@ -16,7 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** Two claimed orders. `save` runs the claim and returns the statements of its transactions that it waited for. */
+/**
+ * Two claimed orders. `save` runs the claim and returns the statements of its transactions that it waited for. The state of the
+ * supplier is written afterwards, in a transaction of its own.
+ */
 async function claimed() {
   const tenantId = await addTenant(shop.db)
   for (const count of [1, 2]) await payOrders(shop.db, tenantId, 'ODD', { count })
@@ -34,7 +37,7 @@ function noting(db: Db, awaited: string[]): Db {
   const notingTx = (tx: Tx): Tx => ({
     ...tx,
     query(statement) {
-      awaited.push(statement.name ?? statement.text)
+      if (!statement.text.includes('supplier_states')) awaited.push(statement.name ?? statement.text)
       return tx.query(statement)
     },
   })

@@ -4,7 +4,8 @@ import { createAccessToken } from '#people/account/access-token.ts'
 import { createPerson } from '#people/manage-people.ts'
 import type { Role } from '#people/person.ts'
 import { SYSTEM } from '#platform/audit/audit.ts'
-import { addDealer, call, type Dealer, type Node, startNode } from '#test/harness/api-node.ts'
+import { changeSettings } from '#tenants/tenant-settings.ts'
+import { addDealer, call, type Dealer, type Node, OPERATOR, startNode } from '#test/harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import { OPEN_REQUESTS_MAX } from '#wallet/requests/create-request.ts'
 import { RECEIPT_SIZE_MAX_BYTES } from '#wallet/requests/receipt.ts'
@@ -202,6 +203,7 @@ describe('uploads in progress', () => {
   it('sixty together do not delay another dealer’s call or fill the memory', async () => {
     const from = await sender()
     const other = await addDealer(node.deps, 0)
+    await changeSettings(node.deps, other.tenantId, { qpsLimit: 10_000 }, OPERATOR)
     await call(node, other, 'health')
     const before = process.memoryUsage().rss
     let isOver = false

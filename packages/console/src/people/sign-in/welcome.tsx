@@ -92,7 +92,7 @@ function SetPassword({ token }: { token: string }) {
 export function LocalSignInPage() {
   const [token] = useState(takeToken)
   const signIn = useQuery<Me, ApiError>({
-    queryKey: ['local sign-in'],
+    queryKey: ['local-sign-in'],
     queryFn: async () => {
       const me = await call<Me>('POST', '/session/local', { body: { token } })
       // A reload forgets what another person may have left in memory.

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { makeIccid, orderNoOf } from '@dealer-esim/contract'
+import { orderNoOf } from '@dealer-esim/contract'
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { createSimulator } from '@dealer-esim/wholesaler-simulators'
 import { parse } from 'csv-parse/sync'
@@ -330,30 +330,6 @@ describe('verifying a supplier', () => {
     } finally {
       await simulator.close()
     }
-  })
-})
-
-describe('importing codes', () => {
-  it('a failure of the gateway during an import is logged, as its message says', async () => {
-    expect((await add('cards', { type: 'stock', config: {} })).status).toBe(200)
-    const { log, cipher } = testbed.deps
-    const logged: unknown[] = []
-    const encrypt = () => {
-      throw new Error('a broken key')
-    }
-    Object.assign(testbed.deps, { log: { ...log, error: (entry: unknown) => logged.push(entry) } })
-    Object.assign(testbed.deps, { cipher: { ...cipher, encrypt } })
-    admin.headers['content-type'] = 'text/csv'
-    const file = `iccid,ac\n${makeIccid('89001234', 1n)},LPA:1$smdp.example.com$A\n`
-    const { status, body } = await admin.call('POST', '/stock/import?supplier=cards&productCode=P', file)
-    delete admin.headers['content-type']
-    Object.assign(testbed.deps, { log, cipher })
-    expect(status).toBe(200)
-    expect(body).toEqual({
-      code: 'INTERNAL_ERROR',
-      message: expect.stringContaining('The log has the details'),
-    })
-    expect(logged).toEqual([{ err: expect.objectContaining({ message: 'a broken key' }) }])
   })
 })
 

@@ -182,6 +182,7 @@ const LOOPS = [
   'price alerts',
   'profile reports',
   'profiles',
+  'questions',
   'reconcile',
   'retention',
   'review alerts',

@@ -1,7 +1,8 @@
 import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core'
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { ApiError } from '#api/call-api.ts'
 import { t } from '#strings/strings.ts'
-import { formFields } from './form-values.ts'
+import { formFields, labelledError } from './form-values.ts'
 
 interface DialogProps {
   title: string
@@ -30,6 +31,7 @@ export function Dialog(props: DialogProps) {
   const { title, opened, onClose, onSubmit, submit, busy = false, error, danger, children } = props
   const { closing = t.common.cancel, hasCancel = true, size = 'md' } = props
   useReturnFocus(opened)
+  const form = useRef<HTMLFormElement>(null)
   return (
     <Modal
       opened={opened}
@@ -39,6 +41,7 @@ export function Dialog(props: DialogProps) {
       closeButtonProps={{ 'aria-label': t.common.close, disabled: busy }}
     >
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault()
           onSubmit(formFields(event.currentTarget))
@@ -48,7 +51,7 @@ export function Dialog(props: DialogProps) {
           {children}
           {error && (
             <Alert color="red" role="alert">
-              {error.message}
+              {textOf(error, form.current)}
             </Alert>
           )}
           <Group justify="flex-end">
@@ -65,6 +68,11 @@ export function Dialog(props: DialogProps) {
       </form>
     </Modal>
   )
+}
+
+/** Names the fields at fault by their labels. */
+function textOf(error: Error, form: HTMLFormElement | null): string {
+  return (form && error instanceof ApiError && labelledError(error, form)) || error.message
 }
 
 /** The reason for a change, for the audit log. Field name: reason. */

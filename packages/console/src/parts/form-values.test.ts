@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatMoneyInput, isChanged, markSaved, parseMoneyInput, parseQpsInput } from './form-values.ts'
+import { formatMoneyInput, isChanged, labelledError, markSaved, parseMoneyInput, parseQpsInput } from './form-values.ts'
 
 it.each([
   ['1250.00', 12_500_000],
@@ -72,4 +72,23 @@ it.each([
 it('an amount of a currency without decimal places is whole', () => {
   expect(parseMoneyInput('1000', 'JPY')).toEqual({ amount: 10_000_000 })
   expect(parseMoneyInput('1000.5', 'JPY')).toEqual({ error: expect.stringContaining('whole amount') })
+})
+
+const form = {
+  elements: {
+    namedItem: (name: string) => (name === 'clientName' ? { labels: [{ textContent: 'Name *' }] } : null),
+  },
+}
+
+it.each([
+  ['members of the request', { members: [{ member: 'clientName', reason: 'must not be empty' }] }],
+  ['details', { details: [{ field: 'clientName', reason: 'must not be empty.' }] }],
+  ['fields', { fields: { clientName: 'must not be empty' } }],
+])('an error about %s names the label of the field', (_, data) => {
+  expect(labelledError({ data }, form)).toBe('Name: must not be empty.')
+})
+
+it('an error about something that is no field of the form is left as it is', () => {
+  expect(labelledError({ data: { members: [{ member: 'prices.0', reason: 'is missing' }] } }, form)).toBeUndefined()
+  expect(labelledError({ data: {} }, form)).toBeUndefined()
 })

@@ -47,6 +47,27 @@ export function formError(error: Error & { data: Record<string, unknown> }): str
   return Object.keys(fieldErrors(error)).length > 0 ? t.errors.seeFields : error.message
 }
 
+/**
+ * The text of an error in a form whose fields show no errors themselves: what the gateway says about each, under its label.
+ * @returns undefined if the error is about no field of the form
+ */
+export function labelledError(
+  error: { data: Record<string, unknown> },
+  form: { elements: { namedItem(name: string): unknown } },
+): string | undefined {
+  const members = (error.data.members ?? []) as { member: string; reason: string }[]
+  const faults = [
+    ...Object.entries(fieldErrors(error)),
+    ...members.map(({ member, reason }) => [member, reason] as const),
+  ]
+  const texts = faults.map(([field, reason]) => {
+    const element = form.elements.namedItem(field) as Partial<HTMLInputElement> | null
+    const label = element?.labels?.[0]?.textContent?.replace(/\s*\*$/, '')
+    return label === undefined ? undefined : `${label}: ${reason.replace(/\.?$/, '.')}`
+  })
+  return texts.length > 0 && !texts.includes(undefined) ? texts.join(' ') : undefined
+}
+
 interface Field {
   type: string
   value: string

@@ -38,7 +38,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Refusal)
     return { status: error.status, code: error.code, message: error.message, ...(error.data && { data: error.data }) }
   if (error instanceof ApiError) return failureOfApiError(error)
-  if (error instanceof InvalidRequest) return { status: 400, code: 'REQUEST_INVALID', message: error.message }
+  if (error instanceof InvalidRequest) return failureOfRequest(error)
   const state = sqlState(error)
   if (state !== undefined && TRANSIENT.has(state))
     return { status: 503, code: 'BUSY', message: 'Another request is changing the same data. Try again.' }
@@ -67,6 +67,10 @@ const MESSAGES: Partial<Record<FailureCode, string>> = {
   '200007': 'The balance does not cover the price and nothing was bought. Top up the balance, then try again.',
   '200014':
     'The daily spend limit does not cover the price and nothing was bought. Wait until the next day (UTC), or ask the operator to raise the limit.',
+}
+
+function failureOfRequest({ message, members }: InvalidRequest): Failure {
+  return { status: 400, code: 'REQUEST_INVALID', message, ...(members.length > 0 && { data: { members } }) }
 }
 
 function failureOfApiError(error: ApiError): Failure {

@@ -1,4 +1,5 @@
 import { JSON_DEPTH_MAX } from '@dealer-esim/contract'
+import { listMemberFaults, type MemberFault } from '@dealer-esim/lib/schema-faults.ts'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -16,7 +17,8 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
     if (problem !== undefined) return { error: new InvalidRequest([`/ ${problem}`]) }
     if (check.Check(converted)) return { value: converted }
     const faults = check.Errors(converted).map((fault) => `${fault.instancePath || '/'} ${fault.message}`)
-    return { error: new InvalidRequest([...new Set(faults)].slice(0, FAULTS_MAX)) }
+    const members = httpPart === 'body' ? listMemberFaults(schema, converted).slice(0, FAULTS_MAX) : []
+    return { error: new InvalidRequest([...new Set(faults)].slice(0, FAULTS_MAX), members) }
   }
 }
 
@@ -47,7 +49,10 @@ const FAULTS_MAX = 10
 
 export class InvalidRequest extends Error {
   override readonly name = 'InvalidRequest'
-  constructor(faults: string[]) {
+  /** The members of a body that are at fault, which a form shows at its fields. */
+  readonly members: readonly MemberFault[]
+  constructor(faults: string[], members: readonly MemberFault[] = []) {
     super(`The request does not match the documented format: ${faults.join('; ')}.`)
+    this.members = members
   }
 }

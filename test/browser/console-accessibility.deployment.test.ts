@@ -129,7 +129,7 @@ const READING = new Set([
   ...['sale-rule', 'supplier', 'sales', 'operator-settings'],
 ])
 
-/** A failure is shown at once, on a busy machine too. */
+/** A failure is shown immediately, on a busy machine too. */
 const SHOWN_MS = 20_000
 
 /** A regular expression for a path of the router with its parameters. */

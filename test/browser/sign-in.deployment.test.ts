@@ -70,7 +70,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await page.context().close()
   }
 
-  it('a forgotten password is replaced by a mailed link, which signs in at once', async () => {
+  it('a forgotten password is replaced by a mailed link, which signs in immediately', async () => {
     await invite('forgetful@people.test')
     const page = await testbed.open()
     await button(page, 'Forgot password?').click()

@@ -13,7 +13,7 @@ import {
   startTestbed,
 } from './console-testbed.ts'
 
-/** An eSIM that is not delivered at once is queried for half a minute. */
+/** An eSIM that is not delivered immediately is queried for half a minute. */
 const VERIFIED_WITHIN_MS = 60_000
 
 /** A new operator sells from a wholesaler's account, on a fresh local gateway and in the browser only. */

@@ -12,6 +12,7 @@ const PHRASES: readonly [RegExp, string][] = [
   [/\bin the clear\b/, 'unencrypted, over plain HTTP'],
   [/\bfor want of\b/, 'because … is missing'],
   [/\bwithout a word\b/, 'silently, without notice'],
+  [/\bat once\b/, 'immediately, at the same time, or together'],
   [/^\s*(\*|\/\/|--|\/\*\*)\s*(Of|Who|Whether) /, 'begin a comment with the thing that it describes'],
 ]
 
@@ -19,7 +20,9 @@ const TEXT = /\.(tsx?|[mc]ts|[mc]?js|sql|md|sh|ya?ml|patch)$|(^|\/)en\.json$/
 
 describe('a text', () => {
   it('uses plain technical English', () => {
-    const faults = listFiles(TEXT).flatMap((path) =>
+    // Migrations that have landed do not change.
+    const texts = listFiles(TEXT).filter((path) => !path.includes('/migrations/'))
+    const faults = texts.flatMap((path) =>
       readLines(path).flatMap((line, index) => adviceFor(line).map((advice) => `${path}:${index + 1}: ${advice}`)),
     )
     expect(faults).toEqual([])

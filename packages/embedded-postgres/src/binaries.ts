@@ -105,7 +105,7 @@ export function copiedBinaries(folder: string, native: string, version: string, 
   return binaries
 }
 
-/** Atomic, even if several processes copy at once: any of their copies will do. */
+/** Atomic, even if several processes copy at the same time: any of their copies will do. */
 function replaceByCopy(copy: string, native: string): void {
   const draft = `${copy}.${process.pid}`
   const former = `${draft}.former`

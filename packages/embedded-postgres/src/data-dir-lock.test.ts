@@ -19,7 +19,7 @@ function writeClaim(name: string): void {
 }
 
 describe('the data directory lock', () => {
-  it('is taken by one of many gateways that start at once; the others are refused', async () => {
+  it('is taken by one of many gateways that start at the same time; the others are refused', async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataDir(dataDir, 'gateway')))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
     for (const outcome of outcomes) {
@@ -27,7 +27,7 @@ describe('the data directory lock', () => {
     }
   })
 
-  it('is never held by two commands at once, and every command gets its turn', async () => {
+  it('is never held by two commands at the same time, and every command gets its turn', async () => {
     let inside = 0
     let turns = 0
     await Promise.all(

@@ -22,7 +22,7 @@ export class PortTaken extends Error {
 }
 
 /**
- * What a stop sends, and how long it waits each time. A fast shutdown ends sessions at once; most of its time goes to a last
+ * What a stop sends, and how long it waits each time. A fast shutdown ends sessions immediately; most of its time goes to a last
  * checkpoint.
  */
 const STOP_SIGNALS: readonly [signal: NodeJS.Signals, timeoutMs: number][] = [

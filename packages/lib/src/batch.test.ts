@@ -26,7 +26,7 @@ function stage(pace?: Partial<Pace>) {
 const FOR_EVER_MS = 600_000
 
 describe('an item that arrives while a batch runs', () => {
-  it('starts a second batch at once if no pace is set', async () => {
+  it('starts a second batch immediately if no pace is set', async () => {
     const { batches, begun } = stage()
     void batches.add('a')
     await turn()
@@ -109,7 +109,7 @@ describe('a batch after a burst', () => {
     expect(begun[0]!.items).toEqual(['a'])
   })
 
-  it('begins at once if the burst ended long ago', async () => {
+  it('begins immediately if the burst ended long ago', async () => {
     let nowMs = 0
     const { batches, begun } = await afterCrowd({ monotonic: () => nowMs })
     nowMs = FOR_EVER_MS

@@ -10,14 +10,14 @@ export interface BatchOptions<Item, Result> {
   run(items: Item[]): Promise<Result[]>
   /** Maximum number of items in a batch. */
   limit: number
-  /** Maximum number of batches that run at once. */
+  /** Maximum number of batches that run at the same time. */
   concurrency: number
   /** Delays batches so that they get larger. Without it, a batch starts whenever `concurrency` allows. */
   pace?: Pace
   /** Maximum number of waiting items; the next is rejected with `queueFullError()`. Bounds memory under overload. */
   queueLimit: number
   queueFullError(): Error
-  /** Items with the same key never run in two batches at once. */
+  /** Items with the same key never run in two batches at the same time. */
   key?(item: Item): string
   /** True if items with the same key may be in one batch. */
   keysShareBatch?: boolean
@@ -31,7 +31,7 @@ export interface Pace {
    */
   overlapAfterMs: number
   /**
-   * How long the next batch collects after a burst, unless half as many items arrive sooner. Started at once, it would take
+   * How long the next batch collects after a burst, unless half as many items arrive sooner. Started immediately, it would take
    * the first one or two items and make the rest of the burst wait. An item added to an idle batcher never waits.
    */
   gatherMs: number
@@ -104,7 +104,7 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
   }
 
   /**
-   * The batch limit when nothing runs. Each half of a split burst is itself a burst, so that the second half follows at once.
+   * The batch limit when nothing runs. Each half of a split burst is itself a burst, so that the second half follows immediately.
    */
   function limitOfReturnedBurst({ splitsBursts = false, overlapAfterMs }: Pace): number {
     const hasReturned = lastSize >= BURST_SIZE && queue.length >= lastSize / 2 && nowMs() < endedAt + overlapAfterMs

@@ -55,7 +55,7 @@ it('the best round trip is trusted less by as much as the clocks may have drifte
   expect(faultMs(at, read, AHEAD_MS + 9)).toBeLessThanOrEqual(1)
 })
 
-it('a database clock that was set is followed at once, within the error of the round trip that reads it', () => {
+it('a database clock that was set is followed immediately, within the error of the round trip that reads it', () => {
   const { at, read } = node()
   roundTrip(at, read, 2, 0.5)
   roundTrip(at, read, 100, 0.5, AHEAD_MS - 60_000)

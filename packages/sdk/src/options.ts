@@ -17,7 +17,7 @@ export function checkText(name: string, value: unknown): string {
   return value
 }
 
-/** The longest delay of a timer; one set to more, or to NaN, fires at once. */
+/** The longest delay of a timer; one set to more, or to NaN, fires immediately. */
 export const TIMER_MAX_MS = 2 ** 31 - 1
 
 export function checkTimeout(value: unknown): number {

@@ -27,7 +27,7 @@ export interface Controls {
   }): void
   /** Delivers an order that is pending now. @throws if unknown */
   deliver(reference: string): void
-  /** Moves the simulator's clock forward: what is due by then happens at once. */
+  /** Moves the simulator's clock forward: what is due by then happens immediately. */
   advanceClock(ms: number): void
   counters(): Counters
   /** Every request, the oldest first. */

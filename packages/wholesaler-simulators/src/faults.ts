@@ -38,7 +38,7 @@ const REFUSALS = [
 const ORDERS = [
   /** The order is accepted and delivered after `delayMs`; without it, by the control `deliver`. */
   'delivered-later',
-  /** The order is accepted, and fails after `delayMs`, or at once. */
+  /** The order is accepted, and fails after `delayMs`, or immediately. */
   'delivery-fails',
   /** Lists and filters have the order only after `delayMs`. */
   'found-later',

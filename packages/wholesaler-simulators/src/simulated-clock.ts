@@ -1,5 +1,5 @@
 /**
- * The time of a simulator: the clock of the machine plus what `advance` added. Tasks run at their time, or at once when
+ * The time of a simulator: the clock of the machine plus what `advance` added. Tasks run at their time, or immediately when
  * the clock is advanced past it, so that a test of a delay of minutes does not wait.
  */
 export class Clock {

@@ -15,7 +15,7 @@ import {
 /** A name that would run as a script if it was not escaped. */
 const DEALER_NAME = 'Flow <img src=x onerror=alert(1)> Travel'
 
-const ENDS_NOW = 'Stops working at once'
+const ENDS_NOW = 'Stops working immediately'
 const ROTATION = 'Works for 24 more hours'
 
 export function credentialFlows(shared: SharedState): void {

@@ -91,7 +91,7 @@ export function esimFlows(shared: SharedState): void {
     expect(await findProfile(used)).toMatchObject({ suspended: false })
   })
 
-  it('the operator suspends an eSIM and resumes it at once, with a reason, and the dealer sees it', async () => {
+  it('the operator suspends an eSIM and resumes it immediately, with a reason, and the dealer sees it', async () => {
     const { page } = shared
     // Another one, because the first one has soon used its data.
     await client().order({ transactionId: FRESH, packageInfoList: [{ packageCode: 'SANDBOX_USAGE', count: 1 }] })

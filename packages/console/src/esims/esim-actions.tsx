@@ -58,7 +58,7 @@ function DealerAction({ path, action, iccid }: ActionProps) {
   )
 }
 
-/** Carries the action out at once, for the operator: a cancelled eSIM is refunded without a fee. */
+/** Carries the action out immediately, for the operator: a cancelled eSIM is refunded without a fee. */
 function OperatorAction({ path, action, iccid }: ActionProps) {
   const [opened, setOpened] = useState(false)
   // Said here, because the button is gone once the eSIM is in another state.

@@ -92,7 +92,7 @@ export function ReasonField({ hint = t.common.reasonHint, maxLength = 300 }: { h
 
 /**
  * Returns the focus to where it was before the dialog, also to a dialog below it. Mantine's Modal does so only if it stays
- * mounted while closing, but most of our dialogs are unmounted at once. If the opener is gone too, such as the entry of a menu,
+ * mounted while closing, but most of our dialogs are unmounted immediately. If the opener is gone too, such as the entry of a menu,
  * the element before it gets the focus, and the page's content if none is left: never `<body>`.
  */
 export function useReturnFocus(opened: boolean): void {

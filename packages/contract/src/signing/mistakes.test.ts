@@ -195,10 +195,10 @@ test.each<[string, Signing]>([
   ['secret and a plain hash', { signature: plainHash(Buffer.from(SECRET, 'base64url')) }],
   ['SHA-1 in Base64', { hash: 'sha1', encoding: 'base64' }],
   [
-    'five at once',
+    'five together',
     { key: `${SECRET} `, head: `${AT}|${ID}|${KEY}|`, text: pretty('\t'), hash: 'sha512', encoding: 'base64' },
   ],
-])('several mistakes at once are not a single one: %s', async (_name, signing) => {
+])('several mistakes together are not a single one: %s', async (_name, signing) => {
   expect(await findSigningMistake(signed(signing))).toBeUndefined()
 })
 

@@ -60,7 +60,7 @@ export function esimCommands(esim: Command, context: AdminContext): void {
     })
   esim
     .command('renew-share-link <esim-tran-no>')
-    .description('Replace the link to the traveller’s page. The old link ends at once.')
+    .description('Replace the link to the traveller’s page. The old link ends immediately.')
     .action((profileId: string) =>
       context.withDeps(async (deps) => {
         await renewShareLink(deps, await getProfileOwner(deps.db, profileId), context.by)

@@ -28,7 +28,7 @@ const POLL_MS = POLL_SHORTEST_S * 1000
 const TURN_MAX = 200
 /** The time that a pass spends on one supplier. The next pass continues where it stopped. */
 const PASS_MAX_MS = 60_000
-/** The divisor of a supplier's permits: polling uses at most a quarter of them at once, so that orders come first. */
+/** The divisor of a supplier's permits: polling uses at most a quarter of them at the same time, so that orders come first. */
 const PERMITS_DIVISOR = 4
 
 /**

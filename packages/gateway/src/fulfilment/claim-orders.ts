@@ -36,7 +36,7 @@ export interface Claim {
   kept: Map<string, KeptOrder>
   /** Orders that were leased. If they are fewer than CLAIM_ORDERS_MAX, no more are due. */
   orderCount: number
-  /** Leased orders that were not released at once. */
+  /** Leased orders that were not released immediately. */
   heldCount: number
   /** When the first of the released orders is due again. */
   nextDueAt: Date | undefined

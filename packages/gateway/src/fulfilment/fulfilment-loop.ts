@@ -13,7 +13,7 @@ const POLL_MS = 500
 /** Tenants per pass. */
 const TENANTS_MAX = 64
 const CONCURRENT_CLAIMS = 4
-/** Orders that this node holds at once. Bounds memory, and the orders that a crash leaves to other nodes. */
+/** Orders that this node holds at the same time. Bounds memory, and the orders that a crash leaves to other nodes. */
 const HELD_ORDERS_MAX = 4_000
 /** Other work may keep all connections busy for long. After this time claims compete with it. */
 const CONNECTION_WAIT_MAX_MS = 100

@@ -21,7 +21,7 @@ const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
 
 /**
- * Runs a claim: sends its attempts to all suppliers at once, saves the outcomes of each call as it returns, and renews
+ * Runs a claim: sends its attempts to all suppliers at the same time, saves the outcomes of each call as it returns, and renews
  * the leases meanwhile. A supplier that hangs delays only its own items.
  * @returns when the first of the orders is due again.
  */

@@ -67,7 +67,7 @@ export async function callSupplier(
   const down = results.every(({ outcome }) => 'down' in outcome && outcome.down === true)
   const durationMs = deps.clock.monotonic() - startedAt
   gate.complete(tenantId, call.length, durationMs, down)
-  // Set before the orders are saved, because they are claimed again at once.
+  // Set before the orders are saved, because they are claimed again immediately.
   if (lacksMoney(results.map(({ outcome }) => outcome)) !== undefined) gate.lacksMoney = true
   const outcomes = results.map(({ outcome }) => outcome.kind)
   deps.supplierMetrics?.called(supplier.name, operation, outcomes, durationMs)

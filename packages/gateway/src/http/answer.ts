@@ -49,7 +49,7 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
   }
 }
 
-/** Writes head and body at once. With `isLast` the connection ends after the answer. @returns the size of the body in bytes */
+/** Writes head and body in one call. With `isLast` the connection ends after the answer. @returns the size of the body in bytes */
 export function sendAnswer(
   response: ServerResponse,
   { http, headers, body }: Answer,

@@ -37,7 +37,7 @@ export function readBody(
   }
 
   // A body whose Content-Length is too large is not kept. Node reads the rest of a refused body to its end: closing the
-  // connection at once could cost the caller our answer.
+  // connection immediately could cost the caller our answer.
   if (announcedBytes > maxBytes) {
     end(new ApiError('000111'))
     return

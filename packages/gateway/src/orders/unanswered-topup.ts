@@ -87,7 +87,7 @@ export async function recordReport(
   onLostAnswer(async () => {
     isLost = true
     await queryRepeatedly(db, undoOf(call))
-    // A program repeats the call at once, so the first undo does not wait for a record that is still on its way.
+    // A program repeats the call immediately, so the first undo does not wait for a record that is still on its way.
     await recording.catch(() => {})
     await queryRepeatedly(db, undoOf(call))
   })

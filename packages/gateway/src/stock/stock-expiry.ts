@@ -75,7 +75,7 @@ export async function setExpiryAlert(
 const CHANGED_PER_STATEMENT = 10_000
 
 /**
- * Changes when the unsold codes of a batch expire; null: never. Decides again whether the batch alerts, and alerts at once if
+ * Changes when the unsold codes of a batch expire; null: never. Decides again whether the batch alerts, and alerts immediately if
  * that is due. Sold codes keep their date, and expired ones stay expired until they are imported again.
  *
  * Locks: the codes, after waiting for orders that are reserving them, then the batch, as a reservation does.

@@ -36,7 +36,7 @@ export interface RowFilter {
   readonly indexed?: readonly Sql[] | undefined
   /** Conditions for which every row that the index finds is read. */
   readonly others?: readonly Sql[] | undefined
-  /** FEW: hardly any row of a tenant matches. ONE: at most one row of a tenant matches. Longer times are then read at once. */
+  /** FEW: hardly any row of a tenant matches. ONE: at most one row of a tenant matches. Longer times are then read by one query. */
   readonly matching?: 'FEW' | 'ONE' | undefined
   readonly from?: Date | undefined
   readonly to?: Date | undefined

@@ -1,6 +1,6 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 
-/** Requests that this node has in flight at once. Bounds sockets and memory. */
+/** Requests that this node has in flight at the same time. Bounds sockets and memory. */
 export const IN_FLIGHT_MAX = 512
 /** The part of IN_FLIGHT_MAX that endpoints may use whose latest attempt failed. */
 export const FAILING_IN_FLIGHT_MAX = IN_FLIGHT_MAX / 2

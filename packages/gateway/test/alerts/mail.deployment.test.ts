@@ -206,7 +206,7 @@ describe('alert mails', () => {
     await buyOne(gateway)
     await arrived(1)
     expect(smtp.mails[0]).toMatchObject({ to: 'admin@dealer.example', subject: expect.stringMatching(/was disabled/) })
-    // All mails of an alert are queued at once.
+    // All mails of an alert are queued together.
     expect((await mails()).map((mail) => mail.recipient)).toEqual(['admin@dealer.example'])
   })
 
@@ -235,7 +235,7 @@ describe('alert mails', () => {
     await start({ OPERATOR_EMAIL: '' })
     await raiseAlert('Fewer codes are left.')
     await expect.poll(() => smtp.mails.map((mail) => mail.to), { timeout: 20_000 }).toContain('staff@operator.example')
-    // All mails of an alert are queued at once.
+    // All mails of an alert are queued together.
     expect((await mails()).map((mail) => mail.recipient)).not.toContain('reader@operator.example')
   })
 

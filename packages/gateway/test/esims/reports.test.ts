@@ -212,7 +212,7 @@ it('dealers with nothing due cost expiry and polling no statements of their own'
   expect(statements).toBeLessThan(10)
 })
 
-it('an eSIM is polled at once when a person asks, and its life shows what changed', async () => {
+it('an eSIM is polled immediately when a person asks, and its life shows what changed', async () => {
   const reporting = supplierThat('reporting', async (esims) =>
     esims.map(() => ({ kind: 'reported', report: { time: new Date(), smdpStatus: 'ENABLED', esimStatus: 'IN_USE' } })),
   )

@@ -65,7 +65,7 @@ async function startNextDay(): Promise<void> {
   await db.query({ text: `update suppliers set spend_alerted_on = null` })
 }
 
-/** Paid orders of one eSIM, each of its own tenant, so that both nodes claim at once. */
+/** Paid orders of one eSIM, each of its own tenant, so that both nodes claim at the same time. */
 async function pay(orders: number, routes: { supplier: string; productCode: string; cost?: bigint }[]) {
   const { db } = nodes[0]!
   const packageCode = `P${++packages}`
@@ -114,7 +114,7 @@ async function spentToday(): Promise<bigint> {
 }
 
 describe('a daily spend limit', () => {
-  it('is not exceeded by two nodes that claim at once; the others wait for the next day or a higher limit', async () => {
+  it('is not exceeded by two nodes that claim at the same time; the others wait for the next day or a higher limit', async () => {
     await setLimit('10.00')
     const tenants = await pay(24, [limited()])
     await withNodes(async () => {

@@ -14,7 +14,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { waitUntil } from '../harness/shop.ts'
 
 /*
- * Random top-ups and actions on a few eSIMs, at once over two nodes, with few transactionIds, so that they replay, conflict
+ * Random top-ups and actions on a few eSIMs, at the same time over two nodes, with few transactionIds, so that they replay, conflict
  * and exclude each other. Afterwards the records of gateway, supplier and ledger must agree. SEED=… repeats a run.
  */
 
@@ -96,7 +96,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Groups of steps. The steps of a group run concurrently. */
 const groups = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 6 })
 
-test('top-ups and actions in any order and at once agree with the records of supplier and ledger', async () => {
+test('top-ups and actions in any order and at the same time agree with the records of supplier and ledger', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   console.info(`life model: SEED=${seed}`)
   const property = fc.asyncProperty(groups, async (taken) => {
@@ -134,7 +134,7 @@ function send(node: number, dealer: Dealer, operation: string, body: object) {
 
 const REFUSALS = ['200002', '200012', '310403']
 
-/** Sends the same body to both nodes at once, and checks that the repeat is the same order or action. */
+/** Sends the same body to both nodes at the same time, and checks that the repeat is the same order or action. */
 async function take(given: Step, dealer: Dealer, esims: string[]): Promise<void> {
   const { transactionId, node } = given
   const esimTranNo = esims[given.esim]!

@@ -5,7 +5,7 @@ import { OFF_SALE, type OrderInput, PACKAGES, TOP_UPS } from './model.ts'
 export type Step =
   | { do: 'top up'; reference: string; amount: bigint }
   | { do: 'limit'; creditLimit: bigint; dailySpendLimit: bigint | null }
-  | { do: 'request'; request: DealerRequest /** How often the body is sent at once. */; calls: number }
+  | { do: 'request'; request: DealerRequest /** How often the body is sent at the same time. */; calls: number }
   /** A request during which the gateway or its connections are killed, `afterMs` after it was sent. */
   | Crash
 

@@ -190,7 +190,7 @@ describe('when costs change', () => {
   const routeOf = async (supplier: string) =>
     (await find('JP_1GB_7'))!.suppliers.find((route) => route.supplier === supplier)!
 
-  it('the order of suppliers follows at once, and the price where the rule says so', async () => {
+  it('the order of suppliers follows immediately, and the price where the rule says so', async () => {
     await testbed.setRule('base', { whenCostsChange: 'REPRICE' })
     await testbed.apply()
     const { suppliers, prices } = (await find('JP_1GB_7'))!

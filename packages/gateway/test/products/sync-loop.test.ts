@@ -34,7 +34,7 @@ const finishedAfter = (time: Date | null) =>
     return !now.isRunning && now.finishedAt !== null && (time === null || now.finishedAt > time) && now
   })
 
-it('a new supplier’s catalogue is read at once by one of several workers, and then every six hours', async () => {
+it('a new supplier’s catalogue is read immediately by one of several workers, and then every six hours', async () => {
   work()
   work()
   await waitUntil(() => state().catch(() => undefined))

@@ -86,7 +86,7 @@ test('nothing is left out or counted twice, whatever states the items of an orde
   await expectMonthsToEqualRows(db)
 })
 
-test('a change without a transfer or an event of the order is in the report at once', async () => {
+test('a change without a transfer or an event of the order is in the report immediately', async () => {
   const { db } = shop
   const orderId = await addOrder(tenantId, ['ASKED', 'DELIVERED'], { agoMs: TWO_HOURS_MS })
   await updateSales(db)

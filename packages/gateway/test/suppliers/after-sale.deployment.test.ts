@@ -17,7 +17,7 @@ import {
 
 /*
  * Every type of supplier passes the same suite of what happens to an eSIM after its sale: top-ups, actions and usage. What
- * was done is counted at the supplier. A type that cannot do something has no method for it, so that it is refused at once.
+ * was done is counted at the supplier. A type that cannot do something has no method for it, so that it is refused immediately.
  */
 
 interface Type {
@@ -70,7 +70,7 @@ afterAll(async () => {
 })
 
 describe.each(TYPES)('$name', ({ name, actions }) => {
-  it.each(ALL)('can %s an eSIM, or the dealer is answered 200015 at once', (action) => {
+  it.each(ALL)('can %s an eSIM, or the dealer is answered 200015 immediately', (action) => {
     const state: EsimState = {
       esimStatus: action === 'SUSPEND' || action === 'UNSUSPEND' ? 'IN_USE' : 'GOT_RESOURCE',
       suspended: action === 'UNSUSPEND',

@@ -192,7 +192,7 @@ function runOne(key: string, name: Case): Promise<CaseResult> {
   return runCase(conformance, key, name, { orders: isOne ? 1 : ORDERS, count: COUNT })
 }
 
-/** Runs at most `slots` at once, in order. */
+/** Runs at most `slots` at the same time, in order. */
 function createSlots(slots: number) {
   let free = slots
   const waiting: (() => void)[] = []

@@ -187,7 +187,7 @@ test('a replay without an endpoint, with an empty range or too high a rate is re
   await expect(replay(tenant, { ratePerS: 1_001 })).rejects.toMatchObject({ code: 'RATE' })
 })
 
-test('a dealer has five replays at once, however many are started together', async () => {
+test('a dealer has five replays at the same time, however many are started together', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const started = await Promise.allSettled(Array.from({ length: 8 }, () => replay(tenant, { ratePerS: 1 })))
   const refused = started.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []))

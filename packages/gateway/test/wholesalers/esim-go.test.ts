@@ -39,7 +39,7 @@ describe('a purchase', () => {
   })
 
   it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
-    'whose answer fails (%s) is found at once, or by a later search',
+    'whose answer fails (%s) is found immediately, or by a later search',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order', times: 1, delayMs: 2 * TIMEOUT_MS })
       expect(await order(requestOf())).toMatchObject({ kind: 'delivered' })
@@ -158,7 +158,7 @@ function changing(change: (body: any) => object) {
   return { supplier, close: () => outbound.close() }
 }
 
-describe('equal purchases at once', () => {
+describe('equal purchases at the same time', () => {
   it('wait for each other over all nodes, and each gets its own eSIM although answers are lost', async () => {
     const { productCode } = requestOf()
     simulator.addFault({ kind: 'answer-lost', operation: 'order', every: 3 })
@@ -193,7 +193,7 @@ describe('equal purchases at once', () => {
   })
 
   it('wait, even if their transaction began before the other one claimed the bundle', async () => {
-    const productCode = 'claimed at once'
+    const productCode = 'claimed at the same time'
     await shop.db.tx(async (tx) => {
       await tx.query({ text: 'select now()' })
       const claimBy = (db: Pick<Db, 'query'>, key: string) =>

@@ -40,7 +40,7 @@ test('a response is data: status, headers, body and the address that was used', 
   }
 })
 
-test('sequential requests reuse as many connections as run at once', async () => {
+test('sequential requests reuse as many connections as run at the same time', async () => {
   const atOnce = 8
   const server = createServer((request, response) => request.resume().on('end', () => response.end()))
   let connections = 0

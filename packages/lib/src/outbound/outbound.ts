@@ -301,7 +301,7 @@ class Listener implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Resolves one turn of the event loop later, when undici can reuse the connection for the next request. Resolving at once
+   * Resolves one turn of the event loop later, when undici can reuse the connection for the next request. Resolving immediately
    * made undici open another connection: with twice as many connections, an event cost its sender a fifth more.
    */
   #finish(outcome: OutboundOutcome): void {

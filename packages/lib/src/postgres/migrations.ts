@@ -29,7 +29,7 @@ export class MigrationRefused extends StartRefused {
 
 /**
  * Migrates the database to this release: runs the files that it does not have yet, in order, each in one transaction with the
- * record that it ran. Several nodes may start at once: one works, and the others wait until it is done.
+ * record that it ran. Several nodes may start at the same time: one works, and the others wait until it is done.
  * @returns the names of the files that ran now
  * @throws StartRefused if the database cannot be used; MigrationRefused if it belongs to another release, or if a file that
  * ran there has changed since

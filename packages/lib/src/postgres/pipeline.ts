@@ -269,7 +269,7 @@ const NO_COLUMNS: ResultTable = { columns: [], emptyRow: {} }
 
 function tableOf(fields: readonly FieldMessage[]): ResultTable {
   const columns = fields.map(({ name, dataTypeID }) => ({ name: camelCase(name), parse: getTypeParser(dataTypeID) }))
-  // JSON.parse creates all members at once; added one by one, they would make the object a hash table.
+  // JSON.parse creates all members together; added one by one, they would make the object a hash table.
   const emptyRow = JSON.parse(`{${columns.map(({ name }) => `${JSON.stringify(name)}:null`).join()}}`)
   return { columns, emptyRow }
 }

@@ -6,7 +6,7 @@ import { type DatabaseAddress, parseDatabaseUrl } from '../database-url.ts'
  * `postgres://user:password@one:5432,two:5432/database?target_session_attrs=read-write`. Connections are made to the server
  * that accepts writes.
  *
- * Two servers may accept writes at once: a primary that is cut off from the others does not know that its standby was
+ * Two servers may accept writes at the same time: a primary that is cut off from the others does not know that its standby was
  * promoted. It completes no commit of an order without that standby, but it answers everything else, so its connections seem
  * to be in order. The promoted server has the higher timeline, and only that server is used.
  */

@@ -3,7 +3,7 @@
  * FIN nor RST: without this, a statement would wait for TCP's timeout, 15 minutes to two hours.
  *
  * All pools of one server share it. Once a connection has stalled, those that have received nothing since its request was
- * sent have most likely lost the same server: statements that wait on them fail at once, and idle ones are not used again.
+ * sent have most likely lost the same server: statements that wait on them fail immediately, and idle ones are not used again.
  */
 export interface StalledConnections<Connection> {
   /** @param limitMs how long a connection may receive nothing while a response is due */

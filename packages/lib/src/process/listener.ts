@@ -40,7 +40,7 @@ function explainFailure(error: NodeJS.ErrnoException, at: { host: string; port: 
 
 /**
  * How long a closing server still accepts requests and connections, answering with `Connection: close`. If connections were
- * cut at once, a caller might have just begun to send on one of them.
+ * cut immediately, a caller might have just begun to send on one of them.
  */
 const LAST_REQUESTS_MS = 300
 const SWEEP_MS = 25
@@ -57,7 +57,7 @@ const LAST_CONNECTIONS_MS = 1_000
 /** The duration of a turn of the event loop that had next to nothing to do. */
 const SHORT_TURN_MS = 0.1
 
-/** Makes a closing server accept last requests first. A server without connections closes at once. */
+/** Makes a closing server accept last requests first. A server without connections closes immediately. */
 export function registerDrain(app: FastifyInstance): void {
   app.decorate('isClosing', false)
   app.addHook('preClose', (done) => {

@@ -27,7 +27,7 @@ function gate() {
 }
 
 describe('a loop', () => {
-  it('runs a pass at once, and more passes while there is more work', async () => {
+  it('runs a pass immediately, and more passes while there is more work', async () => {
     let passes = 0
     const done = new Promise<void>((resolve) => {
       runLoop({
@@ -149,7 +149,7 @@ describe('a stack of running parts', () => {
     expect(stopped).toEqual(['api', 'worker', 'database'])
   })
 
-  it('stops a part at once that is pushed after the stop', async () => {
+  it('stops a part immediately that is pushed after the stop', async () => {
     const stopped: string[] = []
     const stack = createStack(log)
     await stack.stop(NEVER_MS)

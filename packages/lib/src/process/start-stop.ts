@@ -35,7 +35,7 @@ export function createStack(log: Log): RunningStack {
   return {
     push(name, part) {
       const started = Promise.resolve(part).catch(() => undefined)
-      // A part that starts after the stop was requested is stopped at once.
+      // A part that starts after the stop was requested is stopped immediately.
       if (stopping) void started.then((late) => late?.stop(STOP_MIN_MS))
       else parts.push({ name, part: started })
     },
@@ -56,7 +56,7 @@ export interface LoopOptions {
   /** How long an idle loop waits: the maximum delay of work that arrives without a wakeup. */
   pollMs: number
   /**
-   * One pass over the due work. Returns true if there may be more, so that the next pass follows at once.
+   * One pass over the due work. Returns true if there may be more, so that the next pass follows immediately.
    * The signal aborts when the deadline of a stop has passed: abandon what can be abandoned.
    */
   pass(signal: AbortSignal): Promise<boolean>

@@ -16,7 +16,7 @@ export interface StopOptions {
 }
 
 /**
- * Stops the process gracefully on the first SIGTERM, SIGINT or SIGHUP; a later signal ends it at once. An uncaught
+ * Stops the process gracefully on the first SIGTERM, SIGINT or SIGHUP; a later signal ends it immediately. An uncaught
  * exception also stops it, without delay and with exit code 1, because the state of the process cannot be trusted.
  */
 export function stopOnSignals({ log, deadlineMs, announce, stop }: StopOptions): void {

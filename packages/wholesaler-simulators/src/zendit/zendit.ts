@@ -147,7 +147,7 @@ const COMPARE: Record<string, (left: number, right: number) => boolean> = {
   eq: (left, right) => left === right,
 }
 
-/** Refunds a purchase at once if its eSIM is not installed, and otherwise refuses. */
+/** Refunds a purchase immediately if its eSIM is not installed, and otherwise refuses. */
 function refund(world: World, params: Record<string, string>): Answer {
   const order = getPurchase(world, params)
   const [esim] = order.esims

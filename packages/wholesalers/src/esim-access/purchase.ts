@@ -38,7 +38,7 @@ export async function order(account: Account, request: SupplierRequest): Promise
   return outcome.kind === 'unknown' ? { ...outcome, charged, reference } : outcome
 }
 
-/** The wholesaler answers a top-up at once, so it needs no query. A top-up of a day pass adds one day. */
+/** The wholesaler answers a top-up immediately, so it needs no query. A top-up of a day pass adds one day. */
 export async function topUp(account: Account, request: TopUpRequest): Promise<Outcome> {
   const refusal = refuseSeveralDays(request)
   if (refusal !== undefined) return refusal

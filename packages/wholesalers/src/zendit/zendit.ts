@@ -18,7 +18,7 @@ import {
 } from './outcome.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
-/** Queries after an order in the same call: most purchases are completed at once. */
+/** Queries after an order in the same call: most purchases are completed immediately. */
 const CHECKS = 4
 const FIRST_CHECK_MS = 150
 

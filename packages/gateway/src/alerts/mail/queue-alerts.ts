@@ -12,7 +12,7 @@ import type { MailDeps } from './send-mail.ts'
 const DAY_MS = 86_400_000
 /** How many alerts one pass queues. */
 const ALERTS_MAX = 100
-/** Older alerts are not mailed. Otherwise an operator who configures e-mail late would get the alerts of a year at once. */
+/** Older alerts are not mailed. Otherwise an operator who configures e-mail late would get the alerts of a year together. */
 const MAILED_WITHIN_MS = DAY_MS
 /**
  * The most alert mails of a dealer. Dealers choose their balance threshold and billing address, and each new threshold above

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
 const RETRY_PAUSES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
 /** Longer than the mail server's time limits together. After a crash, claimed mails are sent when the lease ends. */
 const LEASE_MS = 2 * MINUTE_MS
-/** How many mails are claimed and sent at once. */
+/** How many mails are claimed and sent together. */
 const CLAIMED_MAX = 20
 
 /** What the mail loop needs. */

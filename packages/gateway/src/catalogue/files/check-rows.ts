@@ -108,7 +108,7 @@ interface CheckedRow {
 
 function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>, findings: Findings): CheckedRow {
   const faults = [...row.faults]
-  // Rows with errors count too, so that all unknown suppliers are reported at once.
+  // Rows with errors count too, so that all unknown suppliers are reported together.
   for (const name of supplierNames(row)) findings.suppliers.add(name)
   const before = existing.get(codeOf(row) ?? '')
   const merged =

@@ -26,7 +26,7 @@ const OPERATOR_COLUMNS: typeof COLUMNS = [
   ['list_price', ({ item }, { currencyCode }) => listPriceOf(item, currencyCode)],
 ]
 
-/** How many rows are written at once. */
+/** How many rows one statement writes. */
 const ROWS_MAX = 500
 
 /** Writes a buyer's prices as CSV with a header. All prices come from one snapshot, so they are consistent. */

@@ -8,7 +8,7 @@ import { postpone, REVIEW_WAIT_MAX_MS } from './save-action-outcome.ts'
 
 /** The longest delay of an action whose wakeup was lost. */
 const POLL_MS = 1_000
-/** Actions that this node runs at once. */
+/** Actions that this node runs at the same time. */
 const RUNNING_MAX = 200
 const FAILED_MS = 60_000
 

@@ -180,7 +180,7 @@ export function newAction(
   }
 }
 
-/** Inserts an action. It is due at once, or leased to the caller, who then runs it. */
+/** Inserts an action. It is due immediately, or leased to the caller, who then runs it. */
 export function insertAction(
   tx: Tx,
   tenantId: string,

@@ -58,7 +58,7 @@ async function recordDue(deps: LifeDeps, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Applies changed hours to the eSIMs of their tenants. Starts again after a crash, and may run on several nodes at once. */
+/** Applies changed hours to the eSIMs of their tenants. Starts again after a crash, and may run on several nodes at the same time. */
 async function applyChangedHours(deps: LifeDeps, signal: AbortSignal): Promise<void> {
   for (const { tenantId, rescanFrom } of await endpointsToRescan(deps.db)) {
     for (const esimStatus of ['IN_USE', 'USED_UP']) {

@@ -4,7 +4,7 @@ import type { Clock } from '@dealer-esim/lib/clock.ts'
 /** A supplier that takes longer than this for one answer is not asked again in this pass. */
 const SLOW_MS = 10_000
 
-/** Jobs per pass. The next pass begins at once, so all of them are done before they come due again in a minute. */
+/** Jobs per pass. The next pass begins immediately, so all of them are done before they come due again in a minute. */
 export const CLAIMED_MAX = 200
 
 /**

@@ -89,7 +89,7 @@ export function createUnreadAnswers(): UnreadAnswers {
 
   return {
     watch(response, sizeBytes, tenantId = '') {
-      if (response.writableLength === 0) return // nearly always: the operating system took it at once
+      if (response.writableLength === 0) return // nearly always: the operating system took it immediately
       const { socket } = response.req
       if (socket.destroyed) return
       // A connection counts for the tenant of its first unread answer: nearly all have one tenant.

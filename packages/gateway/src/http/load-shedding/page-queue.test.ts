@@ -10,7 +10,7 @@ import { createPageQueue, PIPELINED_MAX, STARTED_PER_TURN, WAITING_MAX } from '.
 describe('the page queue', () => {
   const connection = () => new PassThrough() as unknown as Socket
 
-  it('starts a few requests per turn in the order of their arrival, and the first ones at once', async () => {
+  it('starts a few requests per turn in the order of their arrival, and the first ones immediately', async () => {
     const pages = createPageQueue(() => {})
     const started: number[] = []
     const enter = (number: number) => pages.enter(connection(), () => started.push(number))

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 /** Starts requests a few at a time, in the order in which they arrived. */
 export interface PageQueue {
   /**
-   * Calls `start` at once, or in a later turn of the event loop, unless the caller has gone away by then.
+   * Calls `start` immediately, or in a later turn of the event loop, unless the caller has gone away by then.
    * @returns false if too many requests are waiting
    */
   enter(socket: Socket, start: () => void): boolean
@@ -19,7 +19,7 @@ export const PIPELINED_MAX = 16
 /**
  * Queues requests for pages. One turn of the event loop brings one request of each connection, and a dealer's call needs
  * several turns. With two hundred connections that keep asking for pages, each of those turns would last as long as two
- * hundred pages. If only pages are asked for, the queue costs nothing, because the next turn follows at once.
+ * hundred pages. If only pages are asked for, the queue costs nothing, because the next turn follows immediately.
  */
 export function createPageQueue(countRefused: () => void): PageQueue {
   const waiting: { socket: Socket; start(): void }[] = []

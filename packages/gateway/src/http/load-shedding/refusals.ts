@@ -15,7 +15,7 @@ export interface RefusedRequest {
 
 /** The share of the thread's time for writing refusals. Reading the refused requests costs as much again. */
 const REFUSALS_SHARE = 0.2
-/** The time that is saved up while nobody is refused, so that a burst is answered at once. */
+/** The time that is saved up while nobody is refused, so that a burst is answered immediately. */
 const SAVED_MAX_MS = 20
 const BETWEEN_TURNS_MS = 2
 

@@ -26,7 +26,7 @@ export class ListStream {
   }
 }
 
-/** Written at once. If the reader is slow, the writer waits after each part. */
+/** Written in one call. If the reader is slow, the writer waits after each part. */
 const PART_BYTES = 64 * 1024
 /** The memory that a slow reader holds: a part, and what Node and a compressor buffer before they signal back-pressure. */
 const HELD_BYTES = 3 * PART_BYTES

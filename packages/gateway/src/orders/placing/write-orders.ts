@@ -174,7 +174,7 @@ function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecisio
  * SQL: inserts all new rows of `placed` and `line`; the wallets are updated elsewhere. The server runs the last part first.
  * That is the part which a unique index may refuse, so an existing order leaves little for vacuum to clean up. The
  * `created_at` of what is written is the time of the debit; that of an order is the time of its id, by which lists sort. An
- * order is due at once, even if its debit, which follows the wallet's latest movement, is ahead of a clock that was set back.
+ * order is due immediately, even if its debit, which follows the wallet's latest movement, is ahead of a clock that was set back.
  */
 const NEW_ROWS = `
 itemised as (

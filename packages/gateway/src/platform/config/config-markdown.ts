@@ -37,12 +37,12 @@ const NOTES = `Rules on several variables:
 *Settings* shows the operator’s people the variables of the process that answers: which are set, and which have their default.
 Secrets are not shown. To change one, set it in the environment of every node and restart the nodes one after another.
 
-There an administrator sets, for all nodes at once and recorded in the audit log:
+There an administrator sets, for all nodes, and recorded in the audit log:
 
 - the requests per second of new dealers; a dealer’s own limit is on its *Settings* tab;
 - who receives the operator’s alerts by e-mail. Without addresses, \`OPERATOR_EMAIL\` applies.
 
-*Send test e-mail* sends one to your own address at once and shows what the mail server answered. The page also lists how long data is
+*Send test e-mail* sends one to your own address immediately and shows what the mail server answered. The page also lists how long data is
 kept. Bank details, legal details and the limit above which two people confirm a payment are under
 [Payments and statements](portal.md#payments-and-statements).`
 

@@ -98,7 +98,7 @@ describe('the configuration', () => {
     },
   )
 
-  it('lists all faults at once, each in a sentence that names its variable', () => {
+  it('lists all faults together, each in a sentence that names its variable', () => {
     const faults = faultsOf({ PORT: '70000', METRICS_PORT: 'x', LOG_LEVEL: 'loud', DEFAULT_QPS_LIMIT: '0' }, ['--fast'])
     expect(faults).toHaveLength(5)
     for (const fault of faults) expect(fault).toMatch(/^\S.*\.$/)

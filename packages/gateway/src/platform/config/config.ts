@@ -11,7 +11,7 @@ export type Config = Values & {
   readonly isTrial: boolean
 }
 
-/** Lists all faults at once, so that an operator need not start five times to find five faults. */
+/** Lists all faults together, so that an operator need not start five times to find five faults. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly faults: readonly string[]) {

@@ -289,7 +289,7 @@ export const VARIABLES = {
   drainTimeoutMs: {
     name: 'DRAIN_TIMEOUT_MS',
     description:
-      'How long a stopping gateway may then finish requests and work in progress. A second signal ends it at once.',
+      'How long a stopping gateway may then finish requests and work in progress. A second signal ends it immediately.',
     parse: integer(0, 600_000),
     default: '25000',
   },

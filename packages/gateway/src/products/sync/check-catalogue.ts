@@ -3,7 +3,7 @@ import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 /** A reason to hold a catalogue until an operator accepts it. */
 export type Doubt =
   | { kind: 'EMPTY' }
-  /** More products are missing than usually leave a catalogue at once. */
+  /** More products are missing than usually leave a catalogue between two readings. */
   | { kind: 'SHORT'; known: number; missing: number }
   | { kind: 'COSTS_JUMP'; known: number; jumped: number; example: CostChange }
   | { kind: 'OTHER_CURRENCY'; products: number; example: CostChange }

@@ -64,7 +64,7 @@ export async function claimSync(
   return row && { ...row, leaseToken }
 }
 
-/** Gives a claim back: the sync is due again at once. */
+/** Gives a claim back: the sync is due again immediately. */
 export async function releaseSync(db: Pick<Db, 'query'>, { supplier, leaseToken }: SyncClaim): Promise<void> {
   await db.query({
     text: `update supplier_syncs set lease_token = null, lease_until = null, due_at = now()

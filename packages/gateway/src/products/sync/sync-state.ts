@@ -135,7 +135,7 @@ export function nextDue(everyMinutes: string): string {
   return `coalesce(now() + ${everyMinutes} * interval '1 minute', 'infinity')`
 }
 
-/** Adds the job of a supplier, due at once. Does nothing if it exists. */
+/** Adds the job of a supplier, due immediately. Does nothing if it exists. */
 export async function ensureSync(tx: Pick<Tx, 'query'>, supplier: string): Promise<void> {
   await tx.query({
     text: `insert into supplier_syncs (supplier, every_minutes, due_at)

@@ -75,7 +75,7 @@ export async function setAlertBelow(
       values: [supplier],
     })
     if (before!.alertBelow === alertBelow) return
-    // Due now, so that a balance that is below the level already is reported at once.
+    // Due now, so that a balance that is below the level already is reported immediately.
     tx.send({
       text: `update supplier_balances set alert_below = $2, is_low = false, due_at = least(due_at, now())
              where supplier = $1`,
@@ -87,7 +87,7 @@ export async function setAlertBelow(
   })
 }
 
-/** Adds the job that reads the balance at a supplier, due at once. Does nothing if it exists. */
+/** Adds the job that reads the balance at a supplier, due immediately. Does nothing if it exists. */
 export async function ensureBalance(tx: Pick<Tx, 'query'>, supplier: string): Promise<void> {
   await tx.query({
     text: `insert into supplier_balances (supplier, due_at)

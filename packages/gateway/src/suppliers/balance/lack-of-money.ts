@@ -55,7 +55,7 @@ export function isBought({ kind }: Outcome): boolean {
   return kind === 'delivered' || kind === 'toppedUp' || kind === 'ordered'
 }
 
-/** Makes a reading due at once: the account may have been topped up already. */
+/** Makes a reading due immediately: the account may have been topped up already. */
 async function recordLack(deps: MoneyDeps, supplier: string, message: string): Promise<void> {
   const isNew = await deps.db.tx(async (tx) => {
     await ensureBalance(tx, supplier)

@@ -36,7 +36,7 @@ const BATCH_MAX = 64
 const CONCURRENT_BATCHES = 2
 /** Longer than a statement takes on a busy machine, because two half batches cost more than a whole one. */
 const OVERLAP_AFTER_MS = 10
-/** The wait after a large batch. A statement sent at once would carry one or two requests, at the cost of ten. */
+/** The wait after a large batch. A statement sent immediately would carry one or two requests, at the cost of ten. */
 const GATHER_MS = 2
 /** About a second's work. With more requests waiting, a prompt refusal is better than a longer wait. */
 const QUEUE_MAX = 10_000

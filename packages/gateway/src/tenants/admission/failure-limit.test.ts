@@ -60,7 +60,7 @@ describe('an address that has failed too often', () => {
 })
 
 describe('attempts at the same time', () => {
-  it('run no more at once than could fail, and a success makes room for the next', async () => {
+  it('run no more at the same time than could fail, and a success makes room for the next', async () => {
     const limit = createFailureLimit(clock)
     const ends: (() => void)[] = []
     const succeeding = () => new Promise<void>((resolve) => ends.push(resolve))

@@ -6,7 +6,7 @@ import type { Clock } from '@dealer-esim/lib/clock.ts'
  * Limits failed authentications per IPv4 address or IPv6 /64, before they cost a database call (contract §3).
  *
  * Each network has a bucket that holds the failures it may still make. Only the look-up shows whether an attempt fails, so no
- * more attempts run at once than may fail; the others wait briefly. A successful attempt leaves the bucket unchanged.
+ * more attempts run at the same time than may fail; the others wait briefly. A successful attempt leaves the bucket unchanged.
  */
 export interface FailureLimit {
   /**

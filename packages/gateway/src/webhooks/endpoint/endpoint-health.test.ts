@@ -31,7 +31,7 @@ test('the next failure after 72 hours disables, and none a moment before', () =>
   expect(afterFailure(failing(90), T0 + 72 * H, false)).toMatchObject({ change: 'DISABLE', reason: 'FAILING' })
 })
 
-test('410 disables at once', () => {
+test('410 disables immediately', () => {
   const well = { failingSinceMs: null, alertedPercent: 0 }
   expect(afterFailure(well, T0, true)).toMatchObject({ change: 'DISABLE', reason: 'GONE' })
 })

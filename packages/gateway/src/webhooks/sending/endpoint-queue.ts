@@ -128,7 +128,7 @@ function isBefore(left: Position, right: Position): boolean {
   return left.dueS === right.dueS ? left.notifyId < right.notifyId : left.dueS < right.dueS
 }
 
-/** The number of events to claim: those that can be sent at once, and some ahead if the endpoint responds promptly. */
+/** The number of events to claim: those that can be sent immediately, and some ahead if the endpoint responds promptly. */
 export function claimLimit(queue: EndpointQueue): number {
   return Math.max(0, queueMax(queue) - queue.inFlight - queue.queue.length)
 }

@@ -190,7 +190,7 @@ export class Sender {
   }
 
   /**
-   * @param max fewer than the queue has room for, so that many queues can be claimed at once; the rest is claimed during
+   * @param max fewer than the queue has room for, so that many queues can be claimed together; the rest is claimed during
    * sending
    */
   async #claim(queue: EndpointQueue, max = CLAIMED_MAX): Promise<void> {

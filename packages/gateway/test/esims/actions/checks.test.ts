@@ -278,7 +278,7 @@ it('while a top-up is open, every action is refused and names it', async () => {
   expect((await bed.act(esim, 'CANCEL')).code).toBe('000000')
 })
 
-it('what the supplier cannot do is refused at once and names the action', async () => {
+it('what the supplier cannot do is refused immediately and names the action', async () => {
   const { suspend, unsuspend, revoke } = bed.supplier.can
   Object.assign(bed.supplier.can, { suspend: undefined, unsuspend: undefined, revoke: undefined })
   bed.supplier.traits.cancelsUnseenOnly = true

@@ -160,7 +160,7 @@ describe('an action whose outcome is unknown', () => {
     bed.supplier.answer = () => LOST
     await bed.act(esim, 'CANCEL', { transactionId: 'U-again' })
     await bed.run()
-    expect(await bed.run()).toBe(0) // not at once
+    expect(await bed.run()).toBe(0) // not immediately
     expect(await bed.action(esim, 'U-again')).toMatchObject({ actionStatus: 'PENDING', failureReason: null })
     await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
     await bed.run()
@@ -356,7 +356,7 @@ describe('an operator', () => {
   })
 })
 
-it('the worker begins an action at once, and a lost wakeup delays it by seconds', async () => {
+it('the worker begins an action immediately, and a lost wakeup delays it by seconds', async () => {
   const esim = await bed.delivered()
   await bed.act(esim, 'REVOKE', { transactionId: 'W-poll' })
   const loop = actionLoop({ ...bed.node.deps, wake: { wake() {}, on: () => () => {} } })

@@ -85,7 +85,7 @@ describe('one transactionId', () => {
     expect(await bed.run()).toBe(0)
   })
 
-  it('used for orders and a cancel at once over two nodes is used once, and the others are 200012', async () => {
+  it('used for orders and a cancel at the same time over two nodes is used once, and the others are 200012', async () => {
     const second = await startNode(new URL(bed.node.deps.config.databaseUrl!).href)
     try {
       for (let n = 0; n < 10; n++) {
@@ -118,7 +118,7 @@ describe('one transactionId', () => {
     }
   })
 
-  it('used for fifty equal cancels at once begins one action and asks the supplier once', async () => {
+  it('used for fifty equal cancels at the same time begins one action and asks the supplier once', async () => {
     const esim = await bed.delivered()
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => bed.act(esim, 'CANCEL', { transactionId: 'N-fifty' })),
@@ -132,7 +132,7 @@ describe('one transactionId', () => {
   })
 })
 
-it('one of many different actions at once on one eSIM begins, and the refusals of the others name it', async () => {
+it('one of many different actions at the same time on one eSIM begins, and the refusals of the others name it', async () => {
   const esim = await bed.delivered()
   const actions = ['CANCEL', 'REVOKE', 'CANCEL', 'REVOKE', 'CANCEL'] as const
   const answers = await Promise.all(actions.map((action) => bed.act(esim, action)))
@@ -226,7 +226,7 @@ describe('a cancel that the supplier is being asked for', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('by two operators and a dealer at once is made once', async () => {
+  it('by two operators and a dealer at the same time is made once', async () => {
     for (let n = 0; n < 5; n++) {
       const esim = await bed.delivered()
       const cancel = {

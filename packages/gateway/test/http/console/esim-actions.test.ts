@@ -124,7 +124,7 @@ describe('an action of the operator', () => {
     return { tenantId, orderNo, esim, reason: 'asked by phone' }
   }
 
-  it('suspends, resumes and revokes an eSIM at once, with a reason and audited, and refunds nothing', async () => {
+  it('suspends, resumes and revokes an eSIM immediately, with a reason and audited, and refunds nothing', async () => {
     const { tenantId, orderNo, esim, reason } = await esimInUse('In use')
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     const asked: string[] = []

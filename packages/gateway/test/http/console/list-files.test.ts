@@ -10,7 +10,7 @@ type Caller = Awaited<ReturnType<typeof signedInAs>>
 let testbed: ConsoleTestbed
 let operator: Caller
 let [alpha, beta] = ['', '']
-/** More than a file reads at once. */
+/** More rows than a file reads by one query. */
 const MANY = 1_203
 
 const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, values })
@@ -130,7 +130,7 @@ describe('the file of a list', () => {
     expect(lines.map((line) => line[column])).toEqual(rows.map((row) => row[member] ?? ''))
   })
 
-  it('a file of more rows than are read at once has each of them once', async () => {
+  it('a file of more rows than one query reads has each of them once', async () => {
     for (const [path, column] of [
       ['/adjustments', 'id'],
       ['/supplier-products', 'code'],

@@ -65,7 +65,7 @@ const order = (transactionId: string, more: object = {}) => {
   return { transactionId, packageCode: 'JP_1_7', count: 1, amount: PRICE, ...more }
 }
 
-it('an order from the list is debited once, however often and how often at once it is sent', async () => {
+it('an order from the list is debited once, however often it is sent, also simultaneously', async () => {
   const { dealer, person, home, balance } = await dealerWith(100)
   const { body } = await person.call('GET', `${home}/buyable-packages?locationCode=JP`)
   const offer = body.packages.find(({ packageCode }: { packageCode: string }) => packageCode === 'JP_1_7')

@@ -132,7 +132,7 @@ describe('a signed program of the family', () => {
     expect(await balanceOf(dealer)).toBe(before - 2 * PRICE)
   })
 
-  test('is debited once if it orders through both APIs at once', async () => {
+  test('is debited once if it orders through both APIs at the same time', async () => {
     const before = await balanceOf(dealer)
     const calls = Array.from({ length: 10 }, (_, index) =>
       index % 2 === 0

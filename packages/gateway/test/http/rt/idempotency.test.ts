@@ -107,7 +107,7 @@ describe('a transactionId', () => {
     expect(await bed.codeOf('esim/order', one('shared №'), {}, stranger)).toBe(null)
   })
 
-  test('used through both APIs at once is one debit', async () => {
+  test('used through both APIs at the same time is one debit', async () => {
     const before = await bed.balance()
     const calls = Array.from({ length: 20 }, (_, index) =>
       index % 2 === 0

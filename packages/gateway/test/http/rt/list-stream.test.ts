@@ -56,7 +56,7 @@ test.each(['', GZIP])('an answer is cut off after its maximum time, however fast
   expect(await serve({ lastsMaxMs: 50 }, { reads: true, encoding })).toEqual([false, expect.any(Number)])
 })
 
-test('a tenant can read eight lists at once, and does not use up those of others', () => {
+test('a tenant can read eight lists at the same time, and does not use up those of others', () => {
   const writer = createListWriter(createLoadShedder({ clock: systemClock, log: silentLog }))
   for (let lists = 0; lists < 8; lists++) writer.begin('T')
   expect(() => writer.begin('T')).toThrow(expect.objectContaining({ code: '000002' }))

@@ -141,7 +141,7 @@ describe('the report of the end of a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   })
 
-  test('is undone at once if the caller goes away while the database is slow to confirm it', async () => {
+  test('is undone immediately if the caller goes away while the database is slow to confirm it', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     let caller: Socket

@@ -133,7 +133,7 @@ describe('a request with RT-SecretKey', () => {
     expect(await codeOf(dealer, 'webhook/save', { webhook: 'https://attacker.example/' })).toBe('401001')
   })
 
-  test('follows a reset of the secret at once, on every node', async () => {
+  test('follows a reset of the secret immediately, on every node', async () => {
     const dealer = await dealerWith()
     for (const at of [node, other]) expect(await codeOf(dealer, 'balance/query', {}, {}, at)).toBeNull()
     const { appSecret } = await resetSecret(node.deps, dealer.tenantId, {}, OPERATOR)

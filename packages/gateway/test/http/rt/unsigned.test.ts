@@ -156,7 +156,7 @@ describe('a request without a signature', () => {
     expect(answer.errorCode).toBe('401001')
   })
 
-  test('spends no more than the daily limit, however many arrive at once on several nodes', async () => {
+  test('spends no more than the daily limit, however many arrive at the same time on several nodes', async () => {
     const dealer = await dealerWith({ ...ALL, dailySpendLimit: BigInt(5 * PRICE), qpsLimit: 1_000 })
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) => codeOf(dealer, 'esim/order', order(), {}, nodes[index % 2])),

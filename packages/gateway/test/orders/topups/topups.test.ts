@@ -149,7 +149,7 @@ describe('a top-up', () => {
     expect(bed.supplier.toppedUp.length - before).toBe(1)
   })
 
-  it('that shares its transactionId with an order and a cancel at once over two nodes: one wins, the others are 200012', async () => {
+  it('that shares its transactionId with an order and a cancel at the same time over two nodes: one wins, the others are 200012', async () => {
     const kinds = ['esim/order', 'esim/topup', 'esim/cancel']
     for (let n = 0; n < 8; n++) {
       const esim = await bed.delivered()

@@ -54,7 +54,7 @@ interface Gateway {
   stop(): Promise<void>
 }
 
-/** Starts a gateway's retention loop, which makes its first pass at once. */
+/** Starts a gateway's retention loop, which makes its first pass immediately. */
 async function startGateway(): Promise<Gateway> {
   let passed = () => {}
   let failed = (_: Error) => {}

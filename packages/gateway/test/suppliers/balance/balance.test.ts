@@ -97,7 +97,7 @@ describe('the alert about a low balance', () => {
     )
   })
 
-  it('comes at once if the level is raised above the balance, and never without a level', async () => {
+  it('comes immediately if the level is raised above the balance, and never without a level', async () => {
     await setLevel(2_000_000n)
     expect(await readAt(1_500_000)).toBe(3)
     await setLevel(null)

@@ -26,7 +26,7 @@ interface Tour {
 /** The second part of `tour --full`: top-up, usage, suspend, unsuspend, cancel with refund, statement. */
 export async function afterTheSale(tour: Tour): Promise<void> {
   const { esim, log } = tour
-  const esimTranNo = await buy(tour, USED_PACKAGE, 'Buy an eSIM that the sandbox puts into use at once.')
+  const esimTranNo = await buy(tour, USED_PACKAGE, 'Buy an eSIM that the sandbox puts into use immediately.')
   await topUp(tour, esimTranNo)
 
   log.step('esim/usage/query', 'Wait until the traveller uses the eSIM, and query its usage.')

@@ -114,7 +114,7 @@ test('--delay answers later', async () => {
   })
 })
 
-test('a test event is answered at once and with success, so that the callback URL can be set with --fail and --delay', async () => {
+test('a test event is answered immediately and with success, so that the callback URL can be set with --fail and --delay', async () => {
   const { code, out } = await listening(['--fail', '100%', '--delay', '1m'], async (post) =>
     expect(await post({ event: { notifyId: 'N1', notifyType: 'CHECK_HEALTH', content: {} } })).toBe(204),
   )

@@ -31,7 +31,7 @@ const setup = Type.Object({
     }),
   ),
   testPackage: nullable(
-    Type.String({ description: 'The sandbox package that is delivered at once, if it is on sale' }),
+    Type.String({ description: 'The sandbox package that is delivered immediately, if it is on sale' }),
   ),
 })
 export type Setup = Static<typeof setup>

@@ -68,7 +68,7 @@ async function* linesOf<Row>(
   }
 }
 
-/** Returns a list that is read at once as a single part. */
+/** Returns a list that one query reads as a single part. */
 export async function* inOnePart<Row>(rows: Promise<readonly Row[]>): AsyncGenerator<readonly Row[]> {
   yield await rows
 }

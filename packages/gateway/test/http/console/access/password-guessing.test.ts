@@ -22,7 +22,7 @@ afterAll(() => testbed.stop())
 const exec = (text: string, ...values: unknown[]) => testbed.db.query<Record<string, unknown>>({ text, values })
 
 describe('codes', () => {
-  it('a code works for one request only, even if a recovery code is used twice at once', async () => {
+  it('a code works for one request only, even if a recovery code is used twice at the same time', async () => {
     const tenantId = await addTenant(testbed, 'Codes')
     const person = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const { body } = await person.call('POST', '/account/second-factor', { password: PASSWORD })

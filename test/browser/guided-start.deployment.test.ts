@@ -286,7 +286,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
       await dialog().getByRole('textbox', { name: 'Name' }).fill('codes')
       await enterPassword(dialog())
       await dialog().getByRole('button', { name: 'Add supplier' }).click()
-      await dialog().getByText('codes was added.').waitFor()
+      await dialog().getByText('codes was added and tested').waitFor()
       // Its test has failed: it has no codes yet. The step is done once the supplier works.
       await dialog().locator('[data-state=failing]').waitFor()
       expect(await violationsIn(page)).toEqual([])

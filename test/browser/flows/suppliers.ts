@@ -28,7 +28,7 @@ export function supplierFlows(shared: SharedState): void {
     await page.getByText('Added. Its test failed: correct the settings.').waitFor()
     await page.locator('[data-state=failing]').getByText('Failing since').waitFor()
     await page.reload()
-    await page.locator('[data-failure]').getByText('127.0.0.1').waitFor()
+    await page.locator('[data-reason]').getByText('127.0.0.1').waitFor()
     await navigate(testbed, page, '/')
     await page.locator('[data-attention=failingSuppliers]').click()
     await page.locator('[data-row=upstream]').locator('[data-state=failing]').waitFor()

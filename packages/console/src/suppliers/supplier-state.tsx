@@ -30,7 +30,7 @@ export function SupplierState({ row }: { row: SupplierRow }) {
         {interpolate(t.suppliers.states[state], { time })}
       </Badge>
       {row.failure !== null && (
-        <Text size="xs" className="break" data-failure>
+        <Text size="xs" className="break" data-reason>
           {row.failure}
         </Text>
       )}

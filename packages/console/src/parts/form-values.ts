@@ -62,7 +62,7 @@ export function labelledError(
   ]
   const texts = faults.map(([field, reason]) => {
     const element = form.elements.namedItem(field) as Partial<HTMLInputElement> | null
-    const label = element?.labels?.[0]?.textContent?.replace(/\s*\*$/, '')
+    const label = element?.labels?.[0]?.textContent?.replace('*', '').trim()
     return label === undefined ? undefined : `${label}: ${reason.replace(/\.?$/, '.')}`
   })
   return texts.length > 0 && !texts.includes(undefined) ? texts.join(' ') : undefined

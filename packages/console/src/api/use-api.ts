@@ -81,9 +81,11 @@ const CREDENTIALS = /^\/account\/(password|second-factor|passkeys)/
  * Changes data and refetches everything, because one change can show in many lists. Then it reports the result: once
  * "saved" is visible, the page shows what was saved, and can be left without a warning. A change that is being made
  * already is not made again: two clicks can come before the button shows that it is busy.
+ * @param options `success`: what the answer means, an Error if something is wrong with what was saved. It is reported even if the
+ * saved data has replaced the form meanwhile, unlike what the callbacks of `mutate` would report.
  */
 export function useChange<Answer = unknown>(
-  options: { success?: string | ((answer: Answer) => string | undefined); quiet?: boolean } = {},
+  options: { success?: string | ((answer: Answer) => string | Error | undefined); quiet?: boolean } = {},
 ) {
   const client = useQueryClient()
   const running = useRef(new Set<string>())
@@ -95,7 +97,8 @@ export function useChange<Answer = unknown>(
       await client.invalidateQueries()
       const { success } = options
       const text = typeof success === 'function' ? success(answer) : success
-      if (text) notifySuccess(text)
+      if (text instanceof Error) notifyError(text)
+      else if (text) notifySuccess(text)
     },
     onError(error) {
       noticeRefusal(error)

@@ -4,7 +4,6 @@ import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { fieldErrors, formError, formFields, markSaved } from '#parts/form-values.ts'
-import { notifyError } from '#parts/notify.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
@@ -53,7 +52,7 @@ export function AddSupplier({ onAdded }: { onAdded(supplier: string): void }) {
 function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded(supplier: string): void }) {
   const add = useChange<SupplierTested>({
     quiet: true,
-    success: ({ works }) => (works ? t.suppliers.added : undefined),
+    success: ({ works }) => (works ? t.suppliers.added : new Error(t.suppliers.addedFailing)),
   })
   const schema = chosen.config as ConfigSchema
   function submit(event: FormEvent<HTMLFormElement>) {
@@ -65,9 +64,8 @@ function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded
     add.mutate(
       { method: 'POST', path: '/suppliers', body },
       {
-        onSuccess: ({ works }) => {
+        onSuccess() {
           markSaved(form)
-          if (!works) notifyError(new Error(t.suppliers.addedFailing))
           onAdded(supplier)
         },
       },

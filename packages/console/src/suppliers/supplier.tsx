@@ -12,7 +12,6 @@ import { Dialog } from '#parts/dialog.tsx'
 import { fieldErrors, formError, formFields, markSaved } from '#parts/form-values.ts'
 import { formatMoney } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
-import { notifyError } from '#parts/notify.ts'
 import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
 import { Timestamp } from '#parts/values.tsx'
@@ -128,7 +127,8 @@ function SupplierSettings({ supplier }: { supplier: string }) {
 function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: SupplierTypeRow }) {
   const save = useChange<SupplierTested>({
     quiet: true,
-    success: ({ works }) => (works ? t.suppliers.saved : undefined),
+    success: ({ works, words }) =>
+      works ? t.suppliers.saved : new Error(interpolate(t.suppliers.savedFailing, { message: words ?? '' })),
   })
   const form = useRef<HTMLFormElement>(null)
   const [typed, setTyped] = useState<Record<string, unknown>>()
@@ -191,9 +191,8 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
                 body: { ...credentials, config: typed },
               },
               {
-                onSuccess: ({ works, words }) => {
+                onSuccess() {
                   if (form.current) markSaved(form.current)
-                  if (!works) notifyError(new Error(interpolate(t.suppliers.savedFailing, { message: words ?? '' })))
                   close()
                 },
                 // Errors stand at their fields.

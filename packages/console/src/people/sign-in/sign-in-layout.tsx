@@ -1,5 +1,6 @@
-import { Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { Alert, Anchor, Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
+import { consoleBase } from '#api/call-api.ts'
 import { t } from '#strings/strings.ts'
 
 /** The layout of pages outside the console: sign-in, invitation, forced password change. */
@@ -28,6 +29,20 @@ export function SignInLayout(props: { title: string; text?: string; wide?: boole
         </Paper>
       </Stack>
     </Center>
+  )
+}
+
+/** Why a link does not sign in, with a way to sign in otherwise. */
+export function SignInFailed({ title, message }: { title: string; message: string }) {
+  return (
+    <SignInLayout title={title}>
+      <Stack>
+        <Alert color="red" role="alert">
+          {message}
+        </Alert>
+        <Anchor href={consoleBase.href}>{t.signIn.back}</Anchor>
+      </Stack>
+    </SignInLayout>
   )
 }
 

@@ -1,11 +1,11 @@
-import { Alert, Anchor, Stack, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type ApiError, consoleBase } from '#api/call-api.ts'
+import type { ApiError } from '#api/call-api.ts'
 import { Loading } from '#parts/load-states.tsx'
 import { t } from '#strings/strings.ts'
 import { finishAtProvider, goToProvider, type ProviderKind, reportToOpener } from './provider.ts'
-import { SignInLayout } from './sign-in-layout.tsx'
+import { SignInFailed, SignInLayout } from './sign-in-layout.tsx'
 
 /** The page to which the provider sends the browser, and which a window of its own begins with. */
 export function SignedInPage() {
@@ -16,17 +16,7 @@ export function SignedInPage() {
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   })
-  if (finish.error)
-    return (
-      <SignInLayout title={t.signIn.providerTitle}>
-        <Stack>
-          <Alert color="red" role="alert">
-            {finish.error.message}
-          </Alert>
-          <Anchor href={consoleBase.href}>{t.signIn.back}</Anchor>
-        </Stack>
-      </SignInLayout>
-    )
+  if (finish.error) return <SignInFailed title={t.signIn.providerTitle} message={finish.error.message} />
   if (finish.data === 'reported')
     return (
       <SignInLayout title={t.signIn.providerTitle}>

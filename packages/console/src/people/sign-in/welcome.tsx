@@ -1,5 +1,5 @@
 import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
-import { Alert, Anchor, Button, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -10,7 +10,7 @@ import { LoadError, Loading } from '#parts/load-states.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { CodeField, NewPasswordInput } from './reauthenticate.tsx'
 import { SignInError, usePasswordSignIn } from './sign-in.tsx'
-import { SignInLayout } from './sign-in-layout.tsx'
+import { SignInFailed, SignInLayout } from './sign-in-layout.tsx'
 
 interface LinkDetails {
   email: string
@@ -103,16 +103,7 @@ export function LocalSignInPage() {
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (!signIn.error) return <Loading />
-  return (
-    <SignInLayout title={t.signIn.title}>
-      <Stack>
-        <Alert color="red" role="alert">
-          {signIn.error.message}
-        </Alert>
-        <Anchor href={consoleBase.href}>{t.signIn.back}</Anchor>
-      </Stack>
-    </SignInLayout>
-  )
+  return <SignInFailed title={t.signIn.title} message={signIn.error.message} />
 }
 
 /** The token works once, but need not stay in the address and the history. */

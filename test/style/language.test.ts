@@ -13,6 +13,7 @@ const PHRASES: readonly [RegExp, string][] = [
   [/\bfor want of\b/, 'because … is missing'],
   [/\bwithout a word\b/, 'silently, without notice'],
   [/\bat once\b/, 'immediately, at the same time, or together'],
+  [/clocks? that (was|were|is|are) ahead/, 'a fast clock'],
   [/^\s*(\*|\/\/|--|\/\*\*)\s*(Of|Who|Whether) /, 'begin a comment with the thing that it describes'],
 ]
 

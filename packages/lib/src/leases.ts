@@ -17,7 +17,7 @@ export function isAhead(time: string, waitMs: string, now = 'now()'): string {
   return `${time} > ${now} + (${waitMs} + ${AHEAD_TOLERANCE_MS}) * interval '1 millisecond'`
 }
 
-/** Rows of a table whose times were set by a clock that was ahead. All members are constant SQL. */
+/** Rows of a table whose times a fast clock has set. All members are constant SQL. */
 export interface TimesAhead {
   table: string
   key: readonly string[]

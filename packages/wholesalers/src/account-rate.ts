@@ -116,7 +116,7 @@ function createTake(
 }
 
 /**
- * A time further ahead than the longest wait was written by a clock that was ahead, and does not count. Questions of an
+ * Ignores a next_at more than two of the longest waits away: a fast clock wrote it. Questions of an
  * account without a limit are spaced wider than its requests, but by less than this.
  */
 const AHEAD = `r.next_at > clock_timestamp() + interval '${2 * TURN_WAIT_MAX_MS} milliseconds'`

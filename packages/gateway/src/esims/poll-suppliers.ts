@@ -256,7 +256,7 @@ async function requestReports(
 
 const OF_TENANT = `p.tenant_id = $1 and p.supplier = $2 and p.esim_status in ('GOT_RESOURCE', 'IN_USE')`
 const DUE = 'p.poll_at <= now()'
-/** A time beyond the longest interval was set by a clock that was ahead, and is ignored. */
+/** A time beyond the longest interval was set by a fast clock, and is ignored. */
 const AHEAD = `p.poll_at > now() + interval '${POLL_UNUSED_LONGEST_S + 10} seconds'`
 
 interface PolledEsim {

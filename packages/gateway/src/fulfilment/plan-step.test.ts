@@ -147,7 +147,7 @@ describe('an item that is', () => {
   })
 })
 
-describe('an item whose times a clock that was ahead has written', () => {
+describe('an item whose times a fast clock has written', () => {
   const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
   const stepOf = (parts: Partial<LockedItem>) => nextStep(item(parts), USD, bought([route('a')]), NONE, NOW)
 

@@ -79,14 +79,14 @@ function nothingButOrder(step: Step): Step {
   return step.do === 'order' ? step : { do: 'nothing' }
 }
 
-/** True if the item must still wait. A retry time beyond the longest wait was set by a clock that was ahead, and is ignored. */
+/** True if the item must still wait. A retry time beyond the longest wait was set by a fast clock, and is ignored. */
 function waits(item: LockedItem, now: Date, longestMs: number): item is LockedItem & { retryAt: Date } {
   if (item.retryAt === null) return false
   const waitMs = item.retryAt.getTime() - now.getTime()
   return waitMs > 0 && waitMs <= longestMs + AHEAD_TOLERANCE_MS
 }
 
-/** Queries the supplier. A doubt that begins in the future was written by a clock that was ahead, so it counts from now on. */
+/** Queries the supplier. A doubt that begins in the future was written by a fast clock, so it counts from now on. */
 function ask(item: LockedItem, doubtSince: Date, now: Date): Step {
   const inDoubtAt = doubtSince > now ? now : doubtSince
   return { do: 'query', supplier: item.supplier!, productCode: item.productCode!, inDoubtAt }

@@ -73,7 +73,7 @@ export function eventsOf(source: string, details = 'null'): string {
 }
 
 export function deliveriesOf(source: string): string {
-  // least(): a caller's clock that is ahead must not delay the first attempt.
+  // least(): a caller's fast clock must not delay the first attempt.
   return `
   insert into deliveries (tenant_id, notify_id, delivery_state, due_at)
   select e.tenant_id, e.notify_id, case when w.tenant_id is null then 'UNSENT' else 'PENDING' end,

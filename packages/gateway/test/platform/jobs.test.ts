@@ -56,7 +56,7 @@ test('a claimed job can be claimed again when its lease has ended, not before', 
   expect(await claim(10)).toMatchObject([{ taskNo: 1, attempts: 2 }])
 })
 
-test('a job that is due later than its longest wait is made due, because a clock that was ahead wrote the time', async () => {
+test('a job that is due later than its longest wait is made due, because a fast clock wrote the time', async () => {
   await add(ACME, 1, -71)
   await add(GLOBEX, 1, -69)
   expect(await repairTimesAhead(db, [jobsAhead(TASKS)])).toBe(1)

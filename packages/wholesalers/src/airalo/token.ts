@@ -133,7 +133,7 @@ const READ = `
 
 /**
  * Takes the right to fetch, unless another node has stored a token meanwhile. Locks the supplier's row until its own commit.
- * A time further ahead than the distance of two fetches was written by a clock that was ahead, and does not count.
+ * Ignores a next_fetch_at more than two intervals away: a fast clock wrote it.
  */
 const CLAIM = `
   insert into supplier_tokens as t (supplier, account, next_fetch_at)

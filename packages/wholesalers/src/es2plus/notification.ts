@@ -89,7 +89,7 @@ const NAMES: readonly [RegExp, SmdpStatus][] = [
 function timeOf(timestamp: unknown, now: Date): Date {
   const number = typeof timestamp === 'number' || /^\d{10,13}$/.test(String(timestamp)) ? Number(timestamp) : undefined
   const time = number === undefined ? Date.parse(String(timestamp)) : number < SECONDS_BELOW ? number * 1000 : number
-  // A sender's clock that is ahead must not make all later notifications look old. A time before the first eSIMs is wrong, and
+  // A sender's fast clock must not make all later notifications look old. A time before the first eSIMs is wrong, and
   // a table may be unable to store it, so the sender would repeat the notification forever.
   const isTime = time >= BEFORE_ESIMS_MS && time <= now.getTime() + CLOCKS_APART_MS
   return isTime ? new Date(time) : now

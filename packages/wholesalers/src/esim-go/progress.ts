@@ -110,7 +110,7 @@ export function createOrderStore(supplier: string, db: Pick<Db, 'query'>, claimM
 
 /**
  * Locks the claim of the bundle until the statement's own commit. The same key may claim again, because its earlier order was
- * not made. A time further ahead than a claim lasts was written by a clock that was ahead, and does not count.
+ * not made. Ignores a time further away than a claim lasts: a fast clock wrote it.
  */
 const CLAIM = `
   with claimed as (

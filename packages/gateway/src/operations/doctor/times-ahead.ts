@@ -95,7 +95,7 @@ const AFTER_STEP = { everyMs: 5_000, forMs: 30_000 }
 const STEP_MIN_MS = 500
 
 /**
- * Makes work due that waits for a time written by a clock that was ahead: immediately after the database's clock was set back,
+ * Makes work due that waits for a time that a fast clock has written: immediately after the database's clock was set back,
  * and once a minute.
  */
 export function timesAheadLoop(deps: TimesAheadDeps): Loop {

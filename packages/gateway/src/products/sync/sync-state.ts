@@ -14,7 +14,7 @@ export const EVERY_MINUTES_MIN = 15
 /** 30 days. */
 export const EVERY_MINUTES_MAX = 43_200
 
-/** Syncs due later than their interval allows. Only a clock that was ahead can have written such a time. */
+/** Syncs due later than their interval allows. Only a fast clock can have written such a time. */
 export const SYNCS_AHEAD: TimesAhead = {
   table: 'supplier_syncs',
   key: ['supplier'],

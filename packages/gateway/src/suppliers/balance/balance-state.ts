@@ -8,7 +8,7 @@ import type { Suppliers } from '../supplier-registry.ts'
 /** How often a balance is read. */
 export const READ_EVERY_MS = 15 * 60_000
 
-/** Readings due later than their interval allows. Only a clock that was ahead can have written such a time. */
+/** Readings due later than their interval allows. Only a fast clock can have written such a time. */
 export const BALANCES_AHEAD: TimesAhead = {
   table: 'supplier_balances',
   key: ['supplier'],

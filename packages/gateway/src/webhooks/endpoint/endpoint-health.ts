@@ -59,7 +59,7 @@ export async function saveEndpointChange(
       return tx.send({
         text: `update webhook_endpoints set failing_since = null, alerted_percent = 0
                where tenant_id = $1 and enabled
-                 and (failing_since <= $2 or failing_since > $2 + interval '1 minute') -- set by a clock that was ahead`,
+                 and (failing_since <= $2 or failing_since > $2 + interval '1 minute') -- set by a fast clock`,
         values: [tenantId, new Date(endedMs)],
       })
     case 'FAILING':

@@ -116,7 +116,7 @@ export const DELIVERIES_AHEAD: TimesAhead = {
   repair: 'due_at = now()',
 }
 
-/** Leases set by a clock that was ahead. Claims ignore them. */
+/** Leases set by a fast clock. Claims ignore them. */
 export const QUEUE_LEASES_AHEAD: TimesAhead = {
   table: 'endpoint_queues',
   key: ['tenant_id'],

@@ -27,7 +27,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   const parts: ServerParts = {
     certificate,
     refuseUnknownPath(request, reply) {
-      const refuse = unknownPathRefusal(deps, request, reply)
+      const refuse = unknownPathRefusal({ deps, refusals: shedder.refusals }, request, reply)
       if (!shedder.pages.enter(request.raw.socket, refuse)) refuse()
     },
   }
@@ -37,7 +37,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   await server.register(async (app) => rtApi(app, deps, shedder))
   const registerQueued = (to: FastifyInstance, add: (app: FastifyInstance) => unknown) =>
     to.register(async (app) => {
-      queuePages(app, shedder.pages)
+      queuePages(app, shedder)
       await add(app)
     })
   await registerQueued(server, (app) => {

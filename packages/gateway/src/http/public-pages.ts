@@ -4,12 +4,16 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '#platform/config/config.ts'
 import { toApiError, unavailableLog } from './answer.ts'
 import { callerReader, isSecure } from './caller.ts'
-import type { PageQueue } from './load-shedding/page-queue.ts'
+import type { LoadShedder } from './load-shedding/load-shedder.ts'
 
-/** Makes requests wait in the page queue. Register it before other hooks, because those cost time too. */
-export function queuePages(app: FastifyInstance, pages: PageQueue): void {
+/** Makes requests wait in the page queue, and paces refusals. Register it before other hooks, because those cost time too. */
+export function queuePages(app: FastifyInstance, { pages, refusals }: Pick<LoadShedder, 'pages' | 'refusals'>): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (!pages.enter(request.raw.socket, done)) done(new ApiError('000002'))
+  })
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (reply.statusCode < 400) done(null, payload)
+    else refusals.pace(() => done(null, payload))
   })
 }
 

@@ -19,8 +19,9 @@ import { readBody } from '../body.ts'
 import { callerReader, isSecure } from '../caller.ts'
 import type { Forward } from '../forward.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
-import type { Call, EarlyHandler, Handler, Operations, Result } from './dealer-call.ts'
-import { createContext, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
+import type { Turns } from '../load-shedding/turns.ts'
+import { type Call, type EarlyHandler, type Handler, JsonText, type Operations, type Result } from './dealer-call.ts'
+import { createContext, paceRefusal, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
 
 export interface DealerApiParts {
   operations: Operations
@@ -29,7 +30,7 @@ export interface DealerApiParts {
   forward: Forward
 }
 
-interface DealerApi extends Pick<LoadShedder, 'requests' | 'shed' | 'turns' | 'bodies' | 'unread'> {
+interface DealerApi extends Omit<LoadShedder, 'pages'> {
   app: FastifyInstance
   deps: Deps
   operations: Operations
@@ -51,17 +52,13 @@ export async function dealerApi(
   deps: Deps,
   { operations, shedder, forward }: DealerApiParts,
 ): Promise<void> {
-  const { requests, shed, turns, bodies, unread } = shedder
+  const callerOf = callerReader(deps.config.trustedProxies)
   const api: DealerApi = {
+    ...shedder,
     app,
     deps,
     operations,
-    callerOf: callerReader(deps.config.trustedProxies),
-    requests,
-    shed,
-    turns,
-    bodies,
-    unread,
+    callerOf,
     forward,
     logUnavailable: unavailableLog(deps.log),
   }
@@ -96,9 +93,11 @@ function handle(api: DealerApi, request: IncomingMessage, response: ServerRespon
   }
 }
 
-function shedRequest({ app, deps, shed }: DealerApi, request: IncomingMessage, response: ServerResponse): void {
-  deps.requestMetrics.observe('none', '000002', 0)
-  shed({ response, requestId: requestIdOf(request), closes: app.isClosing === true })
+/** Refuses a request without a log line of its own: thousands come together. */
+function shedRequest(api: DealerApi, request: IncomingMessage, response: ServerResponse): void {
+  api.deps.requestMetrics.observe('none', '000002', 0)
+  api.countRefused()
+  paceRefusal(api, response, failureAnswer(requestIdOf(request), new ApiError('000002')))
 }
 
 function checkBeforeBody({ callerOf, deps }: DealerApi, context: RequestContext, request: IncomingMessage) {
@@ -174,30 +173,31 @@ async function perform<Name extends OperationName>(
   const admitted = await admit(deps.admission, signed, authenticated)
   context.tenantId = admitted.tenant.tenantId
   if (request instanceof ApiError) throw request
-  if (operation === 'package/list') {
-    const turn = turns.take(admitted.tenant.tenantId)
-    if (turn) await turn
-    // A caller that reads no answers may have been cut off meanwhile; then no answer is built.
-    if (context.response.req.socket.destroyed) throw new ApiError('000002')
-  }
   const handler: Handler<Name> = operations.handlers[operation]
-  return toAnswer(headers, await handler(deps, callOf(admitted, request, headers, context)))
+  return toAnswer(headers, await handler(deps, callOf(turns, admitted, request, headers, context)))
 }
 
 function toAnswer({ requestId }: RequestHeaders, { data, isReplay }: Result<OperationName>): Answer {
-  return successAnswer(requestId, data, isReplay ? REPLAYED : undefined)
+  const text = data instanceof JsonText ? data.text : JSON.stringify(data)
+  return successAnswer(requestId, text, isReplay ? REPLAYED : undefined)
 }
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' }
 
 /** Lists the members, because spreading `admitted` took half a microsecond more. */
 function callOf<Name extends OperationName>(
+  turns: Turns,
   { tenant, catalogueVersion }: Admitted,
   request: RequestOf<Name>,
   headers: RequestHeaders,
-  { address, start: receivedAt }: RequestContext,
+  { address, start: receivedAt, response }: RequestContext,
 ): Call<Name> {
-  return { tenant, catalogueVersion, request, headers, address, receivedAt }
+  const nextTurn = async () => {
+    await turns.take(tenant.tenantId)
+    // A caller that reads no answers may have been cut off meanwhile; then no answer is built.
+    if (response.req.socket.destroyed) throw new ApiError('000002')
+  }
+  return { tenant, catalogueVersion, request, headers, address, receivedAt, nextTurn }
 }
 
 /** @returns the error to answer if the body is malformed: the caller gets it only after admission */

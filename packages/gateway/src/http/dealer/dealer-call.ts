@@ -9,6 +9,11 @@ export interface Call<Name extends OperationName> extends Admitted {
   address: string
   /** When the request arrived, by `Clock.monotonic`. */
   receivedAt: number
+  /**
+   * Lets other dealers' requests be served before work that takes a fraction of a millisecond.
+   * @throws ApiError 000002 if too much work of this dealer waits, or if the caller has gone
+   */
+  nextTurn(): Promise<void>
 }
 
 /** A call whose request is still being admitted. */
@@ -17,8 +22,16 @@ export interface EarlyCall<Name extends OperationName>
   admission: Promise<Admitted>
 }
 
+/** The JSON text of an answer that was written a part at a time. */
+export class JsonText {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 export interface Result<Name extends OperationName> {
-  data: AnswerOf<Name>
+  data: AnswerOf<Name> | JsonText
   /** True if the answer repeats that of an earlier call with the same transactionId. */
   isReplay?: boolean
 }

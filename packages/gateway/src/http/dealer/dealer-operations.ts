@@ -4,7 +4,6 @@ import type { Deps } from '#deps.ts'
 import { getAction } from '#esims/actions/find-action.ts'
 import { startAction } from '#esims/actions/start-action.ts'
 import { queryUsage } from '#esims/esim-usage.ts'
-import { listPackagesFor } from '#esims/list-fitting-packages.ts'
 import { listProfiles } from '#esims/list-profiles.ts'
 import { getOrderWithProfiles } from '#esims/query-order.ts'
 import { listOrders } from '#orders/reading/list-orders.ts'
@@ -14,6 +13,7 @@ import { listStatement } from '#wallet/statement/list-statements.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import type { Operations, Result } from './dealer-call.ts'
 import { order, orderEarly, topUp, topUpEarly } from './dealer-orders.ts'
+import { listPackages } from './dealer-packages.ts'
 
 /** The handlers of the operations. Each calls one module. The tenant comes from the caller's credentials, never from the request. */
 const handlers: Operations['handlers'] = {
@@ -23,10 +23,7 @@ const handlers: Operations['handlers'] = {
   async 'account/balance'(deps, { tenant }) {
     return { data: await getBalance(deps.db, tenant.tenantId) }
   },
-  async 'package/list'(deps, { tenant, request, catalogueVersion }) {
-    const catalogue = await deps.catalogue.current(catalogueVersion)
-    return { data: await listPackagesFor(deps, catalogue, tenant, request) }
-  },
+  'package/list': listPackages,
   'esim/order': order,
   'esim/topup': topUp,
   async 'esim/query'(deps, { tenant, request }) {

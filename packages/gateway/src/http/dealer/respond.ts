@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '#deps.ts'
 import { type Answer, failureAnswer, sendAnswer, toApiError } from '../answer.ts'
 import type { UnreadAnswers } from '../load-shedding/byte-budget.ts'
+import type { Refusals } from '../load-shedding/refusals.ts'
 import { type OrderTrace, requestSpan } from '../request-log.ts'
 
 /** The facts about one request that are known so far. */
@@ -29,22 +30,25 @@ export interface Responder {
   /** Its `isClosing` is true while the server closes. */
   app: FastifyInstance
   deps: Deps
+  refusals: Refusals
   unread?: UnreadAnswers
   logUnavailable?(error: unknown): void
 }
 
-/** Sends the answer of a request, and reports the request once: one log line, one observation, one span. */
-export function respond(
-  { app, deps, unread, logUnavailable }: Responder,
-  context: RequestContext,
-  answer: Answer,
-  failure?: unknown,
-) {
+/**
+ * Sends the answer of a request, and reports the request once: one log line, one observation, one span. The refusal of a request
+ * that was not admitted is paced: its sender is unknown, or has used up its quota.
+ */
+export function respond(responder: Responder, context: RequestContext, answer: Answer, failure?: unknown): void {
+  const { app, deps, unread, logUnavailable } = responder
   const { requestId, address, tenantId, operation } = context
   const durationMs = deps.clock.monotonic() - context.start
-  // While the server closes, each answer ends its connection, so that the caller's next request goes to another node.
-  const sizeBytes = sendAnswer(context.response, answer, { isLast: app.isClosing === true })
-  unread?.watch(context.response, sizeBytes, tenantId)
+  if (failure !== undefined && tenantId === undefined) paceRefusal(responder, context.response, answer)
+  else {
+    // While the server closes, each answer ends its connection, so that the caller's next request goes to another node.
+    const sizeBytes = sendAnswer(context.response, answer, { isLast: app.isClosing === true })
+    unread?.watch(context.response, sizeBytes, tenantId)
+  }
   deps.requestMetrics.observe(operation, answer.code, durationMs)
   if (deps.traces) {
     const span = requestSpan({
@@ -65,6 +69,17 @@ export function respond(
   deps.logRequest(line)
 }
 
+/** Sends the refusal of a request when its turn comes. Its caller may have gone away by then. */
+export function paceRefusal(
+  { app, refusals }: Pick<Responder, 'app' | 'refusals'>,
+  response: ServerResponse,
+  answer: Answer,
+): void {
+  refusals.pace(() => {
+    if (!response.destroyed) sendAnswer(response, answer, { isLast: app.isClosing === true })
+  })
+}
+
 /** Responds to a request that fails before its body is read. */
 export function refuse(responder: Responder, context: RequestContext, request: IncomingMessage, error: unknown): void {
   context.requestId = requestIdOf(request)
@@ -80,10 +95,14 @@ export function requestIdOf(request: IncomingMessage): string | undefined {
 const REQUEST_ID = REQUEST_HEADERS.requestId.toLowerCase()
 
 /** Refuses a request for a path that belongs to no API. @returns a function that sends the refusal */
-export function unknownPathRefusal(deps: Deps, { raw }: FastifyRequest, reply: FastifyReply): () => void {
+export function unknownPathRefusal(
+  known: Pick<Responder, 'deps' | 'refusals'>,
+  { raw }: FastifyRequest,
+  reply: FastifyReply,
+): () => void {
   reply.hijack()
-  const context = createContext(deps, raw, reply.raw)
-  return () => refuse({ app: reply.server, deps }, context, raw, new ApiError('000109'))
+  const context = createContext(known.deps, raw, reply.raw)
+  return () => refuse({ ...known, app: reply.server }, context, raw, new ApiError('000109'))
 }
 
 /** Operations that begin the trace of an order, or continue the trace of the order that delivered the eSIM. */

@@ -8,25 +8,27 @@ import {
   type UnreadAnswers,
 } from './byte-budget.ts'
 import { createPageQueue, type PageQueue } from './page-queue.ts'
-import { createRefusals, type RefusedRequest } from './refusals.ts'
+import { createRefusals, type Refusals } from './refusals.ts'
 import { createRequestLimit, type RequestLimit } from './request-limit.ts'
 import { createTurns, type Turns } from './turns.ts'
 
 /*
  * Keeps a process responsive under more load than it can serve (docs/decisions/0011-load-shedding.md):
  *
- *   requests   an adaptive limit of dealers' requests in progress; `shed` answers 000002 to requests beyond it
- *   pages      a queue that starts a few requests for pages per turn of the event loop, so that dealers do not wait for them
- *   turns      a queue that starts a few pages of the catalogue per turn of the event loop, tenant by tenant
+ *   requests   an adaptive limit of dealers' requests in progress; requests beyond it are answered 000002
+ *   refusals   answers that refuse are paced, of every API, so that callers that never wait leave time for the others
+ *   pages      a queue that starts one request for a page per turn of the event loop, so that dealers do not wait for them
+ *   turns      a queue that starts one part of a page of the catalogue per turn of the event loop, tenant by tenant
  *   bodies,    budgets in bytes for bodies that have not arrived whole, and for answers that their callers do not read;
  *   unread     beyond a budget the connection that holds most of it loses what it holds; unread answers also have a budget
  *              per connection and per tenant
  *
- * Requests that the limit and the two queues refuse are counted in one log line per second.
+ * Requests that the limit and the two queues refuse are counted by `countRefused`, in one log line per second.
  */
 export interface LoadShedder {
   requests: RequestLimit
-  shed(request: RefusedRequest): void
+  refusals: Refusals
+  countRefused(): void
   pages: PageQueue
   turns: Turns
   bodies: ByteBudget<BodyHolder>
@@ -40,7 +42,8 @@ export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log,
   const countRefused = rateLimitedLog((refused) => log.warn({ refused }, 'overloaded: requests were refused'))
   return {
     requests: createRequestLimit(clock),
-    shed: createRefusals(clock, countRefused),
+    refusals: createRefusals(clock),
+    countRefused,
     pages: createPageQueue(countRefused),
     turns: createTurns(countRefused),
     bodies: createBodyBudget(BODIES_MAX_BYTES),

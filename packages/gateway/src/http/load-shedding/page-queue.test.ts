@@ -5,26 +5,26 @@ import { systemClock } from '@dealer-esim/lib/clock.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createLoadShedder } from './load-shedder.ts'
-import { createPageQueue, PIPELINED_MAX, STARTED_PER_TURN, WAITING_MAX } from './page-queue.ts'
+import { createPageQueue, PIPELINED_MAX, WAITING_MAX } from './page-queue.ts'
 
 describe('the page queue', () => {
   const connection = () => new PassThrough() as unknown as Socket
 
-  it('starts a few requests per turn in the order of their arrival, and the first ones immediately', async () => {
+  it('starts one request per turn in the order of their arrival, and the first one immediately', async () => {
     const pages = createPageQueue(() => {})
     const started: number[] = []
     const enter = (number: number) => pages.enter(connection(), () => started.push(number))
-    for (let number = 0; number < 2 * STARTED_PER_TURN + 1; number++) enter(number)
-    expect(started).toEqual([0, 1, 2, 3])
+    for (let number = 0; number < 2; number++) enter(number)
+    expect(started).toEqual([0])
     await turn()
-    expect(started).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
-    enter(9)
-    expect(started).toHaveLength(8)
+    expect(started).toEqual([0, 1])
+    enter(2)
+    expect(started).toEqual([0, 1])
     await turn()
-    expect(started).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    expect(started).toEqual([0, 1, 2])
     await turn()
-    enter(10)
-    expect(started.at(-1)).toBe(10)
+    enter(3)
+    expect(started.at(-1)).toBe(3)
   })
 
   it('refuses requests beyond its length, and one log line a second counts them', async () => {
@@ -33,11 +33,11 @@ describe('the page queue', () => {
     const { pages } = createLoadShedder({ clock: systemClock, log })
     let started = 0
     const enter = () => pages.enter(connection(), () => started++)
-    const entered = Array.from({ length: STARTED_PER_TURN + WAITING_MAX + 2 }, enter)
+    const entered = Array.from({ length: 1 + WAITING_MAX + 2 }, enter)
     expect(entered.filter((isEntered) => !isEntered)).toHaveLength(2)
     await turn()
     expect(enter()).toBe(true)
-    while (started < STARTED_PER_TURN + WAITING_MAX + 1) await turn()
+    while (started < 1 + WAITING_MAX + 1) await turn()
     await vi.waitFor(() => expect(refused).toEqual([{ refused: 2 }]), { timeout: 3_000 })
   })
 
@@ -46,7 +46,7 @@ describe('the page queue', () => {
     let started = 0
     const enter = (socket: Socket) => pages.enter(socket, () => started++)
     const [greedy, gone, other] = [connection(), connection(), connection()]
-    for (let request = 0; request < STARTED_PER_TURN + PIPELINED_MAX; request++) enter(greedy)
+    for (let request = 0; request < 1 + PIPELINED_MAX; request++) enter(greedy)
     expect(greedy.destroyed).toBe(false)
     enter(greedy)
     expect(greedy.destroyed).toBe(true)
@@ -54,6 +54,6 @@ describe('the page queue', () => {
     gone.destroy()
     enter(other)
     await turn()
-    expect(started).toBe(STARTED_PER_TURN + 1)
+    expect(started).toBe(2)
   })
 })

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** Starts requests a few at a time, in the order in which they arrived. */
+/** Starts requests one at a time, in the order in which they arrived. */
 export interface PageQueue {
   /**
    * Calls `start` immediately, or in a later turn of the event loop, unless the caller has gone away by then.
@@ -9,8 +9,6 @@ export interface PageQueue {
   enter(socket: Socket, start: () => void): boolean
 }
 
-/** A page of the console takes about 150 µs, so pages take less than a millisecond of each turn. */
-export const STARTED_PER_TURN = 4
 /** A few hundred milliseconds' work. With more waiting, a prompt refusal is better than a longer wait. */
 export const WAITING_MAX = 1_000
 /** Per connection. Browsers and proxies send the next request after the answer; a client that pipelines more is cut off. */
@@ -19,21 +17,23 @@ export const PIPELINED_MAX = 16
 /**
  * Queues requests for pages. One turn of the event loop brings one request of each connection, and a dealer's call needs
  * several turns. With two hundred connections that keep asking for pages, each of those turns would last as long as two
- * hundred pages. If only pages are asked for, the queue costs nothing, because the next turn follows immediately.
+ * hundred pages. With the queue a turn has one page, which takes about 150 µs. If only pages are asked for, the queue costs nothing,
+ * because the next turn follows immediately.
  */
 export function createPageQueue(countRefused: () => void): PageQueue {
   const waiting: { socket: Socket; start(): void }[] = []
   const waitingOf = new Map<Socket, number>()
-  let startedInTurn = 0
+  let hasStarted = false
 
   function startNow(start: () => void): void {
-    if (startedInTurn++ === 0) setImmediate(nextTurn)
+    hasStarted = true
+    setImmediate(nextTurn)
     start()
   }
 
   function nextTurn(): void {
-    startedInTurn = 0
-    while (startedInTurn < STARTED_PER_TURN && waiting.length > 0) {
+    hasStarted = false
+    while (!hasStarted && waiting.length > 0) {
       const { socket, start } = waiting.shift()!
       const others = waitingOf.get(socket)! - 1
       if (others > 0) waitingOf.set(socket, others)
@@ -44,7 +44,7 @@ export function createPageQueue(countRefused: () => void): PageQueue {
 
   return {
     enter(socket, start) {
-      if (startedInTurn < STARTED_PER_TURN) {
+      if (!hasStarted) {
         startNow(start)
         return true
       }

@@ -5,17 +5,17 @@ import { REQUESTS_MAX } from './request-limit.ts'
 import { createTurns } from './turns.ts'
 
 describe('turns', () => {
-  it('are granted a few per turn of the event loop, tenant by tenant, until all are granted', async () => {
+  it('are granted one per turn of the event loop, tenant by tenant, until all are granted', async () => {
     const turns = createTurns(() => {})
     const order: string[] = []
-    const started = ['a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'b', 'c'].map(async (tenantId) => {
+    const started = ['a', 'a', 'a', 'b', 'c'].map(async (tenantId) => {
       await turns.take(tenantId)
       order.push(tenantId)
     })
     await Promise.resolve()
-    expect(order).toEqual(['a', 'a', 'a', 'a'])
+    expect(order).toEqual(['a'])
     await Promise.all(started)
-    expect(order).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'c', 'a', 'a', 'a', 'a', 'a'])
+    expect(order).toEqual(['a', 'a', 'b', 'c', 'a'])
     await turn()
     expect(turns.take('a')).toBeUndefined()
   })
@@ -23,7 +23,7 @@ describe('turns', () => {
   it('of one tenant are refused beyond half of the requests that may be in progress, and those of others are not', () => {
     let refused = 0
     const turns = createTurns(() => void refused++)
-    for (let at = 0; at < 4 + REQUESTS_MAX / 2; at++) void turns.take('a')
+    for (let at = 0; at < 1 + REQUESTS_MAX / 2; at++) void turns.take('a')
     expect(() => turns.take('a')).toThrow(new ApiError('000002'))
     expect(turns.take('b')).toBeInstanceOf(Promise)
     expect(refused).toBe(1)

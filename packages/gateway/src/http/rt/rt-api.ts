@@ -332,8 +332,13 @@ function respond(api: RtApi, context: Context, obj?: object, error?: unknown, he
     headers: { ...headersOf(api, context), ...headers },
     body: JSON.stringify(envelope),
   }
-  const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
-  api.shedder.unread.watch(response, sizeBytes, tenantId)
+  const send = () => {
+    if (response.destroyed) return
+    const sizeBytes = sendAnswer(response, answer, { isLast: api.app.isClosing === true })
+    api.shedder.unread.watch(response, sizeBytes, tenantId)
+  }
+  if (failure !== undefined && tenantId === undefined) api.shedder.refusals.pace(send)
+  else send()
   report(api, context, code, error)
 }
 

@@ -171,6 +171,7 @@ function addRoute(
       request.signedIn = authorize(route, await identify(deps, request, options.cookieName), request.params)
       const { personId, tenantId } = request.signedIn.person
       await begin(ofRoute.any, personId, reply)
+      if (tenantId !== null) await begin(ofRoute.dealer, tenantId, reply)
       if (limit) await begin(ofRoute[limit], tenantId ?? personId, reply).catch(refuse)
       if (!route.beforeBody) return
       const checked = (checkQuery?.(request.query) ?? { value: request.query }) as { value?: unknown; error?: Error }

@@ -37,6 +37,20 @@ describe('a limit of callers', () => {
     expect(begun).toEqual(['second', 'third'])
   })
 
+  it('lets a caller that has used up its time wait until its share has paid the rest', async () => {
+    const limiter = createCallerLimiter({ ofCaller: 2, ofNode: 9, time: { savedMs: 100, share: 10 } }, clock)
+    const use = async (caller: string, ms: number) => {
+      const end = await limiter.begin(caller)
+      clock.timeMs += ms
+      end()
+    }
+    await use('a', 60_000) // counts as one second
+    const begun: string[] = []
+    const uses = ['a', 'b'].map((caller) => limiter.begin(caller).then(() => begun.push(caller)))
+    await Promise.all(uses)
+    expect(begun).toEqual(['b', 'a'])
+  })
+
   it('allows a burst, then one request whenever the time has passed, and takes back what is refunded', async () => {
     const limiter = createCallerLimiter({ ofCaller: 9, ofNode: 9, rate: { burst: 2, everyMs: 6_000 } }, clock)
     const use = async (caller: string) => (await limiter.begin(caller))()

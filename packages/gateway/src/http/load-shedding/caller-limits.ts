@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { networkKey } from '@dealer-esim/lib/address-blocks.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
@@ -12,6 +13,11 @@ export interface CallerLimit {
   waiting?: number
   /** Requests of one caller: so many together, then one whenever so much time has passed. */
   rate?: { burst: number; everyMs: number }
+  /**
+   * The time that the requests of one caller may take together: so much is saved up, and then a share of the time that passes.
+   * With `{ savedMs: 10_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second. Its others wait.
+   */
+  time?: { savedMs: number; share: number }
 }
 
 export interface CallerLimiter {
@@ -26,12 +32,15 @@ export interface CallerLimiter {
 
 /** Bounds the memory of rates. The caller that came first is forgotten first. */
 const CALLERS_MAX = 50_000
+/** A request counts as no longer than this, because it may wait for a slow reader or for a supplier. */
+const COUNTED_MAX_MS = 1_000
 /** When to try again if the end of others' requests decides. */
 const BUSY_S = 2
 
 export function createCallerLimiter(limit: CallerLimit, clock: Pick<Clock, 'monotonic'>): CallerLimiter {
   const own = new Map<string, { running: number; waiting: (() => void)[] }>()
   const rate = limit.rate && createRate(limit.rate, clock)
+  const time = limit.time && createTimeShare(limit.time, clock)
   let running = 0
 
   function end(caller: string): void {
@@ -54,10 +63,13 @@ export function createCallerLimiter(limit: CallerLimit, clock: Pick<Clock, 'mono
       if (mustWait) await new Promise<void>((resolve) => mine.waiting.push(resolve))
       else mine.running += 1
       running += 1
+      await time?.wait(caller)
+      const startedAt = clock.monotonic()
       let hasEnded = false
       return () => {
         if (hasEnded) return
         hasEnded = true
+        time?.spend(caller, Math.min(clock.monotonic() - startedAt, COUNTED_MAX_MS))
         end(caller)
       }
     },
@@ -84,6 +96,28 @@ function createRate({ burst, everyMs }: { burst: number; everyMs: number }, cloc
     refund(caller: string): void {
       const known = fullAt.get(caller)
       if (known !== undefined) keep(caller, known - everyMs)
+    },
+  }
+}
+
+/** What each caller has left of its time. A caller in debt waits until its share has paid it. */
+function createTimeShare({ savedMs, share }: { savedMs: number; share: number }, clock: Pick<Clock, 'monotonic'>) {
+  const left = new Map<string, { ms: number; atMs: number }>()
+  function leftOf(caller: string): number {
+    const known = left.get(caller)
+    if (known === undefined) return savedMs
+    return Math.min(savedMs, known.ms + (clock.monotonic() - known.atMs) * share)
+  }
+  return {
+    async wait(caller: string): Promise<void> {
+      const ms = leftOf(caller)
+      if (ms < 0) await delay(-ms / share)
+    },
+    spend(caller: string, ms: number): void {
+      const kept = { ms: leftOf(caller) - ms, atMs: clock.monotonic() }
+      left.delete(caller)
+      left.set(caller, kept)
+      if (left.size > CALLERS_MAX) left.delete(left.keys().next().value as string)
     },
   }
 }

@@ -11,7 +11,7 @@ import { examine } from '#operations/doctor/examine.ts'
 import { inspectConfig } from '#platform/config/config.ts'
 import { ensureDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { maintainPartitions } from '#platform/retention/retention-table.ts'
-import { addSupplier } from '#suppliers/manage-suppliers.ts'
+import { addSupplier, listSuppliers } from '#suppliers/manage-suppliers.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { partitionsOf, runOnNode } from '../harness/databases/tables.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
@@ -221,6 +221,20 @@ describe('doctor', () => {
     const found = await complaints()
     expect(found).toContainEqual(expect.stringMatching(/^WARNING suppliers: open takes events from anybody/))
     expect(found.join()).not.toContain('listed takes events')
+  })
+
+  test('tests each supplier, and keeps what it saw, as the page of the supplier does', async () => {
+    const cipher = createCipher([Buffer.from(KEY, 'hex')])
+    const deps = { db, ids: systemIds, cipher, wake: { wake() {} }, config: { deployment: 'local' } }
+    const config = { apiKey: 'k', url: 'http://127.0.0.1:1', dailySpendLimit: { amount: '1', currencyCode: 'USD' } }
+    onTestFinished(async () => void (await db.query({ text: 'delete from suppliers' })))
+    await addSupplier(deps, { name: 'down', type: 'zendit', config }, { actor: 'cli:test' })
+    expect((await listSuppliers(db))[0]!.seen).toEqual({ state: 'NOT_TESTED' })
+    const found = await complaints()
+    expect(found).toContainEqual(expect.stringMatching(/^FAULT suppliers: down does not work: /))
+    const { seen } = (await listSuppliers(db))[0]!
+    expect(seen).toMatchObject({ state: 'FAILING', by: 'TEST' })
+    expect(found.join()).toContain(`down does not work: ${seen.state === 'FAILING' && seen.failure}`)
   })
 
   test('reports packages whose supplier does not exist, with any master key', async () => {

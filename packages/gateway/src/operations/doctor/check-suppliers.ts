@@ -1,16 +1,15 @@
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { systemIds } from '@dealer-esim/lib/ids.ts'
-import { StartRefused, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
+import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { decryptLinkKey, findDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { listSuppliers, type SupplierSummary } from '#suppliers/manage-suppliers.ts'
+import { testSupplier } from '#suppliers/state/test-supplier.ts'
 import { loadSuppliers, type Suppliers } from '#suppliers/supplier-registry.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
-const TIMEOUT_MS = 10_000
-
-/** Calls every supplier without buying, and looks for packages that no supplier can deliver. */
+/** Tests every supplier without buying, saves what was seen, and looks for packages that no supplier can deliver. */
 export async function checkSuppliers(input: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const { db, cipher, outbound } = input
   const packages = [
@@ -67,18 +66,13 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, input: Database
       `${name} is paused: its orders wait. Resume it on its page of the console.`,
       `npm run -s admin -- supplier resume ${name}`,
     )
-  const testing = supplied.supplier.test()
-  if (!(await settlesWithin(testing, TIMEOUT_MS)))
-    return findings.fault(`${name} does not respond within ${TIMEOUT_MS / 1000} s. Check its address and the network.`)
-  const fault = await testing
-  if (fault === undefined && row.verificationFault !== null) {
+  const fault = await testSupplier({ db: input.db, suppliers }, name)
+  if (fault === null && row.verificationFault !== null) {
     return findings.fault(
       `${name} is not verified, because its charges are misread: ${row.verificationFault} Record its answers: npm run -s admin -- supplier record ${name} --help`,
     )
   }
-  return fault === undefined
-    ? findings.ok(`${name} (${type}) works.`)
-    : findings.fault(`${name} does not work: ${fault}`)
+  return fault === null ? findings.ok(`${name} (${type}) works.`) : findings.fault(`${name} does not work: ${fault}`)
 }
 
 function warnOfSenders(name: string, suppliers: Suppliers, findings: Findings): Finding[] {

@@ -49,8 +49,7 @@ export async function startApi(deps: Deps): Promise<Running & { port: number }> 
   await registerQueued(server, (app) => supplierApi(app, deps))
   const hasOwnConsole = config.console === 'on' && config.consolePort !== undefined
   const ownConsole = hasOwnConsole ? createServer(deps, parts) : undefined
-  if (config.console === 'on')
-    await registerQueued(ownConsole ?? server, (app) => addConsole(app, deps, shedder.bodies))
+  if (config.console === 'on') await registerQueued(ownConsole ?? server, (app) => addConsole(app, deps, shedder))
   const port = await listen(server, { host: config.host, port: config.port, variable: 'PORT' })
   if (config.publicUrl === undefined) deps.links.publicUrl = localUrl(config, port)
   if (ownConsole) await listenForConsole(ownConsole, deps, dealerParts)

@@ -233,7 +233,7 @@ describe('doctor', () => {
     const found = await complaints()
     expect(found).toContainEqual(expect.stringMatching(/^FAULT suppliers: down does not work: /))
     const { seen } = (await listSuppliers(db))[0]!
-    expect(seen).toMatchObject({ state: 'FAILING', by: 'TEST' })
+    expect(seen).toMatchObject({ state: 'FAILING', seenBy: 'TEST' })
     expect(found.join()).toContain(`down does not work: ${seen.state === 'FAILING' && seen.failure}`)
   })
 

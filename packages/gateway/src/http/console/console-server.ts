@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import cookie from '@fastify/cookie'
@@ -11,6 +10,7 @@ import { unavailableLog } from '../answer.ts'
 import { readBody } from '../body.ts'
 import { type BodyHolder, type ByteBudget, createBodyBudget } from '../load-shedding/byte-budget.ts'
 import type { CallerLimiter } from '../load-shedding/caller-limits.ts'
+import type { LoadShedder } from '../load-shedding/load-shedder.ts'
 import { routes } from './console-routes.ts'
 import { type AllowedOrigins, authorize, checkOrigin, identify } from './kernel/access.ts'
 import { sendFailure } from './kernel/console-failures.ts'
@@ -19,13 +19,11 @@ import { createRateLimiter, createRouteLimiters, type RouteLimit } from './kerne
 import { CONSOLE_API, type ConsoleDeps, type Context, type PublicContext, type Route } from './kernel/route.ts'
 import { validatorCompiler } from './kernel/validate.ts'
 
-export interface ConsoleOptions extends AllowedOrigins {
+export interface ConsoleOptions extends AllowedOrigins, Pick<LoadShedder, 'bodies' | 'bodyRefusals'> {
   /** The caller's address, behind trusted proxies. @throws Refusal if the request should have used HTTPS */
   addressOf(request: FastifyRequest): string
   /** Differs between gateways on one host name, because they share its cookies. */
   cookieName: string
-  /** The memory for unfinished bodies, which the console shares with the dealer API. */
-  bodies: ByteBudget<BodyHolder>
 }
 
 const BODY_SIZE_MAX_BYTES = 256 * 1024
@@ -61,7 +59,7 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
       const limits: Limits = {
         byAddress: createRateLimiter(deps.clock),
         ofRoute: createRouteLimiters(deps.clock),
-        waitForRefusal: createRefusalPace(deps.clock),
+        waitForRefusal: () => new Promise<void>((resolve) => options.bodyRefusals.pace(resolve)),
       }
       const afterAnswer = workAfterAnswers(api, deps.log)
       for (const route of routes) addRoute(api, deps, { ...options, limits, afterAnswer }, route)
@@ -201,24 +199,6 @@ declare module 'fastify' {
 function limitOf({ limit, method, answerType }: Route): RouteLimit | undefined {
   return limit ?? (method === 'GET' && answerType !== undefined ? 'download' : undefined)
 }
-
-/**
- * Lets refused uploads wait for their refusals, which are spaced. Node reads the body of a refused request to its end, so a sender
- * that repeats its uploads without a pause would cost the time of reading gigabytes. Until the refusal a body waits at its sender.
- */
-function createRefusalPace(clock: Pick<ConsoleDeps['clock'], 'monotonic'>): () => Promise<void> {
-  let nextAt = 0
-  return async () => {
-    const now = clock.monotonic()
-    nextAt = Math.min(Math.max(now, nextAt) + REFUSED_EVERY_MS, now + REFUSED_WAIT_MAX_MS)
-    await delay(nextAt - now)
-  }
-}
-
-/** Twenty such bodies are read in a second, as long as at most two hundred wait. */
-const REFUSED_EVERY_MS = 50
-/** Less than a client waits for an answer. */
-const REFUSED_WAIT_MAX_MS = 10_000
 
 /** Counts a request until it is answered or its caller has gone away. @throws Refusal */
 async function begin(limiter: CallerLimiter, caller: string, { raw }: FastifyReply): Promise<void> {

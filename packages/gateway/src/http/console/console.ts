@@ -6,13 +6,17 @@ import { consoleUrlOf } from '#people/personal-link.ts'
 import { createProvider } from '#people/provider/provider.ts'
 import { packageRoot } from '#platform/package-root.ts'
 import { callerReader, isSecure } from '../caller.ts'
-import type { BodyHolder, ByteBudget } from '../load-shedding/byte-budget.ts'
+import type { LoadShedder } from '../load-shedding/load-shedder.ts'
 import { httpsOnly, plainFailures } from '../public-pages.ts'
 import { addConsolePages } from './console-pages.ts'
 import { addConsoleApi } from './console-server.ts'
 
 /** Adds the console's pages and API to a server. */
-export function addConsole(app: FastifyInstance, deps: Deps, bodies: ByteBudget<BodyHolder>): void {
+export function addConsole(
+  app: FastifyInstance,
+  deps: Deps,
+  { bodies, bodyRefusals }: Pick<LoadShedder, 'bodies' | 'bodyRefusals'>,
+): void {
   const { config, links } = deps
   const callerOf = callerReader(config.trustedProxies)
   const isLocal = config.deployment === 'local'
@@ -33,6 +37,7 @@ export function addConsole(app: FastifyInstance, deps: Deps, bodies: ByteBudget<
       loopback: isLocal,
       addressOf,
       bodies,
+      bodyRefusals,
       // Browsers store cookies by host name, not by port. Gateways on one machine must not share a cookie.
       cookieName: isLocal ? `__Host-console-${config.consolePort || config.port}` : '__Host-console',
     },

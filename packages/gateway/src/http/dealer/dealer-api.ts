@@ -129,7 +129,7 @@ async function serve<Name extends OperationName>(
   }
   const isTimed = TIMED.has(operation) && answer.code !== FORWARDED
   api.requests.end(isTimed ? api.deps.clock.monotonic() - context.start : undefined)
-  respond(api, context, answer, failure)
+  respond(body instanceof ApiError ? { ...api, refusals: api.bodyRefusals } : api, context, answer, failure)
 }
 
 /** Forwards a request if another cell serves its dealer. @throws the error itself if it has another reason */

@@ -15,7 +15,7 @@ export interface CallerLimit {
   rate?: { burst: number; everyMs: number }
   /**
    * The time that the requests of one caller may take together: so much is saved up, and then a share of the time that passes.
-   * With `{ savedMs: 10_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second. Its others wait.
+   * With `{ savedMs: 4_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second. Its others wait.
    */
   time?: { savedMs: number; share: number }
 }

@@ -8,7 +8,7 @@ import {
   type UnreadAnswers,
 } from './byte-budget.ts'
 import { createPageQueue, type PageQueue } from './page-queue.ts'
-import { createRefusals, type Refusals } from './refusals.ts'
+import { createRefusals, OF_BODIES, OF_REQUESTS, type Refusals } from './refusals.ts'
 import { createRequestLimit, type RequestLimit } from './request-limit.ts'
 import { createTurns, type Turns } from './turns.ts'
 
@@ -16,7 +16,8 @@ import { createTurns, type Turns } from './turns.ts'
  * Keeps a process responsive under more load than it can serve (docs/decisions/0011-load-shedding.md):
  *
  *   requests   an adaptive limit of dealers' requests in progress; requests beyond it are answered 000002
- *   refusals   answers that refuse are paced, of every API, so that callers that never wait leave time for the others
+ *   refusals,      answers that refuse are paced, of every API, so that callers that never wait leave time for the others;
+ *   bodyRefusals   those of requests whose bodies are refused are fewer
  *   pages      a queue that starts one request for a page per turn of the event loop, so that dealers do not wait for them
  *   turns      a queue that starts one part of a page of the catalogue per turn of the event loop, tenant by tenant
  *   bodies,    budgets in bytes for bodies that have not arrived whole, and for answers that their callers do not read;
@@ -28,6 +29,7 @@ import { createTurns, type Turns } from './turns.ts'
 export interface LoadShedder {
   requests: RequestLimit
   refusals: Refusals
+  bodyRefusals: Refusals
   countRefused(): void
   pages: PageQueue
   turns: Turns
@@ -40,12 +42,14 @@ const BODIES_MAX_BYTES = 64 * 1024 * 1024
 
 export function createLoadShedder({ clock, log }: { clock: Clock; log: Pick<Log, 'warn'> }): LoadShedder {
   const countRefused = rateLimitedLog((refused) => log.warn({ refused }, 'overloaded: requests were refused'))
+  const requests = createRequestLimit(clock)
   return {
-    requests: createRequestLimit(clock),
-    refusals: createRefusals(clock),
+    requests,
+    refusals: createRefusals(clock, OF_REQUESTS),
+    bodyRefusals: createRefusals(clock, OF_BODIES),
     countRefused,
     pages: createPageQueue(countRefused),
-    turns: createTurns(countRefused),
+    turns: createTurns({ clock, requests, countRefused }),
     bodies: createBodyBudget(BODIES_MAX_BYTES),
     unread: createUnreadAnswers(),
   }

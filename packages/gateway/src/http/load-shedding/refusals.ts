@@ -6,31 +6,45 @@ import type { Clock } from '@dealer-esim/lib/clock.ts'
  * sends nothing more.
  *
  *   refusals.pace(() => response.writeHead(503).end())
- *
- * @param write called immediately while few are refused, otherwise in order a moment later: within a second or so, however
- *   many wait
  */
 export interface Refusals {
+  /** @param write called immediately while few are refused, otherwise in order a moment later, at most `waitMaxMs` */
   pace(write: () => void): void
 }
 
-/** As many as one caller sends together are answered immediately: 200 simultaneous orders with a quota of 100. */
-export const SAVED_MAX = 256
-const BETWEEN_TURNS_MS = 2
-/** A thousand a second. */
-const WRITTEN_PER_TURN = 2
-/** Thousands of callers wait for a second together, after which `Retry-After` lets them return anyway. */
-const TURNS_MAX = 500
+export interface RefusalPace {
+  perSecond: number
+  /** So many together are written immediately. */
+  saved: number
+  /** If so many wait that the last would wait longer, more than `perSecond` are written. */
+  waitMaxMs: number
+}
 
-export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
+/** Immediately for as many as one caller sends together, such as 200 orders with a quota of 100. */
+export const OF_REQUESTS: RefusalPace = { perSecond: 500, saved: 256, waitMaxMs: 1_000 }
+/**
+ * Bodies that are refused cost as much as dozens of requests: Node reads a body to its end. Until the refusal the next body waits
+ * at its sender.
+ */
+export const OF_BODIES: RefusalPace = { perSecond: 20, saved: 10, waitMaxMs: 10_000 }
+
+const BETWEEN_TURNS_MS = 2
+
+export function createRefusals(
+  clock: Pick<Clock, 'monotonic'>,
+  { perSecond, saved: savedMax, waitMaxMs }: RefusalPace,
+): Refusals {
   let waiting: (() => void)[] = []
-  let saved = SAVED_MAX
+  let saved = savedMax
   let savedAt = clock.monotonic()
   let isScheduled = false
 
   function save(): void {
     const now = clock.monotonic()
-    saved = Math.min(SAVED_MAX, saved + ((now - savedAt) / BETWEEN_TURNS_MS) * WRITTEN_PER_TURN)
+    saved = Math.min(
+      savedMax,
+      saved + ((now - savedAt) * Math.max(perSecond, waiting.length / (waitMaxMs / 1000))) / 1000,
+    )
     savedAt = now
   }
 
@@ -42,11 +56,10 @@ export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
 
   function writeSome(): void {
     isScheduled = false
-    saved = 0
-    savedAt = clock.monotonic()
-    const count = Math.max(WRITTEN_PER_TURN, Math.ceil(waiting.length / TURNS_MAX))
-    const written = waiting.slice(0, count)
-    waiting = waiting.slice(count)
+    save()
+    const written = waiting.slice(0, Math.floor(saved))
+    saved -= written.length
+    waiting = waiting.slice(written.length)
     if (waiting.length > 0) schedule()
     for (const write of written) write()
   }
@@ -54,13 +67,13 @@ export function createRefusals(clock: Pick<Clock, 'monotonic'>): Refusals {
   return {
     pace(write) {
       if (waiting.length === 0) save()
-      if (waiting.length === 0 && saved >= 1) {
-        saved -= 1
-        write()
+      if (waiting.length > 0 || saved < 1) {
+        waiting.push(write)
+        schedule()
         return
       }
-      waiting.push(write)
-      schedule()
+      saved -= 1
+      write()
     },
   }
 }

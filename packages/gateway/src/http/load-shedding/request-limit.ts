@@ -5,6 +5,7 @@ export interface RequestLimit {
   isReached(): boolean
   /** True if exactly one request is in progress. */
   isAlone(): boolean
+  inProgress(): number
   begin(): void
   /** Call it once for each `begin`. @param durationMs of the request; undefined if it says nothing about our load */
   end(durationMs: number | undefined): void
@@ -67,6 +68,7 @@ export function createRequestLimit(clock: Pick<Clock, 'monotonic'>): RequestLimi
       return inProgress >= limit
     },
     isAlone: () => inProgress === 1,
+    inProgress: () => inProgress,
     begin: () => void inProgress++,
     end(durationMs) {
       inProgress--

@@ -1,12 +1,19 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { describe, expect, it } from 'vitest'
 import { REQUESTS_MAX } from './request-limit.ts'
 import { createTurns } from './turns.ts'
 
+const createDeps = (inProgress = 0) => ({
+  clock: systemClock,
+  requests: { inProgress: () => inProgress },
+  countRefused() {},
+})
+
 describe('turns', () => {
   it('are granted one per turn of the event loop, tenant by tenant, until all are granted', async () => {
-    const turns = createTurns(() => {})
+    const turns = createTurns(createDeps())
     const order: string[] = []
     const started = ['a', 'a', 'a', 'b', 'c'].map(async (tenantId) => {
       await turns.take(tenantId)
@@ -22,10 +29,19 @@ describe('turns', () => {
 
   it('of one tenant are refused beyond half of the requests that may be in progress, and those of others are not', () => {
     let refused = 0
-    const turns = createTurns(() => void refused++)
+    const turns = createTurns({ ...createDeps(), countRefused: () => void refused++ })
     for (let at = 0; at < 1 + REQUESTS_MAX / 2; at++) void turns.take('a')
     expect(() => turns.take('a')).toThrow(new ApiError('000002'))
     expect(turns.take('b')).toBeInstanceOf(Promise)
     expect(refused).toBe(1)
+  })
+
+  it('pause while other requests are in progress, and do not wait for their end', async () => {
+    const deps = createDeps(100)
+    const clock = { monotonic: () => deps.clock.monotonic() }
+    const turns = createTurns({ ...deps, clock })
+    const startedAt = performance.now()
+    for (let part = 0; part < 5; part++) await Promise.all([turns.take('a'), turns.take('b')])
+    expect(performance.now() - startedAt).toBeGreaterThan(5 * 3)
   })
 })

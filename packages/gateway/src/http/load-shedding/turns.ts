@@ -1,5 +1,6 @@
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
-import { REQUESTS_MAX } from './request-limit.ts'
+import type { Clock } from '@dealer-esim/lib/clock.ts'
+import { REQUESTS_MAX, type RequestLimit } from './request-limit.ts'
 
 /** Starts parts of long work one in a turn of the event loop, so that other dealers' requests are served in between. */
 export interface Turns {
@@ -10,17 +11,39 @@ export interface Turns {
 /** Half of the requests that may be in progress, so that one tenant leaves room for the others. */
 const WAITING_OF_TENANT_MAX = REQUESTS_MAX / 2
 
-export function createTurns(countRefused: () => void): Turns {
+/** Between two turns while other requests are in progress. A page of 500 packages has ten parts. */
+const PAUSE_MS = 4
+
+interface TurnDeps {
+  clock: Pick<Clock, 'monotonic'>
+  requests: Pick<RequestLimit, 'inProgress'>
+  countRefused(): void
+}
+
+export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns {
   /** In the order in which the tenants' turns come. */
   const waiting = new Map<string, (() => void)[]>()
   let isTaken = false
+  let takenAt = clock.monotonic()
 
   function takeNow(): void {
     isTaken = true
+    takenAt = clock.monotonic()
     setImmediate(nextTurn)
   }
 
+  /** True if requests other than those that take turns are in progress, of which one may be in its turn. */
+  function isBusy(): boolean {
+    let inTurns = 1
+    for (const own of waiting.values()) inTurns += own.length
+    return requests.inProgress() > inTurns
+  }
+
   function nextTurn(): void {
+    if (waiting.size > 0 && isBusy() && clock.monotonic() - takenAt < PAUSE_MS) {
+      setTimeout(nextTurn, 1)
+      return
+    }
     isTaken = false
     const [next] = waiting
     if (next === undefined) return

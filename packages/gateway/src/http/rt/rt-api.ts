@@ -185,7 +185,11 @@ async function serve(
   }
   slot.release(operation === 'package/list' ? undefined : api.deps.clock.monotonic() - context.start)
   if (obj instanceof ListStream) await respondWithList(api, context, obj)
-  else respond(api, context, obj, failure)
+  else respond(body instanceof ApiError ? pacedAsBody(api) : api, context, obj, failure)
+}
+
+function pacedAsBody(api: RtApi): RtApi {
+  return { ...api, shedder: { ...api.shedder, refusals: api.shedder.bodyRefusals } }
 }
 
 /** Sends a request to the cell that serves its dealer, and the answer back. Never rejects. */

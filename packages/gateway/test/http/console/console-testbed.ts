@@ -72,6 +72,7 @@ export async function startConsole(
     loopback: false,
     addressOf: (request) => request.ip,
     bodies: createBodyBudget(options.bodiesMaxBytes ?? 64 * 1024 * 1024),
+    bodyRefusals: { pace: (write) => write() },
     cookieName: COOKIE,
   })
   await app.ready()

@@ -22,6 +22,7 @@ beforeAll(async () => {
     loopback: false,
     addressOf: (request) => request.ip,
     bodies: createBodyBudget(64 * 1024 * 1024),
+    bodyRefusals: { pace: (write) => write() },
     cookieName: '__Host-console',
   })
   await app.ready()

@@ -36,7 +36,7 @@ const LIMITS = {
   /** A page sends some requests together; the connections to the database are 20. */
   any: { ofCaller: 6, waiting: 64, ofNode: 512 },
   /** All people of a dealer. Lists take the time of the node and of the database, which all dealers share. */
-  dealer: { ofCaller: 12, waiting: 128, ofNode: 512, time: { savedMs: 10_000, share: 0.25 } },
+  dealer: { ofCaller: 12, waiting: 128, ofNode: 512, time: { savedMs: 4_000, share: 0.25 } },
   /** Receipts of up to 4 MB. */
   upload: { ofCaller: 2, ofNode: 8, rate: { burst: 10, everyMs: 6_000 } },
   /** Files of operators of up to 128 MB. */

@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import {
   createSimulator,
@@ -22,6 +23,7 @@ import {
   type Switches,
   withShortTimes,
 } from '../suppliers/supplier-fixtures.ts'
+import { withSuccessiveCalls } from './successive-calls.ts'
 
 /** The suppliers that are tested at simulators. */
 const CREATE = {
@@ -75,8 +77,9 @@ export async function createSimulatorFixtures(
       )
       const purchases = { operation: buys, items: ORDERS * COUNT, crashes: isSerial ? 1 : (ORDERS * COUNT) / 2 }
       const topUps = { operation: 'topUp', items: TOP_UPS, crashes: TOP_UPS / 2 }
+      const supplier = withSuccessiveCalls(inner, () => untilWorkedOff(simulator))
       return Object.assign(simulatedFaults(simulator, [purchases, topUps], timeoutMs), {
-        supplier: withShortTimes(inner, isSerial ? 3 * timeoutMs : timeoutMs, true),
+        supplier: withShortTimes(supplier, isSerial ? 3 * timeoutMs : timeoutMs, true),
         ...products,
         countTopUps: async () => simulator.counters().toppedUp,
         canAnswerQueries: true,
@@ -114,6 +117,13 @@ export function chooseProducts(products: readonly SupplierProduct[]): {
     ({ packageType, countries }) => packageType === 'TOPUP' && countries.join() === base.countries.join(),
   )
   return { base, topUp: topUp ?? base }
+}
+
+/** Connections are accepted in order, so the answer on a new one comes after whatever the simulator was sent before. */
+function untilWorkedOff({ controlUrl }: Simulator): Promise<void> {
+  return new Promise((resolve) => {
+    get(controlUrl, { agent: false }, (answer) => answer.resume().once('close', resolve)).once('error', () => resolve())
+  })
 }
 
 function soldAtSimulator(simulator: Simulator): string[] {

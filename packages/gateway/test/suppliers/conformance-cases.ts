@@ -1,4 +1,5 @@
 import { orderNoOf } from '@dealer-esim/contract'
+import type { Outcome, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { expect } from 'vitest'
 import { acceptEsim } from '#fulfilment/outcomes/save-outcomes.ts'
 import { askAboutWatched } from '#fulfilment/reconciliation/ask-watched.ts'
@@ -78,10 +79,22 @@ export async function runTwice(conformance: Conformance, key: string): Promise<C
     values: [tenantId],
   })
   const item = { tenantId, orderId: order!.orderId, itemNo: 1, productCode: fixture.product }
-  const [again] = await fixture.supplier.query([{ ...item, key: `${orderNoOf(item.orderId)}-1` }], 'RESUME')
-  if (again?.kind !== 'delivered') throw new Error(`it answered ${again?.kind}, having delivered`)
+  const again = await ask(fixture, { ...item, key: `${orderNoOf(item.orderId)}-1` })
+  if (again.kind !== 'delivered') throw new Error(`it answered ${again.kind}, having delivered`)
   await acceptEsim(shop, tenantId, { ...item, supplier: key }, again.esim)
   return { ...first, ...(await countRecords(shop, fixture, tenantId)) }
+}
+
+/** Queries a purchase until the supplier answers: a busy machine sends some queries too late for the rate limit, or not at all. */
+export async function ask({ supplier }: SupplierFixture, request: SupplierRequest): Promise<Outcome> {
+  return waitUntil(
+    async () => {
+      const [outcome] = await supplier.query([request], 'RESUME')
+      return outcome!.kind === 'unknown' ? undefined : outcome
+    },
+    WAIT_MAX_MS,
+    500,
+  )
 }
 
 /** The answer is lost and queries fail, so the order goes to review. */

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { acceptFound } from '#fulfilment/outcomes/save-outcomes.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
 import { payTopUps, type Shop, statuses, walletOf } from '../harness/shop.ts'
-import { type Conformance, REVIEW_AFTER_MS, refuseInReview, runCase, untilFinal } from './conformance-cases.ts'
+import { ask, type Conformance, REVIEW_AFTER_MS, refuseInReview, runCase, untilFinal } from './conformance-cases.ts'
 import type { SupplierFixture } from './supplier-fixtures.ts'
 
 /* Runs the top-ups of the conformance suite: eSIMs are bought first, then each is topped up once while a fault lasts. */
@@ -111,10 +111,10 @@ export async function runPendingTopUps(conformance: Conformance, key: string): P
 /** The supplier's answers arrive a second time after the first ones were accepted. */
 export async function repeatTopUps(shop: Shop, { fixture, tenantId }: TopUpResult): Promise<TopUpResult> {
   for (const request of await requestsOf(shop, tenantId, fixture)) {
-    const [again] = await fixture.supplier.query([request], 'RESUME')
-    expect(again?.kind).toBe('toppedUp')
+    const again = await ask(fixture, request)
+    expect(again.kind).toBe('toppedUp')
     const item = { orderId: request.orderId, itemNo: request.itemNo, supplier: fixture.supplier.name }
-    expect(await acceptFound(shop, tenantId, item, again as Outcome)).toBe(true)
+    expect(await acceptFound(shop, tenantId, item, again)).toBe(true)
   }
   return countTopUps(shop, fixture, tenantId)
 }

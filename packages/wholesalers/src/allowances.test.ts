@@ -6,8 +6,10 @@ describe('calls and SMS of a package', () => {
     [{ minutes: 100, sms: 20 }, '100 minutes of calls and 20 SMS'],
     [{ minutes: '100' }, '100 minutes of calls'],
     [{ minutes: 'Unlimited', sms: '20.0' }, 'unlimited calls and 20 SMS'],
-    [{ minutes: -1 }, 'unlimited calls'],
-    [{ sms: true }, 'unlimited SMS'],
+    [{ minutes: -1 }, undefined],
+    [{ sms: true }, 'SMS'],
+    [{ minutes: true, sms: true }, 'calls and SMS'],
+    [{ minutes: true, sms: 20 }, 'calls and 20 SMS'],
     [{ minutes: 0, sms: '' }, undefined],
     [{ minutes: null }, undefined],
     [{ minutes: 'some', sms: {} }, undefined],
@@ -16,7 +18,7 @@ describe('calls and SMS of a package', () => {
   })
 
   it('are recognised in a description of ours, and in no other one', () => {
-    for (const text of ['100 minutes of calls and 20 SMS', 'unlimited calls', '20 SMS']) {
+    for (const text of ['100 minutes of calls and 20 SMS', 'unlimited calls', '20 SMS', 'calls and SMS', 'SMS']) {
       expect(includedIn(describeIncluded(text))).toBe(text)
     }
     for (const other of ['Includes a hotel.', 'With 20 SMS.', null, 7]) expect(includedIn(other)).toBeUndefined()

@@ -1,29 +1,34 @@
-/** What a supplier says of calls or SMS in a package: a number, a text such as `100` or `Unlimited`, or nothing. */
+/**
+ * What a supplier says of calls or SMS in a package: a number, a text such as `100` or `Unlimited`, true if it names no number,
+ * or nothing.
+ */
 export interface Allowances {
   minutes?: unknown
   sms?: unknown
 }
 
 /**
- * Calls and SMS that a package includes besides its data, e.g. `100 minutes of calls and 20 SMS`.
+ * Calls and SMS that a package includes besides its data, e.g. `100 minutes of calls and 20 SMS`, or `calls and SMS` if their
+ * number is not known: no traveller is promised a number that the supplier has not stated.
  * @returns undefined if none are known
  */
 export function includedOf({ minutes, sms }: Allowances): string | undefined {
   const calls = countOf(minutes)
   const messages = countOf(sms)
   const parts = [
-    ...(calls === undefined ? [] : [calls === UNLIMITED ? 'unlimited calls' : `${calls} minutes of calls`]),
-    ...(messages === undefined ? [] : [`${messages} SMS`]),
+    ...(calls === undefined ? [] : [/^\d/.test(calls) ? `${calls} minutes of calls` : `${calls} calls`.trim()]),
+    ...(messages === undefined ? [] : [`${messages} SMS`.trim()]),
   ]
   return parts.length === 0 ? undefined : parts.join(' and ')
 }
 
-const UNLIMITED = 'unlimited'
+export const UNLIMITED = 'unlimited'
 
-/** Nothing and 0 include nothing. -1 is unlimited in several interfaces. */
+/** Nothing, 0 and -1 include nothing: no document says what -1 means. Empty: an unknown number. */
 function countOf(value: unknown): string | undefined {
+  if (value === true) return ''
   const text = typeof value === 'number' || typeof value === 'string' ? String(value).trim() : ''
-  if (value === true || text === '-1' || /^unlimited$/i.test(text)) return UNLIMITED
+  if (/^unlimited$/i.test(text)) return UNLIMITED
   return /^[1-9]\d{0,6}(\.0+)?$/.test(text) ? text.replace(/\.0+$/, '') : undefined
 }
 
@@ -38,4 +43,5 @@ export function includedIn(description: unknown): string | undefined {
   return match && INCLUDED.test(match[1]!) ? match[1] : undefined
 }
 
-const INCLUDED = /^(?:(?:\d+ minutes of|unlimited) calls(?: and (?:\d+|unlimited) SMS)?|(?:\d+|unlimited) SMS)$/
+const INCLUDED =
+  /^(?:(?:(?:\d+ minutes of|unlimited) )?calls(?: and (?:(?:\d+|unlimited) )?SMS)?|(?:(?:\d+|unlimited) )?SMS)$/

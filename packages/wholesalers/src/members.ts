@@ -123,9 +123,13 @@ export function iccidOf({ iccid }: { iccid?: unknown }): string | undefined {
   return isIccid(stripped) ? stripped : undefined
 }
 
-/** Parses RFC 3339. Rejects times before the first eSIMs and beyond the year 9999, which a table cannot store. */
+/**
+ * Parses RFC 3339; a time without a zone, such as `2026-11-20T08:26:18`, is in UTC. Rejects times before the first eSIMs and
+ * beyond the year 9999, which a table cannot store.
+ */
 export function dateOf(value: unknown): Date | undefined {
-  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : Number.NaN
+  const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value)
+  const time = isTime ? Date.parse(/T[\d:.]+$/.test(value) ? `${value}Z` : value) : Number.NaN
   return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
 }
 

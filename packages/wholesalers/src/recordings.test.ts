@@ -8,6 +8,7 @@ import { esimAccessSupplier } from './esim-access/esim-access.ts'
 import { esimGoSupplier } from './esim-go/esim-go.ts'
 import { mobimatterSupplier } from './mobimatter/mobimatter.ts'
 import type { Supplier } from './supplier.ts'
+import { HELD, UNSETTLED } from './unsettled.ts'
 import { zenditSupplier } from './zendit/zendit.ts'
 
 /*
@@ -79,6 +80,10 @@ it.each(FILES)('%s', async (file) => {
   )
   expectMade(await ask(supplier, recording.ask), recording.expected)
   expect(replay.left()).toEqual([])
+})
+
+it('people read of every adapter what it was held against, and what only a purchase can settle', () => {
+  for (const named of [HELD, UNSETTLED]) expect(Object.keys(named).sort()).toEqual(Object.keys(KINDS).sort())
 })
 
 async function ask(supplier: Supplier, asked: Asked): Promise<unknown> {

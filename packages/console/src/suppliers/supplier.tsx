@@ -67,7 +67,7 @@ export function SupplierPage() {
 
 /** The status of the supplier until a purchase has verified it on this gateway, and its daily spend limit. */
 function Verification({ row }: { row: SupplierRow }) {
-  const { supplier, status, verifiedAt, verificationFault, unsettled, dailySpend } = row
+  const { supplier, status, verifiedAt, verificationFault, heldAgainst, unsettled, dailySpend } = row
   const me = useSession()
   return (
     <>
@@ -80,16 +80,8 @@ function Verification({ row }: { row: SupplierRow }) {
         <Alert color="orange" title={status}>
           <Stack gap="xs" align="flex-start">
             {t.suppliers.verifyText}
-            {unsettled.length > 0 && (
-              <div>
-                <Text size="sm">{t.suppliers.unsettled}</Text>
-                <List size="sm">
-                  {unsettled.map((text) => (
-                    <List.Item key={text}>{text}</List.Item>
-                  ))}
-                </List>
-              </div>
-            )}
+            <Statements heading={t.suppliers.heldAgainst} texts={heldAgainst} />
+            <Statements heading={t.suppliers.unsettled} texts={unsettled} />
             {isOperatorAdmin(me) && <VerifySupplier supplier={supplier} />}
           </Stack>
         </Alert>
@@ -108,6 +100,20 @@ function Verification({ row }: { row: SupplierRow }) {
         </Text>
       )}
     </>
+  )
+}
+
+function Statements({ heading, texts }: { heading: string; texts: readonly string[] }) {
+  if (texts.length === 0) return null
+  return (
+    <div>
+      <Text size="sm">{heading}</Text>
+      <List size="sm">
+        {texts.map((text) => (
+          <List.Item key={text}>{text}</List.Item>
+        ))}
+      </List>
+    </div>
   )
 }
 

@@ -1,4 +1,4 @@
-import { includedOf } from '#allowances.ts'
+import { includedOf, UNLIMITED } from '#allowances.ts'
 import {
   amountOf,
   currencyOf,
@@ -130,7 +130,8 @@ export function productOf(bundle: JsonObject, currencyCode: string): SupplierPro
   const isUnlimited = unlimited === true
   const hasNoData = dataAmount === undefined || dataAmount === null || dataAmount === 0
   if (!isUnlimited && hasNoData) return undefined
-  const fupPolicy = fairUseOf(bundle)
+  const fupPolicy =
+    fairUseOf(bundle) ?? (isUnlimited ? DAILY_LIMITS[/^esim_(UL[EP]?)_/.exec(name)?.[1] ?? ''] : undefined)
   const included = includedOf({ minutes: allowanceOf(bundle, 'VOICE'), sms: allowanceOf(bundle, 'SMS') })
   if (!isUnlimited && !isCount(dataAmount)) return new Unreadable('its amount of data is unreadable', name)
   return {
@@ -148,10 +149,17 @@ export function productOf(bundle: JsonObject, currencyCode: string): SupplierPro
   }
 }
 
+/** Unlimited bundles name no condition: eSIM Go documents it for the names, such as `esim_UL_1D_TR_V2`. */
+const DAILY_LIMITS: Readonly<Record<string, string>> = {
+  UL: '1 GB at full speed in each 24 hours, then 512 kbps',
+  ULE: '1 GB at full speed in each 24 hours, then 1.25 Mbps',
+  ULP: '2 GB at full speed in each 24 hours, then 2 Mbps',
+}
+
 /** `allowances: [{type: "VOICE", amount: 100, unlimited: false}]` */
 function allowanceOf({ allowances }: JsonObject, type: string): unknown {
   const found = (entriesOf(allowances) ?? []).filter(isObject).find((one) => textOf(one.type)?.toUpperCase() === type)
-  return found?.unlimited === true ? true : found?.amount
+  return found?.unlimited === true ? UNLIMITED : found?.amount
 }
 
 /** A country is a name, or an object with its code. */

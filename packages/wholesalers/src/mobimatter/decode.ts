@@ -7,13 +7,13 @@ import type { Charge, DeliveredEsim } from '#supplier.ts'
 /** MobiMatter documents prices in US dollars only. */
 export const CURRENCY_DEFAULT = 'USD'
 
-/** Reads a list of names and values. */
+/** Reads a list of names and values, some of which end in spaces. */
 export function detailsOf(list: unknown): ReadonlyMap<string, string> {
   const rows = (entriesOf(list) ?? []).filter(isObject)
   return new Map(
     rows.flatMap(({ name, value }) => {
       const text = typeof value === 'number' ? String(value) : value
-      return isText(name) && isText(text) ? [[name, text] as const] : []
+      return isText(name) && typeof text === 'string' ? [[name.trim(), text.trim()] as const] : []
     }),
   )
 }
@@ -27,7 +27,9 @@ export function deliveredIccidOf(details: ReadonlyMap<string, string>): string |
 }
 
 /** @returns undefined if the activation data is unreadable */
-export function esimOf(details: ReadonlyMap<string, string>): DeliveredEsim | undefined {
+export function esimOf(order: JsonObject): DeliveredEsim | undefined {
+  const details = deliveredDetailsOf(order)
+  const { oneClickInstall } = isObject(order.orderLineItem) ? order.orderLineItem : {}
   return deliveredEsim({
     iccid: details.get('ICCID'),
     code: details.get('LOCAL_PROFILE_ASSISTANT'),
@@ -37,6 +39,7 @@ export function esimOf(details: ReadonlyMap<string, string>): DeliveredEsim | un
     apn: details.get('ACCESS_POINT_NAME'),
     msisdn: details.get('PHONE_NUMBER'),
     kycUrl: details.get('KYC_URL'),
+    appleUrl: isObject(oneClickInstall) ? oneClickInstall.ios : undefined,
   })
 }
 

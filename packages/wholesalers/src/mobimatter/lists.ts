@@ -1,5 +1,15 @@
 import { includedOf } from '#allowances.ts'
-import { amountOf, currencyOf, entriesOf, fairUseOf, isCountryCode, type JsonObject, textOf } from '#members.ts'
+import {
+  amountOf,
+  currencyOf,
+  entriesOf,
+  fairUseOf,
+  isCountryCode,
+  isText,
+  type JsonObject,
+  parseObject,
+  textOf,
+} from '#members.ts'
 import { describeFailure, listOf, type RestAnswer, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
@@ -38,8 +48,11 @@ export function productOf(product: JsonObject): SupplierProduct | Unreadable | u
   const durationDays = Math.floor(Number(details.get('PLAN_VALIDITY') ?? Number.NaN) / HOURS_OF_A_DAY)
   if (Number.isNaN(durationDays)) return new Unreadable('its PLAN_VALIDITY is unreadable', productCode)
   if (volume === 0n || durationDays < 1) return undefined
-  const fupPolicy = fairUseOf(Object.fromEntries(details))
-  const included = includedOf({ minutes: details.get('PLAN_VOICE_LIMIT'), sms: details.get('PLAN_SMS_LIMIT') })
+  const fupPolicy = fairUseOf(Object.fromEntries(details)) ?? limitIn(details)
+  const included = includedOf({
+    minutes: details.get('PLAN_VOICE_LIMIT') ?? isMarked(details, 'HAS_CALLS'),
+    sms: details.get('PLAN_SMS_LIMIT') ?? isMarked(details, 'HAS_SMS'),
+  })
   return {
     productCode,
     name: details.get('PLAN_TITLE') ?? textOf(product.productFamilyName) ?? productCode,
@@ -55,6 +68,21 @@ export function productOf(product: JsonObject): SupplierProduct | Unreadable | u
   }
 }
 
+/** A limit of speed or use, among the texts of a product: `{"items": ["Usage limitation: 5 GB per day of high-speed data."]}`. */
+function limitIn(details: ReadonlyMap<string, string>): string | undefined {
+  const { heading, description, items } = parseObject(details.get('PLAN_DETAILS') ?? '') ?? {}
+  const texts = [details.get('SPEED_LONG'), heading, description, ...(entriesOf(items) ?? [])].filter(isText)
+  return texts.find((text) => LIMIT.test(text) && !NO_LIMIT.test(text))?.trim()
+}
+
+const LIMIT =
+  /usage limit|fair.?us|throttled|throttling|speed (?:is|will be) (?:restricted|limited|reduced)|daily.+allowance/i
+const NO_LIMIT = /no (?:daily limits|throttling)/i
+
+function isMarked(details: ReadonlyMap<string, string>, name: string): boolean {
+  return /^(1|true|yes)$/i.test(details.get(name) ?? '')
+}
+
 const HOURS_OF_A_DAY = 24
 /** MobiMatter does not document whether its GB is 10^9 or 2^30 bytes. The smaller one promises a traveller no more than there is. */
 const BYTES: Readonly<Record<string, number>> = { MB: 10 ** 6, GB: 10 ** 9, TB: 10 ** 12 }
@@ -63,7 +91,7 @@ const VOLUME_MAX_BYTES = 10 ** 15
 /** @returns null if the volume is unlimited, whichever limit stands beside the mark; undefined if it is unreadable */
 function volumeOf(details: ReadonlyMap<string, string>): bigint | null | undefined {
   const limit = details.get('PLAN_DATA_LIMIT') ?? ''
-  if (/^(1|true|yes)$/i.test(details.get('UNLIMITED') ?? '') || /^unlimited$/i.test(limit)) return null
+  if (isMarked(details, 'UNLIMITED') || /^unlimited$/i.test(limit)) return null
   if (/^0*$/.test(limit)) return 0n
   const unit = BYTES[details.get('PLAN_DATA_UNIT')?.toUpperCase() ?? '']
   const bytes = Math.round(/^\d+(\.\d+)?$/.test(limit) ? Number(limit) * (unit ?? Number.NaN) : Number.NaN)

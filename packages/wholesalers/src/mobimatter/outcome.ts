@@ -101,19 +101,19 @@ export function outcomeOfOrder(
 
 function outcomeOfDelivery(order: JsonObject, orderId: string): Outcome {
   const charged = chargeOf(order)
-  const esim = esimOf(deliveredDetailsOf(order))
+  const esim = esimOf(order)
   const message = 'MobiMatter has delivered an eSIM that is unreadable'
   return esim === undefined
     ? { kind: 'unknown', message, charged, reference: orderId }
     : { kind: 'delivered', esim: { ...esim, charged }, reference: orderId }
 }
 
-/** After a replacement, the order names the new ICCID of the line, and the old one or its order as the parent. */
+/** After a replacement, the order names the new ICCID of the line, and its first order or the old ICCID as the parent. */
 function outcomeOfTopUp(order: JsonObject, orderId: string, { iccid, reference }: ToppedUpEsim): Outcome {
   const details = deliveredDetailsOf(order)
   const named = deliveredIccidOf(details)
-  const parent = details.get('PARENT_IDENTIFIER')
-  const isOfLine = parent !== undefined && (parent === reference || iccidOf({ iccid: parent }) === iccid)
+  const parents = [details.get('PARENT_ORDER'), details.get('PARENT_IDENTIFIER')].filter(isText)
+  const isOfLine = parents.some((parent) => parent === reference || iccidOf({ iccid: parent }) === iccid)
   if (named !== undefined && named !== iccid && !isOfLine) return OTHER_ORDER
   return { kind: 'toppedUp', charged: chargeOf(order), reference: orderId }
 }

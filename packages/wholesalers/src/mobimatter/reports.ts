@@ -42,7 +42,8 @@ export function reportOf({ esim, packages }: JsonObject, iccid: string, time: Da
     isMeasured && rows.every(({ totalAllowanceMb }, index) => isReached(bytesOf(totalAllowanceMb), used[index]!))
   const usage = isMeasured ? used.reduce<bigint>((sum, bytes) => sum + bytes!, 0n) : undefined
   const isInUse = starts.length > 0 || (usage !== undefined && usage > 0n)
-  const isInstalled = isObject(esim) && esim.status === 'Installed'
+  const isInstalled =
+    isObject(esim) && [esim.status, esim.installationStatus].some((one) => /^installed$/i.test(String(one)))
   const installationTime = isObject(esim) ? dateOf(esim.installationDate) : undefined
   return {
     time,

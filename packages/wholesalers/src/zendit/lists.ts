@@ -1,4 +1,4 @@
-import { includedOf } from '#allowances.ts'
+import { includedOf, UNLIMITED } from '#allowances.ts'
 import {
   dateOf,
   decimalOf,
@@ -106,8 +106,8 @@ export function productOf(offer: JsonObject): SupplierProduct | Unreadable | und
   if (volume === 0n) return undefined
   const fupPolicy = fairUseOf(offer)
   const included = includedOf({
-    minutes: offer.voiceUnlimited === true || offer.voiceMinutes,
-    sms: offer.smsUnlimited === true || offer.smsNumber,
+    minutes: offer.voiceUnlimited === true ? UNLIMITED : offer.voiceMinutes,
+    sms: offer.smsUnlimited === true ? UNLIMITED : offer.smsNumber,
   })
   const { countries, regions } = placesOf(offer)
   return {

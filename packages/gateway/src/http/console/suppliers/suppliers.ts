@@ -1,4 +1,4 @@
-import { UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
+import { HELD, UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
 import { reauthenticate } from '#people/sign-in.ts'
@@ -48,6 +48,9 @@ const supplierRow = Type.Object({
     Type.String({ description: 'Which charge the balance contradicted at the latest verification; null: none' }),
   ),
   unsettled: Type.Array(Type.String(), { description: 'What only a purchase can settle; empty once it is verified' }),
+  heldAgainst: Type.Array(Type.String(), {
+    description: 'Answers that its adapter was held against; empty once it is verified',
+  }),
   eventsUnproven: Type.Boolean({ description: 'Anybody can send its events: unsigned, and no addresses are set' }),
   dailySpend: nullable(
     Type.Object(
@@ -228,8 +231,9 @@ async function listRows(deps: ConsoleDeps) {
     const known = deps.suppliers.get(row.supplier)
     const breaker = known?.gate.state ?? null
     const eventsUnproven = known?.supplier.eventsUnproven === true
-    const unsettled = status === null ? [] : [...(UNSETTLED[row.type] ?? [])]
-    const verification = { status, verifiedAt, verificationFault, unsettled }
+    const evidenceIn = (by: typeof HELD) => (status === null ? [] : [...(by[row.type] ?? [])])
+    const evidence = { heldAgainst: evidenceIn(HELD), unsettled: evidenceIn(UNSETTLED) }
+    const verification = { status, verifiedAt, verificationFault, ...evidence }
     return { ...row, ...viewOf(summary?.seen ?? NOT_TESTED), ...verification, breaker, eventsUnproven, dailySpend }
   })
 }

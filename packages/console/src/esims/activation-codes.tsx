@@ -1,3 +1,4 @@
+import { androidInstallUrl, appleInstallUrl } from '@dealer-esim/contract'
 import type { ProfileCodes } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { Box, Button, Group, Image, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
@@ -55,6 +56,11 @@ export function Codes({ path, iccid }: { path: string; iccid: string }) {
                 ...present([t.esims.pin, codes.pin]),
                 ...present([t.esims.puk, codes.puk]),
                 ...present([t.esims.kycUrl, codes.kycUrl]),
+                [t.esims.appleLink, <Copyable key="i" value={appleInstallUrl(codes.ac)} label={t.esims.appleLink} />],
+                [
+                  t.esims.androidLink,
+                  <Copyable key="g" value={androidInstallUrl(codes.ac)} label={t.esims.androidLink} />,
+                ],
               ]}
             />
           </Box>

@@ -17,6 +17,8 @@ export interface QrContent {
   apn: string | null
   /** Where the traveller proves their identity, if the eSIM works only then. */
   kycUrl: string | null
+  /** The telephone number of the eSIM, if it has one. */
+  msisdn: string | null
   terms: PackageTerms
 }
 
@@ -32,6 +34,9 @@ export interface SharedEsim {
   codes: QrContent | undefined
   iccid: string
   packageName: string
+  /** As in `QrContent`: they are needed after the installation, too. */
+  apn: string | null
+  msisdn: string | null
   terms: PackageTerms
   esimStatus: EsimStatus
   suspended: boolean
@@ -69,10 +74,10 @@ export async function findSharedEsim(deps: LinkDeps, token: string): Promise<Sha
   if (subject === undefined) return undefined
   const row = await find(deps, subject)
   if (!row?.isShared || row.shareGeneration !== subject.generation) return undefined
-  const { iccid, packageName, esimStatus, suspended, totalVolume, orderUsage } = row
+  const { iccid, packageName, apn, msisdn, esimStatus, suspended, totalVolume, orderUsage } = row
   const { usageUpdateTime, installBefore, installationTime, expiredTime } = row
   return {
-    ...{ iccid, packageName, esimStatus, suspended, totalVolume, orderUsage },
+    ...{ iccid, packageName, apn, msisdn, esimStatus, suspended, totalVolume, orderUsage },
     ...{ usageUpdateTime, installBefore, installationTime, expiredTime },
     terms: termsOf(row),
     codes: row.isInstallable ? codesOf(deps, subject, row) : undefined,
@@ -91,6 +96,7 @@ function codesOf({ cipher }: Pick<LinkDeps, 'cipher'>, { tenantId }: QrSubject, 
     packageName: row.packageName,
     apn: row.apn,
     kycUrl,
+    msisdn: row.msisdn,
     terms: termsOf(row),
   }
 }
@@ -102,7 +108,6 @@ function termsOf({ description, fupPolicy }: Row): PackageTerms {
 interface Row extends Omit<SharedEsim, 'codes' | 'terms'>, PackageTerms {
   secrets: Buffer
   smdpAddress: string
-  apn: string | null
   isInstallable: boolean
   isShared: boolean
   shareGeneration: number
@@ -118,7 +123,7 @@ const INSTALLABLE = `(p.esim_status = 'GOT_RESOURCE' and p.smdp_status is null
   or p.esim_status in ('GOT_RESOURCE', 'IN_USE') and p.smdp_status in ('RELEASED', 'DOWNLOAD'))`
 
 const FIND = `
-  select p.secrets, p.smdp_address, p.apn, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,
+  select p.secrets, p.smdp_address, p.apn, p.msisdn, p.iccid, p.esim_status, p.suspended, p.total_volume, p.order_usage,
     p.usage_update_time, p.install_before, p.installation_time, p.expired_time, p.share_generation,
     pk.description, pk.fup_policy, ${INSTALLABLE} as is_installable,
     ${SHARE_ALIVE} as is_shared, o.package_lines -> i.line_no ->> 'packageName' as package_name

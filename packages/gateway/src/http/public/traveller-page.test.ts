@@ -15,6 +15,8 @@ const ESIM: SharedEsim = {
   installBefore: new Date('2027-05-01T00:00:00Z'),
   installationTime: null,
   expiredTime: new Date('2026-12-20T10:00:00Z'),
+  apn: null,
+  msisdn: null,
   terms: { description: null, fupPolicy: null },
   codes: undefined,
 }
@@ -28,7 +30,7 @@ function factsOf(page: string): Record<string, string> {
 
 const CODES: QrContent = {
   ...{ ac: 'LPA:1$a.example.com$M', smdpAddress: 'a.example.com', matchingId: 'M', isConfirmationCodeRequired: false },
-  ...{ iccid: ESIM.iccid, packageName: ESIM.packageName, apn: null, kycUrl: null, terms: ESIM.terms },
+  ...{ iccid: ESIM.iccid, packageName: ESIM.packageName, apn: null, kycUrl: null, msisdn: null, terms: ESIM.terms },
 }
 
 it('says what the package includes and its condition of fair use, before and after the installation', () => {
@@ -53,10 +55,30 @@ it('says when the eSIM was installed, if its supplier says so', () => {
   expect(factsOf(sharePage('token', { ...ESIM, installationTime })).Installed).toBe('20 November 2026 at 09:05 UTC')
 })
 
-it('names the access point before the installation, if one is known', () => {
-  const page = (apn: string | null) => sharePage('token', { ...ESIM, codes: { ...CODES, apn } })
-  expect(page('plus<1>')).toContain('<code translate="no">plus&lt;1&gt;</code>')
-  expect(page(null)).not.toContain('APN')
+it('names the access point once, before and after the installation, if one is known', () => {
+  const before = (apn: string | null) => sharePage('token', { ...ESIM, apn, codes: { ...CODES, apn } })
+  const after = (apn: string | null) => sharePage('token', { ...ESIM, apn })
+  for (const page of [before, after]) {
+    expect(page('plus<1>').match(/<code translate="no">plus&lt;1&gt;<\/code>/g)).toHaveLength(1)
+    expect(page(null)).not.toContain('APN')
+  }
+})
+
+it('names the telephone number of the eSIM, if it has one', () => {
+  const msisdn = '+85200000000'
+  expect(factsOf(qrPage('token', { ...CODES, msisdn }))['Phone number']).toBe(msisdn)
+  expect(factsOf(sharePage('token', { ...ESIM, msisdn, codes: { ...CODES, msisdn } }))['Phone number']).toBe(msisdn)
+  expect(factsOf(sharePage('token', { ...ESIM, msisdn }))['Phone number']).toBe(msisdn)
+  expect(sharePage('token', ESIM)).not.toContain('Phone number')
+})
+
+it('offers the installation by one tap on the phone that shows the page', () => {
+  const links = [...qrPage('token', CODES).matchAll(/<a class="button" href="(https:[^"]+)"/g)].map(([, url]) => url)
+  const code = 'carddata=LPA%3A1%24a.example.com%24M'
+  expect(links).toEqual([
+    `https://esimsetup.apple.com/esim_qrcode_provisioning?${code}`,
+    `https://esimsetup.android.com/esim_qrcode_provisioning?${code}`,
+  ])
 })
 
 describe('the page of a share link after the installation', () => {

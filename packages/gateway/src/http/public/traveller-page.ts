@@ -16,7 +16,8 @@ import { escapeHtml } from './docs-page.ts'
  * relative, so that a proxy's path prefix does not matter.
  */
 export function qrPage(token: string, content: QrContent): string {
-  const body = `${installation(token, content)}${termsList(content.terms)}`
+  const number = content.msisdn === null ? '' : `\n<dl>\n${fact('Phone number', content.msisdn)}\n</dl>`
+  const body = `${installation(token, content)}${number}${termsList(content.terms)}`
   return htmlPage('Install your eSIM', content.packageName, body, content.iccid)
 }
 
@@ -41,7 +42,7 @@ const STATUS: Record<EsimStatus, string> = {
 }
 
 function statusList(esim: SharedEsim): string {
-  const { esimStatus, suspended, installBefore, installationTime, expiredTime, usageUpdateTime } = esim
+  const { esimStatus, suspended, installBefore, installationTime, expiredTime, usageUpdateTime, msisdn, apn } = esim
   const isUnused = esimStatus === 'GOT_RESOURCE' || esimStatus === 'UNUSED_EXPIRED'
   return `<dl>
 ${fact('Status', suspended ? `${STATUS[esimStatus]}, suspended` : STATUS[esimStatus])}
@@ -50,6 +51,8 @@ ${usageUpdateTime ? fact('Usage reported', timeText(usageUpdateTime)) : ''}
 ${isUnused && installBefore ? fact('Install before', timeText(installBefore)) : ''}
 ${installationTime ? fact('Installed', timeText(installationTime)) : ''}
 ${expiredTime ? fact('Valid until', timeText(expiredTime)) : ''}
+${msisdn === null ? '' : fact('Phone number', msisdn)}
+${apn === null || esim.codes ? '' : manualEntry('APN, if mobile data does not work', apn)}
 </dl>${usageBar(esim)}`
 }
 

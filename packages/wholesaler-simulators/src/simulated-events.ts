@@ -30,7 +30,7 @@ export class Events {
     for (const message of messages) {
       const record: EventRecord = { body: message.body, sent: 0, status: null }
       this.records.push(record)
-      const content = JSON.stringify(message.body)
+      const content = message.text ?? JSON.stringify(message.body)
       const kinds = this.#faults.take('event', content).map(({ kind }) => kind)
       if (kinds.includes('event-lost')) continue
       const copies = kinds.includes('event-twice') ? 2 : 1

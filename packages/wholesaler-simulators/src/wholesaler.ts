@@ -81,6 +81,8 @@ export interface Answer {
 export interface EventMessage {
   headers?: Record<string, string>
   body: unknown
+  /** The body as it is sent, if not as compact JSON. */
+  text?: string
 }
 
 /** The parts that a wholesaler is made of. */

@@ -119,18 +119,28 @@ export async function repeatTopUps(shop: Shop, { fixture, tenantId }: TopUpResul
   return countTopUps(shop, fixture, tenantId)
 }
 
+interface ToppedUpRow {
+  orderId: string
+  esimOrderId: string
+  iccid: string
+  reference: string | null
+  esimReference: string | null
+}
+
 async function requestsOf(shop: Shop, tenantId: string, { topUpProduct }: SupplierFixture): Promise<SupplierRequest[]> {
-  const rows = await shop.db.query<{ orderId: string; esimOrderId: string; iccid: string; reference: string | null }>({
-    text: `select o.order_id, p.order_id as esim_order_id, p.iccid, a.reference
+  const rows = await shop.db.query<ToppedUpRow>({
+    text: `select o.order_id, p.order_id as esim_order_id, p.iccid, a.reference,
+             (select d.reference from supplier_attempts d
+              where d.tenant_id = p.tenant_id and d.order_id = p.order_id and d.outcome = 'delivered') as esim_reference
            from orders o join profiles p on p.tenant_id = o.tenant_id and p.profile_id = o.topped_up_profile_id
            join supplier_attempts a on a.tenant_id = o.tenant_id and a.order_id = o.order_id and a.outcome = 'toppedUp'
            where o.tenant_id = $1`,
     values: [tenantId],
   })
-  return rows.map(({ orderId, esimOrderId, iccid, reference }) => ({
+  return rows.map(({ orderId, esimOrderId, iccid, reference, esimReference }) => ({
     ...{ tenantId, orderId, itemNo: 1, key: itemKeyOf(orderId, 1), productCode: topUpProduct! },
     reference: reference ?? undefined,
-    topUp: { key: itemKeyOf(esimOrderId, 1), iccid, matchingId: '' },
+    topUp: { key: itemKeyOf(esimOrderId, 1), reference: esimReference ?? undefined, iccid, matchingId: '' },
   }))
 }
 

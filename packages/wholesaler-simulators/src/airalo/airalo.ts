@@ -40,6 +40,7 @@ function createWholesaler(world: World): Wholesaler {
           'airalo-signature': createHmac('sha512', credentials.clientSecret).update(JSON.stringify(body)).digest('hex'),
         },
         body,
+        ...(world.options.forms.has('spaced-events') && { text: JSON.stringify(body, null, 2) }),
       })),
   }
 }
@@ -112,7 +113,7 @@ function listOperations(world: World, tokens: Tokens): Operation[] {
   })
   return [
     { ...post('token', 'token', shapes.TOKEN, (call) => tokens.issue(call)), form: 'only', isOpen: true },
-    get('catalogue', 'packages', (call) => listPackages(call, forms), shapes.PACKAGES),
+    get('catalogue', 'packages', (call) => listPackages(call, account.currencyCode, forms), shapes.PACKAGES),
     post('order', 'orders', shapes.ORDER, (call) => order(world, call)),
     post('topUp', 'orders/topups', shapes.TOP_UP, (call) => topUp(world, call)),
     get('list', 'orders', (call) => listOrders(world, call), shapes.ORDERS),
@@ -128,7 +129,7 @@ function listOperations(world: World, tokens: Tokens): Operation[] {
 }
 
 /** One row for each coverage, in pages. */
-function listPackages({ query, catalogue }: Call, forms: World['options']['forms']): Answer {
+function listPackages({ query, catalogue }: Call, currency: string, forms: World['options']['forms']): Answer {
   const { include = '', 'filter[type]': type, 'filter[country]': country } = query
   const groups = new Map<string, Product[]>()
   for (const product of catalogue().products) {
@@ -139,7 +140,9 @@ function listPackages({ query, catalogue }: Call, forms: World['options']['forms
     if (kind === 'topUp' && !include.split(',').includes('topup')) continue
     groups.set(coverage.code, [...(groups.get(coverage.code) ?? []), product])
   }
-  const rows = [...groups.values()].map((products) => answers.coverageEntry(products[0]!.coverage, products, forms))
+  const rows = [...groups.values()].map((products) =>
+    answers.coverageEntry(products[0]!.coverage, products, { currency, forms }),
+  )
   const pricing = { model: 'discount_pricing', discount_percentage: answers.DISCOUNT_PERCENT }
   return paged(rows, query, 25, forms.has('discount-pricing') ? { pricing } : {})
 }

@@ -1,3 +1,4 @@
+import { phoneNumberOf, TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import { type Coverage, countryName, type Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order } from '#simulated-order.ts'
@@ -45,7 +46,7 @@ export function shapeRefusal({ kind, path }: RequestProblem): Answer {
 }
 
 /** One row of the catalogue: the packages of one coverage. */
-export function coverageEntry(coverage: Coverage, products: Product[], forms: Forms) {
+export function coverageEntry(coverage: Coverage, products: Product[], { currency, forms }: Omit<Shown, 'include'>) {
   const isRegion = coverage.code.startsWith('!')
   return {
     slug: slugOf(coverage.name),
@@ -60,11 +61,18 @@ export function coverageEntry(coverage: Coverage, products: Product[], forms: Fo
         activation_policy: 'first-usage',
         is_kyc_verify: false,
         rechargeability: true,
-        coverages: coverage.countries.map((code) => ({ code, name: countryName(code), networks: [] })),
-        packages: products.map((product) => packageEntry(product, forms)),
+        ...placesOf(coverage, forms),
+        packages: products.map((product) => packageEntry(product, currency, forms)),
       },
     ],
   }
+}
+
+function placesOf({ countries }: Coverage, forms: Forms) {
+  if (forms.has('country-lists')) {
+    return { countries: countries.map((country_code) => ({ country_code, title: countryName(country_code) })) }
+  }
+  return { coverages: countries.map((code) => ({ code, name: countryName(code), networks: [] })) }
 }
 
 type Forms = World['options']['forms']
@@ -77,10 +85,19 @@ function beforeDiscount(price: number): number {
   return (price * 100) / (100 - DISCOUNT_PERCENT)
 }
 
-function packageEntry({ code, kind, name, price, retailPrice, volume, days }: Product, forms: Forms) {
+/** US dollars for one unit of another currency, in the form currency-prices. */
+const DOLLARS = 1.25
+
+function packageEntry(product: Product, currency: string, forms: Forms) {
+  const { code, kind, name, price, retailPrice, volume, days } = product
+  const net = price / 10_000
+  const dollars = currency === 'USD' ? net : net * DOLLARS
   const prices = forms.has('discount-pricing')
     ? { price: beforeDiscount(price) / 10_000 }
-    : { price: retailPrice / 10_000, net_price: price / 10_000 }
+    : forms.has('currency-prices')
+      ? { price: retailPrice / 10_000, net_price: dollars, prices: { net_price: { USD: dollars, [currency]: net } } }
+      : { price: retailPrice / 10_000, net_price: net }
+  const terms = { voice: TERMS.minutes, text: TERMS.sms, is_fair_usage_policy: true, fair_usage_policy: TERMS.fairUse }
   return {
     id: code,
     type: kind === 'topUp' ? 'topup' : 'sim',
@@ -89,6 +106,7 @@ function packageEntry({ code, kind, name, price, retailPrice, volume, days }: Pr
     day: days,
     is_unlimited: volume === null,
     title: name,
+    ...(forms.has('stated-terms') && terms),
   }
 }
 
@@ -131,7 +149,7 @@ export function orderBody(order: Order, { currency, include, forms }: Shown, isN
     ...pricesOf(order, isNew, forms),
     currency,
     created_at: new Date(order.createdMs).toISOString().replace('T', ' ').slice(0, 19),
-    ...(withSims && order.kind === 'eSIM' ? { sims: order.esims.map(simEntry) } : {}),
+    ...(withSims && order.kind === 'eSIM' ? { sims: order.esims.map((esim) => simEntry(esim, forms)) } : {}),
     ...(include.includes('status') ? { status: statusOf(order, forms) } : {}),
   }
 }
@@ -143,7 +161,8 @@ function statusOf({ state }: Order, forms: Forms) {
   return { name: slug, slug }
 }
 
-function simEntry({ iccid, esimNo, smdpAddress, matchingId, imsi }: Esim) {
+function simEntry(esim: Esim, forms: Forms) {
+  const { iccid, esimNo, smdpAddress, matchingId, imsi } = esim
   return {
     id: Number(esimNo),
     iccid,
@@ -152,7 +171,7 @@ function simEntry({ iccid, esimNo, smdpAddress, matchingId, imsi }: Esim) {
     qrcode: `LPA:1$${smdpAddress}$${matchingId}`,
     confirmation_code: null,
     apn_value: 'internet',
-    msisdn: null,
+    msisdn: forms.has('stated-terms') ? phoneNumberOf(esim) : null,
     imsis: [imsi],
     is_roaming: true,
   }

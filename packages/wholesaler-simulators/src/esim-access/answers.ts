@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { phoneNumberOf, TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import { countryName, type Product } from '#simulated-catalogue.ts'
 import type { Change, Esim } from '#simulated-order.ts'
@@ -59,7 +60,7 @@ export function packageEntry(product: Product, currencyCode: string, forms: Worl
     retailPrice: product.retailPrice,
     currencyCode,
     volume: volume ?? 0,
-    smsStatus: 0,
+    smsStatus: forms.has('stated-terms') ? 1 : 0,
     dataType: dataType(product),
     unusedValidTime: 180,
     duration: isInWords && days < 7 ? days * 24 : days,
@@ -72,7 +73,7 @@ export function packageEntry(product: Product, currencyCode: string, forms: Worl
     speed: '4G/5G',
     ipExport: 'HK',
     supportTopUpType: 2,
-    fupPolicy: '',
+    fupPolicy: forms.has('stated-terms') ? TERMS.fairUse : '',
     locationNetworkList: coverage.countries.map((code) => ({
       locationName: countryName(code),
       locationLogo: `/img/flags/${code.toLowerCase()}.png`,
@@ -88,17 +89,17 @@ function dataType({ volume, isDaily }: Product): number {
 }
 
 /** One row of `esim/query`. */
-export function esimRow(account: Account, esim: Esim, origin: string) {
+export function esimRow(account: Account, esim: Esim, { origin, options: { forms } }: World) {
   const { order } = esim
   const { product } = order
   return {
     ...stateOf(esim),
     imsi: esim.imsi,
     smsStatus: 0,
-    msisdn: '',
+    msisdn: forms.has('stated-terms') ? phoneNumberOf(esim) : '',
     ac: `LPA:1$${esim.smdpAddress}$${esim.matchingId}`,
-    qrCodeUrl: `${origin}/qr/${esim.esimNo}.png`,
-    shortUrl: `${origin}/s/${esim.esimNo}`,
+    qrCodeUrl: `${origin()}/qr/${esim.esimNo}.png`,
+    shortUrl: `${origin()}/s/${esim.esimNo}`,
     eid: esim.eid ?? '',
     activeType: 2,
     dataType: dataType(product),

@@ -207,7 +207,7 @@ function query(world: World, { body }: Call): Answer {
   const { pageNum, pageSize } = pager
   const rows = esims.slice((pageNum - 1) * pageSize, pageNum * pageSize)
   return answers.success({
-    esimList: rows.map((esim) => answers.esimRow(account, esim, world.origin())),
+    esimList: rows.map((esim) => answers.esimRow(account, esim, world)),
     pager: { pageSize, pageNum, total: esims.length },
   })
 }
@@ -249,8 +249,9 @@ function topUp({ account, options }: World, { body, effects }: Call): Answer {
     if (amount && amount !== product.price) throw new Refused('wrong-amount', `The amount is ${product.price}.`)
     account.buy({ product, key: transactionId, target }, effects)
   }
+  const isOwn = options.forms.has('own-transactions')
   return answers.success({
-    transactionId,
+    transactionId: isOwn ? `W-${target.plans.length}-${target.esimNo}` : transactionId,
     iccid: target.iccid,
     expiredTime: answers.timeText(answers.expiresMs(target)),
     totalVolume: account.totalBytes(target) ?? 0,

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import { countryName, type Product } from '#simulated-catalogue.ts'
 import { type Change, DAY_MS, type Esim, type Order, type Plan, planBytes } from '#simulated-order.ts'
@@ -39,7 +40,7 @@ export const STATUS_OF_PROBLEM: Partial<Record<RequestProblem['kind'], number>> 
   'content-type': 415,
 }
 
-export function bundleEntry(product: Product) {
+export function bundleEntry(product: Product, forms: World['options']['forms']) {
   return {
     name: product.code,
     description: product.name,
@@ -49,6 +50,12 @@ export function bundleEntry(product: Product) {
     unlimited: product.volume === null,
     price: product.price / 10_000,
     billingType: 'FixedCost',
+    ...(forms.has('stated-terms') && {
+      allowances: [
+        { type: 'VOICE', service: 'STANDARD', amount: TERMS.minutes, unit: 'MINUTES', unlimited: false },
+        { type: 'SMS', service: 'STANDARD', amount: TERMS.sms, unit: 'SMS', unlimited: false },
+      ],
+    }),
   }
 }
 
@@ -116,8 +123,8 @@ export function assignmentEntry(account: Account, esim: Esim, plan: Plan) {
   }
 }
 
-/** The events of a change: usage of a bundle. One public document says base64 for the signature, another hex: both occur here. */
-export function eventsOf(account: Account, change: Change, apiKey: string): EventMessage[] {
+/** The events of a change: usage of a bundle. Only version 3 is signed. One public document says base64 for the signature, another hex: both occur here. */
+export function eventsOf({ account, options }: World, change: Change, apiKey: string): EventMessage[] {
   if ('order' in change || change.kind === 'status') return []
   const { esim, kind } = change
   const plan = esim.plans.find(({ isRevoked }) => !isRevoked)
@@ -125,6 +132,7 @@ export function eventsOf(account: Account, change: Change, apiKey: string): Even
   const { name, assignments } = assignmentEntry(account, esim, plan)
   const bundle = { name, ...assignments[0] }
   const body = { iccid: esim.iccid, alertType: kind === 'usage' ? 'Utilisation' : 'FirstAttachment', bundle }
+  if (options.forms.has('unsigned-events')) return [{ body }]
   const encoding = kind === 'usage' ? 'base64' : 'hex'
   const signature = createHmac('sha256', apiKey).update(JSON.stringify(body)).digest(encoding)
   return [{ headers: { 'X-Signature-SHA256': signature }, body }]

@@ -32,7 +32,7 @@ function createWholesaler(world: World): Wholesaler {
         ? answers.PROCESSING
         : answers.failure(code === undefined ? answers.STATUS_OF_REFUSAL[reason] : Number(code), message),
     refuseShape: ({ kind, path }) => answers.failure(answers.STATUS_OF_PROBLEM[kind] ?? 400, `${path}: ${kind}`),
-    eventsOf: (change) => answers.eventsOf(world.account, change, credentials.apiKey),
+    eventsOf: (change) => answers.eventsOf(world, change, credentials.apiKey),
   }
 }
 
@@ -46,7 +46,7 @@ function listOperations(world: World): Operation[] {
     run,
   })
   return [
-    get('catalogue', 'catalogue', listBundles, shapes.CATALOGUE),
+    get('catalogue', 'catalogue', (call) => listBundles(call, options.forms), shapes.CATALOGUE),
     { name: nameOfOrder, method: 'POST', path: '/v2.5/orders', body: shapes.ORDER, run: (call) => order(world, call) },
     get('list', 'orders', (call) => listOrders(world, call), shapes.ORDERS),
     get('query', 'orders/{reference}', (call) => findOrder(world, call), shapes.ONE_ORDER),
@@ -79,7 +79,7 @@ const nameOfOrder = (body: unknown) => {
   return Array.isArray(lines) && lines[0]?.iccids !== undefined ? 'topUp' : 'order'
 }
 
-function listBundles({ query, catalogue }: Call): Answer {
+function listBundles({ query, catalogue }: Call, forms: World['options']['forms']): Answer {
   const { products } = catalogue()
   const { countries } = query
   const wanted = countries?.split(',')
@@ -87,7 +87,7 @@ function listBundles({ query, catalogue }: Call): Answer {
   const perPage = Number(query.perPage ?? 50)
   const page = Number(query.page ?? 1)
   return answers.ok({
-    bundles: listed.slice((page - 1) * perPage, page * perPage).map(answers.bundleEntry),
+    bundles: listed.slice((page - 1) * perPage, page * perPage).map((product) => answers.bundleEntry(product, forms)),
     pageCount: Math.ceil(listed.length / perPage),
     rows: listed.length,
     pageSize: perPage,

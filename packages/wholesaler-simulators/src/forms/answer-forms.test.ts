@@ -53,6 +53,11 @@ it('long decimals are not whole hundredths', async () => {
   expect(total).toBe(4)
 })
 
+it('stated terms are calls and SMS beside the data', async () => {
+  const { list } = await offersIn('stated-terms')
+  expect(list[0]).toMatchObject({ voiceMinutes: 100, smsNumber: 20 })
+})
+
 it('every form is described in the README', async () => {
   await offersIn()
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')

@@ -6,6 +6,7 @@ const FORMS_OF_ALL = [
   'odd-entries', // the catalogue has entries that are not objects
   'odd-product', // the first product of the catalogue has no price
   'long-decimals', // amounts have the traces of binary fractions
+  'stated-terms', // packages state calls, SMS and a condition of fair use, and eSIMs a telephone number
 ] as const
 
 const FORMS_OF_ONE = {
@@ -13,17 +14,23 @@ const FORMS_OF_ONE = {
     'discount-pricing', // the account has a discount on retail prices instead of net prices
     'recycled-usage', // the usage of an ended eSIM is that of a recycled one: nothing of nothing
     'failed-orders', // an order that is not delivered has failed
+    'currency-prices', // flat prices are in US dollars, those in the account's currency stand in `prices`
+    'country-lists', // an operator names its countries instead of its coverages
+    'spaced-events', // events are sent with white space, and signed without it
   ],
   'esim-access': [
     'unit-words', // durations in hours, and units in the plural
+    'own-transactions', // a top-up is answered under a transactionId of the wholesaler
   ],
   'esim-go': [
     'organisation-object', // the organisation is not in a list
     'smdp-urls', // the SM-DP+ address is a URL
+    'unsigned-events', // callbacks of version 2, the default of an account, carry no signature
   ],
   mobimatter: [
     'unlimited-marks', // unlimited plans have a mark and a placeholder as limit
     'confirmation-codes', // eSIMs need a confirmation code
+    'replaced-lines', // the order of a top-up names another ICCID of the line, and its first order
   ],
   zendit: [
     'cost-fees', // purchases name a fee that their cost contains
@@ -38,6 +45,14 @@ export const FORMS: readonly Form[] = [...FORMS_OF_ALL, ...Object.values(FORMS_O
 /** The forms in which the simulator of a kind can answer. */
 export function formsOf(kind: keyof typeof FORMS_OF_ONE): readonly Form[] {
   return [...FORMS_OF_ALL, ...FORMS_OF_ONE[kind]]
+}
+
+/** What packages state in the form stated-terms, where the interface has a member for it. */
+export const TERMS = { minutes: 100, sms: 20, fairUse: 'Speed is restricted to 1 Mbps after 2 GB a day' } as const
+
+/** The telephone number of an eSIM in the same form. */
+export function phoneNumberOf({ imsi }: { imsi: string }): string {
+  return `+44${imsi.slice(-10)}`
 }
 
 const ENVELOPES = ['data', 'result', 'obj', 'bundles', 'list']

@@ -1,3 +1,4 @@
+import { phoneNumberOf, TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import type { Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order, type OrderState, planBytes } from '#simulated-order.ts'
@@ -78,9 +79,16 @@ export function productEntry(product: Product, currencyCode: string, forms: Form
       ...dataOf(volume, forms),
       { name: 'PLAN_DATA_UNIT', value: 'GB' },
       { name: 'PLAN_VALIDITY', value: String(days * 24) },
+      ...(forms.has('stated-terms') ? STATED : []),
     ],
   }
 }
+
+const STATED = [
+  { name: 'PLAN_VOICE_LIMIT', value: String(TERMS.minutes) },
+  { name: 'HAS_SMS ', value: '1' },
+  { name: 'SPEED_LONG', value: TERMS.fairUse },
+]
 
 /** What stands in place of the limit beside a mark. */
 const PLACEHOLDER = '999'
@@ -110,21 +118,29 @@ export function orderBody(order: Order, currencyCode: string, forms: Forms) {
       providerName: PROVIDER,
       wholesalePrice: order.amount / 10_000,
       retailPrice: product.retailPrice / 10_000,
-      lineItemDetails: order.deliveredMs !== null && esim ? details(esim, forms) : [],
+      lineItemDetails: order.deliveredMs !== null && esim ? details(esim, order, forms) : [],
     },
   }
 }
 
-function details({ iccid, smdpAddress, matchingId, esimNo }: Esim, forms: Forms) {
+/** After a replacement, the ICCID is that of the new eSIM, and the parent is the line. */
+function details(esim: Esim, order: Order, forms: Forms) {
+  const { iccid, smdpAddress, matchingId, esimNo } = esim
   const isConfirmed = forms.has('confirmation-codes')
+  const isReplaced = order.target !== undefined && forms.has('replaced-lines')
+  const parents = [
+    { name: 'PARENT_ORDER', value: esim.order.reference },
+    { name: 'PARENT_IDENTIFIER', value: phoneNumberOf(esim) },
+  ]
   return [
     { name: 'LOCAL_PROFILE_ASSISTANT', value: `LPA:1$${smdpAddress}$${matchingId}${isConfirmed ? '$$1' : ''}` },
     ...(isConfirmed ? [{ name: 'CONF_CODE', value: esimNo.slice(-4) }] : []),
-    { name: 'ICCID', value: iccid },
+    { name: 'ICCID', value: isReplaced ? `${iccid.slice(0, -4)}0000` : iccid },
     { name: 'SMDP_ADDRESS', value: smdpAddress },
     { name: 'ACTIVATION_CODE', value: matchingId },
     { name: 'ACCESS_POINT_NAME', value: 'internet' },
-    { name: 'PHONE_NUMBER', value: '' },
+    { name: 'PHONE_NUMBER', value: forms.has('stated-terms') ? phoneNumberOf(esim) : '' },
+    ...(isReplaced ? parents : []),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import type { Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order, planBytes } from '#simulated-order.ts'
@@ -66,6 +67,7 @@ function describeProduct({ code, name, coverage, volume, days }: Product, forms:
     durationDays: days,
     shortNotes: name,
     notes: name,
+    ...(forms.has('stated-terms') && { voiceMinutes: TERMS.minutes, smsNumber: TERMS.sms }),
   }
 }
 

@@ -365,6 +365,7 @@ describe('redacting', () => {
       {
         productDetails: [
           { name: 'ACTIVATION_CODE', value: 'PLAIN-CODE' },
+          { name: 'CONF_CODE ', value: 'C-471' },
           { name: 'PLAN_TITLE', value: 'Asia 3 GB' },
         ],
       },
@@ -372,7 +373,7 @@ describe('redacting', () => {
     const text = JSON.stringify(redacted(...texts))
     for (const leaked of [
       ...[EID, '447700900123', 'abc-def', '10.1.2.3', 'carrier.net', '9f86d081884c7d65'],
-      ...['pictures.example', 'abcdefgh', 'esims.cloud', 'SECRET-CODE', 'iVBORw0KGgo', 'PLAIN-CODE'],
+      ...['pictures.example', 'abcdefgh', 'esims.cloud', 'SECRET-CODE', 'iVBORw0KGgo', 'PLAIN-CODE', 'C-471'],
     ])
       expect(text).not.toContain(leaked)
     expect(text).toContain('"Asia 3 GB"')

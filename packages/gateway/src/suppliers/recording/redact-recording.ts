@@ -66,7 +66,7 @@ const NO_SECRETS = namesOf('token_type signature_type')
 /** Codes and numbers of eSIMs, and addresses. */
 const CODES = namesOf(
   'iccid iccids imsi imsis eid eids msisdn pin pin1 pin2 puk puk1 puk2 esim_tran_no',
-  'ac lpa lpa_string local_profile_assistant activation_code matching_id confirmation_code manual_code manual_activation_code',
+  'ac lpa lpa_string local_profile_assistant activation_code matching_id confirmation_code conf_code manual_code manual_activation_code',
   'smdp smdp_address smdp_fqdn smdp_plus_address qr_code qr_code_url qr_code_data qr_code_image qr_code_base64',
   'short_url share_link link links install_url apple_install_url android_install_url direct_apple_installation_url',
   'apple_installation_url android_installation_url activation_url kyc_url callback_url webhook_url ip ip_address',

@@ -13,7 +13,7 @@ import { mobimatterSupplier } from '@dealer-esim/wholesalers/mobimatter/mobimatt
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
-import { addSupplier, type Shop } from '../harness/shop.ts'
+import { addSupplier, type Shop, waitUntil } from '../harness/shop.ts'
 import { COUNT, ORDERS } from '../suppliers/conformance-cases.ts'
 import { TOP_UPS } from '../suppliers/conformance-topups.ts'
 import {
@@ -72,9 +72,8 @@ export async function createSimulatorFixtures(
       await addSupplier(shop, name, kind, config)
       // The credentials of a simulator are those of its kind.
       const inner = CREATE[kind](name, config as never, { ...shop, outbound })
-      const products = await productsOf(
-        CREATE[kind](name, { ...config, timeoutMs: 30_000 } as never, { ...shop, outbound }),
-      )
+      const patient = CREATE[kind](name, { ...config, timeoutMs: 30_000 } as never, { ...shop, outbound })
+      const products = await untilListed(patient)
       const purchases = { operation: buys, items: ORDERS * COUNT, crashes: isSerial ? 1 : (ORDERS * COUNT) / 2 }
       const topUps = { operation: 'topUp', items: TOP_UPS, crashes: TOP_UPS / 2 }
       const supplier = withSuccessiveCalls(inner, () => untilWorkedOff(simulator))
@@ -96,6 +95,17 @@ export async function createSimulatorFixtures(
 /** A package for new eSIMs that is not sold by the day. */
 export async function firstProduct(supplier: Supplier): Promise<string> {
   return (await productsOf(supplier)).product
+}
+
+const LISTED_WITHIN_MS = 240_000
+
+/** Reads the catalogue again if its connection breaks: on a busy machine a simulator closes idle ones late. */
+function untilListed(supplier: Supplier): ReturnType<typeof productsOf> {
+  return waitUntil(
+    () => productsOf(supplier).catch((error) => (/connection/.test(String(error)) ? undefined : Promise.reject(error))),
+    LISTED_WITHIN_MS,
+    500,
+  )
 }
 
 /** Like `firstProduct`, with a package that tops up its eSIMs: the same one where every package does both. */

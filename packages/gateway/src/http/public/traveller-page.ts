@@ -46,14 +46,14 @@ function statusList(esim: SharedEsim): string {
   const isUnused = esimStatus === 'GOT_RESOURCE' || esimStatus === 'UNUSED_EXPIRED'
   return `<dl>
 ${fact('Status', suspended ? `${STATUS[esimStatus]}, suspended` : STATUS[esimStatus])}
-${fact('Data', usageText(esim))}
+${fact('Data', usageText(esim))}${usageBar(esim)}
 ${usageUpdateTime ? fact('Usage reported', timeText(usageUpdateTime)) : ''}
 ${isUnused && installBefore ? fact('Install before', timeText(installBefore)) : ''}
 ${installationTime ? fact('Installed', timeText(installationTime)) : ''}
 ${expiredTime ? fact('Valid until', timeText(expiredTime)) : ''}
 ${msisdn === null ? '' : fact('Phone number', msisdn)}
 ${apn === null || esim.codes ? '' : manualEntry('APN, if mobile data does not work', apn)}
-</dl>${usageBar(esim)}`
+</dl>`
 }
 
 /** What the package includes, and the condition under which it is unlimited or fast. */
@@ -80,7 +80,7 @@ function usageText({ orderUsage, totalVolume }: SharedEsim): string {
 function usageBar({ orderUsage, totalVolume }: SharedEsim): string {
   if (orderUsage === null || totalVolume === null || totalVolume === 0n) return ''
   const percent = Math.min(100, Number((orderUsage * 100n) / totalVolume))
-  return `\n<p><progress max="100" value="${percent}" aria-label="Data used">${percent} %</progress></p>`
+  return `\n<dd><progress max="100" value="${percent}" aria-label="Data used">${percent} %</progress></dd>`
 }
 
 function timeText(time: Date): string {
@@ -165,6 +165,7 @@ progress { width: 100%; height: 1rem; accent-color: var(--accent) }
 dl { margin: 0 0 1rem }
 dt { color: var(--soft); font-size: .9rem }
 dd { margin: .2rem 0 .9rem }
+dd:has(+ dd) { margin-bottom: .2rem }
 code { display: block; padding: .6rem .75rem; border-radius: .4rem; background: var(--panel); font: .95rem/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; -webkit-user-select: all; user-select: all }
 small { color: var(--soft); font-size: .875rem }
 `

@@ -80,6 +80,7 @@ const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
 const TIMEOUT_MS = 30_000
 /** More of them would wait for each other's connections on a busy machine. */
 const CASES_AT_ONCE_MAX = 40
+const TYPES_PREPARED_AT_ONCE_MAX = 8
 /** Cases wait for their turn. */
 const ROUNDS = Math.ceil(TYPES.length / 12)
 const TEST_OPTIONS = { timeout: (WAIT_MAX_MS + 60_000) * ROUNDS }
@@ -120,7 +121,8 @@ beforeAll(async () => {
   database = await createTestDatabase()
   shop = await createShop(database.url)
   factories.push(...(await Promise.all(TYPES.map(([, create]) => create(shop)))))
-  await Promise.all(factories.map(addFixtures))
+  const atOnce = createSlots(TYPES_PREPARED_AT_ONCE_MAX)
+  await Promise.all(factories.map((factory, index) => atOnce(() => addFixtures(factory, index))))
   const suppliers: Suppliers = {
     get: (name) => byName.get(name),
     all: () => [...byName.values()],

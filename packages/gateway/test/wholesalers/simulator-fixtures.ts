@@ -13,7 +13,7 @@ import { mobimatterSupplier } from '@dealer-esim/wholesalers/mobimatter/mobimatt
 import type { Supplier, SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
-import { addSupplier, type Shop, waitUntil } from '../harness/shop.ts'
+import { addSupplier, type Shop } from '../harness/shop.ts'
 import { COUNT, ORDERS } from '../suppliers/conformance-cases.ts'
 import { TOP_UPS } from '../suppliers/conformance-topups.ts'
 import {
@@ -62,6 +62,8 @@ export async function createSimulatorFixtures(
 ): Promise<FixtureFactory> {
   const { buys = 'order', canCancel = true, isSerial = false } = SIMULATED[kind]
   const outbound = createOutbound()
+  /** All simulators of a kind have the same catalogue. */
+  let products: ReturnType<typeof productsOf> | undefined
   return {
     async create(name, timeoutMs) {
       const simulator = await createSimulator(kind, { catalogueSize: 3, forms })
@@ -73,13 +75,13 @@ export async function createSimulatorFixtures(
       // The credentials of a simulator are those of its kind.
       const inner = CREATE[kind](name, config as never, { ...shop, outbound })
       const patient = CREATE[kind](name, { ...config, timeoutMs: 30_000 } as never, { ...shop, outbound })
-      const products = await untilListed(patient)
+      products ??= untilListed(patient)
       const purchases = { operation: buys, items: ORDERS * COUNT, crashes: isSerial ? 1 : (ORDERS * COUNT) / 2 }
       const topUps = { operation: 'topUp', items: TOP_UPS, crashes: TOP_UPS / 2 }
       const supplier = withSuccessiveCalls(inner, () => untilWorkedOff(simulator))
       return Object.assign(simulatedFaults(simulator, [purchases, topUps], timeoutMs), {
         supplier: withShortTimes(supplier, isSerial ? 3 * timeoutMs : timeoutMs, true),
-        ...products,
+        ...(await products),
         countTopUps: async () => simulator.counters().toppedUp,
         canAnswerQueries: true,
         canCancel,
@@ -99,13 +101,16 @@ export async function firstProduct(supplier: Supplier): Promise<string> {
 
 const LISTED_WITHIN_MS = 240_000
 
-/** Reads the catalogue again if its connection breaks: on a busy machine a simulator closes idle ones late. */
-function untilListed(supplier: Supplier): ReturnType<typeof productsOf> {
-  return waitUntil(
-    () => productsOf(supplier).catch((error) => (/connection/.test(String(error)) ? undefined : Promise.reject(error))),
-    LISTED_WITHIN_MS,
-    500,
-  )
+/** Reads the catalogue until that succeeds: on a busy machine a request is sent too late, or on a connection that is being closed. */
+async function untilListed(supplier: Supplier): ReturnType<typeof productsOf> {
+  const deadline = performance.now() + LISTED_WITHIN_MS
+  for (;;) {
+    try {
+      return await productsOf(supplier)
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+    }
+  }
 }
 
 /** Like `firstProduct`, with a package that tops up its eSIMs: the same one where every package does both. */

@@ -51,9 +51,9 @@ export function SupplierBalance({ supplier }: { supplier: string }) {
       )}
       {data.unexplained.map(({ day, amount: change, currencyCode }) => (
         <Alert color="orange" role="alert" key={day}>
-          {interpolate(t.suppliers.balanceUnexplained, {
+          {interpolate(change > 0 ? t.suppliers.balanceFellMore : t.suppliers.balanceFellLess, {
             day: formatDay(day),
-            amount: formatMoney(-change, currencyCode),
+            amount: formatMoney(Math.abs(change), currencyCode),
           })}
         </Alert>
       ))}

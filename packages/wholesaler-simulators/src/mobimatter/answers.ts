@@ -127,7 +127,7 @@ export function orderBody(order: Order, currencyCode: string, forms: Forms) {
 function details(esim: Esim, order: Order, forms: Forms) {
   const { iccid, smdpAddress, matchingId, esimNo } = esim
   const isConfirmed = forms.has('confirmation-codes')
-  const isReplaced = order.target !== undefined && forms.has('replaced-lines')
+  const isReplaced = order.kind === 'topUp' && forms.has('replaced-lines')
   const parents = [
     { name: 'PARENT_ORDER', value: esim.order.reference },
     { name: 'PARENT_IDENTIFIER', value: phoneNumberOf(esim) },

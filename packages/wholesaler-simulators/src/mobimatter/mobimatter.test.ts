@@ -141,3 +141,19 @@ it('an event of a completed order is signed with RSA', async () => {
     receiver.close()
   }
 })
+
+it('a replaced line has another ICCID in the orders of its top-ups alone, beside its first order', async () => {
+  await simulator.close()
+  simulator = await createSimulator('mobimatter', { forms: ['replaced-lines'] })
+  const detailsOf = async (orderId: string) => {
+    const { lineItemDetails } = (await complete(orderId)).body.result.orderLineItem
+    return new Map(lineItemDetails.map(({ name, value }: { name: string; value: string }) => [name, value]))
+  }
+  const { orderId } = (await create()).body.result
+  const first = await detailsOf(orderId)
+  expect(first.get('ICCID')).toBe(simulator.orders()[0]!.iccids[0])
+  const addOn = { productId: productId.replace('e', 'a'), productCategory: 'esim_addon', addOnOrderIdentifier: orderId }
+  const topUp = await detailsOf((await create(addOn)).body.result.orderId)
+  expect(topUp.get('PARENT_ORDER')).toBe(orderId)
+  expect(topUp.get('ICCID')).not.toBe(first.get('ICCID'))
+})

@@ -76,7 +76,7 @@ function limitIn(details: ReadonlyMap<string, string>): string | undefined {
 }
 
 const LIMIT =
-  /usage limit|fair.?us|throttled|throttling|speed (?:is|will be) (?:restricted|limited|reduced)|daily.+allowance/i
+  /usage limit|fair.?us|throttled|throttling|speed (?:is|will be) (?:restricted|limited|reduced)|daily[^.]{1,60}allowance/i
 const NO_LIMIT = /no (?:daily limits|throttling)/i
 
 function isMarked(details: ReadonlyMap<string, string>, name: string): boolean {

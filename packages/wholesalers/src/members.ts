@@ -129,9 +129,11 @@ export function iccidOf({ iccid }: { iccid?: unknown }): string | undefined {
  */
 export function dateOf(value: unknown): Date | undefined {
   const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value)
-  const time = isTime ? Date.parse(/T[\d:.]+$/.test(value) ? `${value}Z` : value) : Number.NaN
+  const time = isTime ? Date.parse(WITHOUT_ZONE.test(value) ? `${value}Z` : value) : Number.NaN
   return time >= BEFORE_ESIMS_MS && time < YEAR_10000_MS ? new Date(time) : undefined
 }
 
+/** With at most nine decimals: `2026-11-20T08:26:18.767`. */
+const WITHOUT_ZONE = /^\d{4}-\d\d-\d\dT[\d:.]{5,18}$/
 const BEFORE_ESIMS_MS = Date.UTC(2010, 0, 1)
 const YEAR_10000_MS = Date.UTC(10_000, 0, 1)

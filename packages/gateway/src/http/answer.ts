@@ -50,7 +50,7 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
   }
 }
 
-/** Node writes a long text as such in twice the time that it takes to encode it and to write its bytes. */
+/** Encoding a text of this length first and writing its bytes takes three fifths of the time of writing the text. */
 const LONG = 64 * 1024
 
 /** Writes head and body in one call. With `isLast` the connection ends after the answer. @returns the size of the body in bytes */

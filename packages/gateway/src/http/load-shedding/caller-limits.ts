@@ -15,7 +15,8 @@ export interface CallerLimit {
   rate?: { burst: number; everyMs: number }
   /**
    * The time that the requests of one caller may take together: so much is saved up, and then a share of the time that passes.
-   * With `{ savedMs: 4_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second. Its others wait.
+   * With `{ savedMs: 4_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second. Its others wait, for
+   * at most four seconds.
    */
   time?: { savedMs: number; share: number }
 }
@@ -34,6 +35,8 @@ export interface CallerLimiter {
 const CALLERS_MAX = 50_000
 /** A request counts as no longer than this, because it may wait for a slow reader or for a supplier. */
 const COUNTED_MAX_MS = 1_000
+/** A caller that has used up its time owes no more than this, so that its next request comes soon, however slow all are. */
+const OWED_MAX_MS = 1_000
 /** When to try again if the end of others' requests decides. */
 const BUSY_S = 2
 
@@ -114,7 +117,7 @@ function createTimeShare({ savedMs, share }: { savedMs: number; share: number },
       if (ms < 0) await delay(-ms / share)
     },
     spend(caller: string, ms: number): void {
-      const kept = { ms: leftOf(caller) - ms, atMs: clock.monotonic() }
+      const kept = { ms: Math.max(leftOf(caller) - ms, -OWED_MAX_MS), atMs: clock.monotonic() }
       left.delete(caller)
       left.set(caller, kept)
       if (left.size > CALLERS_MAX) left.delete(left.keys().next().value as string)

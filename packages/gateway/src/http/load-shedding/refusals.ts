@@ -8,7 +8,7 @@ import type { Clock } from '@dealer-esim/lib/clock.ts'
  *   refusals.pace(() => response.writeHead(503).end())
  */
 export interface Refusals {
-  /** @param write called immediately while few are refused, otherwise in order a moment later, at most `waitMaxMs` */
+  /** @param write called immediately while few are refused, otherwise in order, a moment later */
   pace(write: () => void): void
 }
 
@@ -16,23 +16,26 @@ export interface RefusalPace {
   perSecond: number
   /** So many together are written immediately. */
   saved: number
-  /** If so many wait that the last would wait longer, more than `perSecond` are written. */
-  waitMaxMs: number
+  /** If more wait than are written in this time, more are written: all that wait now would take as long. */
+  waitMs: number
 }
 
-/** Immediately for as many as one caller sends together, such as 200 orders with a quota of 100. */
-export const OF_REQUESTS: RefusalPace = { perSecond: 500, saved: 256, waitMaxMs: 1_000 }
+/**
+ * The saved ones are enough for what one caller sends together, such as 200 orders with a quota of 100. If 2 000 callers are
+ * refused together, the last one waits 2.4 s.
+ */
+export const OF_REQUESTS: RefusalPace = { perSecond: 500, saved: 256, waitMs: 1_000 }
 /**
  * Bodies that are refused cost as much as dozens of requests: Node reads a body to its end. Until the refusal the next body waits
  * at its sender.
  */
-export const OF_BODIES: RefusalPace = { perSecond: 20, saved: 10, waitMaxMs: 10_000 }
+export const OF_BODIES: RefusalPace = { perSecond: 20, saved: 10, waitMs: 4_000 }
 
 const BETWEEN_TURNS_MS = 2
 
 export function createRefusals(
   clock: Pick<Clock, 'monotonic'>,
-  { perSecond, saved: savedMax, waitMaxMs }: RefusalPace,
+  { perSecond, saved: savedMax, waitMs }: RefusalPace,
 ): Refusals {
   let waiting: (() => void)[] = []
   let saved = savedMax
@@ -41,10 +44,8 @@ export function createRefusals(
 
   function save(): void {
     const now = clock.monotonic()
-    saved = Math.min(
-      savedMax,
-      saved + ((now - savedAt) * Math.max(perSecond, waiting.length / (waitMaxMs / 1000))) / 1000,
-    )
+    const perMs = Math.max(perSecond / 1000, waiting.length / waitMs)
+    saved = Math.min(savedMax, saved + (now - savedAt) * perMs)
     savedAt = now
   }
 

@@ -192,8 +192,10 @@ function callOf<Name extends OperationName>(
   headers: RequestHeaders,
   { address, start: receivedAt, response }: RequestContext,
 ): Call<Name> {
+  let hasBegun = false
   const nextTurn = async () => {
-    await turns.take(tenant.tenantId)
+    await turns.take(tenant.tenantId, hasBegun)
+    hasBegun = true
     // A caller that reads no answers may have been cut off meanwhile; then no answer is built.
     if (response.req.socket.destroyed) throw new ApiError('000002')
   }

@@ -36,6 +36,19 @@ describe('turns', () => {
     expect(refused).toBe(1)
   })
 
+  it('come first to work that has begun', async () => {
+    const turns = createTurns(createDeps())
+    const order: string[] = []
+    const build = async (page: string) => {
+      for (let part = 0; part < 3; part++) {
+        await turns.take('a', part > 0)
+        order.push(page)
+      }
+    }
+    await Promise.all(['1', '2', '3'].map(build))
+    expect(order.join('')).toBe('111222333')
+  })
+
   it('pause while other requests are in progress, and do not wait for their end', async () => {
     const turns = createTurns(createDeps(100))
     const startedAt = performance.now()

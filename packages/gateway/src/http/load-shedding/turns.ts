@@ -4,8 +4,13 @@ import { REQUESTS_MAX, type RequestLimit } from './request-limit.ts'
 
 /** Starts parts of long work one in a turn of the event loop, so that other dealers' requests are served in between. */
 export interface Turns {
-  /** @returns undefined if it may start now. @throws ApiError 000002 if too much work of this tenant is waiting */
-  take(tenantId: string): Promise<void> | undefined
+  /**
+   * @param goesOn true for another part of work that has begun: it comes before work of this tenant that has not, so that few
+   *   half-built answers are in memory
+   * @returns undefined if it may start now
+   * @throws ApiError 000002 if too much work of this tenant is waiting, unless it goes on
+   */
+  take(tenantId: string, goesOn?: boolean): Promise<void> | undefined
 }
 
 /** Half of the requests that may be in progress, so that one tenant leaves room for the others. */
@@ -56,18 +61,18 @@ export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns 
   }
 
   return {
-    take(tenantId) {
+    take(tenantId, goesOn = false) {
       if (!isTaken && waiting.size === 0) {
         takeNow()
         return undefined
       }
       const own = waiting.get(tenantId) ?? []
-      if (own.length >= WAITING_OF_TENANT_MAX) {
+      if (!goesOn && own.length >= WAITING_OF_TENANT_MAX) {
         countRefused()
         throw new ApiError('000002')
       }
       waiting.set(tenantId, own)
-      return new Promise((resolve) => own.push(resolve))
+      return new Promise((resolve) => (goesOn ? own.unshift(resolve) : own.push(resolve)))
     },
   }
 }

@@ -217,8 +217,11 @@ describe('uploads in progress', () => {
       slowestMs = Math.max(slowestMs, performance.now() - startedAt)
     }
     const statuses = (await uploads).map(({ status }) => status)
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0)
-    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
+    const taken = statuses.filter((status) => status === 200).length
+    expect(taken).toBeGreaterThan(0)
+    expect(taken).toBeLessThanOrEqual(OPEN_REQUESTS_MAX)
+    // 409: the rate allows one more after six seconds, and by then as many requests are open as may be.
+    expect(statuses.filter((status) => ![200, 409, 429].includes(status))).toEqual([])
     // The senders are in this process, too: without limits this took seconds and 350 MB in the gateway alone.
     expect(slowestMs).toBeLessThan(2_000)
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024)

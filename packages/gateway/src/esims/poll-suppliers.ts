@@ -80,17 +80,10 @@ export function pollSuppliersLoop(deps: PollDeps): Loop {
     }
   }
 
-  const loop = runLoop({
-    name: 'profile reports',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      const reporting = deps.suppliers.all().filter(({ supplier, paused }) => isPolled(supplier) && !paused)
-      const polled = await Promise.allSettled(reporting.map(pollSupplier))
-      for (const one of polled) if (one.status === 'rejected') throw one.reason
-      return false
-    },
+  const loop = runLoop(deps, 'profile reports', POLL_MS, async () => {
+    const reporting = deps.suppliers.all().filter(({ supplier, paused }) => isPolled(supplier) && !paused)
+    const polled = await Promise.allSettled(reporting.map(pollSupplier))
+    for (const one of polled) if (one.status === 'rejected') throw one.reason
   })
   return {
     wake: loop.wake,

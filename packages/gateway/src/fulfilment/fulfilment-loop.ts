@@ -96,7 +96,7 @@ export function fulfilmentLoop(deps: FulfilmentDeps): Loop {
     timer = { atMs, handle: setTimeout(onTimer, atMs - nowMs) }
   }
 
-  const loop = runLoop({ name: 'fulfilment', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
+  const loop = runLoop(deps, 'fulfilment', POLL_MS, pass)
   const unsubscribe = deps.wake.on('fulfilment', (tenantIds) => {
     wokenTenants.add(tenantIds)
     loop.wake()

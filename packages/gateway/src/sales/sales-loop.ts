@@ -21,18 +21,11 @@ const REST_FACTOR = 30
 /** Keeps the daily sales up to date. The loop runs on every node, but only one node at a time works. */
 export function salesLoop(deps: SalesLoopDeps): Running {
   let restsUntilMs = 0
-  return runLoop({
-    name: 'daily sales',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass(signal) {
-      const startedMs = deps.clock.monotonic()
-      if (startedMs < restsUntilMs) return false
-      await updateSales(deps.db, signal)
-      const endedMs = deps.clock.monotonic()
-      restsUntilMs = endedMs + REST_FACTOR * (endedMs - startedMs)
-      return false
-    },
+  return runLoop(deps, 'daily sales', POLL_MS, async (signal) => {
+    const startedMs = deps.clock.monotonic()
+    if (startedMs < restsUntilMs) return false
+    await updateSales(deps.db, signal)
+    const endedMs = deps.clock.monotonic()
+    restsUntilMs = endedMs + REST_FACTOR * (endedMs - startedMs)
   })
 }

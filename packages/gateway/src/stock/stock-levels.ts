@@ -206,5 +206,5 @@ export function stockLoop(deps: StockLoopDeps): Loop {
     }
     return more
   }
-  return runLoop({ name: 'stock', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
+  return runLoop(deps, 'stock', POLL_MS, pass)
 }

@@ -34,16 +34,7 @@ export async function createAvailability(deps: {
   }
 
   await refresh()
-  const loop = runLoop({
-    name: 'stock levels',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: deps.pollMs ?? POLL_MS,
-    async pass() {
-      await refresh()
-      return false
-    },
-  })
+  const loop = runLoop(deps, 'stock levels', deps.pollMs ?? POLL_MS, () => refresh())
   const unsubscribe = deps.wake.on('stock', () => loop.wake())
   return {
     refresh,

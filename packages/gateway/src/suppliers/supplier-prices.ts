@@ -160,13 +160,7 @@ const LISTED_IN_ALERT_MAX = 5
 
 /** Alerts operators when a supplier's price differs from the cost in the catalogue. */
 export function priceAlertLoop(deps: PriceAlertDeps): Loop {
-  return runLoop({
-    name: 'price alerts',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    pass: () => alertPriceDifferences(deps),
-  })
+  return runLoop(deps, 'price alerts', POLL_MS, () => alertPriceDifferences(deps))
 }
 
 /**

@@ -63,16 +63,7 @@ export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & 
   if (deployment !== 'production') await ensureSandbox(deps)
   const suppliers = await loadSuppliers(deps)
   if (deployment === 'production') refuseSandbox(suppliers.all())
-  const loop: Loop = runLoop({
-    name: 'suppliers',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    pass: async () => {
-      await suppliers.refresh()
-      return false
-    },
-  })
+  const loop: Loop = runLoop(deps, 'suppliers', POLL_MS, () => suppliers.refresh())
   const unsubscribe = deps.wake.on('settings', () => loop.wake())
   return {
     ...suppliers,

@@ -30,15 +30,10 @@ describe('a loop', () => {
   it('runs a pass immediately, and more passes while there is more work', async () => {
     let passes = 0
     const done = new Promise<void>((resolve) => {
-      runLoop({
-        name: 'test',
-        log,
-        pollMs: NEVER_MS,
-        async pass() {
-          passes += 1
-          if (passes === 3) resolve()
-          return passes < 3
-        },
+      runLoop({ log }, 'test', NEVER_MS, async () => {
+        passes += 1
+        if (passes === 3) resolve()
+        return passes < 3
       })
     })
     await done
@@ -47,7 +42,7 @@ describe('a loop', () => {
 
   it('runs a pass when it is woken, and another if it was woken during a pass', async () => {
     const { pass, next } = gate()
-    const loop = runLoop({ name: 'test', log, pollMs: NEVER_MS, pass: () => pass().then(() => false) })
+    const loop = runLoop({ log }, 'test', NEVER_MS, () => pass().then(() => false))
     const first = await next()
     loop.wake()
     first()
@@ -61,7 +56,7 @@ describe('a loop', () => {
 
   it('runs a pass when its poll interval has passed', async () => {
     const { pass, next } = gate()
-    const loop = runLoop({ name: 'test', log, pollMs: 1, pass: () => pass().then(() => false) })
+    const loop = runLoop({ log }, 'test', 1, () => pass().then(() => false))
     for (let round = 0; round < 3; round++) (await next())()
     const stopped = loop.stop(NEVER_MS)
     await stopped
@@ -71,16 +66,11 @@ describe('a loop', () => {
     const error = vi.fn()
     let passes = 0
     const { pass, next } = gate()
-    const loop = runLoop({
-      name: 'test',
-      log: { ...log, error } as never,
-      pollMs: NEVER_MS,
-      async pass() {
-        passes += 1
-        if (passes === 1) throw new Error('no')
-        await pass()
-        return false
-      },
+    const loop = runLoop({ log: { ...log, error } as never }, 'test', NEVER_MS, async () => {
+      passes += 1
+      if (passes === 1) throw new Error('no')
+      await pass()
+      return false
     })
     ;(await next())()
     expect(error).toHaveBeenCalledOnce()
@@ -90,15 +80,10 @@ describe('a loop', () => {
   it('finishes the current pass when it is stopped, and starts no other', async () => {
     const { pass, next } = gate()
     let ended = 0
-    const loop = runLoop({
-      name: 'test',
-      log,
-      pollMs: 1,
-      async pass() {
-        await pass()
-        ended += 1
-        return true
-      },
+    const loop = runLoop({ log }, 'test', 1, async () => {
+      await pass()
+      ended += 1
+      return true
     })
     const first = await next()
     const stopped = loop.stop(NEVER_MS)
@@ -112,15 +97,10 @@ describe('a loop', () => {
   it('abandons a pass at the deadline by its abort signal', async () => {
     let signal: AbortSignal | undefined
     const { pass, next } = gate()
-    const loop = runLoop({
-      name: 'test',
-      log,
-      pollMs: 1,
-      async pass(given) {
-        signal = given
-        await pass()
-        return false
-      },
+    const loop = runLoop({ log }, 'test', 1, async (given) => {
+      signal = given
+      await pass()
+      return false
     })
     const first = await next()
     await loop.stop(1)

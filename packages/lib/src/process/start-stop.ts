@@ -48,28 +48,27 @@ export function createStack(log: Log): RunningStack {
 
 const STOP_MIN_MS = 1_000
 
-export interface LoopOptions {
-  name: string
-  log: Log
-  /** Metrics of the loop. */
-  loops?: LoopMetrics | undefined
-  /** How long an idle loop waits: the maximum delay of work that arrives without a wakeup. */
-  pollMs: number
-  /**
-   * One pass over the due work. Returns true if there may be more, so that the next pass follows immediately.
-   * The signal aborts when the deadline of a stop has passed: abandon what can be abandoned.
-   */
-  pass(signal: AbortSignal): Promise<boolean>
-}
+/**
+ * One pass over the due work. Resolves to true if there may be more, so that the next pass follows immediately.
+ * The signal aborts when the deadline of a stop has passed: abandon what can be abandoned.
+ */
+type Pass = (signal: AbortSignal) => Promise<unknown>
 
 export interface Loop extends Running {
   /** Starts a pass now, or another one after the current pass. */
   wake(): void
 }
 
-/** Runs passes one after the other until stopped. A failed pass is logged, and the loop continues after a pause. */
-export function runLoop(options: LoopOptions): Loop {
-  const { name, log, loops, pollMs, pass } = options
+/**
+ * Runs passes one after the other until stopped. A failed pass is logged, and the loop continues after a pause.
+ * @param pollMs how long an idle loop waits: the maximum delay of work that arrives without a wakeup
+ */
+export function runLoop(
+  { log, loops }: { log: Log; loops?: LoopMetrics | undefined },
+  name: string,
+  pollMs: number,
+  pass: Pass,
+): Loop {
   const stopping = new AbortController()
   const abandoning = new AbortController()
   let woken = false
@@ -81,7 +80,7 @@ export function runLoop(options: LoopOptions): Loop {
     while (!stopping.signal.aborted) {
       woken = false
       try {
-        const more = await pass(abandoning.signal)
+        const more = (await pass(abandoning.signal)) === true
         failures = 0
         loops?.passed(name)
         if (!more && !woken) await wait(pollMs, true)

@@ -51,7 +51,7 @@ export function startTraces(options: OtlpOptions): Traces & Running {
     return waiting.length >= BATCH_MAX
   }
 
-  const loop: Loop = runLoop({ name: 'traces', log, loops, pollMs: POLL_MS, pass: sendBatch })
+  const loop: Loop = runLoop({ log, loops }, 'traces', POLL_MS, sendBatch)
   return {
     add(span) {
       if (!isSampled(span.traceId, percent)) return

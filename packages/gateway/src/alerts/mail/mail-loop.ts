@@ -13,7 +13,7 @@ type LoopDeps = Pick<Deps, 'config' | 'db' | 'ids' | 'cipher' | 'databaseClock' 
 
 /** Queues mails for new alerts and sends due mails. Without SMTP_URL nothing is queued, and there is no loop. */
 export function mailLoop(deps: LoopDeps): Running | undefined {
-  const { config, links, log, loops, metrics } = deps
+  const { config, links, metrics } = deps
   if (config.smtpUrl === undefined) return undefined
   const mails = new Counter({
     name: 'dealer_esim_mails_total',
@@ -24,17 +24,11 @@ export function mailLoop(deps: LoopDeps): Running | undefined {
   for (const outcome of ['sent', 'failed', 'given_up']) mails.inc({ outcome }, 0)
   const server = createMailServer(config.smtpUrl)
   const consoleUrl = () => consoleUrlOf(links)
-  const loop = runLoop({
-    name: 'mail',
-    log,
-    loops,
-    pollMs: POLL_MS,
-    async pass() {
-      const moreAlerts = await queueAlertMails({ ...deps, mailServer: server, consoleUrl })
-      const { outcomes, more } = await sendDueMails({ ...deps, mailServer: server, consoleUrl })
-      for (const outcome of outcomes) mails.inc({ outcome })
-      return moreAlerts || more
-    },
+  const loop = runLoop(deps, 'mail', POLL_MS, async () => {
+    const moreAlerts = await queueAlertMails({ ...deps, mailServer: server, consoleUrl })
+    const { outcomes, more } = await sendDueMails({ ...deps, mailServer: server, consoleUrl })
+    for (const outcome of outcomes) mails.inc({ outcome })
+    return moreAlerts || more
   })
   return {
     async stop(deadlineMs) {

@@ -35,16 +35,7 @@ export function arrivalLoop(deps: ArrivalDeps): Loop {
       log.info({ tenantId, moveId, otherCell }, 'the old cell has closed for a dealer: this cell now serves it')
   }
 
-  return runLoop({
-    name: 'arrivals',
-    log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      await Promise.all((await listArriving(db)).map(open))
-      return false
-    },
-  })
+  return runLoop(deps, 'arrivals', POLL_MS, async () => Promise.all((await listArriving(db)).map(open)))
 }
 
 /** The state of the move in its source; undefined: none of the source's nodes answers. */

@@ -26,21 +26,15 @@ export const ACTIONS: JobTable = {
 /** Carries out actions on eSIMs. A supplier that hangs delays only its own actions. */
 export function actionLoop(deps: ActionDeps): Loop {
   const running = new Set<Promise<void>>()
-  const loop = runLoop({
-    name: 'actions',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      while (running.size >= RUNNING_MAX) await Promise.race(running)
-      const limit = RUNNING_MAX - running.size
-      const jobs = await claimJobs<ActionJob>(deps.db, ACTIONS, limit)
-      for (const job of jobs) {
-        const run = runOne(deps, job).finally(() => running.delete(run))
-        running.add(run)
-      }
-      return jobs.length === limit
-    },
+  const loop = runLoop(deps, 'actions', POLL_MS, async () => {
+    while (running.size >= RUNNING_MAX) await Promise.race(running)
+    const limit = RUNNING_MAX - running.size
+    const jobs = await claimJobs<ActionJob>(deps.db, ACTIONS, limit)
+    for (const job of jobs) {
+      const run = runOne(deps, job).finally(() => running.delete(run))
+      running.add(run)
+    }
+    return jobs.length === limit
   })
   const unsubscribe = deps.wake.on('actions', () => loop.wake())
   return {

@@ -20,26 +20,19 @@ const BATCH_MAX = 200
  * probe.
  */
 export function expiryLoop(deps: LifeDeps): Loop {
-  return runLoop({
-    name: 'profiles',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass(signal) {
-      let tenantId = await findNextExpiring(deps.db, LOWEST_UUID)
-      while (tenantId !== undefined && !signal.aborted) {
-        try {
-          await expireProfiles(deps, tenantId, signal)
-        } catch (error) {
-          deps.log.error(
-            { err: error, tenantId },
-            'the eSIMs of a tenant could not be expired; continuing with the next tenant',
-          )
-        }
-        tenantId = await findNextExpiring(deps.db, tenantId)
+  return runLoop(deps, 'profiles', POLL_MS, async (signal) => {
+    let tenantId = await findNextExpiring(deps.db, LOWEST_UUID)
+    while (tenantId !== undefined && !signal.aborted) {
+      try {
+        await expireProfiles(deps, tenantId, signal)
+      } catch (error) {
+        deps.log.error(
+          { err: error, tenantId },
+          'the eSIMs of a tenant could not be expired; continuing with the next tenant',
+        )
       }
-      return false
-    },
+      tenantId = await findNextExpiring(deps.db, tenantId)
+    }
   })
 }
 

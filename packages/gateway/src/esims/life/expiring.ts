@@ -14,16 +14,7 @@ const BATCH_MAX = 200
  * tenant has changed its hours, the next notice of each of its eSIMs is computed again first.
  */
 export function expiryNoticeLoop(deps: LifeDeps): Loop {
-  return runLoop({
-    name: 'expiry notices',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass(signal) {
-      await recordExpiryNotices(deps, signal)
-      return false
-    },
-  })
+  return runLoop(deps, 'expiry notices', POLL_MS, (signal) => recordExpiryNotices(deps, signal))
 }
 
 /** One pass: everything that is due now. */

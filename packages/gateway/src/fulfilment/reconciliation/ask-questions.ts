@@ -25,29 +25,20 @@ export function questionLoop(deps: FulfilmentDeps): Running {
   const stopping = new AbortController()
   const asking = new Map<string, Promise<void>>()
   let forgottenAt = Number.NEGATIVE_INFINITY
-  const loop = runLoop({
-    name: 'questions',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      const now = deps.clock.monotonic()
-      if (now - forgottenAt > FORGET_EVERY_MS) {
-        await forgetQuestions(deps.db)
-        forgottenAt = now
-      }
-      for (const supplied of deps.suppliers.all()) {
-        const { name } = supplied.supplier
-        if (asking.has(name)) continue
-        const asked = askAll(deps, supplied, stopping.signal)
-          .catch((error) =>
-            deps.log.error({ err: error, supplier: name }, 'questions to a supplier could not be asked'),
-          )
-          .finally(() => void asking.delete(name))
-        asking.set(name, asked)
-      }
-      return false
-    },
+  const loop = runLoop(deps, 'questions', POLL_MS, async () => {
+    const now = deps.clock.monotonic()
+    if (now - forgottenAt > FORGET_EVERY_MS) {
+      await forgetQuestions(deps.db)
+      forgottenAt = now
+    }
+    for (const supplied of deps.suppliers.all()) {
+      const { name } = supplied.supplier
+      if (asking.has(name)) continue
+      const asked = askAll(deps, supplied, stopping.signal)
+        .catch((error) => deps.log.error({ err: error, supplier: name }, 'questions to a supplier could not be asked'))
+        .finally(() => void asking.delete(name))
+      asking.set(name, asked)
+    }
   })
   const unsubscribe = deps.wake.on('questions', () => loop.wake())
   return {

@@ -17,19 +17,13 @@ const FIRST_COMPARE_MS = 120_000
 export function reconcileLoop(deps: FulfilmentDeps): Loop {
   // The first comparison runs early, so that nodes which restart often compare lists too.
   let comparedAt = deps.clock.monotonic() - COMPARE_EVERY_MS + FIRST_COMPARE_MS
-  return runLoop({
-    name: 'reconcile',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      const watched = await askAboutWatched(deps)
-      const orphans = await cancelOrphans(deps)
-      if (deps.clock.monotonic() - comparedAt >= COMPARE_EVERY_MS) {
-        comparedAt = deps.clock.monotonic()
-        for (const supplied of deps.suppliers.all()) await compareSupplierList(deps, supplied, COMPARE_SINCE_MS)
-      }
-      return watched + orphans > 0 // more may be due
-    },
+  return runLoop(deps, 'reconcile', POLL_MS, async () => {
+    const watched = await askAboutWatched(deps)
+    const orphans = await cancelOrphans(deps)
+    if (deps.clock.monotonic() - comparedAt >= COMPARE_EVERY_MS) {
+      comparedAt = deps.clock.monotonic()
+      for (const supplied of deps.suppliers.all()) await compareSupplierList(deps, supplied, COMPARE_SINCE_MS)
+    }
+    return watched + orphans > 0 // more may be due
   })
 }

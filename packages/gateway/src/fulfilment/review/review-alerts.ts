@@ -13,16 +13,9 @@ const COUNTED_MAX = 1_000
 
 /** Alerts operators to orders that went to review, or became late, since the last alert. */
 export function reviewAlertLoop(deps: FulfilmentDeps): Loop {
-  return runLoop({
-    name: 'review alerts',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      await alertOperatorsOfReviews(deps)
-      await alertOfLateOrders(deps)
-      return false
-    },
+  return runLoop(deps, 'review alerts', POLL_MS, async () => {
+    await alertOperatorsOfReviews(deps)
+    await alertOfLateOrders(deps)
   })
 }
 

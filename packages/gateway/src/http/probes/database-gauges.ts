@@ -17,17 +17,10 @@ type GaugesDeps = Pick<Deps, 'db' | 'metrics' | 'log' | 'loops'>
  */
 export function databaseGaugesLoop(deps: GaugesDeps): Loop {
   const refreshers = [backlogs(deps), ledger(deps), partitions(deps)]
-  return runLoop({
-    name: 'figures',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      // A failing refresh does not stop the others; the first failure is thrown at the end.
-      const results = await Promise.allSettled(refreshers.map((refresh) => refresh()))
-      for (const result of results) if (result.status === 'rejected') throw result.reason
-      return false
-    },
+  return runLoop(deps, 'figures', POLL_MS, async () => {
+    // A failing refresh does not stop the others; the first failure is thrown at the end.
+    const results = await Promise.allSettled(refreshers.map((refresh) => refresh()))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
   })
 }
 

@@ -120,24 +120,17 @@ export function timesAheadLoop(deps: TimesAheadDeps): Loop {
     return wasSetBack || now - searchedAt >= (isRecent ? AFTER_STEP.everyMs : SEARCH_EVERY_MS)
   }
 
-  return runLoop({
-    name: 'times ahead',
-    log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      if (!isTimeToSearch()) return false
-      searchedAt = clock.monotonic()
-      const counts = await countTimesAhead(db, TIMES_AHEAD)
-      const tables = new Map<string, number>()
-      for (const { table, count } of counts) tables.set(table, Math.max(count, tables.get(table) ?? 0))
-      for (const [table, count] of tables) gauge.set({ table }, count)
-      if (counts.every(({ count }) => count === 0)) return false
-      log.warn({ tables: Object.fromEntries(tables) }, 'work waits for times that a wrong clock wrote: it is made due')
-      await repairTimesAhead(db, TIMES_AHEAD)
-      for (const topic of ['fulfilment', 'actions', 'webhooks'] as const) wake.wake(topic)
-      return false
-    },
+  return runLoop(deps, 'times ahead', POLL_MS, async () => {
+    if (!isTimeToSearch()) return false
+    searchedAt = clock.monotonic()
+    const counts = await countTimesAhead(db, TIMES_AHEAD)
+    const tables = new Map<string, number>()
+    for (const { table, count } of counts) tables.set(table, Math.max(count, tables.get(table) ?? 0))
+    for (const [table, count] of tables) gauge.set({ table }, count)
+    if (counts.every(({ count }) => count === 0)) return false
+    log.warn({ tables: Object.fromEntries(tables) }, 'work waits for times that a wrong clock wrote: it is made due')
+    await repairTimesAhead(db, TIMES_AHEAD)
+    for (const topic of ['fulfilment', 'actions', 'webhooks'] as const) wake.wake(topic)
   })
 }
 

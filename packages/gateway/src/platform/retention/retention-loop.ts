@@ -35,27 +35,21 @@ export function retentionLoop(deps: RetentionDeps): Loop {
     labelNames: ['table'],
     registers: [deps.metrics],
   })
-  return runLoop({
-    name: 'retention',
-    log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      await maintainPartitions(db)
-      const { isSteady, jumpedFrom } = await db.tx(async (tx) => {
-        const reading = await readClock(tx)
-        ageRequestIdSlots(tx, reading.elapsedMs)
-        return reading
-      })
-      if (jumpedFrom) log.warn({ jumpedFrom }, 'the clock of the database has jumped: nothing is deleted for a day')
-      const dropped = await dropOldRequestIdSlots(db, REQUEST_IDS)
-      if (isSteady) dropped.push(...(await dropPastPartitions(db)))
-      if (dropped.length > 0) log.info({ dropped }, 'old partitions were dropped')
-      if (!isSteady) return false
-      const steps = await enforceRetention(deps)
-      for (const { table, rows } of steps) deleted.inc({ table }, rows)
-      return steps.some(({ more }) => more)
-    },
+  return runLoop(deps, 'retention', POLL_MS, async () => {
+    await maintainPartitions(db)
+    const { isSteady, jumpedFrom } = await db.tx(async (tx) => {
+      const reading = await readClock(tx)
+      ageRequestIdSlots(tx, reading.elapsedMs)
+      return reading
+    })
+    if (jumpedFrom) log.warn({ jumpedFrom }, 'the clock of the database has jumped: nothing is deleted for a day')
+    const dropped = await dropOldRequestIdSlots(db, REQUEST_IDS)
+    if (isSteady) dropped.push(...(await dropPastPartitions(db)))
+    if (dropped.length > 0) log.info({ dropped }, 'old partitions were dropped')
+    if (!isSteady) return false
+    const steps = await enforceRetention(deps)
+    for (const { table, rows } of steps) deleted.inc({ table }, rows)
+    return steps.some(({ more }) => more)
   })
 }
 

@@ -53,16 +53,9 @@ export function syncLoop(deps: SyncLoopDeps): Running {
     }
   }
 
-  const loop = runLoop({
-    name: 'catalogues',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      await claimDue()
-      await followChanges(deps)
-      return false
-    },
+  const loop = runLoop(deps, 'catalogues', POLL_MS, async () => {
+    await claimDue()
+    await followChanges(deps)
   })
   const unsubscribe = deps.wake.on('settings', () => loop.wake())
   return {

@@ -63,7 +63,7 @@ export function balanceLoop(deps: BalanceLoopDeps): Running {
     }
   }
 
-  const loop = runLoop({ name: 'balances', log: deps.log, loops: deps.loops, pollMs: POLL_MS, pass })
+  const loop = runLoop(deps, 'balances', POLL_MS, pass)
   const unsubscribe = deps.wake.on('settings', () => loop.wake())
   return {
     stop(deadlineMs) {

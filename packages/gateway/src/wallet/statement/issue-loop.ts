@@ -23,16 +23,9 @@ const POLL_MS = 60_000
  */
 export function statementLoop(deps: StatementLoopDeps): Running {
   let completeOn: string | undefined
-  return runLoop({
-    name: 'statements',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass(signal) {
-      const today = await getToday(deps.db)
-      if (completeOn !== today && (await issueDueStatements(deps, signal)).isComplete) completeOn = today
-      return false
-    },
+  return runLoop(deps, 'statements', POLL_MS, async (signal) => {
+    const today = await getToday(deps.db)
+    if (completeOn !== today && (await issueDueStatements(deps, signal)).isComplete) completeOn = today
   })
 }
 

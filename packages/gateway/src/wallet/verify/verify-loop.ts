@@ -18,16 +18,7 @@ const POLL_MS = 10 * 60_000
 
 /** Checks the whole ledger once a day, on one node. */
 export function ledgerLoop(deps: LedgerLoopDeps): Running {
-  return runLoop({
-    name: 'ledger',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass(signal) {
-      await checkToday(deps, signal)
-      return false
-    },
-  })
+  return runLoop(deps, 'ledger', POLL_MS, (signal) => checkToday(deps, signal))
 }
 
 /** An hour with few sales. A missed check runs as soon as possible later that day. The very first check runs at any hour. */

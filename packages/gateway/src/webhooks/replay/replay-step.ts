@@ -21,22 +21,16 @@ const BACKLOG_MAX = 1_000
  * Makes replayed events due again, each replay at its rate. Any node may step any replay; a row lock prevents two at a time.
  */
 export function replayLoop(deps: StepDeps): Running {
-  return runLoop({
-    name: 'webhook replays',
-    log: deps.log,
-    loops: deps.loops,
-    pollMs: POLL_MS,
-    async pass() {
-      const running = await deps.db.query<RunningReplay>({ text: NEXT, values: [REPLAYS_PER_PASS] })
-      let more = false
-      for (const replay of running) {
-        const step = await runJob(deps.log, 'replay', replay, () => stepReplay(deps, replay.tenantId, replay.replayId))
-        if (step === undefined) continue
-        if (step.replayed > 0) deps.wake.wake('webhooks')
-        more ||= step.more
-      }
-      return more
-    },
+  return runLoop(deps, 'webhook replays', POLL_MS, async () => {
+    const running = await deps.db.query<RunningReplay>({ text: NEXT, values: [REPLAYS_PER_PASS] })
+    let more = false
+    for (const replay of running) {
+      const step = await runJob(deps.log, 'replay', replay, () => stepReplay(deps, replay.tenantId, replay.replayId))
+      if (step === undefined) continue
+      if (step.replayed > 0) deps.wake.wake('webhooks')
+      more ||= step.more
+    }
+    return more
   })
 }
 

@@ -46,7 +46,7 @@ import { createWebhookMetrics, observeAttempt, type WebhookMetrics } from './sen
 
 /** Sends events. A pass starts when a commit recorded some, when a retry comes due, and at every poll. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
-  const { clock, log, loops } = deps
+  const { clock } = deps
   const wokenTenants = createWokenKeys(clock, POLL_MS)
   const wake = (tenantIds?: readonly string[]) => {
     wokenTenants.add(tenantIds)
@@ -55,24 +55,18 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
   const sender = new Sender(deps, createWebhookMetrics(deps), () => wake())
   let timer: NodeJS.Timeout | undefined
   let passedAt = Number.NEGATIVE_INFINITY
-  const loop = runLoop({
-    name: 'webhooks',
-    log,
-    loops,
-    pollMs: POLL_MS,
-    async pass() {
-      // The first wakeup after a pause starts a pass immediately; under load many wakeups share one.
-      const gapMs = PASS_GAP_MS - (clock.monotonic() - passedAt)
-      if (gapMs > 0) await delay(gapMs)
-      passedAt = clock.monotonic()
-      const tenantIds = wokenTenants.take()
-      if (tenantIds !== undefined && (await sender.claimFor(tenantIds))) return false
-      const { more, nextMs } = await sender.pass()
-      clearTimeout(timer)
-      if (nextMs !== undefined && nextMs < POLL_MS) timer = setTimeout(() => wake(), nextMs + 1)
-      if (more) wokenTenants.add()
-      return more
-    },
+  const loop = runLoop(deps, 'webhooks', POLL_MS, async () => {
+    // The first wakeup after a pause starts a pass immediately; under load many wakeups share one.
+    const gapMs = PASS_GAP_MS - (clock.monotonic() - passedAt)
+    if (gapMs > 0) await delay(gapMs)
+    passedAt = clock.monotonic()
+    const tenantIds = wokenTenants.take()
+    if (tenantIds !== undefined && (await sender.claimFor(tenantIds))) return false
+    const { more, nextMs } = await sender.pass()
+    clearTimeout(timer)
+    if (nextMs !== undefined && nextMs < POLL_MS) timer = setTimeout(() => wake(), nextMs + 1)
+    if (more) wokenTenants.add()
+    return more
   })
   // Makes a changed setting apply to the next event.
   const unsubscribe = [deps.wake.on('webhooks', wake), deps.wake.on('settings', () => wake())]

@@ -77,16 +77,22 @@ export interface Change {
 /** Changes of a person's own credentials end a confirmation at the gateway. */
 const CREDENTIALS = /^\/account\/(password|second-factor|passkeys)/
 
+export interface ChangeOptions<Answer> {
+  /**
+   * What the answer means, an Error if something is wrong with what was saved. It is reported even if the saved data has
+   * replaced the form meanwhile, unlike what the callbacks of `mutate` would report.
+   */
+  success?: string | ((answer: Answer) => string | Error | undefined) | undefined
+  /** The caller shows errors. */
+  quiet?: boolean
+}
+
 /**
  * Changes data and refetches everything, because one change can show in many lists. Then it reports the result: once
  * "saved" is visible, the page shows what was saved, and can be left without a warning. A change that is being made
  * already is not made again: two clicks can come before the button shows that it is busy.
- * @param options `success`: what the answer means, an Error if something is wrong with what was saved. It is reported even if the
- * saved data has replaced the form meanwhile, unlike what the callbacks of `mutate` would report.
  */
-export function useChange<Answer = unknown>(
-  options: { success?: string | ((answer: Answer) => string | Error | undefined); quiet?: boolean } = {},
-) {
+export function useChange<Answer = unknown>(options: ChangeOptions<Answer> = {}) {
   const client = useQueryClient()
   const running = useRef(new Set<string>())
   const change = useMutation<Answer, ApiError, Change>({

@@ -1,16 +1,17 @@
 import type { PackageBuyer, PackageDetail } from '@dealer-esim/gateway/http/console/catalogue-packages.ts'
-import { Button, Group, Text, TextInput } from '@mantine/core'
+import { Group, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
+import { moneyColumn, RowButton, timeColumn } from '#parts/columns.tsx'
 import { DealerSelect } from '#parts/dealer-filter.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { SearchField } from '#parts/filters.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Timestamp } from '#parts/values.tsx'
+import { Amount } from '#parts/values.tsx'
 import { ExplainedPrice } from '#prices/explanation.tsx'
 import { sourceText } from '#prices/plan-rule-text.ts'
 import { interpolate, t } from '#strings/strings.ts'
@@ -43,18 +44,8 @@ export function PackageBuyersPage() {
           empty={{ title: t.package.noBuyers }}
           columns={[
             { accessor: 'clientName', title: t.common.dealer },
-            {
-              accessor: 'createdAt',
-              title: t.common.created,
-              optional: true,
-              render: (row) => <Timestamp time={row.createdAt} />,
-            },
-            {
-              accessor: 'price',
-              title: t.prices.price,
-              textAlign: 'right',
-              render: ({ price, currencyCode }) => <Amount value={price} currency={currencyCode} />,
-            },
+            timeColumn('createdAt', t.common.created, { optional: true }),
+            moneyColumn('price', t.prices.price),
             { accessor: 'source', title: t.prices.source, render: (row) => sourceText(row) },
             {
               accessor: 'margin',
@@ -67,14 +58,11 @@ export function PackageBuyersPage() {
               title: t.common.actions,
               textAlign: 'right',
               render: (row) => (
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  aria-label={`${t.package.why} ${row.clientName}`}
+                <RowButton
+                  label={t.package.why}
+                  name={`${t.package.why} ${row.clientName}`}
                   onClick={() => setExplained(row)}
-                >
-                  {t.package.why}
-                </Button>
+                />
               ),
             },
           ]}
@@ -113,12 +101,7 @@ function ListPrices({ rows }: { rows: ListPriceRow[] }) {
         empty={{ title: t.package.noListPrices }}
         columns={[
           { accessor: 'currencyCode', title: t.prices.currency },
-          {
-            accessor: 'price',
-            title: t.prices.listPrice,
-            textAlign: 'right',
-            render: ({ price, currencyCode }) => <Amount value={price} currency={currencyCode} />,
-          },
+          moneyColumn('price', t.prices.listPrice),
           {
             accessor: 'cost',
             title: t.package.lowestCost,

@@ -6,11 +6,12 @@ import { Button, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { EvidenceField } from '#orders/evidence-field.tsx'
-import { Dialog, ReasonField } from '#parts/dialog.tsx'
+import { actionsColumn, moneyColumn, timeColumn } from '#parts/columns.tsx'
+import { ChangeDialog, Dialog, ReasonField } from '#parts/dialog.tsx'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Amount, Status, Timestamp } from '#parts/values.tsx'
+import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
@@ -153,32 +154,19 @@ export function ActionHistory({ path }: { path: string }) {
             title: t.esims.startedBy,
             render: (row) => t.esims.startedByNames[row.startedBy],
           },
-          {
-            accessor: 'refundAmount',
-            title: t.esims.refund,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.refundAmount} currency={row.currencyCode} />,
-          },
-          {
-            accessor: 'feeAmount',
-            title: t.esims.fee,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.feeAmount} currency={row.currencyCode} />,
-          },
+          moneyColumn('refundAmount', t.esims.refund),
+          moneyColumn('feeAmount', t.esims.fee),
           { accessor: 'failureReason', title: t.esims.failure },
-          { accessor: 'createTime', title: t.common.created, render: (row) => <Timestamp time={row.createTime} /> },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            hidden: !canOperate(me) || !list.data?.actions.some((row) => row.isAnswerMissing),
-            render: (row) =>
+          timeColumn('createTime', t.common.created),
+          actionsColumn(
+            (row) =>
               row.isAnswerMissing && (
                 <Button size="xs" onClick={() => setResolved(row)}>
                   {t.orders.resolve}
                 </Button>
               ),
-          },
+            { hidden: !canOperate(me) || !list.data?.actions.some((row) => row.isAnswerMissing) },
+          ),
         ]}
       />
       {resolved && <ResolveAction path={path} row={resolved} onClose={() => setResolved(undefined)} />}
@@ -188,22 +176,14 @@ export function ActionHistory({ path }: { path: string }) {
 
 /** Records what the supplier said about an action that it did not answer. */
 function ResolveAction({ path, row, onClose }: { path: string; row: EsimActionRow; onClose(): void }) {
-  const settle = useChange({ success: t.orders.resolved, quiet: true })
   const answers = row.action === 'CANCEL' ? t.orders.cancelAnswers : t.esims.actionAnswers
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.orders.resolve}: ${t.esims.actions[row.action]}`}
-      opened
       onClose={onClose}
       submit={t.orders.resolve}
-      busy={settle.isPending}
-      error={settle.error}
-      onSubmit={(body) =>
-        settle.mutate(
-          { method: 'POST', path: `${path}/settle-cancel`, body: { ...body, actionNo: row.actionNo } },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.orders.resolved}
+      request={(body) => ({ method: 'POST', path: `${path}/settle-cancel`, body: { ...body, actionNo: row.actionNo } })}
     >
       <Text size="sm">{row.action === 'CANCEL' ? t.orders.resolveCancelText : t.esims.resolveText}</Text>
       <NativeSelect
@@ -212,6 +192,6 @@ function ResolveAction({ path, row, onClose }: { path: string; row: EsimActionRo
         data={Object.entries(answers).map(([value, label]) => ({ value, label }))}
       />
       <EvidenceField />
-    </Dialog>
+    </ChangeDialog>
   )
 }

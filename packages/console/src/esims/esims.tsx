@@ -3,13 +3,14 @@ import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.t
 import { Text } from '@mantine/core'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
+import { timeColumn } from '#parts/columns.tsx'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { formatPartOf, formatVolume } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status, Timestamp } from '#parts/values.tsx'
+import { Status } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { parseTypedIccid } from './typed-iccid.ts'
@@ -73,15 +74,10 @@ export function EsimsPage() {
               isNamed: true,
               render: formatUsage,
             },
-            { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
+            timeColumn('createdAt', t.common.created),
             { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },
             { accessor: 'supplier', title: t.orders.supplier, optional: true, hidden: !isOperator(me) },
-            {
-              accessor: 'expiredTime',
-              title: t.esims.expires,
-              optional: true,
-              render: (row) => <Timestamp time={row.expiredTime} />,
-            },
+            timeColumn('expiredTime', t.esims.expires, { optional: true }),
           ]}
         />
       )}

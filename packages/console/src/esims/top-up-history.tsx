@@ -1,8 +1,9 @@
 import type { EsimTopUp } from '@dealer-esim/gateway/http/console/esims/esim-top-ups.ts'
 import { useApi } from '#api/use-api.ts'
+import { moneyColumn, timeColumn } from '#parts/columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Amount, Status, Timestamp } from '#parts/values.tsx'
+import { Amount, Status } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 /** They are delivered while somebody looks at the list. */
@@ -28,19 +29,14 @@ export function TopUpHistory({ tenantId, profileId }: { tenantId: string; profil
           { accessor: 'packageName', title: t.esims.package },
           { accessor: 'periodNum', title: t.esims.topUpDays },
           { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status status={row.orderStatus} /> },
-          {
-            accessor: 'amount',
-            title: t.portal.price,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.amount} currency={row.currencyCode} />,
-          },
+          moneyColumn('amount', t.portal.price),
           {
             accessor: 'refundedAmount',
             title: t.esims.refund,
             textAlign: 'right',
             render: (row) => <Amount value={row.refundedAmount || null} currency={row.currencyCode} />,
           },
-          { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
+          timeColumn('createdAt', t.common.created),
         ]}
       />
     </Card>

@@ -1,7 +1,7 @@
 import { Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { Copyable } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
@@ -49,18 +49,13 @@ export function TravellerLink({ path }: { path: string }) {
 }
 
 function SendLink({ path, onClose }: { path: string; onClose(): void }) {
-  const send = useChange({ quiet: true, success: t.esims.linkSent })
   return (
-    <Dialog
+    <ChangeDialog
       title={t.esims.sendLink}
-      opened
       onClose={onClose}
       submit={t.esims.sendLink}
-      busy={send.isPending}
-      error={send.error}
-      onSubmit={(body) =>
-        send.mutate({ method: 'POST', path: `${path}/share-link/mail`, body }, { onSuccess: onClose })
-      }
+      success={t.esims.linkSent}
+      request={(body) => ({ method: 'POST', path: `${path}/share-link/mail`, body })}
     >
       <Text size="sm">{t.esims.sendLinkText}</Text>
       <TextInput
@@ -72,7 +67,7 @@ function SendLink({ path, onClose }: { path: string; onClose(): void }) {
         autoComplete="off"
         data-autofocus
       />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

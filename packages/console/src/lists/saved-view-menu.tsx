@@ -4,7 +4,7 @@ import { IconBookmark, IconTrash } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
@@ -59,18 +59,13 @@ export function SavedViews({ list }: { list: string }) {
 }
 
 function SaveDialog({ list, search, onClose }: { list: string; search: string; onClose(): void }) {
-  const save = useChange({ success: t.common.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={t.lists.saveView}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={save.isPending}
-      error={save.error}
-      onSubmit={({ name }) =>
-        save.mutate({ method: 'POST', path: '/account/views', body: { list, name, search } }, { onSuccess: onClose })
-      }
+      success={t.common.saved}
+      request={({ name }) => ({ method: 'POST', path: '/account/views', body: { list, name, search } })}
     >
       <TextInput
         name="name"
@@ -80,6 +75,6 @@ function SaveDialog({ list, search, onClose }: { list: string; search: string; o
         maxLength={60}
         data-autofocus
       />
-    </Dialog>
+    </ChangeDialog>
   )
 }

@@ -7,13 +7,14 @@ import { useApi } from '#api/use-api.ts'
 import { CodeBlock } from '#code/code-block.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { useList } from '#lists/use-list.ts'
+import { timeColumn } from '#parts/columns.tsx'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { formatDateTime } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Facts, Timestamp } from '#parts/values.tsx'
+import { Facts } from '#parts/values.tsx'
 import { interpolate, language, t } from '#strings/strings.ts'
 
 // An action without a label does not compile.
@@ -71,12 +72,7 @@ export function AuditPage() {
         empty={{ title: t.audit.noEntries, text: t.audit.noEntriesText }}
         columns={[
           { accessor: 'action', title: t.audit.action, phone: 'main', render: (row) => labelOf(row.action) },
-          {
-            accessor: 'createdAt',
-            title: t.common.time,
-            phone: 'value',
-            render: (row) => <Timestamp time={row.createdAt} />,
-          },
+          timeColumn('createdAt', t.common.time, { phone: 'value' }),
           { accessor: 'actor', title: t.audit.actor, cellsClassName: 'break', phone: 'note' },
           { accessor: 'subject', title: t.audit.subject, cellsClassName: 'break', render: subjectLabel },
           { accessor: 'address', title: t.audit.address },

@@ -7,8 +7,8 @@ import { Anchor, Button, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Prose } from '#code/prose.tsx'
+import { countColumn } from '#parts/columns.tsx'
 import { parseQpsInput } from '#parts/form-values.ts'
-import { formatCount } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -191,14 +191,7 @@ function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
             phone: 'main',
             render: (row) => <span data-from-gateway>{row.what}</span>,
           },
-          {
-            accessor: 'days',
-            title: t.operatorSettings.days,
-            phone: 'value',
-            isNamed: true,
-            textAlign: 'right',
-            render: (row) => formatCount(row.days),
-          },
+          countColumn('days', t.operatorSettings.days, { phone: 'value', isNamed: true }),
         ]}
       />
     </Card>

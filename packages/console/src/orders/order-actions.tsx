@@ -1,8 +1,7 @@
 import type { OrderDetail } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Button, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '#api/use-api.ts'
-import { Dialog, ReasonField } from '#parts/dialog.tsx'
+import { ChangeDialog, ReasonField } from '#parts/dialog.tsx'
 import { t } from '#strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
 import { itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
@@ -30,26 +29,18 @@ export function OrderActions({ order }: { order: OrderDetail }) {
 }
 
 function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const cancel = useChange({ success: t.orders.cancelled, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.orders.cancel}: ${order.transactionId}`}
-      opened
       onClose={onClose}
       submit={t.orders.cancel}
       danger
-      busy={cancel.isPending}
-      error={cancel.error}
-      onSubmit={(body) =>
-        cancel.mutate(
-          { method: 'POST', path: `/tenants/${order.tenantId}/orders/${order.orderNo}/cancel`, body },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.orders.cancelled}
+      request={(body) => ({ method: 'POST', path: `/tenants/${order.tenantId}/orders/${order.orderNo}/cancel`, body })}
     >
       <Text size="sm">{order.orderStatus === 'PAID' ? t.orders.cancelText : t.orders.cancelWaitingText}</Text>
       <ReasonField />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
@@ -61,21 +52,17 @@ function waitsForSupplier({ items }: OrderDetail): boolean {
 
 /** Records a supplier's late answer about a cancellation. */
 function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const settle = useChange({ success: t.orders.resolved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.orders.resolveCancel}: ${order.transactionId}`}
-      opened
       onClose={onClose}
       submit={t.orders.resolve}
-      busy={settle.isPending}
-      error={settle.error}
-      onSubmit={({ profileId, ...body }) =>
-        settle.mutate(
-          { method: 'POST', path: `/tenants/${order.tenantId}/profiles/${profileId}/settle-cancel`, body },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.orders.resolved}
+      request={({ profileId, ...body }) => ({
+        method: 'POST',
+        path: `/tenants/${order.tenantId}/profiles/${profileId}/settle-cancel`,
+        body,
+      })}
     >
       <Text size="sm">{t.orders.resolveCancelText}</Text>
       <NativeSelect
@@ -92,7 +79,7 @@ function ResolveCancel({ order, onClose }: { order: OrderDetail; onClose(): void
         data={Object.entries(t.orders.cancelAnswers).map(([value, label]) => ({ value, label }))}
       />
       <EvidenceField />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

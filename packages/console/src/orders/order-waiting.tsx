@@ -2,7 +2,7 @@ import type { OrderDetail } from '@dealer-esim/gateway/http/console/orders/order
 import { Alert, Button, Group, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney, formatTime } from '#parts/format.ts'
 import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
@@ -55,7 +55,6 @@ function AskSupplier({ order }: { order: OrderDetail }) {
 /** A dealer's question, which the operator gets with the order. */
 function AskOperator({ order }: { order: OrderDetail }) {
   const [opened, setOpened] = useState(false)
-  const ask = useChange({ success: t.orders.questionSent, quiet: true })
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/questions`
   return (
     <>
@@ -63,14 +62,12 @@ function AskOperator({ order }: { order: OrderDetail }) {
         {t.orders.askOperator}
       </Button>
       {opened && (
-        <Dialog
+        <ChangeDialog
           title={t.orders.askOperator}
-          opened
           onClose={() => setOpened(false)}
           submit={t.orders.send}
-          busy={ask.isPending}
-          error={ask.error}
-          onSubmit={(body) => ask.mutate({ method: 'POST', path, body }, { onSuccess: () => setOpened(false) })}
+          success={t.orders.questionSent}
+          request={(body) => ({ method: 'POST', path, body })}
         >
           <Text size="sm" className="break">
             {[order.orderNo, order.packages.join(', '), formatMoney(order.amount, order.currencyCode)].join(' · ')}
@@ -85,7 +82,7 @@ function AskOperator({ order }: { order: OrderDetail }) {
             minRows={3}
             data-autofocus
           />
-        </Dialog>
+        </ChangeDialog>
       )}
     </>
   )

@@ -2,10 +2,11 @@ import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.t
 import { useState } from 'react'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
+import { moneyColumn, timeColumn } from '#parts/columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Status, Timestamp } from '#parts/values.tsx'
+import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { ExplorerButton } from '#tenants/explorer/explorer-button.tsx'
@@ -66,27 +67,10 @@ export function OrdersPage() {
           },
           { accessor: 'packages', title: t.orders.packages, render: (row) => row.packages.join(', ') },
           { accessor: 'esims', title: t.orders.esims, textAlign: 'right' },
-          {
-            accessor: 'amount',
-            title: t.orders.amount,
-            textAlign: 'right',
-            phone: 'value',
-            render: (row) => <Amount value={row.amount} currency={row.currencyCode} />,
-          },
-          { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
-          {
-            accessor: 'refundedAmount',
-            title: t.orders.refunded,
-            optional: true,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.refundedAmount} currency={row.currencyCode} />,
-          },
-          {
-            accessor: 'updatedAt',
-            title: t.common.updated,
-            optional: true,
-            render: (row) => <Timestamp time={row.updatedAt} />,
-          },
+          moneyColumn('amount', t.orders.amount, { phone: 'value' }),
+          timeColumn('createdAt', t.common.created),
+          moneyColumn('refundedAmount', t.orders.refunded, { optional: true }),
+          timeColumn('updatedAt', t.common.updated, { optional: true }),
         ]}
       />
     </Page>

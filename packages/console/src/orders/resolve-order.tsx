@@ -1,8 +1,7 @@
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Checkbox, Fieldset, FileInput, Radio, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
@@ -17,33 +16,27 @@ const VERDICTS: Record<OrderDetail['orderType'], Verdict[]> = {
 
 /** Records a supplier's answer about eSIMs under review. Neither an answer nor one of several eSIMs is preselected. */
 export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
-  const settle = useChange({ success: t.orders.resolved, quiet: true })
   const items = itemsUnderReview(order)
   const [itemNos, setItemNos] = useState(items.length === 1 ? items.map((item) => item.itemNo) : [])
   const [verdict, setVerdict] = useState<Verdict>()
   const [isMissing, setIsMissing] = useState(false)
   const chosen = items.filter((item) => itemNos.includes(item.itemNo))
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.orders.resolve}: ${order.transactionId}`}
-      opened
       onClose={onClose}
       submit={submitLabel(order, chosen, verdict)}
       danger={verdict === 'refused'}
-      busy={settle.isPending}
-      error={settle.error}
-      onSubmit={({ evidence, csv: file, ...fields }) => {
+      success={t.orders.resolved}
+      request={({ evidence, csv: file, ...fields }) => {
         const csv = file ?? (verdict === 'delivered' ? csvOfFields(fields, chosen) : undefined)
         setIsMissing(chosen.length === 0)
-        if (chosen.length === 0) return
-        settle.mutate(
-          {
-            method: 'POST',
-            path: `/tenants/${order.tenantId}/orders/${order.orderNo}/settle`,
-            body: { verdict, evidence, itemNos: chosen.map((item) => item.itemNo), ...(csv && { csv }) },
-          },
-          { onSuccess: onClose },
-        )
+        if (chosen.length === 0) return null
+        return {
+          method: 'POST',
+          path: `/tenants/${order.tenantId}/orders/${order.orderNo}/settle`,
+          body: { verdict, evidence, itemNos: chosen.map((item) => item.itemNo), ...(csv && { csv }) },
+        }
       }}
     >
       <Text size="sm">{t.orders.resolveText}</Text>
@@ -69,7 +62,7 @@ export function ResolveOrder({ order, onClose }: { order: OrderDetail; onClose()
       </Radio.Group>
       {verdict === 'delivered' && <DeliveredEsims chosen={chosen} />}
       <EvidenceField />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

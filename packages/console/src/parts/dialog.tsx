@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { ApiError } from '#api/call-api.ts'
+import { type Change, type ChangeOptions, useChange } from '#api/use-api.ts'
 import { t } from '#strings/strings.ts'
 import { formFields, labelledError } from './form-values.ts'
 
@@ -68,6 +69,25 @@ export function Dialog(props: DialogProps) {
       </form>
     </Modal>
   )
+}
+
+interface ChangeDialogProps<Answer> extends Omit<DialogProps, 'opened' | 'onSubmit' | 'busy' | 'error'> {
+  /** The change that the fields ask for. null: nothing is changed, and the caller shows what is wrong with them. */
+  request(fields: Record<string, string>): Change | null
+  success?: ChangeOptions<Answer>['success']
+  /** Called once the change is made. Default: onClose. */
+  onDone?(answer: Answer, fields: Record<string, string>): void
+}
+
+/** A dialog that makes one change. It stays open if the change fails. */
+export function ChangeDialog<Answer = unknown>(props: ChangeDialogProps<Answer>) {
+  const { request, success, onDone = props.onClose, ...dialog } = props
+  const change = useChange<Answer>({ success, quiet: true })
+  function submit(fields: Record<string, string>) {
+    const made = request(fields)
+    if (made) change.mutate(made, { onSuccess: (answer) => onDone(answer, fields) })
+  }
+  return <Dialog {...dialog} opened busy={change.isPending} error={change.error} onSubmit={submit} />
 }
 
 /** Names the fields at fault by their labels. */

@@ -18,7 +18,7 @@ const SortChoice = lazy(() => import('#lists/sort-choice.tsx'))
  * all in the browser. Here the gateway does that, and what remains is this file; a library would only add to the first load.
  */
 
-interface Column<Row> {
+export interface Column<Row> {
   /** Also the name by which the gateway sorts it. */
   accessor: string
   title: string

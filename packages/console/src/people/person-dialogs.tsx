@@ -1,7 +1,6 @@
 import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
 import { Alert, Select, Text, TextInput } from '@mantine/core'
-import { useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { ShownOnce } from '#parts/shown-once.tsx'
 import { Copyable } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
@@ -32,23 +31,14 @@ interface InviteProps {
 }
 
 export function Invite({ tenantId, dealer, onOpen }: InviteProps) {
-  const invite = useChange<NewLinkAnswer>({ quiet: true })
   return (
-    <Dialog
+    <ChangeDialog<NewLinkAnswer>
       title={dealer === undefined ? t.people.invite : `${t.people.invite}: ${dealer}`}
-      opened
       onClose={() => onOpen(undefined)}
       submit={t.people.invite}
-      busy={invite.isPending}
-      error={invite.error}
-      onSubmit={(fields) =>
-        invite.mutate(
-          { method: 'POST', path: '/people', body: { ...fields, tenantId } },
-          {
-            onSuccess: (made) =>
-              onOpen({ kind: 'showLink', title: t.people.invitationLink, email: fields.email ?? '', ...made }),
-          },
-        )
+      request={(fields) => ({ method: 'POST', path: '/people', body: { ...fields, tenantId } })}
+      onDone={(made, fields) =>
+        onOpen({ kind: 'showLink', title: t.people.invitationLink, email: fields.email ?? '', ...made })
       }
     >
       <TextInput name="name" label={t.people.name} required maxLength={100} data-autofocus />
@@ -61,7 +51,7 @@ export function Invite({ tenantId, dealer, onOpen }: InviteProps) {
         allowDeselect={false}
       />
       <ReauthenticationFields />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
@@ -94,43 +84,28 @@ export function ShowLink({
 }
 
 export function NewLink({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog | undefined): void }) {
-  const create = useChange<NewLinkAnswer>({ quiet: true })
   return (
-    <Dialog
+    <ChangeDialog<NewLinkAnswer>
       title={`${t.people.newPasswordLink}: ${row.name}`}
-      opened
       onClose={() => onOpen(undefined)}
       submit={t.people.createLink}
-      busy={create.isPending}
-      error={create.error}
-      onSubmit={(body) =>
-        create.mutate(
-          { method: 'POST', path: `/people/${row.personId}/link`, body },
-          {
-            onSuccess: (made) => onOpen({ kind: 'showLink', title: t.people.passwordLink, email: row.email, ...made }),
-          },
-        )
-      }
+      request={(body) => ({ method: 'POST', path: `/people/${row.personId}/link`, body })}
+      onDone={(made) => onOpen({ kind: 'showLink', title: t.people.passwordLink, email: row.email, ...made })}
     >
       <Text size="sm">{t.people.newPasswordLinkText}</Text>
       <ReauthenticationFields />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
 export function ChangeRole({ row, onClose }: { row: PersonRow; onClose(): void }) {
-  const change = useChange({ success: t.common.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.people.changeRole}: ${row.name}`}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={change.isPending}
-      error={change.error}
-      onSubmit={(body) =>
-        change.mutate({ method: 'PATCH', path: `/people/${row.personId}`, body }, { onSuccess: onClose })
-      }
+      success={t.common.saved}
+      request={(body) => ({ method: 'PATCH', path: `/people/${row.personId}`, body })}
     >
       <Select
         name="role"
@@ -140,37 +115,29 @@ export function ChangeRole({ row, onClose }: { row: PersonRow; onClose(): void }
         allowDeselect={false}
       />
       <ReauthenticationFields />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
 export function ChangeStatus({ row, onClose }: { row: PersonRow; onClose(): void }) {
-  const change = useChange({ success: t.common.saved, quiet: true })
   const active = row.status === 'ACTIVE'
   const submit = active ? t.people.disable : t.people.enable
   return (
-    <Dialog
+    <ChangeDialog
       title={`${submit}: ${row.name}`}
-      opened
       onClose={onClose}
       submit={submit}
       danger={active}
-      busy={change.isPending}
-      error={change.error}
-      onSubmit={(fields) =>
-        change.mutate(
-          {
-            method: 'PATCH',
-            path: `/people/${row.personId}`,
-            body: { ...fields, status: active ? 'DISABLED' : 'ACTIVE' },
-          },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.common.saved}
+      request={(fields) => ({
+        method: 'PATCH',
+        path: `/people/${row.personId}`,
+        body: { ...fields, status: active ? 'DISABLED' : 'ACTIVE' },
+      })}
     >
       <Text size="sm">{active ? t.people.disableText : t.people.enableText}</Text>
       <ReauthenticationFields />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
@@ -184,26 +151,21 @@ export function RemoveSignInMethod({
   what: 'secondFactor' | 'provider'
   onClose(): void
 }) {
-  const remove = useChange({ success: t.common.saved, quiet: true })
   const [title, text, path] =
     what === 'provider'
       ? [t.people.unlinkProvider, t.people.unlinkProviderText, 'provider/unlink']
       : [t.people.removeSecondFactor, t.people.removeSecondFactorText, 'second-factor/remove']
   return (
-    <Dialog
+    <ChangeDialog
       title={`${title}: ${row.name}`}
-      opened
       onClose={onClose}
       submit={title}
       danger
-      busy={remove.isPending}
-      error={remove.error}
-      onSubmit={(body) =>
-        remove.mutate({ method: 'POST', path: `/people/${row.personId}/${path}`, body }, { onSuccess: onClose })
-      }
+      success={t.common.saved}
+      request={(body) => ({ method: 'POST', path: `/people/${row.personId}/${path}`, body })}
     >
       <Text size="sm">{text}</Text>
       <ReauthenticationFields />
-    </Dialog>
+    </ChangeDialog>
   )
 }

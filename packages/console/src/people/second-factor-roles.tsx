@@ -1,7 +1,8 @@
-import { Button, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { useApi } from '#api/use-api.ts'
+import { actionsColumn, RowButton } from '#parts/columns.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { t } from '#strings/strings.ts'
@@ -38,22 +39,16 @@ export function SecondFactorRoles() {
             title: t.people.requiredState,
             render: (row) => (row.required ? t.people.isRequired : t.people.isOptional),
           },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            hidden: !isOperatorAdmin(me),
-            render: (row) => (
-              <Button
-                size="compact-xs"
-                variant="default"
-                aria-label={`${row.required ? t.people.makeOptional : t.people.require}: ${t.roles[row.role]}`}
+          actionsColumn(
+            (row) => (
+              <RowButton
+                label={row.required ? t.people.makeOptional : t.people.require}
+                of={t.roles[row.role]}
                 onClick={() => setChanging(row)}
-              >
-                {row.required ? t.people.makeOptional : t.people.require}
-              </Button>
+              />
             ),
-          },
+            { hidden: !isOperatorAdmin(me) },
+          ),
         ]}
       />
       {changing && <ChangeRequired row={changing} onClose={() => setChanging(undefined)} />}
@@ -62,25 +57,22 @@ export function SecondFactorRoles() {
 }
 
 function ChangeRequired({ row, onClose }: { row: RoleRow; onClose(): void }) {
-  const change = useChange({ success: t.common.saved, quiet: true })
   const submit = row.required ? t.people.makeOptional : t.people.require
   return (
-    <Dialog
+    <ChangeDialog
       title={`${submit}: ${t.roles[row.role]}`}
-      opened
       onClose={onClose}
       submit={submit}
-      busy={change.isPending}
-      error={change.error}
-      onSubmit={(fields) => {
+      success={t.common.saved}
+      request={(fields) => {
         const body = { ...fields, required: !row.required }
-        change.mutate({ method: 'PUT', path: `/second-factors/${row.role}`, body }, { onSuccess: onClose })
+        return { method: 'PUT', path: `/second-factors/${row.role}`, body }
       }}
     >
       <Stack>
         <Text size="sm">{row.required ? t.people.optionalText : t.people.requireText}</Text>
         <ReauthenticationFields />
       </Stack>
-    </Dialog>
+    </ChangeDialog>
   )
 }

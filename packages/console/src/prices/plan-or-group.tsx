@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { DealerSelect } from '#parts/dealer-filter.tsx'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
@@ -26,31 +26,22 @@ export function apiPath(kind: Kind, name: string): string {
 /** Asks for the name of a new plan or group, or for the new name of `renamed`. Then opens its page. */
 export function NameDialog({ kind, renamed, onClose }: { kind: Kind; renamed?: string; onClose(): void }) {
   const navigate = useNavigate()
-  const change = useChange({ success: renamed === undefined ? t.prices.created : t.common.saved, quiet: true })
   const title = kind === 'plan' ? t.prices.newPlan : t.prices.newGroup
   return (
-    <Dialog
+    <ChangeDialog
       title={renamed === undefined ? title : `${t.prices.rename}: ${renamed}`}
-      opened
       onClose={onClose}
       submit={renamed === undefined ? title : t.prices.rename}
-      busy={change.isPending}
-      error={change.error}
-      onSubmit={({ name = '', displayName }) =>
-        change.mutate(
-          {
-            method: renamed === undefined ? 'POST' : 'PATCH',
-            path: renamed === undefined ? PATHS[kind].api : apiPath(kind, renamed),
-            body: { [PATHS[kind].member]: name, ...(displayName && { displayName }) },
-          },
-          {
-            onSuccess() {
-              onClose()
-              void navigate({ to: PATHS[kind].page(name) })
-            },
-          },
-        )
-      }
+      success={renamed === undefined ? t.prices.created : t.common.saved}
+      request={({ name = '', displayName }) => ({
+        method: renamed === undefined ? 'POST' : 'PATCH',
+        path: renamed === undefined ? PATHS[kind].api : apiPath(kind, renamed),
+        body: { [PATHS[kind].member]: name, ...(displayName && { displayName }) },
+      })}
+      onDone={(_, { name = '' }) => {
+        onClose()
+        void navigate({ to: PATHS[kind].page(name) })
+      }}
     >
       {renamed !== undefined && <Text size="sm">{t.prices.renameText}</Text>}
       <TextInput
@@ -70,7 +61,7 @@ export function NameDialog({ kind, renamed, onClose }: { kind: Kind; renamed?: s
           maxLength={100}
         />
       )}
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
@@ -94,25 +85,18 @@ export function NameActions({ kind, name }: { kind: Kind; name: string }) {
 
 function Delete({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {
   const navigate = useNavigate()
-  const remove = useChange({ success: t.prices.deleted, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.prices.delete}: ${name}`}
-      opened
       onClose={onClose}
       submit={t.prices.delete}
       danger
-      busy={remove.isPending}
-      error={remove.error}
-      onSubmit={() =>
-        remove.mutate(
-          { method: 'DELETE', path: apiPath(kind, name) },
-          { onSuccess: () => void navigate({ to: PATHS[kind].list }) },
-        )
-      }
+      success={t.prices.deleted}
+      request={() => ({ method: 'DELETE', path: apiPath(kind, name) })}
+      onDone={() => void navigate({ to: PATHS[kind].list })}
     >
       <Text size="sm">{kind === 'plan' ? t.prices.deletePlanText : t.prices.deleteGroupText}</Text>
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
@@ -123,21 +107,18 @@ function assignmentOf(kind: Kind, tenantId: string, name: string | null) {
 
 function AddDealer({ kind, name, onClose }: { kind: Kind; name: string; onClose(): void }) {
   const [tenantId, setTenantId] = useState<string>()
-  const add = useChange({ success: t.prices.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.prices.addDealer}: ${name}`}
-      opened
       onClose={onClose}
       submit={t.prices.addDealer}
-      busy={add.isPending}
-      error={add.error}
-      onSubmit={() => tenantId && add.mutate(assignmentOf(kind, tenantId, name), { onSuccess: onClose })}
+      success={t.prices.saved}
+      request={() => (tenantId ? assignmentOf(kind, tenantId, name) : null)}
     >
       <Text size="sm">{kind === 'plan' ? t.prices.addToPlanText : t.prices.addDealerText}</Text>
       <DealerSelect value={tenantId} onChange={(chosen) => setTenantId(chosen ?? undefined)} />
       {tenantId !== undefined && <PresentAssignment kind={kind} tenantId={tenantId} />}
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

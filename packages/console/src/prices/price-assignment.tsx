@@ -4,8 +4,8 @@ import type { PriceAssignment as Assignment } from '@dealer-esim/gateway/http/co
 import { Anchor, Button, NativeSelect } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { useApi } from '#api/use-api.ts'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
 import { Facts } from '#parts/values.tsx'
@@ -59,28 +59,20 @@ function NameLink({ name, path }: { name: string | null; path(name: string): str
 
 function Assign(props: { tenantId: string; what: 'plan' | 'group'; now: Assignment; onClose(): void }) {
   const { tenantId, what, now, onClose } = props
-  const assign = useChange({ success: t.prices.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={what === 'plan' ? t.prices.changePlan : t.prices.changeGroup}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={assign.isPending}
-      error={assign.error}
-      onSubmit={({ planName = null, groupName = null }) =>
-        assign.mutate(
-          {
-            method: 'PUT',
-            path: `/tenants/${tenantId}/price-${what}`,
-            body: what === 'plan' ? { planName } : { groupName },
-          },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.prices.saved}
+      request={({ planName = null, groupName = null }) => ({
+        method: 'PUT',
+        path: `/tenants/${tenantId}/price-${what}`,
+        body: what === 'plan' ? { planName } : { groupName },
+      })}
     >
       {what === 'plan' ? <PlanField chosen={now.planName} /> : <GroupField chosen={now.groupName} />}
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

@@ -2,8 +2,8 @@ import type { GroupDetail } from '@dealer-esim/gateway/http/console/prices/price
 import { Anchor, Button, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { useApi } from '#api/use-api.ts'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
@@ -50,23 +50,19 @@ export function PriceGroupPage() {
 }
 
 function ChoosePlan({ group, onClose }: { group: GroupDetail; onClose(): void }) {
-  const change = useChange({ success: t.prices.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.prices.plan}: ${group.groupName}`}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={change.isPending}
-      error={change.error}
-      onSubmit={({ planName = null }) =>
-        change.mutate(
-          { method: 'PUT', path: `${apiPath('group', group.groupName)}/plan`, body: { planName } },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.prices.saved}
+      request={({ planName = null }) => ({
+        method: 'PUT',
+        path: `${apiPath('group', group.groupName)}/plan`,
+        body: { planName },
+      })}
     >
       <PlanField chosen={group.planName} />
-    </Dialog>
+    </ChangeDialog>
   )
 }

@@ -3,9 +3,10 @@ import type { PlanDetail } from '@dealer-esim/gateway/http/console/prices/price-
 import { Button, Text, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi, useChange } from '#api/use-api.ts'
+import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { actionsColumn } from '#parts/columns.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { SearchField } from '#parts/filters.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
@@ -68,13 +69,7 @@ export function PricePlanPage() {
             { accessor: 'packages', title: t.prices.packages, render: packagesText },
             { accessor: 'value', title: t.prices.value, textAlign: 'right', render: valueText },
             { accessor: 'validity', title: t.prices.validity, render: (row) => validityText(row) ?? t.prices.always },
-            {
-              accessor: 'actions',
-              title: t.common.actions,
-              textAlign: 'right',
-              hidden: !changes,
-              render: (row) => <RemoveRule planName={data.planName} rule={row} />,
-            },
+            actionsColumn((row) => <RemoveRule planName={data.planName} rule={row} />, { hidden: !changes }),
           ]}
         />
       </Card>
@@ -91,21 +86,17 @@ function descriptionOf({ planName, displayName, groupNames }: PlanDetail): strin
 }
 
 function DisplayNameDialog({ plan, onClose }: { plan: PlanDetail; onClose(): void }) {
-  const set = useChange({ success: t.common.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.prices.displayName}: ${plan.planName}`}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={set.isPending}
-      error={set.error}
-      onSubmit={({ displayName = null }) =>
-        set.mutate(
-          { method: 'PUT', path: `${apiPath('plan', plan.planName)}/display-name`, body: { displayName } },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.common.saved}
+      request={({ displayName = null }) => ({
+        method: 'PUT',
+        path: `${apiPath('plan', plan.planName)}/display-name`,
+        body: { displayName },
+      })}
     >
       <Text size="sm">{t.prices.displayNameText}</Text>
       <TextInput
@@ -115,6 +106,6 @@ function DisplayNameDialog({ plan, onClose }: { plan: PlanDetail; onClose(): voi
         maxLength={100}
         data-autofocus
       />
-    </Dialog>
+    </ChangeDialog>
   )
 }

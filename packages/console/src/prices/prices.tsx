@@ -4,7 +4,7 @@ import { Button } from '@mantine/core'
 import { useLocation } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { formatCount } from '#parts/format.ts'
+import { countColumn } from '#parts/columns.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
@@ -58,18 +58,8 @@ function Plans() {
       columns={[
         { accessor: 'planName', title: t.prices.name },
         { accessor: 'displayName', title: t.prices.displayName, render: (row) => row.displayName ?? '–' },
-        {
-          accessor: 'ruleCount',
-          title: t.prices.rules,
-          textAlign: 'right',
-          render: (row) => formatCount(row.ruleCount),
-        },
-        {
-          accessor: 'tenantCount',
-          title: t.prices.dealers,
-          textAlign: 'right',
-          render: (row) => formatCount(row.tenantCount),
-        },
+        countColumn('ruleCount', t.prices.rules),
+        countColumn('tenantCount', t.prices.dealers),
         { accessor: 'groupNames', title: t.prices.tabs.groups, render: (row) => row.groupNames.join(', ') || '–' },
       ]}
     />
@@ -93,12 +83,7 @@ function Groups() {
       columns={[
         { accessor: 'groupName', title: t.prices.name },
         { accessor: 'planName', title: t.prices.plan },
-        {
-          accessor: 'tenantCount',
-          title: t.prices.dealers,
-          textAlign: 'right',
-          render: (row) => formatCount(row.tenantCount),
-        },
+        countColumn('tenantCount', t.prices.dealers),
       ]}
     />
   )

@@ -2,7 +2,8 @@ import type { ExchangeRateRow } from '@dealer-esim/gateway/http/console/products
 import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { actionsColumn, RowButton } from '#parts/columns.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatDay } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -46,37 +47,24 @@ export function ExchangeRates() {
               title: t.exchangeRates.ratedAt,
               render: (row) => formatDay(row.ratedAt.slice(0, 10)),
             },
-            {
-              accessor: 'actions',
-              title: t.common.actions,
-              textAlign: 'right',
-              hidden: !canOperate(me),
-              render: (row) => (
+            actionsColumn(
+              (row) => (
                 <Group gap={4} justify="flex-end">
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    aria-label={`${t.exchangeRates.edit}: ${pairOf(row)}`}
-                    onClick={() => setEditing(row)}
-                  >
-                    {t.exchangeRates.edit}
-                  </Button>
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    aria-label={`${t.exchangeRates.remove}: ${pairOf(row)}`}
+                  <RowButton label={t.exchangeRates.edit} of={pairOf(row)} onClick={() => setEditing(row)} />
+                  <RowButton
+                    label={t.exchangeRates.remove}
+                    of={pairOf(row)}
                     onClick={() =>
                       remove.mutate({
                         method: 'DELETE',
                         path: `/exchange-rates?costCurrency=${row.costCurrency}&saleCurrency=${row.saleCurrency}`,
                       })
                     }
-                  >
-                    {t.exchangeRates.remove}
-                  </Button>
+                  />
                 </Group>
               ),
-            },
+              { hidden: !canOperate(me) },
+            ),
           ]}
         />
       )}
@@ -91,30 +79,22 @@ function pairOf({ costCurrency, saleCurrency }: ExchangeRateRow): string {
 
 /** Enters the rate of a new pair, or a new rate of an existing one, whose currencies cannot be changed. */
 function EditRate({ row, onClose }: { row: Partial<ExchangeRateRow>; onClose(): void }) {
-  const save = useChange({ success: t.common.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={t.exchangeRates.enter}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={save.isPending}
-      error={save.error}
-      onSubmit={({ costCurrency = '', saleCurrency = '', rate = '', day = '' }) =>
-        save.mutate(
-          {
-            method: 'PUT',
-            path: '/exchange-rates',
-            body: {
-              costCurrency: costCurrency.toUpperCase(),
-              saleCurrency: saleCurrency.toUpperCase(),
-              rate,
-              ratedAt: `${day}T00:00:00Z`,
-            },
-          },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.common.saved}
+      request={({ costCurrency = '', saleCurrency = '', rate = '', day = '' }) => ({
+        method: 'PUT',
+        path: '/exchange-rates',
+        body: {
+          costCurrency: costCurrency.toUpperCase(),
+          saleCurrency: saleCurrency.toUpperCase(),
+          rate,
+          ratedAt: `${day}T00:00:00Z`,
+        },
+      })}
     >
       <TextInput
         name="costCurrency"
@@ -148,6 +128,6 @@ function EditRate({ row, onClose }: { row: Partial<ExchangeRateRow>; onClose(): 
         defaultValue={new Date().toISOString().slice(0, 10)}
         required
       />
-    </Dialog>
+    </ChangeDialog>
   )
 }

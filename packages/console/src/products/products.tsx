@@ -4,12 +4,12 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
+import { timeColumn } from '#parts/columns.tsx'
 import { FilterSelect, SearchField } from '#parts/filters.tsx'
 import { formatMoney, formatVolume } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Timestamp } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, locale, plural, t } from '#strings/strings.ts'
 import { ADD_SUPPLIER } from '#suppliers/supplier-paths.ts'
@@ -99,7 +99,7 @@ export function ProductsPage() {
             phone: 'value',
             render: (row) => (row.isListed ? formatMoney(row.cost, row.currencyCode) : t.products.notListed),
           },
-          { accessor: 'changedAt', title: t.products.since, render: (row) => <Timestamp time={row.changedAt} /> },
+          timeColumn('changedAt', t.products.since),
           {
             accessor: 'packageCodes',
             title: t.products.packages,

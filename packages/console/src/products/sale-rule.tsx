@@ -4,7 +4,7 @@ import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { ApiError } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formFields, markSaved } from '#parts/form-values.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, NotFound, Page } from '#parts/page.tsx'
@@ -169,25 +169,21 @@ function fieldErrors({ data }: ApiError): Record<string, string> {
 
 function DeleteRule({ ruleName, onClose }: { ruleName: string; onClose(): void }) {
   const navigate = useNavigate()
-  const remove = useChange({ success: t.saleRules.deleted, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.saleRules.delete}: ${ruleName}`}
-      opened
       onClose={onClose}
       submit={t.saleRules.delete}
       danger
-      busy={remove.isPending}
-      error={remove.error}
-      onSubmit={({ keepPackages }) =>
-        remove.mutate(
-          { method: 'DELETE', path: `${rulePath(ruleName)}?keepPackages=${keepPackages === 'on'}` },
-          { onSuccess: () => void navigate({ to: RULES }) },
-        )
-      }
+      success={t.saleRules.deleted}
+      request={({ keepPackages }) => ({
+        method: 'DELETE',
+        path: `${rulePath(ruleName)}?keepPackages=${keepPackages === 'on'}`,
+      })}
+      onDone={() => void navigate({ to: RULES })}
     >
       <Text size="sm">{t.saleRules.deleteText}</Text>
       <Checkbox name="keepPackages" label={t.saleRules.keepPackages} />
-    </Dialog>
+    </ChangeDialog>
   )
 }

@@ -2,7 +2,8 @@ import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sal
 import { Badge, Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
-import { formatCount, formatMoney } from '#parts/format.ts'
+import { countColumn } from '#parts/columns.tsx'
+import { formatMoney } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
@@ -54,14 +55,7 @@ export function SaleRulesPage() {
             render: (row) => row.rule.suppliers?.join(', ') ?? t.common.any,
           },
           { accessor: 'price', title: t.saleRules.price, phone: 'note', render: ({ rule }) => priceText(rule) },
-          {
-            accessor: 'packages',
-            title: t.saleRules.packages,
-            textAlign: 'right',
-            phone: 'value',
-            isNamed: true,
-            render: (row) => formatCount(row.packages),
-          },
+          countColumn('packages', t.saleRules.packages, { phone: 'value', isNamed: true }),
           {
             accessor: 'state',
             title: t.saleRules.state,

@@ -2,7 +2,7 @@ import type { SupplierSync } from '@dealer-esim/gateway/http/console/products/pr
 import { Alert, Badge, Button, Group, List, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange, useReloadAfter } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { Timestamp } from '#parts/values.tsx'
@@ -149,23 +149,18 @@ function SyncBadge({ sync: { outcome, isRunning } }: { sync: SupplierSync }) {
 /** Accepts a catalogue that was held because it differs too much from the one before. */
 function Accept(props: { path: string; message: string | null; heldAt: string; onClose(): void }) {
   const { path, message, heldAt, onClose } = props
-  const accept = useChange({ success: t.products.accepted, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={t.products.acceptTitle}
-      opened
       onClose={onClose}
       submit={t.products.accept}
       danger
-      busy={accept.isPending}
-      error={accept.error}
-      onSubmit={() =>
-        accept.mutate({ method: 'POST', path: `${path}/accept`, body: { heldAt } }, { onSuccess: onClose })
-      }
+      success={t.products.accepted}
+      request={() => ({ method: 'POST', path: `${path}/accept`, body: { heldAt } })}
     >
       <Text size="sm">{message}</Text>
       <Text size="sm">{t.products.acceptText}</Text>
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

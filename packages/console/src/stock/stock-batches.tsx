@@ -5,12 +5,12 @@ import { useState } from 'react'
 import { apiUrl } from '#api/call-api.ts'
 import { postForFile } from '#api/download.ts'
 import { confirmFirst } from '#api/held-confirmation.ts'
-import { useApi, useChange } from '#api/use-api.ts'
+import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { actionsColumn, countColumn, RowButton, timeColumn } from '#parts/columns.tsx'
+import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { FilterSelect } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
-import { notifySuccess } from '#parts/notify.ts'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Timestamp } from '#parts/values.tsx'
@@ -51,27 +51,12 @@ export function StockBatchesPage() {
           { accessor: 'batchName', title: t.stock.batch },
           { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono' },
           { accessor: 'supplier', title: t.stock.supplier },
-          { accessor: 'importedAt', title: t.stock.importedAt, render: (row) => <Timestamp time={row.importedAt} /> },
-          { accessor: 'codes', title: t.stock.codes, textAlign: 'right', render: (row) => formatCount(row.codes) },
-          {
-            accessor: 'available',
-            title: t.stock.available,
-            textAlign: 'right',
-            render: (row) => formatCount(row.available),
-          },
-          {
-            accessor: 'expired',
-            title: t.stock.expired,
-            textAlign: 'right',
-            render: (row) => formatCount(row.expired),
-          },
+          timeColumn('importedAt', t.stock.importedAt),
+          countColumn('codes', t.stock.codes),
+          countColumn('available', t.stock.available),
+          countColumn('expired', t.stock.expired),
           { accessor: 'nextExpiry', title: t.stock.nextExpiry, render: (row) => <NextExpiry row={row} /> },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            render: (row) => <BatchActions row={row} onOpen={(what) => setOpen({ what, batch: row })} />,
-          },
+          actionsColumn((row) => <BatchActions row={row} onOpen={(what) => setOpen({ what, batch: row })} />),
         ]}
       />
       {open?.what === 'alert' && <AlertDialog batch={open.batch} onClose={close} />}
@@ -88,24 +73,18 @@ function BatchActions({ row, onOpen }: { row: StockBatchRow; onOpen(what: BatchD
   return (
     <Group gap={4} justify="flex-end">
       {canOperate(me) && (
-        <Button
-          size="compact-xs"
-          variant="default"
-          aria-label={`${alertText(row)}, ${interpolate(t.stock.alertOf, { batch: row.batchName })}`}
+        <RowButton
+          label={alertText(row)}
+          name={`${alertText(row)}, ${interpolate(t.stock.alertOf, { batch: row.batchName })}`}
           onClick={() => onOpen('alert')}
-        >
-          {alertText(row)}
-        </Button>
+        />
       )}
       {canOperate(me) && row.available > 0 && (
-        <Button
-          size="compact-xs"
-          variant="default"
-          aria-label={`${t.stock.setExpiry}, ${interpolate(t.stock.setExpiryOf, { batch: row.batchName })}`}
+        <RowButton
+          label={t.stock.setExpiry}
+          name={`${t.stock.setExpiry}, ${interpolate(t.stock.setExpiryOf, { batch: row.batchName })}`}
           onClick={() => onOpen('expiry')}
-        >
-          {t.stock.setExpiry}
-        </Button>
+        />
       )}
       <Button
         size="compact-xs"
@@ -118,14 +97,11 @@ function BatchActions({ row, onOpen }: { row: StockBatchRow; onOpen(what: BatchD
         {t.stock.export}
       </Button>
       {me.role === 'OPERATOR_ADMIN' && row.available + row.expired > 0 && (
-        <Button
-          size="compact-xs"
-          variant="default"
-          aria-label={interpolate(t.stock.exportCodesOf, { batch: row.batchName })}
+        <RowButton
+          label={t.stock.exportCodes}
+          name={interpolate(t.stock.exportCodesOf, { batch: row.batchName })}
           onClick={() => onOpen('codes')}
-        >
-          {t.stock.exportCodes}
-        </Button>
+        />
       )}
     </Group>
   )
@@ -151,25 +127,17 @@ function NextExpiry({ row: { nextExpiry, expiring } }: { row: StockBatchRow }) {
 }
 
 function AlertDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void }) {
-  const set = useChange({ success: t.common.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={interpolate(t.stock.alertOf, { batch: batch.batchName })}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={set.isPending}
-      error={set.error}
-      onSubmit={({ alertDays }) =>
-        set.mutate(
-          {
-            method: 'PUT',
-            path: `${batchPath(batch)}/alert`,
-            body: { alertDays: alertDays === undefined ? null : Number(alertDays) },
-          },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.common.saved}
+      request={({ alertDays }) => ({
+        method: 'PUT',
+        path: `${batchPath(batch)}/alert`,
+        body: { alertDays: alertDays === undefined ? null : Number(alertDays) },
+      })}
     >
       <Text size="sm">{t.stock.alertText}</Text>
       <TextInput
@@ -181,35 +149,22 @@ function AlertDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void
         defaultValue={batch.alertDays ?? ''}
         data-autofocus
       />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
 function ExpiryDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): void }) {
-  const set = useChange<{ codes: number }>({ quiet: true })
   return (
-    <Dialog
+    <ChangeDialog<{ codes: number }>
       title={interpolate(t.stock.setExpiryOf, { batch: batch.batchName })}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={set.isPending}
-      error={set.error}
-      onSubmit={({ expiresOn }) =>
-        set.mutate(
-          {
-            method: 'PUT',
-            path: `${batchPath(batch)}/expiry`,
-            body: { expiresAt: expiresOn === undefined ? null : `${expiresOn}T00:00:00.000Z` },
-          },
-          {
-            onSuccess({ codes }) {
-              notifySuccess(plural(t.stock.expirySet, codes))
-              onClose()
-            },
-          },
-        )
-      }
+      request={({ expiresOn }) => ({
+        method: 'PUT',
+        path: `${batchPath(batch)}/expiry`,
+        body: { expiresAt: expiresOn === undefined ? null : `${expiresOn}T00:00:00.000Z` },
+      })}
+      success={({ codes }) => plural(t.stock.expirySet, codes)}
     >
       <Text size="sm">{t.stock.setExpiryText}</Text>
       <TextInput
@@ -220,7 +175,7 @@ function ExpiryDialog({ batch, onClose }: { batch: StockBatchRow; onClose(): voi
         defaultValue={batch.nextExpiry?.slice(0, 10) ?? ''}
         data-autofocus
       />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

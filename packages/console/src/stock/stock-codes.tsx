@@ -1,8 +1,9 @@
 import type { StockCodeRow } from '@dealer-esim/gateway/http/console/stock-batches.ts'
-import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { Anchor, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
+import { actionsColumn, RowButton } from '#parts/columns.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { SearchField } from '#parts/filters.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -51,23 +52,17 @@ export function StockCodesPage() {
               render: (row) => (row.expiresAt === null ? t.stock.never : <Timestamp time={row.expiresAt} />),
             },
             { accessor: 'orderNo', title: t.stock.soldWith, render: (row) => <SoldWith row={row} /> },
-            {
-              accessor: 'actions',
-              title: t.common.actions,
-              textAlign: 'right',
-              hidden: !canOperate(me),
-              render: (row) =>
+            actionsColumn(
+              (row) =>
                 row.state === 'SOLD' ? null : (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    aria-label={interpolate(t.stock.revealOf, { iccid: row.iccid })}
+                  <RowButton
+                    label={t.stock.reveal}
+                    name={interpolate(t.stock.revealOf, { iccid: row.iccid })}
                     onClick={() => setShown(row)}
-                  >
-                    {t.stock.reveal}
-                  </Button>
+                  />
                 ),
-            },
+              { hidden: !canOperate(me) },
+            ),
           ]}
         />
       ) : (

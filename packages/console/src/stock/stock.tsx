@@ -2,9 +2,10 @@ import type { StockLevel } from '@dealer-esim/gateway/http/console/stock.ts'
 import { Anchor, Button, Group, Text, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi, useChange } from '#api/use-api.ts'
+import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { actionsColumn, RowButton } from '#parts/columns.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
 import { List } from '#parts/record-list.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
@@ -59,22 +60,10 @@ export function StockPage() {
             textAlign: 'right',
             render: (row) => (row.lowAt === null ? '–' : formatCount(row.lowAt)),
           },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            hidden: !canOperate(me),
-            render: (row) => (
-              <Button
-                size="compact-xs"
-                variant="default"
-                aria-label={`${t.stock.setAlert}: ${row.productCode}`}
-                onClick={() => setLow(row)}
-              >
-                {t.stock.setAlert}
-              </Button>
-            ),
-          },
+          actionsColumn(
+            (row) => <RowButton label={t.stock.setAlert} of={row.productCode} onClick={() => setLow(row)} />,
+            { hidden: !canOperate(me) },
+          ),
         ]}
       />
       {importing && list.data && <StockImport {...list.data} onClose={() => setImporting(false)} />}
@@ -102,29 +91,21 @@ function SoldAs({ row: { packageCodes } }: { row: StockLevel }) {
 }
 
 function LowStock({ level, onClose }: { level: StockLevel; onClose(): void }) {
-  const set = useChange({ success: t.common.saved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={`${t.stock.setAlert}: ${level.productCode}`}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={set.isPending}
-      error={set.error}
-      onSubmit={({ lowAt }) =>
-        set.mutate(
-          {
-            method: 'POST',
-            path: '/stock/low',
-            body: {
-              supplier: level.supplier,
-              productCode: level.productCode,
-              lowAt: lowAt === undefined ? null : Number(lowAt),
-            },
-          },
-          { onSuccess: onClose },
-        )
-      }
+      success={t.common.saved}
+      request={({ lowAt }) => ({
+        method: 'POST',
+        path: '/stock/low',
+        body: {
+          supplier: level.supplier,
+          productCode: level.productCode,
+          lowAt: lowAt === undefined ? null : Number(lowAt),
+        },
+      })}
     >
       <Text size="sm">{t.stock.setAlertText}</Text>
       <TextInput
@@ -135,6 +116,6 @@ function LowStock({ level, onClose }: { level: StockLevel; onClose(): void }) {
         defaultValue={level.lowAt ?? ''}
         data-autofocus
       />
-    </Dialog>
+    </ChangeDialog>
   )
 }

@@ -7,11 +7,12 @@ import { Anchor, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
+import { moneyColumn, timeColumn } from '#parts/columns.tsx'
 import { formatCount } from '#parts/format.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Timestamp } from '#parts/values.tsx'
+import { Amount } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { SUPPLIERS } from './supplier-paths.ts'
 
@@ -81,18 +82,8 @@ function Months({ month }: { month: string }) {
             textAlign: 'right' as const,
             render: (row: SupplierMonthRow) => formatCount(row[accessor]),
           })),
-          {
-            accessor: 'sales',
-            title: t.supplierReports.sales,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.sales} currency={row.currencyCode} />,
-          },
-          {
-            accessor: 'refunds',
-            title: t.supplierReports.refunds,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.refunds} currency={row.currencyCode} />,
-          },
+          moneyColumn('sales', t.supplierReports.sales),
+          moneyColumn('refunds', t.supplierReports.refunds),
           {
             accessor: 'cost',
             title: t.supplierReports.cost,
@@ -141,7 +132,7 @@ function Discrepancies({ month }: { month: string }) {
           { accessor: 'supplier', title: t.orders.supplier, phone: 'status', render: (row) => row.supplier || '–' },
           { accessor: 'orderNo', title: t.esims.order, phone: 'note', render: (row) => <OrderLink row={row} /> },
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
-          { accessor: 'since', title: t.supplierReports.since, render: (row) => <Timestamp time={row.since} /> },
+          timeColumn('since', t.supplierReports.since),
           { accessor: 'detail', title: t.common.details, cellsClassName: 'break', render: detailOf },
         ]}
       />
@@ -194,20 +185,9 @@ function Prices() {
           { accessor: 'packageCode', title: t.esims.package, cellsClassName: 'mono', phone: 'main' },
           { accessor: 'supplier', title: t.orders.supplier, phone: 'status' },
           { accessor: 'productCode', title: t.supplierReports.product, cellsClassName: 'mono', phone: 'note' },
-          {
-            accessor: 'price',
-            title: t.supplierReports.price,
-            textAlign: 'right',
-            phone: 'value',
-            render: (row) => <Amount value={row.price} currency={row.currencyCode} />,
-          },
-          {
-            accessor: 'cost',
-            title: t.supplierReports.catalogueCost,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.cost} currency={row.currencyCode} />,
-          },
-          { accessor: 'seenAt', title: t.supplierReports.since, render: (row) => <Timestamp time={row.seenAt} /> },
+          moneyColumn('price', t.supplierReports.price, { phone: 'value' }),
+          moneyColumn('cost', t.supplierReports.catalogueCost),
+          timeColumn('seenAt', t.supplierReports.since),
         ]}
       />
       <Omitted count={data?.omitted} isComplete={data?.isComplete} />

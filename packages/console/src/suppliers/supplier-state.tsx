@@ -3,7 +3,7 @@ import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { formatTime } from '#parts/format.ts'
 import { notifySuccess } from '#parts/notify.ts'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
@@ -126,22 +126,17 @@ function TestFailed({ row, failure, onClose }: { row: SupplierRow; failure: stri
 }
 
 function Pause({ row, onClose }: { row: SupplierRow; onClose(): void }) {
-  const pause = useChange({ success: t.suppliers.paused, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={interpolate(t.suppliers.pauseTitle, { supplier: row.supplier })}
-      opened
       onClose={onClose}
       submit={t.suppliers.pause}
       danger
-      busy={pause.isPending}
-      error={pause.error}
-      onSubmit={() =>
-        pause.mutate({ method: 'POST', path: `${supplierPage(row.supplier)}/pause` }, { onSuccess: onClose })
-      }
+      success={t.suppliers.paused}
+      request={() => ({ method: 'POST', path: `${supplierPage(row.supplier)}/pause` })}
     >
       <Text size="sm">{t.suppliers.pauseText}</Text>
       <Text size="sm">{plural(t.suppliers.pauseWaiting, row.waiting)}</Text>
-    </Dialog>
+    </ChangeDialog>
   )
 }

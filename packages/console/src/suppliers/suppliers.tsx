@@ -2,10 +2,10 @@ import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/su
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
+import { actionsColumn, countColumn, timeColumn } from '#parts/columns.tsx'
 import { formatCount } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Timestamp } from '#parts/values.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { typeLabel } from './add-supplier.tsx'
@@ -54,27 +54,15 @@ export function SuppliersPage() {
             phone: 'status',
             render: (row) => <SupplierState row={row} />,
           },
-          {
-            accessor: 'waiting',
-            title: t.suppliers.waiting,
-            textAlign: 'right',
-            render: (row) => formatCount(row.waiting),
-          },
+          countColumn('waiting', t.suppliers.waiting),
           {
             accessor: 'available',
             title: t.suppliers.available,
             textAlign: 'right',
             render: (row) => (row.available === null ? '–' : formatCount(row.available)),
           },
-          { accessor: 'updatedAt', title: t.common.updated, render: (row) => <Timestamp time={row.updatedAt} /> },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            phone: 'value',
-            hidden: !canOperate(me),
-            render: (row) => <SupplierActions row={row} />,
-          },
+          timeColumn('updatedAt', t.common.updated),
+          actionsColumn((row) => <SupplierActions row={row} />, { phone: 'value', hidden: !canOperate(me) }),
         ]}
       />
     </Page>

@@ -8,13 +8,14 @@ import { DealerWizard } from '#home/setup/dealer-wizard.tsx'
 import { Bulk } from '#lists/bulk.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
+import { moneyColumn, timeColumn } from '#parts/columns.tsx'
 import { ReasonField } from '#parts/dialog.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Status, Timestamp } from '#parts/values.tsx'
+import { Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { PlanField } from '#prices/price-assignment.tsx'
 import { t } from '#strings/strings.ts'
@@ -59,16 +60,10 @@ export function DealersPage() {
             phone: 'status',
             render: (row) => <Status status={row.status} />,
           },
-          {
-            accessor: 'balance',
-            title: t.dealers.balance,
-            textAlign: 'right',
-            phone: 'value',
-            render: (row) => <Amount value={row.balance} currency={row.currencyCode} />,
-          },
+          moneyColumn('balance', t.dealers.balance, { phone: 'value' }),
           { accessor: 'appKey', title: t.dealers.appKey, cellsClassName: 'mono' },
           { accessor: 'tags', title: t.notes.tags, optional: true, render: (row) => row.tags.join(', ') || '–' },
-          { accessor: 'createdAt', title: t.dealers.created, render: (row) => <Timestamp time={row.createdAt} /> },
+          timeColumn('createdAt', t.dealers.created),
         ]}
       />
       {creating && (

@@ -1,8 +1,7 @@
 import type { Credentials } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { NewSecretDialog } from './secret-dialogs.tsx'
 
@@ -15,7 +14,6 @@ export interface CreatedDealer extends Credentials {
 
 /** Creates a dealer and shows its credentials once. `onCreated` is called when they are safe. */
 export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(dealer: CreatedDealer): void }) {
-  const create = useChange<Credentials>({ quiet: true })
   const [created, setCreated] = useState<CreatedDealer>()
   if (created)
     return (
@@ -27,18 +25,17 @@ export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(d
       />
     )
   return (
-    <Dialog
+    <ChangeDialog<Credentials>
       title={t.dealers.new}
-      opened
       onClose={onClose}
       submit={t.dealers.create}
-      busy={create.isPending}
-      error={create.error}
-      onSubmit={({ clientName = '', currencyCode = '' }) =>
-        create.mutate(
-          { method: 'POST', path: '/tenants', body: { clientName, currencyCode } },
-          { onSuccess: (credentials) => setCreated({ ...credentials, clientName, currencyCode }) },
-        )
+      request={({ clientName = '', currencyCode = '' }) => ({
+        method: 'POST',
+        path: '/tenants',
+        body: { clientName, currencyCode },
+      })}
+      onDone={(credentials, { clientName = '', currencyCode = '' }) =>
+        setCreated({ ...credentials, clientName, currencyCode })
       }
     >
       <TextInput name="clientName" label={t.dealers.name} required maxLength={100} data-autofocus />
@@ -52,6 +49,6 @@ export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(d
         allowDeselect={false}
         required
       />
-    </Dialog>
+    </ChangeDialog>
   )
 }

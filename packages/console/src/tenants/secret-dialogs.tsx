@@ -1,7 +1,6 @@
 import { Alert, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { ShownOnce } from '#parts/shown-once.tsx'
 import { Copyable } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
@@ -53,23 +52,18 @@ export interface ResetResult {
 }
 
 export function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(secret: string): void }) {
-  const view = useChange<{ appSecret: string }>({ quiet: true })
   const path = `/tenants/${props.tenantId}/secret/view`
   return (
-    <Dialog
+    <ChangeDialog<{ appSecret: string }>
       title={t.credentials.viewTitle}
-      opened
       onClose={props.onClose}
       submit={t.credentials.view}
-      busy={view.isPending}
-      error={view.error}
-      onSubmit={(body) =>
-        view.mutate({ method: 'POST', path, body }, { onSuccess: ({ appSecret }) => props.onSecret(appSecret) })
-      }
+      request={(body) => ({ method: 'POST', path, body })}
+      onDone={({ appSecret }) => props.onSecret(appSecret)}
     >
       <Text size="sm">{t.credentials.viewText}</Text>
       <ReauthenticationFields />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
@@ -79,24 +73,16 @@ const [ROTATION] = GRACE_PERIODS
 const NO_GRACE = '0'
 
 export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(reset: ResetResult): void }) {
-  const reset = useChange<ResetResult>({ quiet: true })
   const [grace, setGrace] = useState<string>(ROTATION)
   const path = `/tenants/${props.tenantId}/secret/reset`
   return (
-    <Dialog
+    <ChangeDialog<ResetResult>
       title={t.credentials.resetTitle}
-      opened
       onClose={props.onClose}
       submit={t.credentials.reset}
       danger={grace === NO_GRACE}
-      busy={reset.isPending}
-      error={reset.error}
-      onSubmit={(credentials) =>
-        reset.mutate(
-          { method: 'POST', path, body: { ...credentials, grace_s: Number(grace) } },
-          { onSuccess: props.onReset },
-        )
-      }
+      request={(credentials) => ({ method: 'POST', path, body: { ...credentials, grace_s: Number(grace) } })}
+      onDone={props.onReset}
     >
       <Text size="sm">{t.credentials.resetText}</Text>
       <Select
@@ -114,6 +100,6 @@ export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(
         <Text size="sm">{t.credentials.graceText}</Text>
       )}
       <ReauthenticationFields />
-    </Dialog>
+    </ChangeDialog>
   )
 }

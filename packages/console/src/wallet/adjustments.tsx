@@ -3,12 +3,13 @@ import { Button, Group, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { type ServerList, useList } from '#lists/use-list.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { actionsColumn, RowButton, timeColumn } from '#parts/columns.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Facts, Status, Timestamp } from '#parts/values.tsx'
+import { Amount, Facts, Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
@@ -64,7 +65,7 @@ export function AdjustmentList(props: {
       idOf={(row) => row.adjustmentId}
       empty={{ title: t.wallet.noAdjustments, text: t.wallet.noAdjustmentsText }}
       columns={[
-        { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
+        timeColumn('createdAt', t.common.time),
         { accessor: 'clientName', title: t.common.dealer, hidden: !props.withDealer },
         {
           accessor: 'amount',
@@ -77,18 +78,8 @@ export function AdjustmentList(props: {
         { accessor: 'proposedBy', title: t.wallet.by },
         { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
         { accessor: 'decidedBy', title: t.wallet.decidedBy, hidden: !props.withDecision },
-        {
-          accessor: 'decidedAt',
-          title: t.wallet.decidedAt,
-          hidden: !props.withDecision,
-          render: (row) => <Timestamp time={row.decidedAt} />,
-        },
-        {
-          accessor: 'actions',
-          title: t.common.actions,
-          textAlign: 'right',
-          render: (row) => row.status === 'PROPOSED' && <DecisionButtons row={row} />,
-        },
+        timeColumn('decidedAt', t.wallet.decidedAt, { hidden: !props.withDecision }),
+        actionsColumn((row) => row.status === 'PROPOSED' && <DecisionButtons row={row} />),
       ]}
     />
   )
@@ -108,15 +99,12 @@ function DecisionButtons({ row }: { row: AdjustmentRow }) {
           {t.wallet.approve}
         </Button>
       )}
-      <Button
-        size="compact-xs"
-        variant="default"
-        aria-label={`${rejectLabel}: ${which}`}
+      <RowButton
+        label={rejectLabel}
+        of={which}
         loading={reject.isPending}
         onClick={() => reject.mutate({ method: 'POST', path: `${apiPath(row)}/reject` })}
-      >
-        {rejectLabel}
-      </Button>
+      />
       {dialogOpen && <Approve row={row} onClose={() => setDialogOpen(false)} />}
     </Group>
   )
@@ -124,16 +112,13 @@ function DecisionButtons({ row }: { row: AdjustmentRow }) {
 
 /** Repeats what is about to be posted, for the second person to check. */
 function Approve({ row, onClose }: { row: AdjustmentRow; onClose(): void }) {
-  const approve = useChange({ success: t.wallet.approved, quiet: true })
   return (
-    <Dialog
+    <ChangeDialog
       title={t.wallet.approveTitle}
-      opened
       onClose={onClose}
       submit={interpolate(t.wallet.approveAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
-      busy={approve.isPending}
-      error={approve.error}
-      onSubmit={() => approve.mutate({ method: 'POST', path: `${apiPath(row)}/approve` }, { onSuccess: onClose })}
+      success={t.wallet.approved}
+      request={() => ({ method: 'POST', path: `${apiPath(row)}/approve` })}
     >
       <Text size="sm">{row.amount < 0 ? t.wallet.approveDebitText : t.wallet.approveCreditText}</Text>
       <Facts
@@ -146,7 +131,7 @@ function Approve({ row, onClose }: { row: AdjustmentRow; onClose(): void }) {
         ]}
       />
       <Facts cols={1} items={[[t.wallet.reason, row.reason]]} />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

@@ -1,8 +1,7 @@
 import type { TopUpRequestRow } from '@dealer-esim/gateway/http/console/wallet/top-up-requests.ts'
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '#api/use-api.ts'
-import { Dialog, ReasonField } from '#parts/dialog.tsx'
+import { ChangeDialog, ReasonField } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { Amount, Facts } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
@@ -42,48 +41,38 @@ export function DecideRequest({ row }: { row: TopUpRequestRow }) {
 
 /** Repeats what is about to be credited, to compare with the bank statement. */
 function Confirm({ row, onClose }: { row: TopUpRequestRow; onClose(): void }) {
-  const confirm = useChange<{ isWaitingForSecond: boolean }>({
-    quiet: true,
-    success: ({ isWaitingForSecond }) =>
-      isWaitingForSecond ? t.topUpRequests.firstConfirmed : t.topUpRequests.confirmed,
-  })
   return (
-    <Dialog
+    <ChangeDialog<{ isWaitingForSecond: boolean }>
       title={t.topUpRequests.confirm}
-      opened
       onClose={onClose}
       submit={interpolate(t.topUpRequests.confirmAmount, { amount: formatMoney(row.amount, row.currencyCode) })}
-      busy={confirm.isPending}
-      error={confirm.error}
-      onSubmit={() => confirm.mutate({ method: 'POST', path: `${apiPath(row)}/confirm` }, { onSuccess: onClose })}
+      success={({ isWaitingForSecond }) =>
+        isWaitingForSecond ? t.topUpRequests.firstConfirmed : t.topUpRequests.confirmed
+      }
+      request={() => ({ method: 'POST', path: `${apiPath(row)}/confirm` })}
     >
       <Text size="sm">{t.topUpRequests.confirmText}</Text>
       {row.confirmedBy && (
         <Alert color="blue">{interpolate(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}</Alert>
       )}
       <RequestFacts row={row} />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
 function Decline({ row, onClose }: { row: TopUpRequestRow; onClose(): void }) {
-  const decline = useChange({ quiet: true, success: t.topUpRequests.declined })
   return (
-    <Dialog
+    <ChangeDialog
       title={t.topUpRequests.decline}
-      opened
       onClose={onClose}
       submit={t.topUpRequests.decline}
       danger
-      busy={decline.isPending}
-      error={decline.error}
-      onSubmit={(body) =>
-        decline.mutate({ method: 'POST', path: `${apiPath(row)}/decline`, body }, { onSuccess: onClose })
-      }
+      success={t.topUpRequests.declined}
+      request={(body) => ({ method: 'POST', path: `${apiPath(row)}/decline`, body })}
     >
       <RequestFacts row={row} />
       <ReasonField maxLength={200} hint={t.topUpRequests.declineText} />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

@@ -2,7 +2,7 @@ import type { CurrencyPaymentSettings, OperatorDetailsView } from '@dealer-esim/
 import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoneyInput, formFields, markSaved, parseMoneyInput } from '#parts/form-values.ts'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
@@ -140,23 +140,20 @@ function CurrencyCard({ settings }: { settings: CurrencyPaymentSettings }) {
 
 function Reauthenticate(props: { currencyCode: string; settings: object; onClose(): void }) {
   const { currencyCode, settings, onClose } = props
-  const save = useChange({ quiet: true, success: t.common.saved })
   return (
-    <Dialog
+    <ChangeDialog
       title={t.payments.reauthenticate}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={save.isPending}
-      error={save.error}
-      onSubmit={(fields) => {
+      success={t.common.saved}
+      request={(fields) => {
         const body = { ...settings, ...fields }
-        save.mutate({ method: 'PUT', path: `/payment-settings/${currencyCode}`, body }, { onSuccess: onClose })
+        return { method: 'PUT', path: `/payment-settings/${currencyCode}`, body }
       }}
     >
       <Text size="sm">{t.payments.reauthenticateText}</Text>
       <ReauthenticationFields />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

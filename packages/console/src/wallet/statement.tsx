@@ -3,10 +3,11 @@ import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/
 import { Link } from '@tanstack/react-router'
 import { apiUrl } from '#api/call-api.ts'
 import { type ServerList, useList } from '#lists/use-list.ts'
+import { timeColumn } from '#parts/columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Timestamp } from '#parts/values.tsx'
+import { Amount } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
@@ -76,12 +77,7 @@ export function WalletStatement({ list, tenantId, currency, createdAt }: WalletS
         idOf={(row) => String(row.walletVersion)}
         empty={emptyText(month, kind, { isForOperator: isOperator(me) })}
         columns={[
-          {
-            accessor: 'createdAt',
-            title: t.common.time,
-            phone: 'status',
-            render: (row) => <Timestamp time={row.createdAt} />,
-          },
+          timeColumn('createdAt', t.common.time, { phone: 'status' }),
           { accessor: 'kind', title: t.wallet.type, phone: 'main', render: (row) => t.wallet.types[row.kind] },
           {
             accessor: 'what',

@@ -4,12 +4,13 @@ import { Anchor, Group, Text } from '@mantine/core'
 import { apiUrl } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
+import { moneyColumn, timeColumn } from '#parts/columns.tsx'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterSelect } from '#parts/filters.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount, Status, Timestamp } from '#parts/values.tsx'
+import { Status } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { apiPath, DecideRequest } from './decide-request.tsx'
@@ -47,23 +48,14 @@ export function TopUpRequestsPage() {
           text: isForOperator ? t.topUpRequests.noneOperator : t.topUpRequests.noneDealer,
         }}
         columns={[
-          { accessor: 'createdAt', title: t.common.time, render: (row) => <Timestamp time={row.createdAt} /> },
+          timeColumn('createdAt', t.common.time),
           { accessor: 'clientName', title: t.common.dealer, hidden: !isForOperator },
-          {
-            accessor: 'amount',
-            title: t.wallet.amount,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.amount} currency={row.currencyCode} />,
-          },
+          moneyColumn('amount', t.wallet.amount),
           { accessor: 'reference', title: t.topUpRequests.paymentReference },
           { accessor: 'requestedBy', title: t.topUpRequests.requestedBy },
           { accessor: 'hasReceipt', title: t.topUpRequests.receipt, render: (row) => <Receipt row={row} /> },
           { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
-          {
-            accessor: 'decidedAt',
-            title: t.topUpRequests.decided,
-            render: (row) => <Timestamp time={row.decidedAt} />,
-          },
+          timeColumn('decidedAt', t.topUpRequests.decided),
           { accessor: 'outcome', title: t.topUpRequests.outcome, render: (row) => <Outcome row={row} /> },
         ]}
       />

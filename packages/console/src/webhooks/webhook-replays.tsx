@@ -3,7 +3,7 @@ import type { ReplayView } from '@dealer-esim/gateway/http/console/webhook-repla
 import { Button, Checkbox, Group, Progress, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { Status, Timestamp } from '#parts/values.tsx'
 import { canEdit, useSession } from '#people/sign-in/session.ts'
@@ -76,25 +76,22 @@ function localTime(timeMs: number): string {
 }
 
 function StartReplay({ path, onClose }: { path: string; onClose(): void }) {
-  const start = useChange({ success: t.webhooks.replayStarted, quiet: true })
   const [outcomes, setOutcomes] = useState<string[]>(['DEAD', 'UNSENT'])
   const [types, setTypes] = useState<string[]>([...EVENT_TYPES])
   return (
-    <Dialog
+    <ChangeDialog
       title={t.webhooks.replay}
-      opened
       onClose={onClose}
       submit={t.webhooks.replayStart}
-      busy={start.isPending}
-      error={start.error}
-      onSubmit={({ from = '', to }) => {
+      success={t.webhooks.replayStarted}
+      request={({ from = '', to }) => {
         const body = {
           from: new Date(from).toISOString(),
           ...(to && { to: new Date(to).toISOString() }),
           outcomes,
           notifyTypes: types,
         }
-        start.mutate({ method: 'POST', path, body }, { onSuccess: onClose })
+        return { method: 'POST', path, body }
       }}
     >
       <Text size="sm">{t.webhooks.replayText}</Text>
@@ -120,6 +117,6 @@ function StartReplay({ path, onClose }: { path: string; onClose(): void }) {
           ))}
         </Group>
       </Checkbox.Group>
-    </Dialog>
+    </ChangeDialog>
   )
 }

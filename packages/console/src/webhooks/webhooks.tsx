@@ -4,12 +4,12 @@ import { useState } from 'react'
 import { Bulk } from '#lists/bulk.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
+import { timeColumn } from '#parts/columns.tsx'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Timestamp } from '#parts/values.tsx'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { ExplorerButton } from '#tenants/explorer/explorer-button.tsx'
@@ -98,18 +98,8 @@ export function WebhooksPage() {
             title: t.webhooks.lastResponse,
             render: (row) => outcomeText(row.lastOutcome) ?? '–',
           },
-          {
-            accessor: 'createdAt',
-            title: t.common.time,
-            phone: 'value',
-            render: (row) => <Timestamp time={row.createdAt} />,
-          },
-          {
-            accessor: 'dueAt',
-            title: t.webhooks.nextAttempt,
-            optional: true,
-            render: (row) => <Timestamp time={row.dueAt} />,
-          },
+          timeColumn('createdAt', t.common.time, { phone: 'value' }),
+          timeColumn('dueAt', t.webhooks.nextAttempt, { optional: true }),
         ]}
       />
     </Page>

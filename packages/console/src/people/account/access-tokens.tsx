@@ -1,7 +1,8 @@
 import { Alert, Button, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { actionsColumn, RowButton, timeColumn } from '#parts/columns.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { ShownOnce } from '#parts/shown-once.tsx'
@@ -43,27 +44,19 @@ export function AccessTokens() {
         columns={[
           { accessor: 'name', title: t.account.tokenName, render: (row) => `${row.name} (…${row.hint})` },
           { accessor: 'scope', title: t.account.scope, render: (row) => t.account.scopes[row.scope] },
-          { accessor: 'expiresAt', title: t.account.expires, render: (row) => <Timestamp time={row.expiresAt} /> },
+          timeColumn('expiresAt', t.account.expires),
           {
             accessor: 'usedAt',
             title: t.account.lastUsed,
             render: (row) => (row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never),
           },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            render: (row) => (
-              <Button
-                size="compact-xs"
-                variant="default"
-                aria-label={`${t.account.deleteToken}: ${row.name}`}
-                onClick={() => remove.mutate({ method: 'DELETE', path: `/account/tokens/${row.tokenId}` })}
-              >
-                {t.account.deleteToken}
-              </Button>
-            ),
-          },
+          actionsColumn((row) => (
+            <RowButton
+              label={t.account.deleteToken}
+              of={row.name}
+              onClick={() => remove.mutate({ method: 'DELETE', path: `/account/tokens/${row.tokenId}` })}
+            />
+          )),
         ]}
       />
       {creating && <NewToken onClose={() => setCreating(false)} />}
@@ -72,7 +65,6 @@ export function AccessTokens() {
 }
 
 function NewToken({ onClose }: { onClose(): void }) {
-  const create = useChange<{ token: string }>({ quiet: true })
   const [token, setToken] = useState<string>()
   if (token !== undefined)
     return (
@@ -87,19 +79,16 @@ function NewToken({ onClose }: { onClose(): void }) {
       </ShownOnce>
     )
   return (
-    <Dialog
+    <ChangeDialog<{ token: string }>
       title={t.account.newToken}
-      opened
       onClose={onClose}
       submit={t.account.newToken}
-      busy={create.isPending}
-      error={create.error}
-      onSubmit={({ days, ...fields }) =>
-        create.mutate(
-          { method: 'POST', path: '/account/tokens', body: { ...fields, days: Number(days) } },
-          { onSuccess: (created) => setToken(created.token) },
-        )
-      }
+      request={({ days, ...fields }) => ({
+        method: 'POST',
+        path: '/account/tokens',
+        body: { ...fields, days: Number(days) },
+      })}
+      onDone={(created) => setToken(created.token)}
     >
       <Stack>
         <TextInput name="name" label={t.account.tokenName} required maxLength={100} data-autofocus />
@@ -119,7 +108,7 @@ function NewToken({ onClose }: { onClose(): void }) {
         />
         <ReauthenticationFields />
       </Stack>
-    </Dialog>
+    </ChangeDialog>
   )
 }
 

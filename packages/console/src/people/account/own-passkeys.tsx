@@ -2,8 +2,9 @@ import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiError } from '#api/call-api.ts'
-import { useApi, useChange } from '#api/use-api.ts'
-import { Dialog } from '#parts/dialog.tsx'
+import { useApi } from '#api/use-api.ts'
+import { actionsColumn, RowButton, timeColumn } from '#parts/columns.tsx'
+import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { notifySuccess } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -52,37 +53,18 @@ export function Passkeys() {
         empty={{ title: t.passkeys.none, text: t.passkeys.noneText }}
         columns={[
           { accessor: 'name', title: t.passkeys.name },
-          { accessor: 'createdAt', title: t.common.created, render: (row) => <Timestamp time={row.createdAt} /> },
+          timeColumn('createdAt', t.common.created),
           {
             accessor: 'usedAt',
             title: t.account.lastUsed,
             render: (row) => (row.usedAt ? <Timestamp time={row.usedAt} format="relative" /> : t.account.never),
           },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            render: (row) => (
-              <Group gap="xs" justify="flex-end">
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  aria-label={`${t.passkeys.rename}: ${row.name}`}
-                  onClick={() => setOpen({ kind: 'rename', row })}
-                >
-                  {t.passkeys.rename}
-                </Button>
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  aria-label={`${t.passkeys.remove}: ${row.name}`}
-                  onClick={() => setOpen({ kind: 'remove', row })}
-                >
-                  {t.passkeys.remove}
-                </Button>
-              </Group>
-            ),
-          },
+          actionsColumn((row) => (
+            <Group gap="xs" justify="flex-end">
+              <RowButton label={t.passkeys.rename} of={row.name} onClick={() => setOpen({ kind: 'rename', row })} />
+              <RowButton label={t.passkeys.remove} of={row.name} onClick={() => setOpen({ kind: 'remove', row })} />
+            </Group>
+          )),
         ]}
       />
       {open?.kind === 'add' && <AddPasskey onClose={close} onCodes={(codes) => setOpen({ kind: 'codes', codes })} />}
@@ -135,41 +117,35 @@ function AddPasskey({ onClose, onCodes }: { onClose(): void; onCodes(codes: stri
 }
 
 function RenamePasskey({ row, onClose }: { row: PasskeyRow; onClose(): void }) {
-  const rename = useChange({ success: t.passkeys.renamed, quiet: true })
   const path = `/account/passkeys/${row.passkeyId}`
   return (
-    <Dialog
+    <ChangeDialog
       title={t.passkeys.rename}
-      opened
       onClose={onClose}
       submit={t.common.save}
-      busy={rename.isPending}
-      error={rename.error}
-      onSubmit={(body) => rename.mutate({ method: 'PATCH', path, body }, { onSuccess: onClose })}
+      success={t.passkeys.renamed}
+      request={(body) => ({ method: 'PATCH', path, body })}
     >
       <TextInput name="name" label={t.passkeys.name} defaultValue={row.name} required maxLength={60} data-autofocus />
-    </Dialog>
+    </ChangeDialog>
   )
 }
 
 function RemovePasskey({ row, onClose }: { row: PasskeyRow; onClose(): void }) {
-  const remove = useChange({ success: t.passkeys.removed, quiet: true })
   const path = `/account/passkeys/${row.passkeyId}/remove`
   return (
-    <Dialog
+    <ChangeDialog
       title={t.passkeys.remove}
-      opened
       onClose={onClose}
       submit={t.passkeys.remove}
       danger
-      busy={remove.isPending}
-      error={remove.error}
-      onSubmit={(body) => remove.mutate({ method: 'POST', path, body }, { onSuccess: onClose })}
+      success={t.passkeys.removed}
+      request={(body) => ({ method: 'POST', path, body })}
     >
       <Stack>
         <Text size="sm">{interpolate(t.passkeys.removeText, { name: row.name })}</Text>
         <ReauthenticationFields />
       </Stack>
-    </Dialog>
+    </ChangeDialog>
   )
 }

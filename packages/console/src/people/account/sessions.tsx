@@ -1,5 +1,6 @@
 import { Badge, Button, Text } from '@mantine/core'
 import { useApi, useChange } from '#api/use-api.ts'
+import { actionsColumn, RowButton } from '#parts/columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Timestamp } from '#parts/values.tsx'
@@ -44,26 +45,19 @@ export function Sessions() {
             title: t.account.lastActive,
             render: (row) => <Timestamp time={row.seenAt} format="relative" />,
           },
-          {
-            accessor: 'actions',
-            title: t.common.actions,
-            textAlign: 'right',
-            render: (row) =>
-              row.current ? (
-                <Badge variant="light" tt="none">
-                  {t.account.thisSession}
-                </Badge>
-              ) : (
-                <Button
-                  size="compact-xs"
-                  variant="default"
-                  aria-label={`${t.account.endSession}: ${browserOf(row.userAgent)}, ${row.address ?? '–'}`}
-                  onClick={() => end.mutate({ method: 'DELETE', path: `/account/sessions/${row.sessionId}` })}
-                >
-                  {t.account.endSession}
-                </Button>
-              ),
-          },
+          actionsColumn((row) =>
+            row.current ? (
+              <Badge variant="light" tt="none">
+                {t.account.thisSession}
+              </Badge>
+            ) : (
+              <RowButton
+                label={t.account.endSession}
+                of={`${browserOf(row.userAgent)}, ${row.address ?? '–'}`}
+                onClick={() => end.mutate({ method: 'DELETE', path: `/account/sessions/${row.sessionId}` })}
+              />
+            ),
+          ),
         ]}
       />
     </Card>

@@ -97,4 +97,4 @@ with event as materialized (select * from ${unnest(1, EVENTS, 'event')}
 ), recorded as (${eventsOf('event', 'details')}
 ), delivered as (${deliveriesOf('event')}
 )
-select where false -- Citus runs the inserts only below a query`
+select where false -- a distributed schema runs the inserts only below a query`

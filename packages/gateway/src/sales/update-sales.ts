@@ -192,7 +192,7 @@ async function calculateDays(tx: Tx): Promise<number> {
   return days.length
 }
 
-// Citus 13.2 makes invalid SQL of the shorter `insert … select` where the select casts text to a time.
+// A distributed schema makes invalid SQL of the shorter `insert … select` where the select casts text to a time.
 const INSERT_CELLS = `with cells as materialized (${CELLS_OF_DAY}) insert into daily_orders select * from cells`
 
 const PAIRS = 'unnest($1::uuid[], $2::date[]) as d(tenant_id, day)'

@@ -1,5 +1,4 @@
 import pg from 'pg'
-import { SchemaElsewhere } from './citus.ts'
 import { CommitUnknown, isConnectionLoss, messageOf } from './errors.ts'
 import {
   type Connection,
@@ -10,7 +9,7 @@ import {
   type StatementResult,
 } from './pipeline.ts'
 import { DEFAULT_SCHEMA } from './schema.ts'
-import { clientFor, countServers, isOutdated } from './servers.ts'
+import { clientFor, countServers, isOutdated, SchemaElsewhere } from './servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS, type SessionSettings } from './session-settings.ts'
 import { type ResponseWatch, type StalledConnections, watchStalledConnections } from './stalled-connections.ts'
 

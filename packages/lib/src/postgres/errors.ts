@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { withoutShardNumber } from './distributed-schema.ts'
 
 /** The SQLSTATE, if the server reported the failure. */
 export function sqlState(error: unknown): string | undefined {
@@ -9,11 +10,8 @@ export function sqlState(error: unknown): string | undefined {
 export function violatedKey(error: unknown): { constraint: string; detail: string } | undefined {
   if (!(error instanceof pg.DatabaseError)) return undefined
   const { code, constraint = '', detail = '' } = error
-  return code === UNIQUE_VIOLATION ? { constraint: constraint.replace(SHARD_NUMBER, ''), detail } : undefined
+  return code === UNIQUE_VIOLATION ? { constraint: withoutShardNumber(constraint), detail } : undefined
 }
-
-/** On Citus, the names of constraints end in the number of their shard. */
-const SHARD_NUMBER = /_\d{6,}$/
 
 const UNIQUE_VIOLATION = '23505'
 
@@ -79,12 +77,12 @@ const REMEDIES: Record<string, string> = {
 
 /** The user lacks a right. Only the message says which. */
 const LACKS_RIGHT = '42501'
-/** On Citus each transaction calls a function in the owner's schema, for a lock that only the owner may take (citus.ts). */
+/** Each transaction in a distributed schema takes a lock that only the owner may take, by a function in the owner's schema. */
 const NOT_OWNER = /^must be owner|^permission denied for schema/
 const OWNER_REMEDY =
   'Use the owner of the tables in DATABASE_URL, or give them to its user: reassign owned by OLD_OWNER to USER.'
 const CONNECT_REMEDY = 'Grant the user of DATABASE_URL the right to connect: grant connect on database NAME to USER.'
-/** On Citus the first session creates the schema of the views (citus.ts). */
+/** The first session in a distributed schema creates the schema of the views. */
 const MAY_NOT_CREATE = /^permission denied for database/
 const CREATE_REMEDY =
   'Grant the user of DATABASE_URL the right to create schemas: grant create on database NAME to USER.'

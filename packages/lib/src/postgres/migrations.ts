@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { StartRefused } from '#process/start-stop.ts'
 import type { Log } from '#telemetry/log.ts'
-import { createDistributedSchema, findCitus, isTested } from './citus.ts'
 import type { Db } from './db.ts'
+import { adaptMigrations, createSchema } from './distributed-schema.ts'
 import { explainNoConnection, sqlState } from './errors.ts'
 import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from './schema.ts'
 import { connectClient } from './servers.ts'
@@ -15,7 +15,7 @@ export interface MigrateOptions {
   databaseUrl: string
   /** Created if it is missing. */
   schema?: string
-  /** True: a distributed schema is refused unless the release of Citus is one on which the tests ran. */
+  /** True: a distributed schema is refused unless the tests ran on the server's release. */
   isProduction?: boolean
   log: Log
   /** The folder of the numbered files. */
@@ -53,12 +53,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await applySettings(client, { search_path: schema })
     await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [`${schema} migrations`])
     await ensureSchema(client, schema, { isProduction })
-    const onCitus = await isDistributed(client, schema, { isProduction, log })
+    const adapt = await adaptMigrations(client, schema, { isProduction, log })
     await client.query(MIGRATIONS_TABLE)
     const pending = compare(files, await recorded(client))
     for (const file of pending) {
       const startedAt = performance.now()
-      await run(client, file, { onCitus })
+      await run(client, { ...file, sql: adapt(file.sql) })
       log.info({ migration: file.name, durationMs: Math.round(performance.now() - startedAt) }, 'migrated')
     }
     return pending.map((file) => file.name)
@@ -168,27 +168,7 @@ async function ensureSchema(
   const refusal = whySchemaUnfit(schema, { ...rest, mayCreate } satisfies SchemaAccess)
   if (refusal !== undefined) throw new StartRefused(refusal)
   if (rest.exists) return
-  const citus = await findCitus(client, schema)
-  if (citus && (isTested(citus) || !isProduction)) await createDistributedSchema(client, schema)
-  else await client.query(`create schema "${schema}"`)
-}
-
-async function isDistributed(
-  client: pg.Client,
-  schema: string,
-  { isProduction, log }: { isProduction: boolean; log: Log },
-): Promise<boolean> {
-  const citus = await findCitus(client, schema)
-  if (!citus) return false
-  const { version, isDistributed } = citus
-  if (isDistributed && isProduction && !isTested(citus)) {
-    throw new StartRefused(
-      `DATABASE_SCHEMA is distributed by Citus ${version}. A production deployment uses Citus 13 only, on which it was tested (docs/scaling.md).`,
-    )
-  }
-  const advice = !isDistributed && 'To distribute it, stop all nodes of the gateway and run citus_schema_distribute.'
-  log.info({ schema, version, isDistributed, ...(advice && { advice }) }, 'the database has Citus')
-  return isDistributed
+  await createSchema(client, schema, { isProduction })
 }
 
 async function recorded(client: pg.Client): Promise<Migration[]> {
@@ -228,15 +208,13 @@ function isSame(one: Migration, other: Migration): boolean {
 }
 
 /**
- * Runs a file and records it, in one transaction. Sends one statement at a time, because Citus refuses several in one
- * message. On Citus all tables are logged, because a schema with unlogged tables can be moved only while its writes are
- * blocked.
+ * Runs a file and records it, in one transaction. Sends one statement at a time, because a distributed schema refuses
+ * several in one message.
  */
-async function run(client: pg.Client, file: MigrationFile, { onCitus }: { onCitus: boolean }): Promise<void> {
-  const sql = onCitus ? file.sql.replaceAll('create unlogged table', 'create table') : file.sql
+async function run(client: pg.Client, file: MigrationFile): Promise<void> {
   try {
     await client.query('begin')
-    for (const statement of splitStatements(sql)) await client.query(statement)
+    for (const statement of splitStatements(file.sql)) await client.query(statement)
     await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
       file.version,
       file.name,

@@ -1,7 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
-import { shardViewsOf } from './citus.ts'
 import type { ResponseWatch } from './stalled-connections.ts'
 
 /** One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql fits too. */
@@ -38,32 +37,30 @@ export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Conne
     }
     return batch.add(statement)
   }
-  const shardViews = shardViewsOf(client)
-  let hasEntered = shardViews === undefined
+  const rewrite = rewriters.get(client)?.()
   return (given) => {
-    const statement = shardViews !== undefined && DEFINITION.test(given.text) ? define(shardViews, given) : given
-    const isFirst = !hasEntered && !OPENING.test(statement.text)
-    hasEntered ||= isFirst
-    const entry = `select ${shardViews}.enter_schema()`
+    const rewritten = rewrite?.(given)
+    const { before, statement } = rewritten ?? { before: undefined, statement: given }
     if (!isScript(statement)) {
       // If it fails, the statements behind it fail with the same error.
-      if (isFirst) add({ name: `citus-enter ${shardViews}`, text: entry }).catch(() => {})
+      if (before) add(before).catch(() => {})
       return add(statement)
     }
     sendBatch()
     // Several statements in one message are one transaction.
-    return runScript(client, watch, isFirst ? `${entry}; ${statement.text}` : statement.text)
+    return runScript(client, watch, before ? `${before.text}; ${statement.text}` : statement.text)
   }
 }
 
-const DEFINITION = /^\s*(create(?! temporary)|alter|drop)\b/i
+/** Changes a statement before it is sent. `before` is sent first, in the same transaction. */
+export type StatementRewriter = (given: Statement) => { before?: Statement; statement: Statement }
 
-function define(shardViews: string, { text }: Statement): Statement {
-  return { text: `select ${shardViews}.define($1)`, values: [text] }
+const rewriters = new WeakMap<pg.ClientBase, () => StatementRewriter>()
+
+/** Makes a session rewrite its statements. @param begin called for each transaction, and for each statement outside one */
+export function rewriteStatements(client: pg.ClientBase, begin: () => StatementRewriter): void {
+  rewriters.set(client, begin)
 }
-
-/** Statements that may precede `enter_schema`: the isolation level must be set before anything is read. */
-const OPENING = /^\s*(begin|set)\b/i
 
 /** True if a text without name and values may hold several statements, which only the simple protocol accepts. */
 function isScript({ name, values = [] }: Statement): boolean {

@@ -19,7 +19,7 @@ export function advisoryKey(name: string): string {
  * to be.
  */
 export function wakeupChannel(schema: string): string {
-  return `dealer_esim_wake_${digest(schema).slice(0, 16)}`
+  return `dealer_esim_wake_${digestOfSchema(schema).slice(0, 16)}`
 }
 
 /**
@@ -27,7 +27,7 @@ export function wakeupChannel(schema: string): string {
  * not longer, because PostgreSQL truncates application names.
  */
 export function applicationPrefix(schema: string): string {
-  return schema === DEFAULT_SCHEMA ? 'dealer-esim' : `esim-${digest(schema).slice(0, 6)}`
+  return schema === DEFAULT_SCHEMA ? 'dealer-esim' : `esim-${digestOfSchema(schema).slice(0, 6)}`
 }
 
 /** SQL: the same prefix for the current schema. */
@@ -35,17 +35,8 @@ export const APPLICATION_PREFIX = `
   case current_schema() when '${DEFAULT_SCHEMA}' then 'dealer-esim'
   else 'esim-' || left(encode(sha256(convert_to(current_schema(), 'UTF8')), 'hex'), 6) end`
 
-const SHARD_VIEWS = 'esim_shards_'
-
-/** The schema that sessions search before one that Citus distributes. It has views of the shards (citus.ts). */
-export function shardViewsSchema(schema: string): string {
-  return SHARD_VIEWS + digest(schema).slice(0, 16)
-}
-
-/** SQL: true if the session works on the shards of a schema that Citus distributes. */
-export const IS_ON_SHARDS = `strpos(current_setting('search_path'), '${SHARD_VIEWS}') > 0`
-
-function digest(schema: string): string {
+/** Stands for a schema in names that PostgreSQL would truncate. */
+export function digestOfSchema(schema: string): string {
   return createHash('sha256').update(schema).digest('hex')
 }
 

@@ -16,7 +16,7 @@ interface Servers extends DatabaseAddress {
   current: number
   /** The highest timeline of a server that accepts writes; 0 until one is known. */
   timeline: number
-  /** `host:port` of the node on which Citus has the schema (citus.ts), to which connections are made. */
+  /** `host:port` of the node that has the distributed schema, to which connections are made. */
   home?: string | undefined
 }
 
@@ -32,7 +32,7 @@ function keyOf(url: string, schema = ''): string {
 
 /**
  * The class of clients for this URL: each connects to the server that was last found to accept writes. With a schema, it
- * connects to the node to which Citus has moved the schema.
+ * connects to the node to which the schema has moved (distributed-schema.ts).
  */
 export function clientFor(url: string, schema?: string): typeof pg.Client {
   const key = keyOf(url, schema)
@@ -99,7 +99,7 @@ export async function connectClient(
   }
 }
 
-/** True if a server was promoted since the connection was made, or if Citus has moved the schema since. */
+/** True if a server was promoted since the connection was made, or if the schema has moved to another node since. */
 export function isOutdated(client: pg.ClientBase): boolean {
   const made = timelineOf.get(client)
   const follower = following.get(client)
@@ -116,10 +116,23 @@ export function isFollowing(client: pg.ClientBase): boolean {
   return following.has(client)
 }
 
-/** Directs the next connections for the client's schema to another node of Citus. @param address `host:port` */
-export function directTo(client: pg.ClientBase, address: string): void {
+/**
+ * Directs the next connections for the client's schema to another node, and ends the session.
+ * @param address `host:port`
+ * @throws SchemaElsewhere
+ */
+export function directTo(client: pg.ClientBase, address: string): never {
   const follower = following.get(client)
   if (follower) follower.servers.home = address
+  throw new SchemaElsewhere(address)
+}
+
+/** The schema was found on another node. The next connection is made to that node. */
+export class SchemaElsewhere extends Error {
+  override readonly name = 'SchemaElsewhere'
+  constructor(address: string) {
+    super(`Connection terminated: the schema is on another node, ${address}`)
+  }
 }
 
 function withHost(text: string, address: string): string {

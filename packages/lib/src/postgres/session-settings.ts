@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { useShards } from './citus.ts'
+import { useShards } from './distributed-schema.ts'
 import { messageOf } from './errors.ts'
 import type { Statement } from './pipeline.ts'
 import { DEFAULT_SCHEMA } from './schema.ts'
@@ -18,13 +18,13 @@ export type SessionSettings = Readonly<Record<string, string>>
  */
 export async function applySettings(client: pg.ClientBase, settings: SessionSettings): Promise<void> {
   const { search_path: schema = DEFAULT_SCHEMA } = settings
-  const { rows } = await client.query<{ has_citus: boolean }>({
-    text: `select set_config(name, value, false), to_regclass('pg_catalog.pg_dist_schema') is not null as has_citus
+  const { rows } = await client.query<{ may_distribute: boolean }>({
+    text: `select set_config(name, value, false), to_regclass('pg_catalog.pg_dist_schema') is not null as may_distribute
            from unnest($1::text[], $2::text[]) as setting(name, value)`,
     values: [Object.keys(settings), Object.values(settings)],
     query_timeout: STATEMENT_TIMEOUT_MS,
   } as pg.QueryConfig)
-  if (rows[0]?.has_citus) await useShards(client, schema)
+  if (rows[0]?.may_distribute) await useShards(client, schema)
 }
 
 /**

@@ -58,7 +58,7 @@ async function alterTable({ db }: MovingCell, statements: readonly string[]): Pr
     try {
       await db.tx(async (tx) => {
         tx.send({ text: `set local lock_timeout = ${LOCK_TIMEOUT_MS}` })
-        // The statements are one text, because on Citus each text with definitions is a transaction of its own.
+        // The statements are one text, because each text with definitions is a separate transaction in a distributed schema.
         tx.send({ text: statements.join(';') })
       })
       return

@@ -45,8 +45,8 @@ export async function describeTables(db: Db, tables: readonly string[]): Promise
 }
 
 /**
- * SQL: the rows `t` of a table, with its own columns only. On Citus the table is a view that also has system columns
- * (packages/lib/src/postgres/citus.ts).
+ * SQL: the rows `t` of a table, with its own columns only. In a distributed schema the table is a view that also has system
+ * columns (packages/lib/src/postgres/distributed-schema.ts).
  */
 export function rowsOfTable({ table, columns }: TableShape): string {
   return `(select ${columns.join(', ')} from ${table}) t`

@@ -1,14 +1,9 @@
 import { readDatabaseTime } from '@dealer-esim/lib/clock.ts'
 import { type Db, sessionSettings } from '@dealer-esim/lib/postgres/db.ts'
+import { IS_ON_SHARDS } from '@dealer-esim/lib/postgres/distributed-schema.ts'
 import { explainNoConnection } from '@dealer-esim/lib/postgres/errors.ts'
 import { type DatabaseServer, SERVER, whyServerUnfit } from '@dealer-esim/lib/postgres/migrations.ts'
-import {
-  DEFAULT_SCHEMA,
-  IS_ON_SHARDS,
-  SCHEMA_ACCESS,
-  type SchemaAccess,
-  whySchemaUnfit,
-} from '@dealer-esim/lib/postgres/schema.ts'
+import { DEFAULT_SCHEMA, SCHEMA_ACCESS, type SchemaAccess, whySchemaUnfit } from '@dealer-esim/lib/postgres/schema.ts'
 import { OTHER_CONNECTIONS } from '#platform/config/connections.ts'
 import { isLoopback } from '#platform/config/rules.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'

@@ -2,7 +2,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /*
  * Operations that PostgreSQL allows on tables only and outside a transaction. On Citus the gateway's sessions find views under
- * the names of the tables, and send definitions to the coordinator (packages/lib/src/postgres/citus.ts).
+ * the names of the tables, and send definitions to the coordinator (packages/lib/src/postgres/distributed-schema.ts).
  */
 
 /** The tables that hold the rows, as SQL: on Citus the shards, which it leaves out of pg_class. */

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import { shardViewsSchema } from './schema.ts'
+import { StartRefused } from '#process/start-stop.ts'
+import type { Log } from '#telemetry/log.ts'
+import { rewriteStatements, type StatementRewriter } from './pipeline.ts'
+import { digestOfSchema } from './schema.ts'
 import { directTo, isFollowing } from './servers.ts'
 
 /*
@@ -17,25 +20,6 @@ import { directTo, isFollowing } from './servers.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
-/** The schema was found on another node of Citus. The next connection is made to that node. */
-export class SchemaElsewhere extends Error {
-  override readonly name = 'SchemaElsewhere'
-  constructor(address: string) {
-    super(`Connection terminated: Citus has the schema on another node, ${address}`)
-  }
-}
-
-const sessions = new WeakMap<pg.ClientBase, string>()
-
-/**
- * The schema with the views and functions of a session that works on shards; undefined for any other session. Its function
- * `enter_schema` must run first in each transaction. Its function `define` runs `create`, `alter` or `drop` in a separate
- * transaction on the coordinator, because Citus accepts them on no other node.
- */
-export function shardViewsOf(client: pg.ClientBase): string | undefined {
-  return sessions.get(client)
-}
-
 /**
  * Makes a session that follows the schema work on the shards, if Citus distributes the schema.
  * @throws SchemaElsewhere if the shards are on another node
@@ -44,15 +28,45 @@ export async function useShards(client: pg.ClientBase, schema: string): Promise<
   if (!isFollowing(client)) return
   const placement = await findPlacement(client, schema)
   if (!placement) return
-  if (!placement.is_here) {
-    const address = `${placement.host}:${placement.port}`
-    directTo(client, address)
-    throw new SchemaElsewhere(address)
-  }
+  if (!placement.is_here) directTo(client, `${placement.host}:${placement.port}`)
   const views = shardViewsSchema(schema)
   if (!hasViews(placement)) await createViews(client, schema, placement)
   await ask(client, `select set_config('search_path', $1, false)`, [`${views}, ${schema}, pg_catalog`])
-  sessions.set(client, views)
+  rewriteStatements(client, () => enterFirst(views))
+}
+
+/**
+ * Rewrites the statements of one transaction. The views' function `enter_schema` runs first. Their function `define` runs
+ * `create`, `alter` or `drop` in a separate transaction on the coordinator, because Citus accepts them on no other node.
+ */
+export function enterFirst(views: string): StatementRewriter {
+  let hasEntered = false
+  return (given) => {
+    const isDefinition = DEFINITION.test(given.text)
+    const statement = isDefinition ? { text: `select ${views}.define($1)`, values: [given.text] } : given
+    if (hasEntered || OPENING.test(statement.text)) return { statement }
+    hasEntered = true
+    return { before: { name: `enter-schema ${views}`, text: `select ${views}.enter_schema()` }, statement }
+  }
+}
+
+const DEFINITION = /^\s*(create(?! temporary)|alter|drop)\b/i
+/** Statements that may precede `enter_schema`: the isolation level must be set before anything is read. */
+const OPENING = /^\s*(begin|set)\b/i
+
+const SHARD_VIEWS = 'esim_shards_'
+
+/** The schema with the views of the shards, which sessions search before the schema that Citus distributes. */
+function shardViewsSchema(schema: string): string {
+  return SHARD_VIEWS + digestOfSchema(schema).slice(0, 16)
+}
+
+/** SQL: true if the session works on the shards of a distributed schema. */
+export const IS_ON_SHARDS = `strpos(current_setting('search_path'), '${SHARD_VIEWS}') > 0`
+
+/** The name of a constraint, which on a shard ends in the shard's number: `orders_pkey_102068`. */
+export function withoutShardNumber(constraint: string): string {
+  return constraint.replace(/_\d{6,}$/, '')
 }
 
 interface Placement {
@@ -197,14 +211,14 @@ async function ask<Row extends object>(client: pg.ClientBase, text: string, valu
   return (await client.query<Row>({ text, values, query_timeout: CONNECT_TIMEOUT_MS } as pg.QueryConfig)).rows
 }
 
-export interface Citus {
+interface Citus {
   version: string
   /** False: Citus keeps the schema on the coordinator, as PostgreSQL would. */
   isDistributed: boolean
 }
 
 /** @returns undefined if the database has no Citus */
-export async function findCitus(client: pg.ClientBase, schema: string): Promise<Citus | undefined> {
+async function findCitus(client: pg.ClientBase, schema: string): Promise<Citus | undefined> {
   const { rows } = await client.query<{ extversion: string }>(
     `select extversion from pg_extension where extname = 'citus'`,
   )
@@ -219,9 +233,39 @@ export function isTested({ version }: Pick<Citus, 'version'>): boolean {
   return version.startsWith('13.')
 }
 
-/** Creates an empty schema whose tables Citus will keep on one of its nodes. */
-export async function createDistributedSchema(client: pg.ClientBase, schema: string): Promise<void> {
-  await client.query('set citus.enable_schema_based_sharding to on')
+interface Installation {
+  /** True: only the release of Citus on which the tests ran distributes a schema. */
+  isProduction: boolean
+}
+
+/** Creates an empty schema. On Citus its tables will be on one of the nodes. */
+export async function createSchema(client: pg.ClientBase, schema: string, { isProduction }: Installation) {
+  const citus = await findCitus(client, schema)
+  const isDistributed = citus !== undefined && (isTested(citus) || !isProduction)
+  if (isDistributed) await client.query('set citus.enable_schema_based_sharding to on')
   await client.query(`create schema "${schema}"`)
-  await client.query('reset citus.enable_schema_based_sharding')
+  if (isDistributed) await client.query('reset citus.enable_schema_based_sharding')
+}
+
+/**
+ * Adapts migrations to the schema. On Citus all tables are logged, because a schema with unlogged tables can be moved only
+ * while its writes are blocked.
+ * @throws StartRefused if the schema cannot be used
+ */
+export async function adaptMigrations(
+  client: pg.ClientBase,
+  schema: string,
+  { isProduction, log }: Installation & { log: Log },
+): Promise<(sql: string) => string> {
+  const citus = await findCitus(client, schema)
+  if (!citus) return (sql) => sql
+  const { version, isDistributed } = citus
+  if (isDistributed && isProduction && !isTested(citus)) {
+    throw new StartRefused(
+      `DATABASE_SCHEMA is distributed by Citus ${version}. A production deployment uses Citus 13 only, on which it was tested (docs/scaling.md).`,
+    )
+  }
+  const advice = !isDistributed && 'To distribute it, stop all nodes of the gateway and run citus_schema_distribute.'
+  log.info({ schema, version, isDistributed, ...(advice && { advice }) }, 'the database has Citus')
+  return (sql) => (isDistributed ? sql.replaceAll('create unlogged table', 'create table') : sql)
 }

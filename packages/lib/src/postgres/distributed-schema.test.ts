@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { expect, it } from 'vitest'
-import { isTested, useShards } from './citus.ts'
+import { enterFirst, isTested, useShards } from './distributed-schema.ts'
 import { clientFor } from './servers.ts'
 
 it.each([
@@ -56,4 +56,15 @@ it('the views of the shards are created once, and again when the shards or the s
   await node.connect()
   await node.connect()
   expect([node.created, node.viewed]).toEqual([4, viewed])
+})
+
+it('a transaction enters the schema before its first statement that reads, and defines tables on the coordinator', () => {
+  const rewrite = enterFirst('views')
+  const begin = { text: 'begin isolation level repeatable read' }
+  expect(rewrite(begin)).toEqual({ statement: begin })
+  const definition = rewrite({ text: 'create table t ()' })
+  expect(definition.before?.text).toBe('select views.enter_schema()')
+  expect(definition.statement).toEqual({ text: 'select views.define($1)', values: ['create table t ()'] })
+  const read = { text: 'select from t', values: [] }
+  expect(rewrite(read)).toEqual({ statement: read })
 })

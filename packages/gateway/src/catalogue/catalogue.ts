@@ -173,16 +173,16 @@ const NOTHING: Contents = {
 
 /** A snapshot from which a later one is made by loading only the changes. */
 export class LoadedSnapshot implements Snapshot {
-  private readonly context: SnapshotContext
-  private readonly contents: Contents
-  private readonly prefilter: Prefilter
-  private readonly tariffs = new Map<string, Tariff>()
-  private readonly toppedUp = new Map<string, readonly EsimToTopUp[]>()
+  readonly #context: SnapshotContext
+  readonly #contents: Contents
+  readonly #prefilter: Prefilter
+  readonly #tariffs = new Map<string, Tariff>()
+  readonly #toppedUp = new Map<string, readonly EsimToTopUp[]>()
 
   private constructor(context: SnapshotContext, contents: Contents, prefilter: Prefilter) {
-    this.context = context
-    this.contents = contents
-    this.prefilter = prefilter
+    this.#context = context
+    this.#contents = contents
+    this.#prefilter = prefilter
   }
 
   static empty(context: SnapshotContext): LoadedSnapshot {
@@ -190,19 +190,19 @@ export class LoadedSnapshot implements Snapshot {
   }
 
   get version(): bigint {
-    return this.contents.version
+    return this.#contents.version
   }
 
   get changedAt(): number {
-    return this.contents.changedAt
+    return this.#contents.changedAt
   }
 
   get coverages(): ReadonlyMap<string, Coverage> {
-    return this.contents.coverages
+    return this.#contents.coverages
   }
 
   with(changes: CatalogueChanges): LoadedSnapshot {
-    const now = this.contents
+    const now = this.#contents
     const contents: Contents = {
       version: changes.version,
       changedAt: changes.changedAt,
@@ -214,59 +214,59 @@ export class LoadedSnapshot implements Snapshot {
       groupPlans: withAssignments(now.groupPlans, changes.groupPlans),
       ownPrices: withOwnPrices(now.ownPrices, changes.ownPrices),
     }
-    return new LoadedSnapshot(this.context, contents, this.prefilter.with(contents, changes))
+    return new LoadedSnapshot(this.#context, contents, this.#prefilter.with(contents, changes))
   }
 
   find(packageCode: string): CataloguePackage | undefined {
-    const position = this.contents.index.positionOf(packageCode)
-    return position === undefined ? undefined : this.contents.index.packages[position]
+    const position = this.#contents.index.positionOf(packageCode)
+    return position === undefined ? undefined : this.#contents.index.packages[position]
   }
 
   offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244' {
     const item = this.find(packageCode)
-    return item?.packageType === 'BASE' ? this.offerOf(buyer, item) : '310241'
+    return item?.packageType === 'BASE' ? this.#offerOf(buyer, item) : '310241'
   }
 
   topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245' {
     const item = this.find(packageCode)
     if (!item) return '310241'
     const route = item.routes.find(({ supplier }) => supplier === esim.supplier)
-    const offer = this.offerOf(buyer, item, route ? [route] : [])
+    const offer = this.#offerOf(buyer, item, route ? [route] : [])
     if (typeof offer === 'string') return offer
     const base = this.find(esim.packageCode)
     return base && fitsEsim(item, base, esim.supplier) ? offer : '310245'
   }
 
   toppedUpBy(packageCode: string): readonly EsimToTopUp[] {
-    const known = this.toppedUp.get(packageCode)
+    const known = this.#toppedUp.get(packageCode)
     if (known) return known
     const topUp = this.find(packageCode)
     if (!topUp) return []
     const suppliers = [...new Set(topUp.routes.map(({ supplier }) => supplier))]
-    const bases = this.contents.index.basesOf(topUp).map((position) => this.packages[position]!)
+    const bases = this.#contents.index.basesOf(topUp).map((position) => this.packages[position]!)
     const esims = bases.flatMap((base) =>
       suppliers
         .filter((supplier) => fitsEsim(topUp, base, supplier))
         .map((supplier) => ({ packageCode: base.packageCode, supplier })),
     )
-    this.toppedUp.set(packageCode, esims)
+    this.#toppedUp.set(packageCode, esims)
     return esims
   }
 
   get packages(): readonly CataloguePackage[] {
-    return this.contents.index.packages
+    return this.#contents.index.packages
   }
 
   plan(planName: string): Plan {
-    return this.contents.plans.get(planName) ?? new Plan()
+    return this.#contents.plans.get(planName) ?? new Plan()
   }
 
   /** The estimated time may be a little behind. It must not hide a rule that began before a change which pollers have seen. */
   now(): number {
-    return Math.max(this.context.databaseClock.now(), this.contents.changedAt)
+    return Math.max(this.#context.databaseClock.now(), this.#contents.changedAt)
   }
 
-  private offerOf(buyer: Buyer, item: CataloguePackage, routes = item.routes): Offer | '310241' | '310244' {
+  #offerOf(buyer: Buyer, item: CataloguePackage, routes = item.routes): Offer | '310241' | '310244' {
     const { price } = quote(this.tariffOf(buyer), item, this.now())
     if (price === undefined) return '310241'
     if (!item.onSale) return '310244'
@@ -275,28 +275,28 @@ export class LoadedSnapshot implements Snapshot {
   }
 
   listSource(buyer: Buyer): ListSource {
-    const { index, changedAt } = this.contents
-    const { touchedAt } = this.prefilter
-    const priced = this.prefilter.pricedIn(buyer.currencyCode)
+    const { index, changedAt } = this.#contents
+    const { touchedAt } = this.#prefilter
+    const priced = this.#prefilter.pricedIn(buyer.currencyCode)
     const [tariff, now] = [this.tariffOf(buyer), this.now()]
-    return { index, touchedAt, priced, changedAt, tariff, now, linkKey: this.context.linkKey }
+    return { index, touchedAt, priced, changedAt, tariff, now, linkKey: this.#context.linkKey }
   }
 
   *quotes(buyer: Buyer): Iterable<QuotedPackage> {
     const tariff = this.tariffOf(buyer)
     const now = this.now()
-    for (const item of this.contents.index.packages) {
+    for (const item of this.#contents.index.packages) {
       const { price, ...rest } = quote(tariff, item, now)
       if (price !== undefined) yield { item, quote: { price, ...rest } }
     }
   }
 
   tariffOf(buyer: Buyer): Tariff {
-    let tariff = this.tariffs.get(buyer.tenantId)
+    let tariff = this.#tariffs.get(buyer.tenantId)
     if (!tariff) {
-      if (this.tariffs.size >= TARIFFS_CACHED) this.tariffs.clear()
-      tariff = tariffOf(this.contents, buyer)
-      this.tariffs.set(buyer.tenantId, tariff)
+      if (this.#tariffs.size >= TARIFFS_CACHED) this.#tariffs.clear()
+      tariff = tariffOf(this.#contents, buyer)
+      this.#tariffs.set(buyer.tenantId, tariff)
     }
     return tariff
   }

@@ -65,25 +65,25 @@ const NO_RULES: readonly PlanRule[] = []
  */
 export class Plan {
   /** By scope and target, in the order of precedence. */
-  private readonly rules: ReadonlyMap<string, readonly PlanRule[]>
-  private readonly wideUpdatedAt: number
+  readonly #rules: ReadonlyMap<string, readonly PlanRule[]>
+  readonly #wideUpdatedAt: number
   /** When the validity of a rule begins or ends (ms), ascending. */
-  private readonly switches: readonly number[]
+  readonly #switches: readonly number[]
   readonly hasSupplierRules: boolean
 
   constructor(rules: ReadonlyMap<string, readonly PlanRule[]> = new Map()) {
-    this.rules = rules
+    this.#rules = rules
     const all = [...rules.values()].flat()
     const wide = all.filter(({ scope }) => scope !== 'PACKAGE')
-    this.wideUpdatedAt = Math.max(0, ...wide.map(({ updatedAt }) => updatedAt))
+    this.#wideUpdatedAt = Math.max(0, ...wide.map(({ updatedAt }) => updatedAt))
     this.hasSupplierRules = wide.some(({ scope }) => scope === 'SUPPLIER')
     const times = all.flatMap(({ validFrom, validUntil }) => [validFrom, validUntil]).filter(Number.isFinite)
-    this.switches = [...new Set(times)].sort((a, b) => a - b)
+    this.#switches = [...new Set(times)].sort((a, b) => a - b)
   }
 
   /** Adds these rules, or replaces those with the same scope, target, currency and beginning. */
   with(changed: readonly PlanRule[]): Plan {
-    const rules = new Map(this.rules)
+    const rules = new Map(this.#rules)
     for (const rule of changed) {
       const key = keyOf(rule.scope, rule.target)
       const others = (rules.get(key) ?? NO_RULES).filter((other) => !hasSameIdentity(other, rule))
@@ -94,21 +94,21 @@ export class Plan {
 
   /** The rules for a package in a currency, in the order of precedence: also those that are removed or not valid now. */
   *rulesFor({ packageCode, location, supplier }: RuleSubject, currencyCode: string): Iterable<PlanRule> {
-    yield* this.rulesOf(keyOf('PACKAGE', packageCode), currencyCode)
-    yield* this.rulesOf(keyOf('LOCATION', location), currencyCode)
-    if (supplier !== undefined) yield* this.rulesOf(keyOf('SUPPLIER', supplier), currencyCode)
-    yield* this.rulesOf(keyOf('ALL', ''), currencyCode)
+    yield* this.#rulesOf(keyOf('PACKAGE', packageCode), currencyCode)
+    yield* this.#rulesOf(keyOf('LOCATION', location), currencyCode)
+    if (supplier !== undefined) yield* this.#rulesOf(keyOf('SUPPLIER', supplier), currencyCode)
+    yield* this.#rulesOf(keyOf('ALL', ''), currencyCode)
   }
 
-  private *rulesOf(key: string, currencyCode: string): Iterable<PlanRule> {
-    for (const rule of this.rules.get(key) ?? NO_RULES) {
+  *#rulesOf(key: string, currencyCode: string): Iterable<PlanRule> {
+    for (const rule of this.#rules.get(key) ?? NO_RULES) {
       if (rule.currencyCode === '' || rule.currencyCode === currencyCode) yield rule
     }
   }
 
   /** The last time, up to `now`, at which a rule that may concern every package changed, or any rule began or ended (ms). */
   wideChangedAt(now: number): number {
-    return Math.max(this.wideUpdatedAt, this.switches.findLast((time) => time <= now) ?? 0)
+    return Math.max(this.#wideUpdatedAt, this.#switches.findLast((time) => time <= now) ?? 0)
   }
 
   /** The packages that have, or had, a fixed price in the currency. */
@@ -118,12 +118,12 @@ export class Plan {
 
   /** True if every package has, or had, a fixed price in the currency. */
   hasFixedPriceForAll(currencyCode: string): boolean {
-    return (this.rules.get(keyOf('ALL', '')) ?? NO_RULES).some((rule) => rule.currencyCode === currencyCode)
+    return (this.#rules.get(keyOf('ALL', '')) ?? NO_RULES).some((rule) => rule.currencyCode === currencyCode)
   }
 
   /** All rules for single packages. */
   *packageRules(): Iterable<PlanRule> {
-    for (const rules of this.rules.values()) if (rules[0]?.scope === 'PACKAGE') yield* rules
+    for (const rules of this.#rules.values()) if (rules[0]?.scope === 'PACKAGE') yield* rules
   }
 }
 

@@ -14,8 +14,8 @@ export class PackageIndex {
   readonly packages: readonly CataloguePackage[]
   /** Identifies the positions: later indexes have the same object as long as no position changes. */
   readonly order: object
-  private readonly positions: ReadonlyMap<string, number>
-  private readonly lookups: Lookups
+  readonly #positions: ReadonlyMap<string, number>
+  readonly #lookups: Lookups
 
   private constructor(
     packages: readonly CataloguePackage[],
@@ -24,9 +24,9 @@ export class PackageIndex {
     lookups: Lookups,
   ) {
     this.packages = packages
-    this.positions = positions
+    this.#positions = positions
     this.order = order
-    this.lookups = lookups
+    this.#lookups = lookups
   }
 
   static readonly empty = new PackageIndex([], new Map(), {}, {})
@@ -38,7 +38,7 @@ export class PackageIndex {
     const added: CataloguePackage[] = []
     let lookupsChanged = false
     for (const item of changed) {
-      const position = this.positions.get(item.packageCode)
+      const position = this.#positions.get(item.packageCode)
       if (position === undefined) added.push(item)
       else {
         lookupsChanged ||= !hasSameLookups(packages[position]!, item)
@@ -46,59 +46,59 @@ export class PackageIndex {
       }
     }
     if (added.length === 0)
-      return new PackageIndex(packages, this.positions, this.order, lookupsChanged ? {} : this.lookups)
+      return new PackageIndex(packages, this.#positions, this.order, lookupsChanged ? {} : this.#lookups)
     added.sort(oldestFirst)
     const last = packages.at(-1)
-    if (last && oldestFirst(added[0]!, last) < 0) return PackageIndex.of([...packages, ...added])
-    const positions = new Map(this.positions)
+    if (last && oldestFirst(added[0]!, last) < 0) return PackageIndex.#of([...packages, ...added])
+    const positions = new Map(this.#positions)
     for (const item of added) positions.set(item.packageCode, packages.push(item) - 1)
     return new PackageIndex(packages, positions, this.order, {})
   }
 
   /** Sorts all packages. Needed for packages older than known ones, which appear only if the database's clock was set back. */
-  private static of(packages: CataloguePackage[]): PackageIndex {
+  static #of(packages: CataloguePackage[]): PackageIndex {
     packages.sort(oldestFirst)
     return new PackageIndex(packages, new Map(packages.map((item, at) => [item.packageCode, at])), {}, {})
   }
 
   positionOf(packageCode: string): number | undefined {
-    return this.positions.get(packageCode)
+    return this.#positions.get(packageCode)
   }
 
   bySlug(slug: string): number | undefined {
-    this.lookups.slugs ??= new Map(this.packages.map((item, position) => [item.slug, position]))
-    return this.lookups.slugs.get(slug)
+    this.#lookups.slugs ??= new Map(this.packages.map((item, position) => [item.slug, position]))
+    return this.#lookups.slugs.get(slug)
   }
 
   /** Packages that work in a country or are regional (!RG) or global (!GL); see coverage.ts. */
   byLocation(locationCode: string): readonly number[] {
-    this.lookups.locations ??= indexLocations(this.packages)
-    const named = this.lookups.locations.get(locationCode) ?? []
-    const everywhere = this.lookups.locations.get(EVERYWHERE)
+    this.#lookups.locations ??= indexLocations(this.packages)
+    const named = this.#lookups.locations.get(locationCode) ?? []
+    const everywhere = this.#lookups.locations.get(EVERYWHERE)
     if (!everywhere || locationCode === REGIONAL || locationCode === GLOBAL) return named
     return [...named, ...everywhere].sort((a, b) => a - b)
   }
 
   /** By position: 1 if the package is a TOPUP. */
   get topUpFlags(): Uint8Array {
-    this.lookups.topUpFlags ??= Uint8Array.from(this.packages, (item) => (item.packageType === 'TOPUP' ? 1 : 0))
-    return this.lookups.topUpFlags
+    this.#lookups.topUpFlags ??= Uint8Array.from(this.packages, (item) => (item.packageType === 'TOPUP' ? 1 : 0))
+    return this.#lookups.topUpFlags
   }
 
   /** TOPUP packages that fit the eSIMs of a BASE package: those of one supplier, or of any of its suppliers. */
   topUpsOf(base: CataloguePackage, supplier?: string): readonly number[] {
     const keys = supplier === undefined ? fitKeys(base) : [fitKey(base, supplier)]
-    return this.related(keys, 'topUps')
+    return this.#related(keys, 'topUps')
   }
 
   /** BASE packages that a TOPUP package fits. */
   basesOf(topUp: CataloguePackage): readonly number[] {
-    return this.related(fitKeys(topUp), 'bases')
+    return this.#related(fitKeys(topUp), 'bases')
   }
 
-  private related(keys: readonly string[], side: keyof Related): readonly number[] {
-    this.lookups.related ??= indexRelated(this.packages)
-    const lists = keys.flatMap((key) => this.lookups.related!.get(key)?.[side] ?? [])
+  #related(keys: readonly string[], side: keyof Related): readonly number[] {
+    this.#lookups.related ??= indexRelated(this.packages)
+    const lists = keys.flatMap((key) => this.#lookups.related!.get(key)?.[side] ?? [])
     return keys.length > 1 ? [...new Set(lists)].sort((a, b) => a - b) : lists
   }
 
@@ -106,20 +106,20 @@ export class PackageIndex {
   byKeyword(keyword: string): readonly number[] {
     const words = splitKeyword(keyword)
     const key = words.join(' ')
-    this.lookups.keywords ??= new Map()
-    const known = this.lookups.keywords.get(key)
+    this.#lookups.keywords ??= new Map()
+    const known = this.#lookups.keywords.get(key)
     if (known) return known
-    const found = this.search(words)
-    if (this.lookups.keywords.size >= KEYWORDS_CACHED) {
-      this.lookups.keywords.delete(this.lookups.keywords.keys().next().value!)
+    const found = this.#search(words)
+    if (this.#lookups.keywords.size >= KEYWORDS_CACHED) {
+      this.#lookups.keywords.delete(this.#lookups.keywords.keys().next().value!)
     }
-    this.lookups.keywords.set(key, found)
+    this.#lookups.keywords.set(key, found)
     return found
   }
 
-  private search(words: readonly string[]): number[] {
-    this.lookups.texts ??= this.packages.map(searchTextOf)
-    const { texts } = this.lookups
+  #search(words: readonly string[]): number[] {
+    this.#lookups.texts ??= this.packages.map(searchTextOf)
+    const { texts } = this.#lookups
     const found: number[] = []
     // Coverages have most of the text and are shared by many packages: each is searched once.
     const missingWords = new Map<Coverage, readonly string[]>()
@@ -222,42 +222,42 @@ interface NewRows {
 export class Prefilter {
   /** By position: when the package or its price for any tenant last changed (ms). */
   readonly touchedAt: Float64Array
-  private readonly sources: PriceSources
-  private readonly priced: Map<string, Uint8Array>
+  readonly #sources: PriceSources
+  readonly #priced: Map<string, Uint8Array>
 
   private constructor(sources: PriceSources, touchedAt: Float64Array, priced: Map<string, Uint8Array>) {
-    this.sources = sources
+    this.#sources = sources
     this.touchedAt = touchedAt
-    this.priced = priced
+    this.#priced = priced
   }
 
   static from(sources: PriceSources): Prefilter {
     const { index, plans, ownPrices } = sources
     const prefilter = new Prefilter(sources, new Float64Array(index.packages.length), new Map())
-    for (const item of index.packages) prefilter.addPackage(item)
+    for (const item of index.packages) prefilter.#addPackage(item)
     for (const plan of plans.values())
-      for (const { target, updatedAt } of plan.packageRules()) prefilter.touch(target, updatedAt)
-    for (const prices of ownPrices.values()) for (const [code, own] of prices) prefilter.touch(code, own.updatedAt)
+      for (const { target, updatedAt } of plan.packageRules()) prefilter.#touch(target, updatedAt)
+    for (const prices of ownPrices.values()) for (const [code, own] of prices) prefilter.#touch(code, own.updatedAt)
     return prefilter
   }
 
   with(sources: PriceSources, rows: NewRows): Prefilter {
-    if (sources.index.order !== this.sources.index.order) return Prefilter.from(sources)
+    if (sources.index.order !== this.#sources.index.order) return Prefilter.from(sources)
     const size = sources.index.packages.length
     const touchedAt = new Float64Array(size)
     touchedAt.set(this.touchedAt)
     const priced = new Map(
-      [...this.priced].map(([currencyCode, before]) => {
+      [...this.#priced].map(([currencyCode, before]) => {
         const flags = new Uint8Array(size)
         flags.set(before)
         return [currencyCode, flags]
       }),
     )
     const prefilter = new Prefilter(sources, touchedAt, priced)
-    for (const item of rows.packages) prefilter.addPackage(item)
-    for (const rule of rows.planRules) prefilter.addRule(rule)
-    for (const own of rows.ownPrices) prefilter.touch(own.packageCode, own.updatedAt)
-    for (const [currencyCode, flags] of priced) if (prefilter.allPriced(currencyCode)) flags.fill(1)
+    for (const item of rows.packages) prefilter.#addPackage(item)
+    for (const rule of rows.planRules) prefilter.#addRule(rule)
+    for (const own of rows.ownPrices) prefilter.#touch(own.packageCode, own.updatedAt)
+    for (const [currencyCode, flags] of priced) if (prefilter.#allPriced(currencyCode)) flags.fill(1)
     return prefilter
   }
 
@@ -266,48 +266,48 @@ export class Prefilter {
    * holds one array for each currency of a tenant.
    */
   pricedIn(currencyCode: string): Uint8Array {
-    const known = this.priced.get(currencyCode)
+    const known = this.#priced.get(currencyCode)
     if (known) return known
-    const { packages } = this.sources.index
+    const { packages } = this.#sources.index
     const flags = new Uint8Array(packages.length)
     packages.forEach((item, position) => {
       if (item.prices.some((price) => price.currencyCode === currencyCode)) flags[position] = 1
     })
-    for (const plan of this.sources.plans.values()) {
-      for (const code of plan.fixedPrices(currencyCode)) this.flag(flags, code)
+    for (const plan of this.#sources.plans.values()) {
+      for (const code of plan.fixedPrices(currencyCode)) this.#flag(flags, code)
     }
-    if (this.allPriced(currencyCode)) flags.fill(1)
-    this.priced.set(currencyCode, flags)
+    if (this.#allPriced(currencyCode)) flags.fill(1)
+    this.#priced.set(currencyCode, flags)
     return flags
   }
 
-  private addPackage(item: CataloguePackage): void {
+  #addPackage(item: CataloguePackage): void {
     // For tenants whose plan is based on costs, a change of costs changes the price.
-    this.touch(item.packageCode, item.touchedAt)
+    this.#touch(item.packageCode, item.touchedAt)
     for (const { updatedAt, currencyCode } of item.prices) {
-      this.touch(item.packageCode, updatedAt)
-      this.flag(this.priced.get(currencyCode), item.packageCode)
+      this.#touch(item.packageCode, updatedAt)
+      this.#flag(this.#priced.get(currencyCode), item.packageCode)
     }
   }
 
-  private addRule({ scope, target, currencyCode, updatedAt }: PlanRuleRow): void {
+  #addRule({ scope, target, currencyCode, updatedAt }: PlanRuleRow): void {
     if (scope !== 'PACKAGE') return
-    this.touch(target, updatedAt)
-    this.flag(this.priced.get(currencyCode), target)
+    this.#touch(target, updatedAt)
+    this.#flag(this.#priced.get(currencyCode), target)
   }
 
   /** @returns whether some plan has a fixed price for every package. */
-  private allPriced(currencyCode: string): boolean {
-    return [...this.sources.plans.values()].some((plan) => plan.hasFixedPriceForAll(currencyCode))
+  #allPriced(currencyCode: string): boolean {
+    return [...this.#sources.plans.values()].some((plan) => plan.hasFixedPriceForAll(currencyCode))
   }
 
-  private flag(flags: Uint8Array | undefined, packageCode: string): void {
-    const position = this.sources.index.positionOf(packageCode)
+  #flag(flags: Uint8Array | undefined, packageCode: string): void {
+    const position = this.#sources.index.positionOf(packageCode)
     if (flags && position !== undefined) flags[position] = 1
   }
 
-  private touch(packageCode: string, time: number): void {
-    const position = this.sources.index.positionOf(packageCode)
+  #touch(packageCode: string, time: number): void {
+    const position = this.#sources.index.positionOf(packageCode)
     if (position !== undefined && time > this.touchedAt[position]!) this.touchedAt[position] = time
   }
 }

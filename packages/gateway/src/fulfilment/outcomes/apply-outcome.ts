@@ -49,18 +49,18 @@ type OutcomeDeps = Pick<FulfilmentDeps, 'ids' | 'cipher' | 'orderMetrics'> & {
 
 /** Collects the changes that outcomes of one tenant make, then writes them together. */
 export class OutcomeBatch {
-  private readonly deps: OutcomeDeps
-  private readonly tenantId: string
-  private readonly now: Date
-  private readonly findPackage: (packageCode: string) => CataloguePackage | undefined
-  private readonly items = new Map<LockedItem, string>()
-  private readonly profiles: NewProfile[] = []
-  private readonly topUps: { profileId: string; added: AddedPackage }[] = []
-  private readonly orphanTopUps: OrphanTopUp[] = []
-  private readonly refunds = new Map<string, { itemNo: number; amount: bigint; message: string }[]>()
-  private readonly orphans: Orphan[] = []
-  private readonly watched: WatchedItem[] = []
-  private readonly releases = new Map<string, NonNullable<OrderChange['release']>>()
+  readonly #deps: OutcomeDeps
+  readonly #tenantId: string
+  readonly #now: Date
+  readonly #findPackage: (packageCode: string) => CataloguePackage | undefined
+  readonly #items = new Map<LockedItem, string>()
+  readonly #profiles: NewProfile[] = []
+  readonly #topUps: { profileId: string; added: AddedPackage }[] = []
+  readonly #orphanTopUps: OrphanTopUp[] = []
+  readonly #refunds = new Map<string, { itemNo: number; amount: bigint; message: string }[]>()
+  readonly #orphans: Orphan[] = []
+  readonly #watched: WatchedItem[] = []
+  readonly #releases = new Map<string, NonNullable<OrderChange['release']>>()
 
   constructor(
     deps: OutcomeDeps,
@@ -68,10 +68,10 @@ export class OutcomeBatch {
     now: Date,
     findPackage: (packageCode: string) => CataloguePackage | undefined,
   ) {
-    this.deps = deps
-    this.tenantId = tenantId
-    this.now = now
-    this.findPackage = findPackage
+    this.#deps = deps
+    this.#tenantId = tenantId
+    this.#now = now
+    this.#findPackage = findPackage
   }
 
   /** Decides which transition a result causes from the item's present state, and applies it. */
@@ -85,16 +85,16 @@ export class OutcomeBatch {
       attempt === undefined
         ? transitionWithoutAttempt(item, outcome, deliveredIccid)
         : transition(item, outcome, {
-            now: this.now,
+            now: this.#now,
             startedAt: attempt.startedAt,
             doubtSince: attempt.doubtSince,
             operation: attempt.operation,
             traits: attempt.supplied.supplier.traits,
             deliveredIccid,
-            hasNextRoute: order.orderType === 'NEW' && hasNextRoute(item, this.findPackage(item.packageCode)),
-            jitter: this.deps.ids.bytes(1)[0]! / 255,
+            hasNextRoute: order.orderType === 'NEW' && hasNextRoute(item, this.#findPackage(item.packageCode)),
+            jitter: this.#deps.ids.bytes(1)[0]! / 255,
           })
-    if (made.to === 'DELIVERED' && attempt !== undefined) this.reassignToSupplier(order, item, attempt)
+    if (made.to === 'DELIVERED' && attempt !== undefined) this.#reassignToSupplier(order, item, attempt)
     this.applyTransition(order, item, made, attempt?.supplied.supplier.name ?? result.supplier ?? item.supplier)
     if ((outcome.kind === 'unknown' || outcome.kind === 'ordered') && made.to !== 'SAME') {
       setSupplierCharge(item, outcome.charged)
@@ -107,14 +107,14 @@ export class OutcomeBatch {
    * next supplier. The item returns to the first supplier, at today's cost. The next supplier may have sold an eSIM too, so
    * it is watched, and that eSIM is cancelled.
    */
-  private reassignToSupplier({ orderId }: LockedOrder, item: LockedItem, { supplied, productCode }: Attempt): void {
+  #reassignToSupplier({ orderId }: LockedOrder, item: LockedItem, { supplied, productCode }: Attempt): void {
     const supplier = supplied.supplier.name
     if (supplier === item.supplier) return
     if (item.supplier !== null && isInDoubt(item)) {
       const other = { supplier: item.supplier, productCode: item.productCode }
-      this.watched.push({ orderId, itemNo: item.itemNo, purpose: 'DELIVERED_IN_DOUBT', ...other })
+      this.#watched.push({ orderId, itemNo: item.itemNo, purpose: 'DELIVERED_IN_DOUBT', ...other })
     }
-    const routes = this.findPackage(item.packageCode)?.routes ?? []
+    const routes = this.#findPackage(item.packageCode)?.routes ?? []
     const route = routes.find((one) => one.supplier === supplier && one.productCode === productCode)
     const [cost, costCurrency] = [route?.cost ?? null, route?.costCurrency ?? null]
     Object.assign(item, { supplier, productCode, cost, costCurrency, ...NOT_CHARGED })
@@ -123,15 +123,15 @@ export class OutcomeBatch {
   applyTransition(order: LockedOrder, item: LockedItem, made: Transition, supplier: string | null): void {
     if (made.to === 'SAME') return
     if (made.to === 'ORPHAN') {
-      this.orphans.push({ orderId: order.orderId, itemNo: item.itemNo, supplier: supplier!, esim: made.esim })
+      this.#orphans.push({ orderId: order.orderId, itemNo: item.itemNo, supplier: supplier!, esim: made.esim })
       return
     }
     if (made.to === 'ORPHAN_TOP_UP') {
       const { orderId, toppedUpProfileId } = order
-      this.orphanTopUps.push({ orderId, itemNo: item.itemNo, supplier: supplier!, profileId: toppedUpProfileId! })
+      this.#orphanTopUps.push({ orderId, itemNo: item.itemNo, supplier: supplier!, profileId: toppedUpProfileId! })
       return
     }
-    this.items.set(item, order.orderId)
+    this.#items.set(item, order.orderId)
     if ('message' in made) item.failureReason = made.message
     item.retryAt = 'retryAt' in made ? made.retryAt : null
     item.inDoubtAt = 'inDoubtAt' in made ? made.inDoubtAt : null
@@ -140,34 +140,34 @@ export class OutcomeBatch {
         item.itemStatus = 'DELIVERED'
         item.failureReason = null
         setSupplierCharge(item, made.esim.charged)
-        this.profiles.push({
+        this.#profiles.push({
           orderId: order.orderId,
           itemNo: item.itemNo,
           supplier: supplier!,
           esim: made.esim,
-          bought: this.findPackage(item.packageCode),
+          bought: this.#findPackage(item.packageCode),
           periodNum: order.packageLines[item.lineNo]?.periodNum,
-          isReported: isReported(this.deps.suppliers.get(supplier!)?.supplier, item.productCode),
-          pollEveryS: this.deps.suppliers.get(supplier!)?.supplier.traits.pollEveryS,
+          isReported: isReported(this.#deps.suppliers.get(supplier!)?.supplier, item.productCode),
+          pollEveryS: this.#deps.suppliers.get(supplier!)?.supplier.traits.pollEveryS,
         })
         return
       case 'TOPPED_UP': {
         item.itemStatus = 'DELIVERED'
         item.failureReason = null
         setSupplierCharge(item, made.added.charged)
-        const bought = this.findPackage(item.packageCode)
+        const bought = this.#findPackage(item.packageCode)
         const allowance = bought
           ? allowanceOf(bought, order.packageLines[item.lineNo]?.periodNum)
           : { volume: null, days: 0 }
         const { expiredTime } = made.added
-        this.topUps.push({ profileId: order.toppedUpProfileId!, added: { ...allowance, expiredTime } })
+        this.#topUps.push({ profileId: order.toppedUpProfileId!, added: { ...allowance, expiredTime } })
         return
       }
       case 'REFUSED': {
         item.itemStatus = 'REFUSED'
         Object.assign(item, NOT_CHARGED)
-        const refunds = this.refunds.get(order.orderId) ?? []
-        this.refunds.set(order.orderId, refunds)
+        const refunds = this.#refunds.get(order.orderId) ?? []
+        this.#refunds.set(order.orderId, refunds)
         refunds.push({ itemNo: item.itemNo, amount: item.price, message: made.message })
         return
       }
@@ -198,10 +198,10 @@ export class OutcomeBatch {
     for (const order of orders.values()) {
       if (lease.leaseToken !== undefined) {
         if (lease.isBusy(order.orderId)) continue
-        for (const item of order.items) if (item.itemStatus === 'ASKED') this.items.set(item, order.orderId)
+        for (const item of order.items) if (item.itemStatus === 'ASKED') this.#items.set(item, order.orderId)
       }
-      const dueAt = nextDueAt(order, this.now)
-      this.releases.set(order.orderId, { dueAt, keepLease: lease.leaseToken === undefined })
+      const dueAt = nextDueAt(order, this.#now)
+      this.#releases.set(order.orderId, { dueAt, keepLease: lease.leaseToken === undefined })
       if (dueAt !== null && (next === undefined || dueAt < next)) next = dueAt
     }
     return next
@@ -216,47 +216,47 @@ export class OutcomeBatch {
     orders: Map<string, LockedOrder>,
     esimOrders: ReadonlyMap<string, LockedOrder> = new Map(),
   ): Promise<{ eventsToSend: boolean; isTopUpDue: boolean }> {
-    const { deps, tenantId, now } = this
-    const items = [...this.items].map(([item, orderId]) => ({ orderId, item }))
+    const [deps, tenantId, now] = [this.#deps, this.#tenantId, this.#now]
+    const items = [...this.#items].map(([item, orderId]) => ({ orderId, item }))
     writeItems(tx, tenantId, items, now)
     await failpoint('fulfilment.items-written')
-    const inserted = insertProfiles(tx, deps, tenantId, this.profiles)
+    const inserted = insertProfiles(tx, deps, tenantId, this.#profiles)
     for (const [index, profile] of inserted.entries()) {
-      orders.get(this.profiles[index]!.orderId)!.profiles.push(profile)
+      orders.get(this.#profiles[index]!.orderId)!.profiles.push(profile)
     }
     await failpoint('fulfilment.profiles-written')
-    for (const watched of this.watched) watchItem(tx, tenantId, watched, now)
-    for (const orphan of this.orphans) await keepOrphan(tx, deps, tenantId, orphan, now)
-    for (const orphan of this.orphanTopUps) keepOrphanTopUp(tx, deps, tenantId, orphan, now)
-    for (const [orderId, refunds] of this.refunds) {
+    for (const watched of this.#watched) watchItem(tx, tenantId, watched, now)
+    for (const orphan of this.#orphans) await keepOrphan(tx, deps, tenantId, orphan, now)
+    for (const orphan of this.#orphanTopUps) keepOrphanTopUp(tx, deps, tenantId, orphan, now)
+    for (const [orderId, refunds] of this.#refunds) {
       const reason = [...new Set(refunds.map((refund) => refund.message))].join('; ')
       await refundItems(tx, tenantId, orders.get(orderId)!, refunds, reason)
     }
-    const eventsOfTopUps = await this.applyTopUps(tx, esimOrders)
-    const delivered = new Set(this.profiles.map((profile) => profile.orderId))
+    const eventsOfTopUps = await this.#applyTopUps(tx, esimOrders)
+    const delivered = new Set(this.#profiles.map((profile) => profile.orderId))
     const changes = [...orders.values()].map((order): OrderChange => {
-      const release = this.releases.get(order.orderId)
+      const release = this.#releases.get(order.orderId)
       return { order, profilesChanged: delivered.has(order.orderId), ...(release ? { release } : {}) }
     })
     const eventsToSend = changeOrders(tx, deps, tenantId, changes, now) || eventsOfTopUps
-    return { eventsToSend, isTopUpDue: await wakeNextTopUps(tx, tenantId, this.decidedTopUps(orders)) }
+    return { eventsToSend, isTopUpDue: await wakeNextTopUps(tx, tenantId, this.#decidedTopUps(orders)) }
   }
 
   /** @returns whether there are events to send. */
-  private async applyTopUps(tx: Tx, esimOrders: ReadonlyMap<string, LockedOrder>): Promise<boolean> {
+  async #applyTopUps(tx: Tx, esimOrders: ReadonlyMap<string, LockedOrder>): Promise<boolean> {
     let eventsToSend = false
-    for (const { profileId, added } of this.topUps) {
+    for (const { profileId, added } of this.#topUps) {
       const order = [...esimOrders.values()].find(({ profiles }) => profiles.some((p) => p.profileId === profileId))
       if (order === undefined) throw new Error(`the order of eSIM ${profileId} is not locked: it cannot be topped up`)
-      const { deps, tenantId, now } = this
-      if (await applyTopUp(tx, deps, tenantId, { order, profileId, added }, now)) eventsToSend = true
+      const isApplied = await applyTopUp(tx, this.#deps, this.#tenantId, { order, profileId, added }, this.#now)
+      if (isApplied) eventsToSend = true
     }
     return eventsToSend
   }
 
   /** The eSIMs of top-ups that no longer hold up the next one. */
-  private decidedTopUps(orders: ReadonlyMap<string, LockedOrder>): string[] {
-    return [...this.items].flatMap(([item, orderId]) => {
+  #decidedTopUps(orders: ReadonlyMap<string, LockedOrder>): string[] {
+    return [...this.#items].flatMap(([item, orderId]) => {
       const profileId = orders.get(orderId)?.toppedUpProfileId ?? null
       return profileId === null || isOpen(item.itemStatus) ? [] : [profileId]
     })

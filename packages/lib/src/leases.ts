@@ -1,7 +1,8 @@
 /*
- * SQL conditions that decide whether a job may be claimed: its lease is free, and its due time is plausible. Leases and due
- * times are written by the database's clock. If that clock ran fast and was set back, they are further in the future than any
- * time that the gateway writes, and are ignored. docs/clocks.md lists all stored times.
+ * The one place that knows when a stored time is implausible: the database's clock ran fast, wrote it and was set back, so it
+ * is further in the future than the gateway ever sets it. For example, a lease of 30 s that ends in an hour. Claims ignore such
+ * leases. Due times stand in indexes that claims read from the front, so a loop makes such jobs due instead
+ * (gateway/src/operations/doctor/times-ahead.ts). docs/clocks.md lists all stored times.
  */
 
 /** The margin by which a time may exceed its longest wait: transactions read the clock when they begin. */

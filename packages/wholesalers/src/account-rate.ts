@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
+import { isAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /**
@@ -119,7 +120,7 @@ function createTake(
  * Ignores a next_at more than two of the longest waits away: a fast clock wrote it. Questions of an
  * account without a limit are spaced wider than its requests, but by less than this.
  */
-const AHEAD = `r.next_at > clock_timestamp() + interval '${2 * TURN_WAIT_MAX_MS} milliseconds'`
+const AHEAD = isAhead('r.next_at', String(2 * TURN_WAIT_MAX_MS), 'clock_timestamp()')
 /** Locks the supplier's row until its own commit. */
 const TAKE = `
   insert into supplier_rates as r (supplier, next_at) values ($1, clock_timestamp() + $2 * interval '1 millisecond')

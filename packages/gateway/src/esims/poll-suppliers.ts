@@ -3,6 +3,7 @@ import type { EsimStatus } from '@dealer-esim/contract'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
+import { isAhead } from '@dealer-esim/lib/leases.ts'
 import { type Loop, runLoop, settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { asQuestion } from '@dealer-esim/wholesalers/account-rate.ts'
@@ -250,7 +251,7 @@ async function requestReports(
 const OF_TENANT = `p.tenant_id = $1 and p.supplier = $2 and p.esim_status in ('GOT_RESOURCE', 'IN_USE')`
 const DUE = 'p.poll_at <= now()'
 /** A time beyond the longest interval was set by a fast clock, and is ignored. */
-const AHEAD = `p.poll_at > now() + interval '${POLL_UNUSED_LONGEST_S + 10} seconds'`
+const AHEAD = isAhead('p.poll_at', `${POLL_UNUSED_LONGEST_S} * 1000`)
 
 interface PolledEsim {
   profileId: string

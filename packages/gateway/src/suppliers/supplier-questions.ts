@@ -1,4 +1,4 @@
-import { AHEAD_TOLERANCE_MS, isAhead, type TimesAhead } from '@dealer-esim/lib/leases.ts'
+import { isAhead, type TimesAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 
@@ -135,6 +135,6 @@ export async function forgetQuestions(db: Pick<Db, 'query'>): Promise<void> {
     name: 'supplier-questions-forget',
     text: `delete from supplier_questions
            where due_at is null and asked_at < now() - interval '${ASK_EVERY_S} seconds'
-              or reported_at < now() - ${KEEP} or reported_at > now() + interval '${AHEAD_TOLERANCE_MS} milliseconds'`,
+              or reported_at < now() - ${KEEP} or ${isAhead('reported_at', '0')}`,
   })
 }

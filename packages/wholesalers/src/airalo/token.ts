@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
+import { isAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { isCount, isText, type JsonObject, resultIn } from '#members.ts'
 import { describeFailure, type RestAnswer, type RestFailure, TIMEOUT_MS, withoutStop } from '#rest-client.ts'
@@ -143,7 +144,7 @@ const CLAIM = `
       token = null, expires_at = null, failure = null
     where t.token is not distinct from $4
       and (t.account <> $2 or t.next_fetch_at <= clock_timestamp()
-        or t.next_fetch_at > clock_timestamp() + 2 * $3 * interval '1 millisecond')
+        or ${isAhead('t.next_fetch_at', '2 * $3', 'clock_timestamp()')})
   returning supplier`
 
 const STORE = `

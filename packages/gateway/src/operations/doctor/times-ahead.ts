@@ -60,7 +60,7 @@ export const TIMES_AHEAD: readonly TimesAhead[] = [
   {
     table: 'webhook_replays',
     key: ['tenant_id', 'replay_id'],
-    isAhead: `replay_state = 'RUNNING' and stepped_at > now() + interval '10 seconds'`,
+    isAhead: `replay_state = 'RUNNING' and ${isAhead('stepped_at', '0')}`,
   },
 ]
 

@@ -1,5 +1,6 @@
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { isAhead } from '@dealer-esim/lib/leases.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 import { audit, SYSTEM } from '#platform/audit/audit.ts'
@@ -59,7 +60,7 @@ export async function saveEndpointChange(
       return tx.send({
         text: `update webhook_endpoints set failing_since = null, alerted_percent = 0
                where tenant_id = $1 and enabled
-                 and (failing_since <= $2 or failing_since > $2 + interval '1 minute') -- set by a fast clock`,
+                 and (failing_since <= $2 or ${isAhead('failing_since', '60000', '$2::timestamptz')})`,
         values: [tenantId, new Date(endedMs)],
       })
     case 'FAILING':

@@ -1,6 +1,7 @@
 import type { Cells } from '@dealer-esim/gateway/http/console/cells.ts'
 import { Alert, Anchor, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { figureColumn } from '#parts/columns.tsx'
 import { useApi } from './api/use-api.ts'
 import { formatCount } from './parts/format.ts'
 import { Page } from './parts/page.tsx'
@@ -34,12 +35,7 @@ export function CellsPage() {
         columns={[
           // The list cannot be sorted, so that the sums stay first.
           { accessor: 'name', title: t.cells.cell, cellsClassName: 'name', render: (row) => <CellName row={row} /> },
-          {
-            accessor: 'dealers',
-            title: t.dealers.title,
-            textAlign: 'right',
-            render: ({ figures }) => figures && formatCount(figures.dealers),
-          },
+          figureColumn('dealers', t.dealers.title, ({ figures }) => figures && formatCount(figures.dealers)),
           {
             accessor: 'attention',
             title: t.cells.attention,

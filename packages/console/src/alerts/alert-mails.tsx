@@ -1,7 +1,8 @@
 import type { AlertKind } from '@dealer-esim/gateway/alerts/alert-kinds.ts'
-import { Checkbox, SimpleGrid, Text } from '@mantine/core'
+import { Checkbox, SimpleGrid } from '@mantine/core'
 import { useChange } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { DEALER_ALERT_KINDS } from './alert-kind-choice.ts'
@@ -19,9 +20,7 @@ export function AlertMails() {
   }
   return (
     <Card title={t.account.alertMails}>
-      <Text size="sm" c="dimmed">
-        {t.account.alertMailsText}
-      </Text>
+      <Hint>{t.account.alertMailsText}</Hint>
       <SimpleGrid cols={{ base: 1, sm: 2, md: 3 }} spacing="xs">
         {kinds.map((kind) => (
           <Checkbox

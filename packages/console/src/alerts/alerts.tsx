@@ -3,6 +3,7 @@ import { Anchor, Button, Group, Switch } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useChange } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
+import { valueColumn } from '#parts/columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -72,16 +73,8 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
             title: t.alerts.type,
             render: (row) => (t.alerts.types as Record<string, string>)[row.kind] ?? row.kind,
           },
-          {
-            accessor: 'message',
-            title: t.alerts.message,
-            render: (row) => <AlertMessage alert={row} />,
-          },
-          {
-            accessor: 'createdAt',
-            title: t.common.time,
-            render: (row) => <Timestamp time={row.createdAt} format="relative" />,
-          },
+          valueColumn('message', t.alerts.message, (row) => <AlertMessage alert={row} />),
+          valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />),
         ]}
       />
     </>

@@ -11,6 +11,7 @@ import { formatCount } from '#parts/format.ts'
 import { notifySuccess } from '#parts/notify.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
+import { ErrorText, Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { ChangeDetails } from './import-change.tsx'
 import { errorFile, SAMPLE_FILE } from './import-files.ts'
@@ -97,11 +98,7 @@ export function CatalogueImport({ onImported }: { onImported?: () => void }) {
             {t.catalogue.apply}
           </Button>
         </Group>
-        {error && (
-          <Alert color="red" role="alert">
-            {error.message}
-          </Alert>
-        )}
+        {error && <ErrorText>{error.message}</ErrorText>}
       </Card>
       {report?.question && (
         <FileQuestion
@@ -167,9 +164,7 @@ function Preview({ report }: { report: ImportReport }) {
       <SimpleGrid cols={{ base: 2, sm: 5 }}>
         {sums.map(([label, value]) => (
           <div key={label} data-sum={label}>
-            <Text size="xs" c="dimmed">
-              {label}
-            </Text>
+            <Hint size="xs">{label}</Hint>
             <Text fw={650} fz="xl">
               {formatCount(value)}
             </Text>
@@ -217,11 +212,7 @@ function Preview({ report }: { report: ImportReport }) {
         </>
       ) : (
         <>
-          {report.doubtful > 0 && (
-            <Alert color="red" role="alert">
-              {plural(t.catalogue.checkPrices, report.doubtful)}
-            </Alert>
-          )}
+          {report.doubtful > 0 && <ErrorText>{plural(t.catalogue.checkPrices, report.doubtful)}</ErrorText>}
           <List
             label={t.catalogue.change}
             rows={[...report.changes].sort((left, right) => Number(hasWarnings(right)) - Number(hasWarnings(left)))}

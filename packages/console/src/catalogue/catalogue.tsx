@@ -5,6 +5,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Bulk } from '#lists/bulk.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
+import { valueColumn } from '#parts/columns.tsx'
 import { FilterBar, FilterField, FilterSelect, SearchField } from '#parts/filters.tsx'
 import { formatMoney, formatVolume } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
@@ -88,11 +89,7 @@ export function CataloguePage() {
           },
           { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: packageVolume },
           { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
-          {
-            accessor: 'locationCodes',
-            title: t.catalogue.coverage,
-            render: (row) => formatCountries(row.locationCodes),
-          },
+          valueColumn('locationCodes', t.catalogue.coverage, (row) => formatCountries(row.locationCodes)),
           {
             accessor: 'prices',
             title: t.catalogue.prices,

@@ -1,17 +1,17 @@
 import type { PackageBuyer, PackageDetail } from '@dealer-esim/gateway/http/console/catalogue-packages.ts'
-import { Group, Text, TextInput } from '@mantine/core'
+import { Group, TextInput } from '@mantine/core'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
-import { moneyColumn, RowButton, timeColumn } from '#parts/columns.tsx'
+import { figureColumn, moneyColumn, RowButton, timeColumn } from '#parts/columns.tsx'
 import { DealerSelect } from '#parts/dealer-filter.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { SearchField } from '#parts/filters.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount } from '#parts/values.tsx'
+import { Amount, Hint } from '#parts/values.tsx'
 import { ExplainedPrice } from '#prices/explanation.tsx'
 import { sourceText } from '#prices/plan-rule-text.ts'
 import { interpolate, t } from '#strings/strings.ts'
@@ -31,9 +31,7 @@ export function PackageBuyersPage() {
       {data && <ListPrices rows={data.listPrices} />}
       <Simulator packageCode={packageCode} />
       <Card title={t.package.buyers}>
-        <Text size="sm" c="dimmed">
-          {t.package.buyersText}
-        </Text>
+        <Hint>{t.package.buyersText}</Hint>
         <SearchField label={t.package.searchDealer} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
         <List<PackageBuyer>
           label={t.package.buyers}
@@ -47,12 +45,7 @@ export function PackageBuyersPage() {
             timeColumn('createdAt', t.common.created, { optional: true }),
             moneyColumn('price', t.prices.price),
             { accessor: 'source', title: t.prices.source, render: (row) => sourceText(row) },
-            {
-              accessor: 'margin',
-              title: t.package.marginTitle,
-              textAlign: 'right',
-              render: (row) => <Margin row={row} />,
-            },
+            figureColumn('margin', t.package.marginTitle, (row) => <Margin row={row} />),
             {
               accessor: 'why',
               title: t.common.actions,
@@ -90,9 +83,7 @@ type ListPriceRow = PackageDetail['listPrices'][number]
 function ListPrices({ rows }: { rows: ListPriceRow[] }) {
   return (
     <Card title={t.package.listPrices}>
-      <Text size="sm" c="dimmed">
-        {t.package.marginsText}
-      </Text>
+      <Hint>{t.package.marginsText}</Hint>
       <List<ListPriceRow>
         label={t.package.listPrices}
         rows={rows}
@@ -109,12 +100,7 @@ function ListPrices({ rows }: { rows: ListPriceRow[] }) {
             render: ({ cost, currencyCode }) =>
               cost === null ? t.package.unknown : <Amount value={cost} currency={currencyCode} />,
           },
-          {
-            accessor: 'margin',
-            title: t.package.marginTitle,
-            textAlign: 'right',
-            render: (row) => <Margin row={row} />,
-          },
+          figureColumn('margin', t.package.marginTitle, (row) => <Margin row={row} />),
         ]}
       />
     </Card>
@@ -137,9 +123,7 @@ function Simulator({ packageCode }: { packageCode: string }) {
   const [at, setAt] = useState('')
   return (
     <Card title={t.package.simulator}>
-      <Text size="sm" c="dimmed">
-        {t.package.simulatorText}
-      </Text>
+      <Hint>{t.package.simulatorText}</Hint>
       <Group align="flex-end">
         <DealerSelect value={tenantId} onChange={(chosen) => setTenantId(chosen ?? undefined)} />
         <TextInput

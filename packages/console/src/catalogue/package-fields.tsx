@@ -13,7 +13,7 @@ import {
 } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import { Card } from '#parts/page.tsx'
-import { Copyable } from '#parts/values.tsx'
+import { Copyable, Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { locationChoices } from './networks.ts'
 import { errorAt, type TypedPackage, VOLUME_UNITS } from './package-form.ts'
@@ -224,9 +224,7 @@ function TermsCard(props: FieldsProps) {
         {flag('ekycRequired', members.ekycRequired)}
       </SimpleGrid>
       <Textarea {...text('fupPolicy', members.fupPolicy)} autosize minRows={1} maxRows={6} />
-      <Text size="sm" c="dimmed">
-        {t.package.cancelText}
-      </Text>
+      <Hint>{t.package.cancelText}</Hint>
       {flag('cancellable', t.package.cancellable)}
       {typed.cancellable && (
         <SimpleGrid cols={COLUMNS} style={{ alignItems: 'start' }}>

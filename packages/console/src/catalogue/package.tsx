@@ -8,7 +8,7 @@ import { fieldErrors } from '#parts/form-values.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { Status } from '#parts/values.tsx'
+import { ErrorText, Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { CATALOGUE, packagePath, packagePricesPath } from './catalogue-paths.ts'
@@ -142,9 +142,7 @@ function PackageForm({ initial, packageCode, revision, isStale = false, onRefuse
             {isChangedElsewhere && <StaleAlert onReload={onReload} />}
             <PackageFields typed={typed} onChange={setTyped} errors={errors} isNew={isNew} />
             {save.error && !isChangedElsewhere && (
-              <Alert color="red" role="alert">
-                {Object.keys(errors).length > 0 ? t.package.hasErrors : save.error.message}
-              </Alert>
+              <ErrorText>{Object.keys(errors).length > 0 ? t.package.hasErrors : save.error.message}</ErrorText>
             )}
             {canOperate(me) && (
               <Group>

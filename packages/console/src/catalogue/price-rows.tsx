@@ -4,6 +4,7 @@ import { useApi } from '#api/use-api.ts'
 import { isCurrencyCode, parseMoneyInput } from '#parts/form-values.ts'
 import { formatMoney, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { emptyPrice, errorAt, type TypedPrice, type TypedSupplier } from './package-form.ts'
 
@@ -31,9 +32,7 @@ export function PriceRows({ rows, suppliers, onChange, errors }: PriceRowsProps)
         </Button>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.package.listPricesText}
-      </Text>
+      <Hint>{t.package.listPricesText}</Hint>
       {rows.map((row, index) => {
         const at = `prices[${index}]`
         return (

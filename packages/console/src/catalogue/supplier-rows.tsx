@@ -7,6 +7,7 @@ import { IconArrowDown, IconArrowUp } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { emptySupplier, errorAt, type TypedSupplier } from './package-form.ts'
 
@@ -35,9 +36,7 @@ export function SupplierRows({ rows, onChange, errors, children }: SupplierRowsP
         </Button>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.package.suppliersText}
-      </Text>
+      <Hint>{t.package.suppliersText}</Hint>
       {errorAt(errors, 'suppliers') !== undefined && errors.suppliers !== undefined && (
         <Text size="sm" c="red" role="alert">
           {errors.suppliers}

@@ -1,10 +1,10 @@
 import { androidInstallUrl, appleInstallUrl } from '@dealer-esim/contract'
 import type { ProfileCodes } from '@dealer-esim/gateway/http/console/esims/esims.ts'
-import { Box, Button, Group, Image, Stack, Text } from '@mantine/core'
+import { Box, Button, Group, Image, Stack } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
-import { Copyable, Facts } from '#parts/values.tsx'
+import { Copyable, Facts, Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 /** Loaded on request, and discarded with the page. */
@@ -28,9 +28,7 @@ export function Codes({ path, iccid }: { path: string; iccid: string }) {
         </Button>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.esims.installationText}
-      </Text>
+      <Hint>{t.esims.installationText}</Hint>
       {codes && (
         <Group align="flex-start" gap="xl">
           <Stack gap="xs">

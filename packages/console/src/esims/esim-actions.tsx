@@ -6,7 +6,7 @@ import { Button, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { EvidenceField } from '#orders/evidence-field.tsx'
-import { actionsColumn, moneyColumn, timeColumn } from '#parts/columns.tsx'
+import { actionsColumn, moneyColumn, timeColumn, valueColumn } from '#parts/columns.tsx'
 import { ChangeDialog, Dialog, ReasonField } from '#parts/dialog.tsx'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
@@ -144,16 +144,8 @@ export function ActionHistory({ path }: { path: string }) {
         empty={{ title: t.esims.noActions }}
         columns={[
           { accessor: 'action', title: t.esims.action, render: (row) => t.esims.actions[row.action] },
-          {
-            accessor: 'actionStatus',
-            title: t.orders.status,
-            render: (row) => <Status status={row.actionStatus} />,
-          },
-          {
-            accessor: 'startedBy',
-            title: t.esims.startedBy,
-            render: (row) => t.esims.startedByNames[row.startedBy],
-          },
+          valueColumn('actionStatus', t.orders.status, (row) => <Status status={row.actionStatus} />),
+          valueColumn('startedBy', t.esims.startedBy, (row) => t.esims.startedByNames[row.startedBy]),
           moneyColumn('refundAmount', t.esims.refund),
           moneyColumn('feeAmount', t.esims.fee),
           { accessor: 'failureReason', title: t.esims.failure },

@@ -7,7 +7,7 @@ import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { formatPartOf } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
-import { Copyable, Facts, Status, Timestamp } from '#parts/values.tsx'
+import { Copyable, Facts, Hint, Status, Timestamp } from '#parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { Codes } from './activation-codes.tsx'
@@ -84,9 +84,9 @@ function Usage({ profile }: { profile: ProfileRow }) {
       <Group justify="space-between">
         <Text fw={600}>{orderUsage === null ? t.esims.noUsage : formatUsage(profile)}</Text>
         {orderUsage !== null && totalVolume !== null && (
-          <Text size="sm" c="dimmed">
+          <Hint>
             {interpolate(t.esims.left, { volume: formatPartOf(totalVolume, Math.max(0, totalVolume - orderUsage)) })}
-          </Text>
+          </Hint>
         )}
       </Group>
       {orderUsage !== null && !!totalVolume && (
@@ -98,9 +98,9 @@ function Usage({ profile }: { profile: ProfileRow }) {
         />
       )}
       {usageUpdateTime && (
-        <Text size="xs" c="dimmed">
+        <Hint size="xs">
           {t.esims.usageReported} <Timestamp time={usageUpdateTime} format="relative" />
-        </Text>
+        </Hint>
       )}
     </Stack>
   )

@@ -1,16 +1,15 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
-import { Text } from '@mantine/core'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
-import { timeColumn } from '#parts/columns.tsx'
+import { figureColumn, timeColumn } from '#parts/columns.tsx'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { formatPartOf, formatVolume } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status } from '#parts/values.tsx'
+import { Hint, Status } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { parseTypedIccid } from './typed-iccid.ts'
@@ -40,9 +39,7 @@ export function EsimsPage() {
         <PeriodFilter />
       </FilterBar>
       {isIncomplete ? (
-        <Text size="sm" c="dimmed">
-          {t.esims.searchHint}
-        </Text>
+        <Hint>{t.esims.searchHint}</Hint>
       ) : (
         <List<ProfileRow>
           label={t.esims.title}
@@ -66,14 +63,7 @@ export function EsimsPage() {
               render: (row) => <Status status={row.esimStatus} />,
             },
             { accessor: 'smdpStatus', title: t.esims.smdpStatus, render: (row) => <Status status={row.smdpStatus} /> },
-            {
-              accessor: 'usage',
-              title: t.esims.usage,
-              textAlign: 'right',
-              phone: 'value',
-              isNamed: true,
-              render: formatUsage,
-            },
+            figureColumn('usage', t.esims.usage, formatUsage, { phone: 'value', isNamed: true }),
             timeColumn('createdAt', t.common.created),
             { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },
             { accessor: 'supplier', title: t.orders.supplier, optional: true, hidden: !isOperator(me) },

@@ -1,9 +1,9 @@
 import type { LifeStepView } from '@dealer-esim/gateway/http/console/esims/esim-life.ts'
-import { Button, Group, Text, Timeline } from '@mantine/core'
+import { Button, Group, Timeline } from '@mantine/core'
 import { useApi, useChange } from '#api/use-api.ts'
 import { formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
-import { Timestamp, TimeZone } from '#parts/values.tsx'
+import { Hint, Timestamp, TimeZone } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 10_000
@@ -22,9 +22,9 @@ export function EsimLife({ path }: { path: string }) {
             title={stepText(step)}
             data-step={step.status ?? step.kind}
           >
-            <Text size="xs" c="dimmed">
+            <Hint size="xs">
               <Timestamp time={step.at} />
-            </Text>
+            </Hint>
           </Timeline.Item>
         ))}
       </Timeline>

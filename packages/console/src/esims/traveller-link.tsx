@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
-import { Copyable } from '#parts/values.tsx'
+import { Copyable, Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 interface ShareLink {
@@ -39,9 +39,7 @@ export function TravellerLink({ path }: { path: string }) {
         </>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.esims.linkText}
-      </Text>
+      <Hint>{t.esims.linkText}</Hint>
       {link && (link.shareUrl === null ? t.esims.linkEnded : <Copyable value={link.shareUrl} label={t.esims.link} />)}
       {isSending && <SendLink path={path} onClose={() => setIsSending(false)} />}
     </Card>

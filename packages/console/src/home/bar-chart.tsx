@@ -1,6 +1,7 @@
 import { Group, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { formatDay } from '#parts/format.ts'
+import { Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 export interface Bar {
@@ -107,9 +108,7 @@ function Legend({ series, curve }: { series: Series[]; curve: string | undefined
           <svg width="10" height="10" aria-hidden="true">
             <rect width="10" height="10" rx="2" fill={one.color} />
           </svg>
-          <Text size="xs" c="dimmed">
-            {one.name}
-          </Text>
+          <Hint size="xs">{one.name}</Hint>
         </Group>
       ))}
       {curve !== undefined && (
@@ -117,9 +116,7 @@ function Legend({ series, curve }: { series: Series[]; curve: string | undefined
           <svg width="12" height="10" aria-hidden="true">
             <path d="M0 5L12 5" className="bars-curve" />
           </svg>
-          <Text size="xs" c="dimmed">
-            {curve}
-          </Text>
+          <Hint size="xs">{curve}</Hint>
         </Group>
       )}
     </Group>

@@ -1,7 +1,7 @@
 import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
-import { Text } from '@mantine/core'
 import { formatCount, formatDay, formatDuration, formatMoney, formatMoneyShort, formatPercent } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { type Bar, BarChart } from './bar-chart.tsx'
 
@@ -91,9 +91,7 @@ export function EventsChart({ data }: { data: Dashboard }) {
     <Card title={t.dashboard.events}>
       <CountedDays data={data} />
       {sent > 0 && (
-        <Text size="sm" c="dimmed">
-          {interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}
-        </Text>
+        <Hint>{interpolate(t.dashboard.eventsDelivered, { percent: formatPercent(delivered / sent) })}</Hint>
       )}
       <BarChart
         label={t.dashboard.events}
@@ -118,11 +116,7 @@ export function EventsChart({ data }: { data: Dashboard }) {
 /** Says for which days events and attempts at suppliers are counted, unless it is all of them. */
 export function CountedDays({ data: { countedDays, days } }: { data: Dashboard }) {
   if (countedDays === days.length) return null
-  return (
-    <Text size="sm" c="dimmed">
-      {countedDays === 0 ? t.dashboard.notCounted : plural(t.dashboard.countedDays, countedDays)}
-    </Text>
-  )
+  return <Hint>{countedDays === 0 ? t.dashboard.notCounted : plural(t.dashboard.countedDays, countedDays)}</Hint>
 }
 
 /** A bar for every day of the period, including days without data. */

@@ -9,7 +9,7 @@ import { BuyButton } from '#orders/buying/buy-button.tsx'
 import { formatPercent } from '#parts/format.ts'
 import { EmptyState } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
-import { Amount, Facts, Status, Timestamp } from '#parts/values.tsx'
+import { Amount, Facts, Hint, Status, Timestamp } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { endpointState } from '#webhooks/endpoint-state.ts'
@@ -67,12 +67,7 @@ function BalanceCard({ tenantId, data }: { tenantId: string; data: Dashboard }) 
 }
 
 function ForecastText({ forecast, period }: { forecast: Forecast | undefined; period: number }) {
-  if (forecast === undefined)
-    return (
-      <Text size="sm" c="dimmed">
-        {plural(t.dashboard.noSpend, period)}
-      </Text>
-    )
+  if (forecast === undefined) return <Hint>{plural(t.dashboard.noSpend, period)}</Hint>
   return (
     <Text size="sm" data-days-left={forecast.days}>
       {plural(t.dashboard.daysLeft, forecast.days)}{' '}
@@ -160,9 +155,9 @@ export function LatestOrders({ tenantId }: { tenantId?: string }) {
             <Text size="sm">
               <Amount value={order.amount} currency={order.currencyCode} />
             </Text>
-            <Text size="sm" c="dimmed">
+            <Hint>
               <Timestamp time={order.createdAt} format="relative" />
-            </Text>
+            </Hint>
           </Group>
         </Group>
       ))}

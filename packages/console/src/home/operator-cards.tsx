@@ -3,7 +3,7 @@ import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { formatCount, formatDuration } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
-import { Amount, Facts } from '#parts/values.tsx'
+import { Amount, Facts, Hint, TextLink } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { supplierPage } from '#suppliers/supplier-paths.ts'
 import { CountedDays } from './charts.tsx'
@@ -13,11 +13,7 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
   return (
     <Card title={t.dashboard.suppliers}>
       <CountedDays data={data} />
-      {data.suppliers.length === 0 && (
-        <Text size="sm" c="dimmed">
-          {t.dashboard.noData}
-        </Text>
-      )}
+      {data.suppliers.length === 0 && <Hint>{t.dashboard.noData}</Hint>}
       {data.suppliers.map((row) => {
         const all = row.delivered + row.refused + row.unknown
         const percent = (part: number) => (all === 0 ? 0 : (part / all) * 100)
@@ -29,13 +25,11 @@ export function SupplierOutcomes({ data }: { data: Dashboard }) {
         return (
           <Stack key={row.supplier} gap={4}>
             <Group justify="space-between">
-              <Anchor component={Link} to={supplierPage(row.supplier)} size="sm">
-                {row.supplier}
-              </Anchor>
-              <Text size="xs" c="dimmed">
+              <TextLink to={supplierPage(row.supplier)}>{row.supplier}</TextLink>
+              <Hint size="xs">
                 {summary}
                 {row.p50_ms !== null && ` · ${interpolate(t.dashboard.median, { time: formatDuration(row.p50_ms) })}`}
-              </Text>
+              </Hint>
             </Group>
             <Progress.Root size="lg" aria-hidden="true">
               <Progress.Section value={percent(row.delivered)} color="teal.6" withAria={false} />

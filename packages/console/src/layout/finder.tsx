@@ -6,6 +6,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
+import { Hint } from '#parts/values.tsx'
 import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { commandsFor } from './commands.ts'
@@ -87,9 +88,9 @@ function Search({ onClose }: { onClose(): void }) {
           {t.finder.noResults}
         </Text>
       )}
-      <Text size="xs" c="dimmed">
+      <Hint size="xs">
         <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> <Kbd size="xs">{t.finder.enter}</Kbd> {t.finder.keysHint}
-      </Text>
+      </Hint>
     </Stack>
   )
 }

@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Modal, Progress, Stack, Table, Text } from '@mantine/core'
+import { Button, Group, Modal, Progress, Stack, Table, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef, useState } from 'react'
 import { call } from '#api/call-api.ts'
 import type { Change } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { formFields } from '#parts/form-values.ts'
+import { ErrorText } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
 /** An operation on one row, offered for all selected rows. */
@@ -103,11 +104,7 @@ export function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }: BulkDia
               <Text size="sm" role="status" data-bulk-progress>
                 {interpolate(t.lists.bulk.progress, { done: finished.length, all: changed.length })}
               </Text>
-              {failures > 0 && (
-                <Alert color="red" role="alert">
-                  {plural(t.lists.bulk.failed, failures)}
-                </Alert>
-              )}
+              {failures > 0 && <ErrorText>{plural(t.lists.bulk.failed, failures)}</ErrorText>}
             </>
           )}
           <Table.ScrollContainer minWidth={0} mah={280} type="native">

@@ -1,8 +1,9 @@
-import { Button, Group, NativeSelect, Text } from '@mantine/core'
+import { Button, Group, NativeSelect } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { formatDateTime } from '#parts/format.ts'
 import { EmptyState } from '#parts/load-states.tsx'
 import { useFilters } from '#parts/use-filters.ts'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import type { ServerList } from './use-list.ts'
 
@@ -15,11 +16,11 @@ export function Pagination(props: { count: number; nextCursor: string | null; li
   if (nextCursor === null && !filters.cursor && count < Number(PAGE_SIZES[0])) return null
   return (
     <Group justify="space-between">
-      <Text size="sm" c="dimmed">
+      <Hint>
         {list.searchedTo && count > 0
           ? interpolate(t.lists.searchedTo, { time: formatDateTime(list.searchedTo) })
           : interpolate(t.common.rowsOnPage, { count })}
-      </Text>
+      </Hint>
       <Group gap="xs">
         <NativeSelect
           size="xs"

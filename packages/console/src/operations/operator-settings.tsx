@@ -3,8 +3,7 @@ import type {
   OperatorSettingsView,
 } from '@dealer-esim/gateway/http/console/operations/operator-settings.ts'
 import type { CurrencyPaymentSettings, OperatorDetailsView } from '@dealer-esim/gateway/http/console/wallet/payments.ts'
-import { Anchor, Button, Stack, Text, Textarea, TextInput } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
+import { Button, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Prose } from '#code/prose.tsx'
 import { countColumn } from '#parts/columns.tsx'
@@ -14,7 +13,7 @@ import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { SettingsCard } from '#parts/settings-card.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { Facts } from '#parts/values.tsx'
+import { Facts, Hint, TextLink } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
@@ -57,14 +56,7 @@ function Operator() {
   const { data: payments } = useApi<{ currencies: CurrencyPaymentSettings[] }>('/payment-settings')
   const currencies = payments?.currencies.map(({ currencyCode }) => currencyCode).join(', ')
   return (
-    <Card
-      title={t.operatorSettings.operator}
-      actions={
-        <Anchor component={Link} to="/payment-settings" size="sm">
-          {t.payments.title}
-        </Anchor>
-      }
-    >
+    <Card title={t.operatorSettings.operator} actions={<TextLink to="/payment-settings">{t.payments.title}</TextLink>}>
       <Facts
         cols={4}
         items={[
@@ -102,9 +94,7 @@ function Defaults({ settings, variables }: { settings: OperatorSettingsView; var
     >
       {(errors) => (
         <>
-          <Text size="sm" c="dimmed">
-            {t.operatorSettings.defaultsText}
-          </Text>
+          <Hint>{t.operatorSettings.defaultsText}</Hint>
           <TextInput
             name="qpsLimit"
             label={t.operatorSettings.qps}
@@ -176,9 +166,7 @@ function MailCard({ variables }: { variables: Variable[] }) {
 function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
   return (
     <Card title={t.operatorSettings.retention}>
-      <Text size="sm" c="dimmed">
-        {t.operatorSettings.retentionText}
-      </Text>
+      <Hint>{t.operatorSettings.retentionText}</Hint>
       <List
         label={t.operatorSettings.retention}
         rows={rows}
@@ -201,9 +189,7 @@ function Retention({ rows }: { rows: GatewayConfiguration['retention'] }) {
 function Variables({ rows }: { rows: Variable[] }) {
   return (
     <Card title={t.operatorSettings.variables}>
-      <Text size="sm" c="dimmed">
-        {t.operatorSettings.variablesText}
-      </Text>
+      <Hint>{t.operatorSettings.variablesText}</Hint>
       <List<Variable>
         label={t.operatorSettings.variables}
         rows={rows}

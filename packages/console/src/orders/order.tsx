@@ -4,6 +4,7 @@ import { Anchor, Group } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
+import { valueColumn } from '#parts/columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -117,16 +118,8 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
         columns={[
           { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
           { accessor: 'packageCode', title: t.orders.package },
-          {
-            accessor: 'esimStatus',
-            title: t.esims.esimStatus,
-            render: (row) => <Status status={row.esimStatus} />,
-          },
-          {
-            accessor: 'smdpStatus',
-            title: t.esims.smdpStatus,
-            render: (row) => <Status status={row.smdpStatus} />,
-          },
+          valueColumn('esimStatus', t.esims.esimStatus, (row) => <Status status={row.esimStatus} />),
+          valueColumn('smdpStatus', t.esims.smdpStatus, (row) => <Status status={row.smdpStatus} />),
         ]}
       />
     </Card>

@@ -6,42 +6,48 @@ import type { Column } from './record-list.tsx'
 import { Amount, Timestamp } from './values.tsx'
 
 /*
- * Columns that many lists have: `countColumn('codes', t.stock.codes)`.
+ * Columns of lists: `countColumn('codes', t.stock.codes)`.
  */
 
 /** The members of a row that have this type. */
 type MembersOf<Row, Value> = { [Name in keyof Row]: Row[Name] extends Value ? Name : never }[keyof Row] & string
 type Time = string | null | undefined
 
-export function timeColumn<Row>(
-  accessor: MembersOf<Row, Time>,
+export function valueColumn<Row>(
+  accessor: string,
   title: string,
+  render: (row: Row) => ReactNode,
   more: Partial<Column<Row>> = {},
 ): Column<Row> {
-  return { accessor, title, render: (row) => <Timestamp time={row[accessor] as Time} />, ...more }
+  return { accessor, title, render, ...more }
 }
 
-export function countColumn<Row>(
-  accessor: MembersOf<Row, number>,
-  title: string,
-  more: Partial<Column<Row>> = {},
-): Column<Row> {
-  return { accessor, title, textAlign: 'right', render: (row) => formatCount(row[accessor] as number), ...more }
+/** Aligned to the right, as figures are. */
+export function figureColumn<Row>(...column: Parameters<typeof valueColumn<Row>>): Column<Row> {
+  return { textAlign: 'right', ...valueColumn(...column) }
+}
+
+export function timeColumn<Row>(accessor: MembersOf<Row, Time>, title: string, more?: Partial<Column<Row>>) {
+  return valueColumn<Row>(accessor, title, (row) => <Timestamp time={row[accessor] as Time} />, more)
+}
+
+export function countColumn<Row>(accessor: MembersOf<Row, number>, title: string, more?: Partial<Column<Row>>) {
+  return figureColumn<Row>(accessor, title, (row) => formatCount(row[accessor] as number), more)
 }
 
 /** An amount in the currency of its row. */
 export function moneyColumn<Row extends { currencyCode: string }>(
   accessor: MembersOf<Row, number | null>,
   title: string,
-  more: Partial<Column<Row>> = {},
+  more?: Partial<Column<Row>>,
 ): Column<Row> {
   const render = (row: Row) => <Amount value={row[accessor] as number | null} currency={row.currencyCode} />
-  return { accessor, title, textAlign: 'right', render, ...more }
+  return figureColumn(accessor, title, render, more)
 }
 
 /** The buttons of a row. */
-export function actionsColumn<Row>(render: (row: Row) => ReactNode, more: Partial<Column<Row>> = {}): Column<Row> {
-  return { accessor: 'actions', title: t.common.actions, textAlign: 'right', render, ...more }
+export function actionsColumn<Row>(render: (row: Row) => ReactNode, more?: Partial<Column<Row>>): Column<Row> {
+  return figureColumn('actions', t.common.actions, render, more)
 }
 
 interface RowButtonProps {

@@ -1,9 +1,12 @@
-import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { IconDownload } from '@tabler/icons-react'
+import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { ApiError } from '#api/call-api.ts'
+import { saveFile } from '#api/download.ts'
 import { type Change, type ChangeOptions, useChange } from '#api/use-api.ts'
 import { t } from '#strings/strings.ts'
 import { formFields, labelledError } from './form-values.ts'
+import { ErrorText } from './values.tsx'
 
 interface DialogProps {
   title: string
@@ -50,11 +53,7 @@ export function Dialog(props: DialogProps) {
       >
         <Stack gap="md">
           {children}
-          {error && (
-            <Alert color="red" role="alert">
-              {textOf(error, form.current)}
-            </Alert>
-          )}
+          {error && <ErrorText>{textOf(error, form.current)}</ErrorText>}
           <Group justify="flex-end">
             {hasCancel && (
               <Button variant="default" disabled={busy} onClick={onClose}>
@@ -93,6 +92,62 @@ export function ChangeDialog<Answer = unknown>(props: ChangeDialogProps<Answer>)
 /** Names the fields at fault by their labels. */
 function textOf(error: Error, form: HTMLFormElement | null): string {
   return (form && error instanceof ApiError && labelledError(error, form)) || error.message
+}
+
+interface ShownOnceProps {
+  title: string
+  opened?: boolean
+  onClose(): void
+  /** The button that says that the value is safe. */
+  submit: string
+  /** The name and content of the text file to download. */
+  file: { name: string; text: string }
+  children: ReactNode
+}
+
+/**
+ * Shows what cannot be shown again. There is nothing left to cancel, so the dialog has no such button; closing it before
+ * the value was copied or downloaded asks first.
+ */
+export function ShownOnce({ title, opened = true, onClose, submit, file, children }: ShownOnceProps) {
+  const [isKept, setIsKept] = useState(false)
+  const [isAsking, setIsAsking] = useState(false)
+  const close = () => (isKept ? onClose() : setIsAsking(true))
+  function noticeCopying(event: MouseEvent) {
+    if (event.target instanceof Element && event.target.closest('[data-copy]')) setIsKept(true)
+  }
+  return (
+    <Dialog title={title} opened={opened} onClose={close} submit={submit} onSubmit={onClose} hasCancel={false}>
+      <div onClickCapture={noticeCopying} onCopy={() => setIsKept(true)}>
+        <Stack gap="md">
+          {children}
+          <Group>
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconDownload size={16} />}
+              onClick={() => {
+                saveFile(file.name, `${file.text}\n`, 'text/plain')
+                setIsKept(true)
+              }}
+            >
+              {t.common.downloadText}
+            </Button>
+          </Group>
+        </Stack>
+      </div>
+      {isAsking && !isKept && (
+        <Alert color="red" role="alert" title={t.common.notCopied}>
+          <Stack gap="xs" align="flex-start">
+            <Text size="sm">{t.common.notCopiedText}</Text>
+            <Button size="xs" color="red" onClick={onClose}>
+              {t.common.closeWithoutCopying}
+            </Button>
+          </Stack>
+        </Alert>
+      )}
+    </Dialog>
+  )
 }
 
 /** The reason for a change, for the audit log. Field name: reason. */

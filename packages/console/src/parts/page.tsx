@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { DocsLink } from '#docs/docs-link.tsx'
 import { t } from '#strings/strings.ts'
 import { EmptyState, NoAccessText, StaleAlert } from './load-states.tsx'
+import { TextLink } from './values.tsx'
 
 interface PageProps {
   title: string
@@ -24,11 +25,7 @@ export function Page({ title, description, actions, back, children }: PageProps)
     <Stack gap="lg" maw={1360} mx="auto">
       <Group justify="space-between" align="flex-end" gap="sm" mih={40}>
         <Box miw={0}>
-          {back && (
-            <Anchor component={Link} to={back.to} size="sm">
-              ← {back.label}
-            </Anchor>
-          )}
+          {back && <TextLink to={back.to}>← {back.label}</TextLink>}
           <Title order={1} className="break">
             {title}
           </Title>

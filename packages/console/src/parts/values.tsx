@@ -1,5 +1,6 @@
-import { ActionIcon, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Alert, Anchor, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { interpolate, t } from '#strings/strings.ts'
 import {
@@ -89,6 +90,33 @@ export function Status({
     <Badge variant="light" color={COLORS[status] ?? 'gray'} tt="none" radius="sm" data-status={status}>
       {labels[status] ?? status}
     </Badge>
+  )
+}
+
+/** A text in grey: what a field or a card is for. */
+export function Hint({ size = 'sm', children }: { size?: 'xs' | 'sm'; children: ReactNode }) {
+  return (
+    <Text size={size} c="dimmed">
+      {children}
+    </Text>
+  )
+}
+
+/** What went wrong. Screen readers say it immediately. */
+export function ErrorText({ children }: { children: ReactNode }) {
+  return (
+    <Alert color="red" role="alert">
+      {children}
+    </Alert>
+  )
+}
+
+/** A link to another page of the console. */
+export function TextLink({ to, children }: { to: string; children: ReactNode }) {
+  return (
+    <Anchor component={Link} to={to} size="sm">
+      {children}
+    </Anchor>
   )
 }
 

@@ -1,7 +1,6 @@
 import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
 import { Alert, Select, Text, TextInput } from '@mantine/core'
-import { ChangeDialog } from '#parts/dialog.tsx'
-import { ShownOnce } from '#parts/shown-once.tsx'
+import { ChangeDialog, ShownOnce } from '#parts/dialog.tsx'
 import { Copyable } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { ReauthenticationFields } from './sign-in/reauthenticate.tsx'

@@ -5,6 +5,7 @@ import { actionsColumn, RowButton } from '#parts/columns.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
+import { Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { ReauthenticationFields } from './sign-in/reauthenticate.tsx'
 import { isOperatorAdmin, useSession } from './sign-in/session.ts'
@@ -21,9 +22,7 @@ export function SecondFactorRoles() {
   const [changing, setChanging] = useState<RoleRow>()
   return (
     <Card title={t.people.required}>
-      <Text size="sm" c="dimmed">
-        {t.people.requiredText}
-      </Text>
+      <Hint>{t.people.requiredText}</Hint>
       <List<RoleRow>
         label={t.people.required}
         rows={data?.roles}

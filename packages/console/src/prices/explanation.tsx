@@ -2,6 +2,7 @@ import type { PriceExplanation } from '@dealer-esim/gateway/http/console/catalog
 import { Badge, Stack, Text } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
+import { figureColumn } from '#parts/columns.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -32,12 +33,7 @@ export function ExplainedPrice(props: { packageCode: string; tenantId: string; a
         empty={{ title: t.prices.steps }}
         columns={[
           { accessor: 'source', title: t.prices.source, render: stepText },
-          {
-            accessor: 'price',
-            title: t.prices.price,
-            textAlign: 'right',
-            render: (row) => <Amount value={row.price} currency={currencyCode} />,
-          },
+          figureColumn('price', t.prices.price, (row) => <Amount value={row.price} currency={currencyCode} />),
           {
             accessor: 'state',
             title: t.prices.result,

@@ -1,12 +1,13 @@
 import type { PriceAssignment } from '@dealer-esim/gateway/http/console/prices/tenant-prices.ts'
-import { Anchor, Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Button, CloseButton, Group, Text, TextInput } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { DealerSelect } from '#parts/dealer-filter.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
+import { Hint, TextLink } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { GROUPS, groupPath, PLANS, planPath } from './price-paths.ts'
@@ -151,16 +152,12 @@ function DealersCard({ list: { tenants, tenantCount }, emptyText, actions, deale
       {tenants.length === 0 && <Text size="sm">{emptyText}</Text>}
       {tenants.map((tenant) => (
         <Group key={tenant.tenantId} gap="xs">
-          <Anchor component={Link} to={`/tenants/${tenant.tenantId}/prices`} size="sm">
-            {tenant.clientName}
-          </Anchor>
+          <TextLink to={`/tenants/${tenant.tenantId}/prices`}>{tenant.clientName}</TextLink>
           {dealerAction?.(tenant)}
         </Group>
       ))}
       {tenants.length < tenantCount && (
-        <Text size="sm" c="dimmed">
-          {interpolate(t.prices.firstOf, { count: tenants.length, all: tenantCount })}
-        </Text>
+        <Hint>{interpolate(t.prices.firstOf, { count: tenants.length, all: tenantCount })}</Hint>
       )}
     </Card>
   )

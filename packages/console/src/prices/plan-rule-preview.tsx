@@ -2,9 +2,10 @@ import type { RulePreview } from '@dealer-esim/gateway/http/console/prices/price
 import { Alert, Stack, Text } from '@mantine/core'
 import { useEffect, useRef } from 'react'
 import { formatMargin } from '#catalogue/price-rows.tsx'
+import { figureColumn } from '#parts/columns.tsx'
 import { formatCount, formatTime } from '#parts/format.ts'
 import { List } from '#parts/record-list.tsx'
-import { Amount } from '#parts/values.tsx'
+import { Amount, ErrorText, Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
 type Line = RulePreview['lines'][number]
@@ -26,11 +27,7 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
         {interpolate(t.prices.previewDirections, { cheaper: formatCount(cheaper), dearer: formatCount(dearer) })}{' '}
         {plural(t.prices.previewDealers, dealers, { currency: currencyCode })}
       </Text>
-      {belowCost > 0 && (
-        <Alert color="red" role="alert">
-          {plural(t.prices.previewLosses, belowCost)}
-        </Alert>
-      )}
+      {belowCost > 0 && <ErrorText>{plural(t.prices.previewLosses, belowCost)}</ErrorText>}
       {unknownCosts > 0 && (
         <Alert color="orange" data-unknown-costs>
           {plural(t.prices.previewUnknownCosts, unknownCosts, { currency: currencyCode })}
@@ -56,26 +53,12 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
               textAlign: 'right',
               render: (row) => <Amount value={row.before} currency={currencyCode} />,
             },
-            {
-              accessor: 'after',
-              title: t.prices.priceAfter,
-              textAlign: 'right',
-              render: (row) => <Amount value={row.after} currency={currencyCode} />,
-            },
-            {
-              accessor: 'margin',
-              title: t.package.marginTitle,
-              textAlign: 'right',
-              render: (row) => marginText(row, currencyCode),
-            },
+            figureColumn('after', t.prices.priceAfter, (row) => <Amount value={row.after} currency={currencyCode} />),
+            figureColumn('margin', t.package.marginTitle, (row) => marginText(row, currencyCode)),
           ]}
         />
       )}
-      {lines.length < changed && (
-        <Text size="sm" c="dimmed">
-          {interpolate(t.prices.firstOf, { count: lines.length, all: changed })}
-        </Text>
-      )}
+      {lines.length < changed && <Hint>{interpolate(t.prices.firstOf, { count: lines.length, all: changed })}</Hint>}
     </Stack>
   )
 }

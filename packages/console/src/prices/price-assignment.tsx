@@ -1,14 +1,13 @@
 import type { GroupRow } from '@dealer-esim/gateway/http/console/prices/price-groups.ts'
 import type { PlanRow } from '@dealer-esim/gateway/http/console/prices/price-plans.ts'
 import type { PriceAssignment as Assignment } from '@dealer-esim/gateway/http/console/prices/tenant-prices.ts'
-import { Anchor, Button, NativeSelect } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
+import { Button, NativeSelect } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
-import { Facts } from '#parts/values.tsx'
+import { Facts, TextLink } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { groupPath, planPath } from './price-paths.ts'
@@ -50,11 +49,7 @@ export function PriceAssignment({ tenantId }: { tenantId: string }) {
 
 function NameLink({ name, path }: { name: string | null; path(name: string): string }) {
   if (name === null) return <>{t.prices.none}</>
-  return (
-    <Anchor component={Link} to={path(name)} size="sm">
-      {name}
-    </Anchor>
-  )
+  return <TextLink to={path(name)}>{name}</TextLink>
 }
 
 function Assign(props: { tenantId: string; what: 'plan' | 'group'; now: Assignment; onClose(): void }) {

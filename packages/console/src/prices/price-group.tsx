@@ -1,11 +1,12 @@
 import type { GroupDetail } from '@dealer-esim/gateway/http/console/prices/price-groups.ts'
-import { Anchor, Button, Text } from '@mantine/core'
-import { Link, useParams } from '@tanstack/react-router'
+import { Button, Text } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
+import { TextLink } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { AssignedDealers, apiPath, NameActions } from './plan-or-group.tsx'
@@ -38,9 +39,7 @@ export function PriceGroupPage() {
         {data.planName === null ? (
           <Text size="sm">{t.prices.noPlan}</Text>
         ) : (
-          <Anchor component={Link} to={planPath(data.planName)} size="sm">
-            {data.planName}
-          </Anchor>
+          <TextLink to={planPath(data.planName)}>{data.planName}</TextLink>
         )}
       </Card>
       <AssignedDealers kind="group" name={data.groupName} list={data} />

@@ -1,6 +1,7 @@
 import type { SupplierProductRow } from '@dealer-esim/gateway/http/console/products/products.ts'
 import { Modal, Stack } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
+import { valueColumn } from '#parts/columns.tsx'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { List } from '#parts/record-list.tsx'
@@ -40,11 +41,7 @@ export function CostHistory({ product, onClose }: { product: SupplierProductRow;
           idOf={(row) => row.since}
           empty={{ title: t.products.notListed }}
           columns={[
-            {
-              accessor: 'since',
-              title: t.products.since,
-              render: (row) => <Timestamp time={row.since} format="exact" />,
-            },
+            valueColumn('since', t.products.since, (row) => <Timestamp time={row.since} format="exact" />),
             {
               accessor: 'cost',
               title: t.products.cost,

@@ -1,12 +1,13 @@
 import type { ExchangeRateRow } from '@dealer-esim/gateway/http/console/products/exchange-rates.ts'
-import { Button, Group, Text, TextInput } from '@mantine/core'
+import { Button, Group, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { actionsColumn, RowButton } from '#parts/columns.tsx'
+import { actionsColumn, RowButton, valueColumn } from '#parts/columns.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatDay } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
+import { Hint } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 
@@ -27,9 +28,7 @@ export function ExchangeRates() {
         )
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.exchangeRates.text}
-      </Text>
+      <Hint>{t.exchangeRates.text}</Hint>
       {list.data && list.data.rates.length > 0 && (
         <List<ExchangeRateRow>
           label={t.exchangeRates.title}
@@ -42,11 +41,7 @@ export function ExchangeRates() {
             { accessor: 'costCurrency', title: t.exchangeRates.costCurrency },
             { accessor: 'saleCurrency', title: t.exchangeRates.saleCurrency },
             { accessor: 'rate', title: t.exchangeRates.rate, textAlign: 'right' },
-            {
-              accessor: 'ratedAt',
-              title: t.exchangeRates.ratedAt,
-              render: (row) => formatDay(row.ratedAt.slice(0, 10)),
-            },
+            valueColumn('ratedAt', t.exchangeRates.ratedAt, (row) => formatDay(row.ratedAt.slice(0, 10))),
             actionsColumn(
               (row) => (
                 <Group gap={4} justify="flex-end">

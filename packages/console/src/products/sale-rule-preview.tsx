@@ -4,10 +4,12 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { apiUrl } from '#api/call-api.ts'
 import { useChange } from '#api/use-api.ts'
+import { figureColumn } from '#parts/columns.tsx'
 import { formatCount, formatDay, formatMoney, formatPercent } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
+import { ErrorText, Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { RULES } from './product-paths.ts'
 
@@ -56,14 +58,14 @@ export function RulePreviewPage() {
       }
     >
       {apply.error && (
-        <Alert color="red" role="alert">
+        <ErrorText>
           <Group justify="space-between">
             {apply.error.message}
             <Button size="xs" variant="default" onClick={again}>
               {t.rulePreview.again}
             </Button>
           </Group>
-        </Alert>
+        </ErrorText>
       )}
       {load.error && <LoadError error={load.error} retry={again} />}
       {!preview && !load.error && <Loading />}
@@ -111,7 +113,7 @@ function Summary(props: {
           </Button>
         ))}
       </SimpleGrid>
-      <Text size="sm" c="dimmed">
+      <Hint>
         {[
           plural(t.rulePreview.products, preview.products),
           interpolate(t.rulePreview.unselected, { count: formatCount(preview.unselected) }),
@@ -122,12 +124,8 @@ function Summary(props: {
             }),
           ),
         ].join(' · ')}
-      </Text>
-      {preview.doubtful > 0 && (
-        <Alert color="red" role="alert">
-          {plural(t.catalogue.checkPrices, preview.doubtful)}
-        </Alert>
-      )}
+      </Hint>
+      {preview.doubtful > 0 && <ErrorText>{plural(t.catalogue.checkPrices, preview.doubtful)}</ErrorText>}
       {preview.notRead.map(({ supplier, reason }) => (
         <Alert key={supplier} color="orange" data-not-read={supplier}>
           {interpolate(t.rulePreview.notRead[reason], { supplier })}
@@ -181,21 +179,11 @@ function Lines({ preview, loading }: { preview: SaleRulePreview; loading: boolea
           },
           { accessor: 'suppliers', title: t.rulePreview.suppliers, render: supplierText },
           { accessor: 'cost', title: t.rulePreview.cost, textAlign: 'right', render: (row) => money(row, row.cost) },
-          {
-            accessor: 'price',
-            title: t.rulePreview.price,
-            textAlign: 'right',
-            phone: 'value',
-            render: priceText,
-          },
+          figureColumn('price', t.rulePreview.price, priceText, { phone: 'value' }),
           { accessor: 'margin', title: t.rulePreview.margin, textAlign: 'right', render: marginText },
         ]}
       />
-      {preview.linesLeftOut > 0 && (
-        <Text size="sm" c="dimmed">
-          {plural(t.rulePreview.leftOut, preview.linesLeftOut)}
-        </Text>
-      )}
+      {preview.linesLeftOut > 0 && <Hint>{plural(t.rulePreview.leftOut, preview.linesLeftOut)}</Hint>}
     </>
   )
 }

@@ -1,5 +1,5 @@
 import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
-import { Alert, Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { ApiError } from '#api/call-api.ts'
@@ -9,6 +9,7 @@ import { formFields, markSaved } from '#parts/form-values.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
+import { ErrorText, Hint } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { RULE_PREVIEW, RULES, rulePath } from './product-paths.ts'
@@ -105,9 +106,7 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
     <form onSubmit={submit}>
       <Stack gap="lg">
         <Card title={t.saleRules.products}>
-          <Text size="sm" c="dimmed">
-            {t.saleRules.productsText}
-          </Text>
+          <Hint>{t.saleRules.productsText}</Hint>
           <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
             {ruleName === undefined && input('ruleName', { required: true })}
             {input('position')}
@@ -137,11 +136,7 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
             {input('nameTemplate', { description: t.saleRules.templateHint })}
             {input('codeTemplate', { description: t.saleRules.codeHint })}
           </SimpleGrid>
-          {save.error && (
-            <Alert color="red" role="alert">
-              {save.error.message}
-            </Alert>
-          )}
+          {save.error && <ErrorText>{save.error.message}</ErrorText>}
           {canOperate(me) && (
             <Group>
               <Button type="submit" loading={save.isPending}>

@@ -2,7 +2,7 @@ import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sal
 import { Badge, Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
-import { countColumn } from '#parts/columns.tsx'
+import { countColumn, valueColumn } from '#parts/columns.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -49,11 +49,7 @@ export function SaleRulesPage() {
         columns={[
           { accessor: 'ruleName', title: t.saleRules.name, phone: 'main' },
           { accessor: 'position', title: t.saleRules.position, textAlign: 'right', render: (row) => row.rule.position },
-          {
-            accessor: 'suppliers',
-            title: t.saleRules.suppliers,
-            render: (row) => row.rule.suppliers?.join(', ') ?? t.common.any,
-          },
+          valueColumn('suppliers', t.saleRules.suppliers, (row) => row.rule.suppliers?.join(', ') ?? t.common.any),
           { accessor: 'price', title: t.saleRules.price, phone: 'note', render: ({ rule }) => priceText(rule) },
           countColumn('packages', t.saleRules.packages, { phone: 'value', isNamed: true }),
           {

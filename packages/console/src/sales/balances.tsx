@@ -2,6 +2,7 @@ import type { DealerBalanceRow } from '@dealer-esim/gateway/http/console/sales.t
 import { Anchor, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
+import { figureColumn } from '#parts/columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount } from '#parts/values.tsx'
 import { plural, t } from '#strings/strings.ts'
@@ -38,18 +39,8 @@ export function Balances() {
             textAlign: 'right',
             render: (row) => (row.daysLeft === null ? t.sales.nothingSpent : plural(t.sales.days, row.daysLeft)),
           },
-          {
-            accessor: 'balance',
-            title: t.dealers.balance,
-            textAlign: 'right',
-            render: (row) => wallet(row, row.balance),
-          },
-          {
-            accessor: 'creditLimit',
-            title: t.settings.creditLimit,
-            textAlign: 'right',
-            render: (row) => wallet(row, row.creditLimit),
-          },
+          figureColumn('balance', t.dealers.balance, (row) => wallet(row, row.balance)),
+          figureColumn('creditLimit', t.settings.creditLimit, (row) => wallet(row, row.creditLimit)),
           {
             accessor: 'spent',
             title: t.sales.spent,

@@ -5,7 +5,7 @@ import { useApi } from '#api/use-api.ts'
 import { formatDay } from '#parts/format.ts'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
-import { Amount } from '#parts/values.tsx'
+import { Amount, Hint } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { Change, Margin } from './margin.tsx'
 import { SalesChart } from './sales-chart.tsx'
@@ -50,9 +50,7 @@ export function SalesOverview({ period, currencies }: { period: Period; currenci
         ))}
       </SimpleGrid>
       <SalesChart report={report} currency={currency} />
-      <Text size="xs" c="dimmed">
-        {t.sales.utcDays}
-      </Text>
+      <Hint size="xs">{t.sales.utcDays}</Hint>
     </Card>
   ))
 }
@@ -77,9 +75,7 @@ function PeriodFigures(props: {
   const { revenue, previous } = total ?? { revenue: 0, previous: undefined }
   return (
     <Stack gap={2}>
-      <Text size="xs" c="dimmed">
-        {name}
-      </Text>
+      <Hint size="xs">{name}</Hint>
       <Anchor component={Link} to="/orders" search={timesOf(days) as never} c="inherit" fw={650} fz="xl" lh={1.2}>
         {isLoaded ? <Amount value={revenue} currency={currency} /> : t.common.loading}
       </Anchor>
@@ -89,9 +85,9 @@ function PeriodFigures(props: {
         </Text>
       )}
       {previous && previous.revenue > 0 && (
-        <Text size="xs" c="dimmed">
+        <Hint size="xs">
           <Change now={revenue} before={previous.revenue} /> {t.sales.before}
-        </Text>
+        </Hint>
       )}
     </Stack>
   )

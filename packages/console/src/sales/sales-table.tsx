@@ -3,6 +3,7 @@ import { Anchor } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
+import { figureColumn } from '#parts/columns.tsx'
 import { formatCount, formatDay } from '#parts/format.ts'
 import { List } from '#parts/record-list.tsx'
 import { Amount } from '#parts/values.tsx'
@@ -48,12 +49,7 @@ export function SalesTable({ by, rows, period, search, loading }: SalesTableProp
       empty={{ title: t.sales.none, text: t.sales.noneText }}
       columns={[
         { accessor: 'name', title: t.sales.by[by], render: (row) => nameOf(by, row), cellsClassName: 'name' },
-        {
-          accessor: 'items',
-          title: t.sales.sold,
-          textAlign: 'right',
-          render: (row) => linked(row, formatCount(row.items)),
-        },
+        figureColumn('items', t.sales.sold, (row) => linked(row, formatCount(row.items))),
         {
           accessor: 'revenue',
           title: t.sales.revenue,

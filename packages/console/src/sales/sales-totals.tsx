@@ -3,7 +3,7 @@ import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { formatCount } from '#parts/format.ts'
-import { Amount } from '#parts/values.tsx'
+import { Amount, Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { Change, Margin } from './margin.tsx'
 
@@ -49,9 +49,7 @@ function Figure(props: {
   const isCompared = now !== null && before !== null && before > 0
   return (
     <Paper withBorder p="sm">
-      <Text size="xs" c="dimmed">
-        {name}
-      </Text>
+      <Hint size="xs">{name}</Hint>
       {to ? (
         <Anchor component={Link} to={to.to} search={to.search as never} c="inherit">
           {value}

@@ -1,5 +1,5 @@
 import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
-import { Alert, Badge, CloseButton, Group, SegmentedControl, Text } from '@mantine/core'
+import { Alert, Badge, CloseButton, Group, SegmentedControl } from '@mantine/core'
 import { lazy, Suspense, useEffect, useRef } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { ExportCsv } from '#lists/export-csv.tsx'
@@ -9,6 +9,7 @@ import { formatDay } from '#parts/format.ts'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { type Filters, useFilters } from '#parts/use-filters.ts'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { Balances } from './balances.tsx'
 import { countryLabel } from './country.ts'
@@ -116,12 +117,12 @@ function Figures({ by, report, period, search, loading }: FiguresProps) {
     )
   return (
     <>
-      <Text size="sm" c="dimmed">
+      <Hint>
         {interpolate(t.sales.compared, {
           ...{ from: formatDay(report.from), to: formatDay(report.to) },
           ...{ previousFrom: formatDay(report.previousFrom), previousTo: formatDay(report.previousTo) },
         })}
-      </Text>
+      </Hint>
       {report.totals.map((total) => {
         const { currencyCode: currency } = total
         const rows = report.rows.filter((row) => row.currencyCode === currency)
@@ -143,11 +144,7 @@ function Figures({ by, report, period, search, loading }: FiguresProps) {
           </Card>
         )
       })}
-      {report.omitted > 0 && (
-        <Text size="sm" c="dimmed">
-          {plural(t.sales.omitted, report.omitted)}
-        </Text>
-      )}
+      {report.omitted > 0 && <Hint>{plural(t.sales.omitted, report.omitted)}</Hint>}
     </>
   )
 }

@@ -3,12 +3,12 @@ import { Anchor, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
-import { actionsColumn, RowButton } from '#parts/columns.tsx'
+import { actionsColumn, RowButton, valueColumn } from '#parts/columns.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { SearchField } from '#parts/filters.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Copyable, Facts, Status, Timestamp } from '#parts/values.tsx'
+import { Copyable, Facts, Hint, Status, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { StockFrame } from './stock-tabs.tsx'
@@ -38,11 +38,7 @@ export function StockCodesPage() {
           empty={{ title: t.stock.noCode, text: t.stock.noCodeText }}
           columns={[
             { accessor: 'iccid', title: t.stock.iccid, cellsClassName: 'mono' },
-            {
-              accessor: 'state',
-              title: t.common.status,
-              render: (row) => <Status status={row.state} labels={t.stock.states} />,
-            },
+            valueColumn('state', t.common.status, (row) => <Status status={row.state} labels={t.stock.states} />),
             { accessor: 'productCode', title: t.stock.product, cellsClassName: 'mono' },
             { accessor: 'supplier', title: t.stock.supplier },
             { accessor: 'batchName', title: t.stock.batch },
@@ -66,9 +62,7 @@ export function StockCodesPage() {
           ]}
         />
       ) : (
-        <Text size="sm" c="dimmed">
-          {t.stock.findHint}
-        </Text>
+        <Hint>{t.stock.findHint}</Hint>
       )}
       {shown && <RevealDialog code={shown} onClose={() => setShown(undefined)} />}
     </StockFrame>

@@ -8,6 +8,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
 import { notifySuccess } from '#parts/notify.ts'
 import { List } from '#parts/record-list.tsx'
+import { ErrorText } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
 type ImportLine = { rows: number } | { codes: number; warnings: string[] } | ({ code: string } & Failure)
@@ -196,9 +197,7 @@ interface Failure {
 function ImportFailure({ failure: { message, faults } }: { failure: Failure }) {
   return (
     <>
-      <Alert color="red" role="alert">
-        {message}
-      </Alert>
+      <ErrorText>{message}</ErrorText>
       {faults && (
         <List<RowError>
           label={t.stock.problem}

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
-import { actionsColumn, RowButton } from '#parts/columns.tsx'
+import { actionsColumn, figureColumn, RowButton } from '#parts/columns.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
 import { List } from '#parts/record-list.tsx'
@@ -54,12 +54,7 @@ export function StockPage() {
               ),
           },
           { accessor: 'packageCodes', title: t.stock.soldAs, render: (row) => <SoldAs row={row} /> },
-          {
-            accessor: 'lowAt',
-            title: t.stock.lowAt,
-            textAlign: 'right',
-            render: (row) => (row.lowAt === null ? '–' : formatCount(row.lowAt)),
-          },
+          figureColumn('lowAt', t.stock.lowAt, (row) => (row.lowAt === null ? '–' : formatCount(row.lowAt))),
           actionsColumn(
             (row) => <RowButton label={t.stock.setAlert} of={row.productCode} onClick={() => setLow(row)} />,
             { hidden: !canOperate(me) },

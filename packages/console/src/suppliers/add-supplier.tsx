@@ -1,11 +1,12 @@
 import type { SupplierTested, SupplierTypeRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
-import { Alert, Anchor, Button, Group, Select, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, Select, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { fieldErrors, formError, formFields, markSaved } from '#parts/form-values.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
+import { ErrorText } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
@@ -90,11 +91,7 @@ function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded
             errors={add.error ? fieldErrors(add.error) : {}}
           />
           <ReauthenticationFields />
-          {add.error && (
-            <Alert color="red" role="alert">
-              {formError(add.error)}
-            </Alert>
-          )}
+          {add.error && <ErrorText>{formError(add.error)}</ErrorText>}
           <Group>
             <Button type="submit" loading={add.isPending}>
               {t.suppliers.add}

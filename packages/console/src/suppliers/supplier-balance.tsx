@@ -7,7 +7,7 @@ import { Dialog } from '#parts/dialog.tsx'
 import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
 import { formatDay, formatMoney, formatMoneyShort, formatTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
-import { Amount, Facts, Timestamp } from '#parts/values.tsx'
+import { Amount, ErrorText, Facts, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
@@ -40,9 +40,7 @@ export function SupplierBalance({ supplier }: { supplier: string }) {
       }
     >
       {data.noMoneySince !== null && (
-        <Alert color="red" role="alert">
-          {interpolate(t.suppliers.noMoney, { time: formatTime(data.noMoneySince) })}
-        </Alert>
+        <ErrorText>{interpolate(t.suppliers.noMoney, { time: formatTime(data.noMoneySince) })}</ErrorText>
       )}
       {message !== null && (
         <Alert color="orange" role="alert">

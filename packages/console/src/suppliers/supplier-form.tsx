@@ -1,4 +1,5 @@
 import { Accordion, Checkbox, NumberInput, PasswordInput, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { type ConfigField, type ConfigSchema, defaultOf, fieldsOf, inputName, typedValue } from './config-form.ts'
 
@@ -40,9 +41,7 @@ export function SupplierFields(props: {
             <Accordion.Control>{t.suppliers.advanced}</Accordion.Control>
             <Accordion.Panel>
               <Stack gap="md">
-                <Text size="sm" c="dimmed">
-                  {t.suppliers.advancedHint}
-                </Text>
+                <Hint>{t.suppliers.advancedHint}</Hint>
                 {inputs(advanced)}
               </Stack>
             </Accordion.Panel>

@@ -7,12 +7,12 @@ import { Anchor, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
-import { moneyColumn, timeColumn } from '#parts/columns.tsx'
+import { figureColumn, moneyColumn, timeColumn, valueColumn } from '#parts/columns.tsx'
 import { formatCount } from '#parts/format.ts'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount } from '#parts/values.tsx'
+import { Amount, Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { SUPPLIERS } from './supplier-paths.ts'
 
@@ -57,9 +57,7 @@ function Months({ month }: { month: string }) {
   const { data, isLoading, error, refetch } = useApi<{ months: SupplierMonthRow[] }>(`${BASE}/months`, { month })
   return (
     <Card title={interpolate(t.supplierReports.monthsOf, { month })}>
-      <Text size="sm" c="dimmed">
-        {t.supplierReports.monthsText}
-      </Text>
+      <Hint>{t.supplierReports.monthsText}</Hint>
       {/* Figures need their titles, so rows are not condensed on a phone. */}
       <List<SupplierMonthRow>
         label={t.supplierReports.months}
@@ -71,11 +69,7 @@ function Months({ month }: { month: string }) {
         idOf={(row) => [row.supplier, row.currencyCode, row.costCurrency].join(' ')}
         empty={{ title: t.supplierReports.noOrders }}
         columns={[
-          {
-            accessor: 'supplier',
-            title: t.orders.supplier,
-            render: (row) => row.supplier || t.supplierReports.notBought,
-          },
+          valueColumn('supplier', t.orders.supplier, (row) => row.supplier || t.supplierReports.notBought),
           ...(['delivered', 'cancelled', 'refused', 'underReview', 'orphans'] as const).map((accessor) => ({
             accessor,
             title: t.supplierReports[accessor],
@@ -84,12 +78,7 @@ function Months({ month }: { month: string }) {
           })),
           moneyColumn('sales', t.supplierReports.sales),
           moneyColumn('refunds', t.supplierReports.refunds),
-          {
-            accessor: 'cost',
-            title: t.supplierReports.cost,
-            textAlign: 'right',
-            render: (row) => <Cost row={row} />,
-          },
+          figureColumn('cost', t.supplierReports.cost, (row) => <Cost row={row} />),
         ]}
       />
     </Card>
@@ -110,9 +99,7 @@ function Discrepancies({ month }: { month: string }) {
   const { data, isLoading, error, refetch } = answer
   return (
     <Card title={t.supplierReports.discrepancies}>
-      <Text size="sm" c="dimmed">
-        {t.supplierReports.discrepanciesText}
-      </Text>
+      <Hint>{t.supplierReports.discrepanciesText}</Hint>
       <List<DiscrepancyRow>
         label={t.supplierReports.discrepancies}
         rows={data?.discrepancies}
@@ -168,9 +155,7 @@ function Prices() {
   const { data, isLoading, error, refetch } = answer
   return (
     <Card title={t.suppliers.priceDifferences}>
-      <Text size="sm" c="dimmed">
-        {t.supplierReports.pricesText}
-      </Text>
+      <Hint>{t.supplierReports.pricesText}</Hint>
       <List<PriceDifferenceRow>
         label={t.suppliers.priceDifferences}
         rows={data?.prices}
@@ -203,9 +188,5 @@ function detailOf({ detail }: DiscrepancyRow): string {
 
 function Omitted({ count = 0, isComplete }: { count: number | undefined; isComplete: boolean | undefined }) {
   if (count === 0) return null
-  return (
-    <Text size="sm" c="dimmed">
-      {plural(isComplete ? t.supplierReports.omitted : t.supplierReports.omittedAtLeast, count)}
-    </Text>
-  )
+  return <Hint>{plural(isComplete ? t.supplierReports.omitted : t.supplierReports.omittedAtLeast, count)}</Hint>
 }

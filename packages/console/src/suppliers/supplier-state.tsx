@@ -6,6 +6,7 @@ import { useChange } from '#api/use-api.ts'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { formatTime } from '#parts/format.ts'
 import { notifySuccess } from '#parts/notify.ts'
+import { Hint } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { SETTINGS, supplierPage } from './supplier-paths.ts'
@@ -35,9 +36,7 @@ export function SupplierState({ row }: { row: SupplierRow }) {
         </Text>
       )}
       {row.failure === null && row.seenAt !== null && row.seenBy !== null && (
-        <Text size="xs" c="dimmed">
-          {interpolate(t.suppliers.seenBy[row.seenBy], { time: formatTime(row.seenAt) })}
-        </Text>
+        <Hint size="xs">{interpolate(t.suppliers.seenBy[row.seenBy], { time: formatTime(row.seenAt) })}</Hint>
       )}
     </Stack>
   )

@@ -14,7 +14,7 @@ import { formatMoney } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { Timestamp } from '#parts/values.tsx'
+import { ErrorText, Timestamp } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { SupplierCatalogue } from '#products/sync-card.tsx'
@@ -158,22 +158,14 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
     <>
       <form ref={form} onSubmit={confirm}>
         <Card title={t.suppliers.settings} actions={<DocsLink docs={type.docs} />}>
-          {stored.config === null && (
-            <Alert color="red" role="alert">
-              {t.suppliers.unreadable}
-            </Alert>
-          )}
+          {stored.config === null && <ErrorText>{t.suppliers.unreadable}</ErrorText>}
           <SupplierFields
             schema={schema}
             config={stored.config ?? {}}
             secrets={stored.secrets}
             errors={save.error ? fieldErrors(save.error) : {}}
           />
-          {save.error && !typed && (
-            <Alert color="red" role="alert">
-              {formError(save.error)}
-            </Alert>
-          )}
+          {save.error && !typed && <ErrorText>{formError(save.error)}</ErrorText>}
           {fields.length > 0 && (
             <Group>
               <Button type="submit">{t.common.save}</Button>

@@ -2,7 +2,7 @@ import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/su
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
-import { actionsColumn, countColumn, timeColumn } from '#parts/columns.tsx'
+import { actionsColumn, countColumn, timeColumn, valueColumn } from '#parts/columns.tsx'
 import { formatCount } from '#parts/format.ts'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -48,12 +48,7 @@ export function SuppliersPage() {
         columns={[
           { accessor: 'supplier', title: t.suppliers.name, phone: 'main' },
           { accessor: 'type', title: t.suppliers.type, render: (row) => typeLabel(row.type) },
-          {
-            accessor: 'state',
-            title: t.suppliers.state,
-            phone: 'status',
-            render: (row) => <SupplierState row={row} />,
-          },
+          valueColumn('state', t.suppliers.state, (row) => <SupplierState row={row} />, { phone: 'status' }),
           countColumn('waiting', t.suppliers.waiting),
           {
             accessor: 'available',

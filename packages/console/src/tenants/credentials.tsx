@@ -2,7 +2,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { formatDateTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
-import { Copyable, Timestamp } from '#parts/values.tsx'
+import { Copyable, Hint, Timestamp } from '#parts/values.tsx'
 import { canAdminister, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from './dealer.tsx'
@@ -46,10 +46,10 @@ export function CredentialsPage() {
             )}
           </Group>
         </LabelledValue>
-        <Text size="sm" c="dimmed">
+        <Hint>
           {t.credentials.currentSince} <Timestamp time={current?.createdAt} /> · {t.credentials.firstUsed}:{' '}
           {current?.provenAt ? <Timestamp time={current.provenAt} /> : t.credentials.notUsedYet}
-        </Text>
+        </Hint>
         {old.map((one) => (
           <Text size="sm" key={one.secretId}>
             {t.credentials.oldWorksUntil} <Timestamp time={one.validUntil} />

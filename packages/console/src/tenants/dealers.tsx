@@ -8,7 +8,7 @@ import { DealerWizard } from '#home/setup/dealer-wizard.tsx'
 import { Bulk } from '#lists/bulk.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
-import { moneyColumn, timeColumn } from '#parts/columns.tsx'
+import { moneyColumn, timeColumn, valueColumn } from '#parts/columns.tsx'
 import { ReasonField } from '#parts/dialog.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
@@ -54,12 +54,7 @@ export function DealersPage() {
         }
         columns={[
           { accessor: 'clientName', title: t.dealers.name, phone: 'main' },
-          {
-            accessor: 'status',
-            title: t.common.status,
-            phone: 'status',
-            render: (row) => <Status status={row.status} />,
-          },
+          valueColumn('status', t.common.status, (row) => <Status status={row.status} />, { phone: 'status' }),
           moneyColumn('balance', t.dealers.balance, { phone: 'value' }),
           { accessor: 'appKey', title: t.dealers.appKey, cellsClassName: 'mono' },
           { accessor: 'tags', title: t.notes.tags, optional: true, render: (row) => row.tags.join(', ') || '–' },

@@ -4,7 +4,7 @@ import { IconTrash } from '@tabler/icons-react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { formFields } from '#parts/form-values.ts'
 import { Card } from '#parts/page.tsx'
-import { Timestamp } from '#parts/values.tsx'
+import { Hint, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 
@@ -26,9 +26,7 @@ function Notes({ tenantId, path, hasTags }: { tenantId: string; path: string; ha
   if (!data) return null
   return (
     <Card title={t.notes.title}>
-      <Text size="sm" c="dimmed">
-        {t.notes.text}
-      </Text>
+      <Hint>{t.notes.text}</Hint>
       {hasTags && <Tags tenantId={tenantId} />}
       {data.notes.length === 0 && <Text size="sm">{t.notes.none}</Text>}
       {data.notes.map(({ noteId, text, actor, createdAt }) => (
@@ -37,9 +35,9 @@ function Notes({ tenantId, path, hasTags }: { tenantId: string; path: string; ha
             <Text size="sm" className="note">
               {text}
             </Text>
-            <Text size="xs" c="dimmed">
+            <Hint size="xs">
               {actor} · <Timestamp time={createdAt} />
-            </Text>
+            </Hint>
           </div>
           {canOperate(me) && (
             <ActionIcon

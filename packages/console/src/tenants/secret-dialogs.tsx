@@ -1,8 +1,7 @@
 import { Alert, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { ChangeDialog } from '#parts/dialog.tsx'
-import { ShownOnce } from '#parts/shown-once.tsx'
-import { Copyable } from '#parts/values.tsx'
+import { ChangeDialog, ShownOnce } from '#parts/dialog.tsx'
+import { Copyable, ErrorText } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { t } from '#strings/strings.ts'
 
@@ -93,9 +92,7 @@ export function ResetSecret(props: { tenantId: string; onClose(): void; onReset(
         data={GRACE_PERIODS.map((value) => ({ value, label: t.credentials.gracePeriods[value] }))}
       />
       {grace === NO_GRACE ? (
-        <Alert color="red" role="alert">
-          {t.credentials.noGraceWarning}
-        </Alert>
+        <ErrorText>{t.credentials.noGraceWarning}</ErrorText>
       ) : (
         <Text size="sm">{t.credentials.graceText}</Text>
       )}

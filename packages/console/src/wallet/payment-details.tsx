@@ -2,7 +2,7 @@ import type { PaymentDetails } from '@dealer-esim/gateway/http/console/wallet/pa
 import { Anchor, Text } from '@mantine/core'
 import { useApi } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
-import { CopyIcon } from '#parts/values.tsx'
+import { CopyIcon, Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 /** How a dealer pays: the operator's bank details and payment page. */
@@ -25,11 +25,7 @@ export function HowToPay({ tenantId }: { tenantId: string }) {
           {t.topUpRequests.paymentLink}
         </Anchor>
       )}
-      {!bankDetails && !paymentUrl && (
-        <Text size="sm" c="dimmed">
-          {t.topUpRequests.noDetails}
-        </Text>
-      )}
+      {!bankDetails && !paymentUrl && <Hint>{t.topUpRequests.noDetails}</Hint>}
     </Card>
   )
 }

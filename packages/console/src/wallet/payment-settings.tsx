@@ -7,6 +7,7 @@ import { formatMoneyInput, formFields, markSaved, parseMoneyInput } from '#parts
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
+import { Hint } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
@@ -52,9 +53,7 @@ function Details({ details }: { details: OperatorDetailsView }) {
   return (
     <form onSubmit={submit}>
       <Card title={t.payments.details}>
-        <Text size="sm" c="dimmed">
-          {t.payments.detailsText}
-        </Text>
+        <Hint>{t.payments.detailsText}</Hint>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <TextInput
             name="legalName"

@@ -7,7 +7,7 @@ import { timeColumn } from '#parts/columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Amount } from '#parts/values.tsx'
+import { Amount, Hint } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
@@ -151,9 +151,7 @@ function MonthTotals({ summary, currency }: { summary: MonthSummary; currency: s
         <Total label={t.wallet.closing} value={summary.closing} currency={currency} />
       </SimpleGrid>
       {!summary.isPrintable && (
-        <Text size="xs" c="dimmed">
-          {summary.complete ? t.wallet.noStatementYet : t.wallet.monthNotOver}
-        </Text>
+        <Hint size="xs">{summary.complete ? t.wallet.noStatementYet : t.wallet.monthNotOver}</Hint>
       )}
     </Stack>
   )
@@ -162,9 +160,7 @@ function MonthTotals({ summary, currency }: { summary: MonthSummary; currency: s
 function Total({ label, value, currency }: { label: string; value: number; currency: string }) {
   return (
     <div>
-      <Text size="xs" c="dimmed">
-        {label}
-      </Text>
+      <Hint size="xs">{label}</Hint>
       <Text size="sm" fw={600}>
         <Amount value={value} currency={currency} />
       </Text>

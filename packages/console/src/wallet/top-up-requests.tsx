@@ -10,7 +10,7 @@ import { FilterSelect } from '#parts/filters.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Status } from '#parts/values.tsx'
+import { Hint, Status } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { apiPath, DecideRequest } from './decide-request.tsx'
@@ -84,9 +84,7 @@ function Outcome({ row }: { row: TopUpRequestRow }) {
   return (
     <>
       {row.confirmedBy && (
-        <Text size="xs" c="dimmed">
-          {interpolate(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}
-        </Text>
+        <Hint size="xs">{interpolate(t.topUpRequests.waitsForSecond, { name: row.confirmedBy })}</Hint>
       )}
       <DecideRequest row={row} />
     </>

@@ -3,7 +3,7 @@ import { Button, Group, Text } from '@mantine/core'
 import { useState } from 'react'
 import { LoadError } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
-import { Amount, Facts } from '#parts/values.tsx'
+import { Amount, Facts, Hint } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from '#tenants/dealer.tsx'
@@ -38,9 +38,7 @@ export function WalletPage() {
     <DealerSection title={t.wallet.title} actions={ask}>
       {actions && <Group justify="flex-end">{actions}</Group>}
       <Card>
-        <Text size="sm" c="dimmed">
-          {t.wallet.balance}
-        </Text>
+        <Hint>{t.wallet.balance}</Hint>
         <Text fz="2rem" fw={650} lh={1.1} data-balance={balance}>
           <Amount value={balance} currency={currency} />
         </Text>

@@ -1,10 +1,11 @@
 import type { EndpointFiguresView } from '@dealer-esim/gateway/http/console/webhooks.ts'
-import { NativeSelect, SimpleGrid, Text } from '@mantine/core'
+import { NativeSelect, SimpleGrid } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { BarChart } from '#home/bar-chart.tsx'
 import { formatCount, formatDuration, formatPercent, formatTime } from '#parts/format.ts'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 30_000
@@ -34,15 +35,13 @@ export function EndpointFigures({ tenantId }: { tenantId: string }) {
       }
     >
       {all === 0 ? (
-        <Text size="sm" c="dimmed">
-          {t.endpoint.noAttempts}
-        </Text>
+        <Hint>{t.endpoint.noAttempts}</Hint>
       ) : (
         <>
-          <Text size="sm" c="dimmed">
+          <Hint>
             {interpolate(t.endpoint.success, { percent: formatPercent(acknowledged / all), count: formatCount(all) })}
             {data.isSample && ` ${t.endpoint.sample}`}
-          </Text>
+          </Hint>
           <SimpleGrid cols={{ base: 1, md: 2 }}>
             <AttemptsChart parts={data.parts} />
             <ResponseTimeChart parts={data.parts} />

@@ -6,6 +6,7 @@ import { useApi, useChange } from '#api/use-api.ts'
 import { markSaved } from '#parts/form-values.ts'
 import { notifySuccess } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
+import { ErrorText } from '#parts/values.tsx'
 import { canAdminister, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { endpointState } from './endpoint-state.ts'
@@ -65,11 +66,7 @@ function EndpointForm({ path, endpoint }: { path: string; endpoint: EndpointView
         <Alert color={state.color} py="xs">
           {state.text}
         </Alert>
-        {error && (
-          <Alert color="red" role="alert">
-            {error.message}
-          </Alert>
-        )}
+        {error && <ErrorText>{error.message}</ErrorText>}
         <TextInput
           name="callbackUrl"
           label={t.endpoint.url}

@@ -7,7 +7,7 @@ import { prettyJson } from '#code/highlight.ts'
 import { formatDuration } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
-import { Copyable, Facts, Timestamp, TimeZone } from '#parts/values.tsx'
+import { Copyable, Facts, Hint, Timestamp, TimeZone } from '#parts/values.tsx'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { EventState, EventStatuses } from './event-state.tsx'
@@ -79,11 +79,7 @@ export function EventPage() {
         <CodeBlock label={t.webhooks.requestBody} text={JSON.stringify(event.body, null, 2)} language="json" />
       </Card>
       <Card title={t.webhooks.attemptLog} actions={<TimeZone />}>
-        {event.deliveries.length === 0 && (
-          <Text size="sm" c="dimmed">
-            {t.webhooks.noAttempts}
-          </Text>
-        )}
+        {event.deliveries.length === 0 && <Hint>{t.webhooks.noAttempts}</Hint>}
         {event.deliveries.map((delivery) => (
           <Attempt key={delivery.attemptId} delivery={delivery} />
         ))}
@@ -115,9 +111,7 @@ function Attempt({ delivery }: { delivery: EventView['deliveries'][number] }) {
         </details>
       )}
       {answer === null ? (
-        <Text size="sm" c="dimmed">
-          {t.webhooks.noResponseBody}
-        </Text>
+        <Hint>{t.webhooks.noResponseBody}</Hint>
       ) : (
         <CodeBlock label={t.webhooks.response} text={prettyJson(answer)} language="json" />
       )}

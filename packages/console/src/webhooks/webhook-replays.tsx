@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
-import { Status, Timestamp } from '#parts/values.tsx'
+import { Hint, Status, Timestamp } from '#parts/values.tsx'
 import { canEdit, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
@@ -39,9 +39,9 @@ export function Replays({ tenantId }: { tenantId: string }) {
             <Text size="sm">
               <Timestamp time={replay.from} /> – <Timestamp time={replay.to} />
             </Text>
-            <Text size="sm" c="dimmed">
+            <Hint>
               {interpolate(t.webhooks.progress, { done: replay.replayed, all: replay.matched })} · {replay.actor}
-            </Text>
+            </Hint>
             {canEdit(me) && replay.replayState === 'RUNNING' && (
               <Button
                 size="compact-xs"

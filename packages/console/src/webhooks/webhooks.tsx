@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Bulk } from '#lists/bulk.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
-import { timeColumn } from '#parts/columns.tsx'
+import { figureColumn, timeColumn, valueColumn } from '#parts/columns.tsx'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { Page } from '#parts/page.tsx'
@@ -65,12 +65,7 @@ export function WebhooksPage() {
             : { title: t.webhooks.noEvents, text: t.webhooks.noEventsText, action: <ExplorerButton /> }
         }
         columns={[
-          {
-            accessor: 'notifyType',
-            title: t.webhooks.type,
-            phone: 'main',
-            render: (row) => t.webhooks.types[row.notifyType],
-          },
+          valueColumn('notifyType', t.webhooks.type, (row) => t.webhooks.types[row.notifyType], { phone: 'main' }),
           { accessor: 'statuses', title: t.webhooks.status, render: (row) => <EventStatuses event={row} /> },
           { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
           {
@@ -80,24 +75,9 @@ export function WebhooksPage() {
             cellsClassName: 'mono',
             render: (row) => row.orderNo ?? '–',
           },
-          {
-            accessor: 'deliveryState',
-            title: t.webhooks.state,
-            phone: 'status',
-            render: (row) => <EventState event={row} />,
-          },
-          {
-            accessor: 'attempts',
-            title: t.webhooks.attempts,
-            optional: true,
-            textAlign: 'right',
-            render: (row) => row.attempts ?? '–',
-          },
-          {
-            accessor: 'lastOutcome',
-            title: t.webhooks.lastResponse,
-            render: (row) => outcomeText(row.lastOutcome) ?? '–',
-          },
+          valueColumn('deliveryState', t.webhooks.state, (row) => <EventState event={row} />, { phone: 'status' }),
+          figureColumn('attempts', t.webhooks.attempts, (row) => row.attempts ?? '–', { optional: true }),
+          valueColumn('lastOutcome', t.webhooks.lastResponse, (row) => outcomeText(row.lastOutcome) ?? '–'),
           timeColumn('createdAt', t.common.time, { phone: 'value' }),
           timeColumn('dueAt', t.webhooks.nextAttempt, { optional: true }),
         ]}

@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { DealerWizard } from './dealer-wizard.tsx'
@@ -49,16 +50,12 @@ export function SetupChecklist() {
       title={t.setup.title}
       actions={
         <>
-          <Text size="sm" c="dimmed">
-            {interpolate(t.setup.progress, { done, all: STEPS.length })}
-          </Text>
+          <Hint>{interpolate(t.setup.progress, { done, all: STEPS.length })}</Hint>
           <CloseButton aria-label={t.setup.dismiss} title={t.setup.dismiss} onClick={() => setDismissed(true)} />
         </>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.setup.text}
-      </Text>
+      <Hint>{t.setup.text}</Hint>
       <Progress value={(done / STEPS.length) * 100} aria-label={t.setup.title} />
       <Stack component="ol" gap={0} m={0} p={0} className="setup">
         {STEPS.map((step) => (
@@ -94,11 +91,7 @@ function Step({ step, isDone, children }: { step: StepName; isDone: boolean; chi
           <Text fw={600} {...(isDone && { c: 'dimmed', td: 'line-through' })}>
             {title}
           </Text>
-          {!isDone && (
-            <Text size="sm" c="dimmed">
-              {text}
-            </Text>
-          )}
+          {!isDone && <Hint>{text}</Hint>}
         </div>
       </Group>
       {!isDone && children}
@@ -113,11 +106,7 @@ function StepAction({ step, setup, onOpen }: { step: StepName; setup: Setup; onO
   switch (step) {
     case 'supplier':
       if (isOperatorAdmin(me)) return <StepButton label={action} onClick={onOpen} />
-      return (
-        <Text size="sm" c="dimmed">
-          {t.setup.byAdministrator}
-        </Text>
-      )
+      return <Hint>{t.setup.byAdministrator}</Hint>
     case 'webhook':
       return dealer && <StepButton label={action} onClick={onOpen} />
     case 'testOrder':

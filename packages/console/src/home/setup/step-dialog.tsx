@@ -1,10 +1,10 @@
 import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
-import { Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
+import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { Loading } from '#parts/load-states.tsx'
+import { TextLink } from '#parts/values.tsx'
 import { Passkeys } from '#people/account/own-passkeys.tsx'
 import { SecondFactor } from '#people/account/second-factor.tsx'
 import { PRODUCTS } from '#products/product-paths.ts'
@@ -101,10 +101,7 @@ export function CatalogueStep({ onClose }: StepProps) {
   return (
     <StepDialog title={t.setup.steps.catalogue.title} onClose={onClose}>
       <Text size="sm">
-        {t.setup.fromCatalogue}{' '}
-        <Anchor component={Link} to={PRODUCTS} size="sm">
-          {t.products.title}
-        </Anchor>
+        {t.setup.fromCatalogue} <TextLink to={PRODUCTS}>{t.products.title}</TextLink>
       </Text>
       <CatalogueImport onImported={onClose} />
     </StepDialog>

@@ -3,6 +3,7 @@ import { Group, Select } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
+import { valueColumn } from '#parts/columns.tsx'
 import { SearchField } from '#parts/filters.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -58,12 +59,7 @@ export function PackageSearch({ tenantId, transactionId }: { tenantId: string; t
         empty={{ title: t.portal.noPackages, text: t.portal.noPackagesText }}
         columns={[
           { accessor: 'name', title: t.portal.package, phone: 'main' },
-          {
-            accessor: 'locationCodes',
-            title: t.portal.coverage,
-            phone: 'note',
-            render: (row) => <Coverage {...row} />,
-          },
+          valueColumn('locationCodes', t.portal.coverage, (row) => <Coverage {...row} />, { phone: 'note' }),
           { accessor: 'volume', title: t.portal.data, textAlign: 'right', phone: 'status', render: dataText },
           { accessor: 'duration', title: t.portal.validity, textAlign: 'right', render: validityText },
           { accessor: 'price', title: t.portal.price, textAlign: 'right', phone: 'value', render: priceText },

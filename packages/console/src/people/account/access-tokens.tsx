@@ -1,12 +1,11 @@
-import { Alert, Button, Select, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Select, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { actionsColumn, RowButton, timeColumn } from '#parts/columns.tsx'
-import { ChangeDialog } from '#parts/dialog.tsx'
+import { ChangeDialog, ShownOnce } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { ShownOnce } from '#parts/shown-once.tsx'
-import { Copyable, Timestamp } from '#parts/values.tsx'
+import { Copyable, Hint, Timestamp } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
 
@@ -30,9 +29,7 @@ export function AccessTokens() {
   )
   return (
     <Card title={t.account.tokens} actions={create}>
-      <Text size="sm" c="dimmed">
-        {t.account.tokensText}
-      </Text>
+      <Hint>{t.account.tokensText}</Hint>
       <List<TokenRow>
         label={t.account.tokens}
         rows={data?.tokens}

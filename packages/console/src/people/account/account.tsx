@@ -1,9 +1,10 @@
-import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { AlertMails } from '#alerts/alert-mails.tsx'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { Card, Page } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { NewPasswordInput, ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
 import { useSession } from '../sign-in/session.ts'
@@ -70,9 +71,7 @@ function Password() {
         </Button>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.account.passwordText}
-      </Text>
+      <Hint>{t.account.passwordText}</Hint>
       <Dialog
         title={t.account.changePassword}
         opened={open}

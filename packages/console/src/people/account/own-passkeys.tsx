@@ -8,7 +8,7 @@ import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { notifySuccess } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Timestamp } from '#parts/values.tsx'
+import { Hint, Timestamp } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
 import { canUsePasskeys, useSignInOptions } from '../sign-in/sign-in-options.ts'
@@ -39,9 +39,7 @@ export function Passkeys() {
         </Button>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.passkeys.text}
-      </Text>
+      <Hint>{t.passkeys.text}</Hint>
       {options && !canAdd && <Text size="sm">{whyNot(options.passkeyHost)}</Text>}
       <List<PasskeyRow>
         label={t.passkeys.title}

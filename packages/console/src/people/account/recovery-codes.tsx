@@ -1,5 +1,5 @@
 import { Code, SimpleGrid, Stack, Text } from '@mantine/core'
-import { ShownOnce } from '#parts/shown-once.tsx'
+import { ShownOnce } from '#parts/dialog.tsx'
 import { CopyIcon } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
-import { CopyIcon } from '#parts/values.tsx'
+import { CopyIcon, Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { ReauthenticationFields } from '../sign-in/reauthenticate.tsx'
 import { useSession } from '../sign-in/session.ts'
@@ -34,9 +34,7 @@ export function SecondFactor() {
         </Button>
       }
     >
-      <Text size="sm" c="dimmed">
-        {me.authenticator ? t.account.secondFactorOn : t.account.secondFactorOff}
-      </Text>
+      <Hint>{me.authenticator ? t.account.secondFactorOn : t.account.secondFactorOff}</Hint>
       <Dialog
         title={t.account.secondFactor}
         opened={step?.at === 'password'}

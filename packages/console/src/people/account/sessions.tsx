@@ -1,9 +1,9 @@
-import { Badge, Button, Text } from '@mantine/core'
+import { Badge, Button } from '@mantine/core'
 import { useApi, useChange } from '#api/use-api.ts'
-import { actionsColumn, RowButton } from '#parts/columns.tsx'
+import { actionsColumn, RowButton, valueColumn } from '#parts/columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Timestamp } from '#parts/values.tsx'
+import { Hint, Timestamp } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 interface SessionRow {
@@ -26,9 +26,7 @@ export function Sessions() {
         </Button>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.account.sessionsText}
-      </Text>
+      <Hint>{t.account.sessionsText}</Hint>
       <List<SessionRow>
         label={t.account.sessions}
         rows={data?.sessions}
@@ -40,11 +38,7 @@ export function Sessions() {
         columns={[
           { accessor: 'userAgent', title: t.account.browser, render: (row) => browserOf(row.userAgent) },
           { accessor: 'address', title: t.account.address, render: (row) => row.address ?? '–' },
-          {
-            accessor: 'seenAt',
-            title: t.account.lastActive,
-            render: (row) => <Timestamp time={row.seenAt} format="relative" />,
-          },
+          valueColumn('seenAt', t.account.lastActive, (row) => <Timestamp time={row.seenAt} format="relative" />),
           actionsColumn((row) =>
             row.current ? (
               <Badge variant="light" tt="none">

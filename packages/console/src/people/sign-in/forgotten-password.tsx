@@ -2,6 +2,7 @@ import { Alert, Anchor, Button, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ApiError, call } from '#api/call-api.ts'
 import { formFields } from '#parts/form-values.ts'
+import { ErrorText } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { SignInLayout } from './sign-in-layout.tsx'
 import { useSignInOptions } from './sign-in-options.ts'
@@ -35,11 +36,7 @@ export function ForgottenPasswordPage({ onBack }: { onBack(): void }) {
         }}
       >
         <Stack>
-          {send.error && (
-            <Alert color="red" role="alert">
-              {send.error.message}
-            </Alert>
-          )}
+          {send.error && <ErrorText>{send.error.message}</ErrorText>}
           {send.isSuccess && (
             <Alert color="teal" role="status">
               {t.forgottenPassword.sent}

@@ -1,8 +1,9 @@
-import { Alert, Button, PasswordInput, Stack } from '@mantine/core'
+import { Button, PasswordInput, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ApiError, call } from '#api/call-api.ts'
 import { queryClient } from '#api/use-api.ts'
 import { formFields } from '#parts/form-values.ts'
+import { ErrorText } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { NewPasswordInput } from './reauthenticate.tsx'
 import { SignInLayout } from './sign-in-layout.tsx'
@@ -22,11 +23,7 @@ export function NewPasswordPage() {
         }}
       >
         <Stack>
-          {change.error && (
-            <Alert color="red" role="alert">
-              {change.error.message}
-            </Alert>
-          )}
+          {change.error && <ErrorText>{change.error.message}</ErrorText>}
           <PasswordInput
             name="password"
             label={t.newPassword.current}

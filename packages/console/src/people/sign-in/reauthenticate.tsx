@@ -1,7 +1,8 @@
-import { Alert, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
+import { Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { ApiError } from '#api/call-api.ts'
 import { holdConfirmation, useConfirmation } from '#api/held-confirmation.ts'
+import { ErrorText } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { openProviderWindow } from './provider.ts'
 import { useSession } from './session.ts'
@@ -33,11 +34,7 @@ export function ReauthenticationFields() {
   const hasProvider = me.signedInBy === 'PROVIDER' && options?.provider
   return (
     <Stack gap="sm">
-      {confirm.error && (
-        <Alert color="red" role="alert">
-          {confirm.error.message}
-        </Alert>
-      )}
+      {confirm.error && <ErrorText>{confirm.error.message}</ErrorText>}
       {me.hasPassword && (
         <PasswordInput
           name="password"

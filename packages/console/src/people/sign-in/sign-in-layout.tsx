@@ -1,6 +1,7 @@
-import { Alert, Anchor, Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { consoleBase } from '#api/call-api.ts'
+import { ErrorText } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
 /** The layout of pages outside the console: sign-in, invitation, forced password change. */
@@ -37,9 +38,7 @@ export function SignInFailed({ title, message }: { title: string; message: strin
   return (
     <SignInLayout title={title}>
       <Stack>
-        <Alert color="red" role="alert">
-          {message}
-        </Alert>
+        <ErrorText>{message}</ErrorText>
         <Anchor href={consoleBase.href}>{t.signIn.back}</Anchor>
       </Stack>
     </SignInLayout>

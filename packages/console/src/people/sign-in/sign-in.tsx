@@ -6,6 +6,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { type ApiError, call } from '#api/call-api.ts'
 import { formFields } from '#parts/form-values.ts'
 import { Loading } from '#parts/load-states.tsx'
+import { ErrorText } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { goToProvider, openProviderWindow } from './provider.ts'
 import { CodeField } from './reauthenticate.tsx'
@@ -112,11 +113,7 @@ function OtherWays({ onPasskey, isPasskeyPending, onSignedIn, overPage = false }
   return (
     <>
       <Divider label={t.signIn.or} />
-      {provider.error && (
-        <Alert color="red" role="alert">
-          {provider.error.message}
-        </Alert>
-      )}
+      {provider.error && <ErrorText>{provider.error.message}</ErrorText>}
       {hasPasskeys && (
         <Button
           variant="default"

@@ -1,5 +1,5 @@
 import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
-import { Alert, Button, Stack, TextInput } from '@mantine/core'
+import { Button, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,6 +7,7 @@ import { type ApiError, call, consoleBase } from '#api/call-api.ts'
 import { queryClient, SESSION } from '#api/use-api.ts'
 import { formFields } from '#parts/form-values.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
+import { ErrorText } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { CodeField, NewPasswordInput } from './reauthenticate.tsx'
 import { SignInError, usePasswordSignIn } from './sign-in.tsx'
@@ -69,11 +70,7 @@ function SetPassword({ token }: { token: string }) {
         }}
       >
         <Stack>
-          {choose.error && (
-            <Alert color="red" role="alert">
-              {choose.error.message}
-            </Alert>
-          )}
+          {choose.error && <ErrorText>{choose.error.message}</ErrorText>}
           <TextInput type="email" value={link.data.email} readOnly label={t.signIn.email} autoComplete="username" />
           {invited && <TextInput name="name" label={t.people.name} defaultValue={link.data.name} required />}
           <SignInError error={signIn.error} />

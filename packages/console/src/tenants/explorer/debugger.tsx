@@ -7,6 +7,7 @@ import { call } from '#api/call-api.ts'
 import { formFields } from '#parts/form-values.ts'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { type CheckResult, diagnose } from './diagnose-signature.ts'
 
@@ -79,11 +80,7 @@ export function Debugger({ tenant, secret }: { tenant: TenantDetail; secret: str
             <Button type="submit" loading={busy} disabled={secret === undefined}>
               {t.debugger.check}
             </Button>
-            {secret === undefined && (
-              <Text size="sm" c="dimmed">
-                {t.explorer.needSecret}
-              </Text>
-            )}
+            {secret === undefined && <Hint>{t.explorer.needSecret}</Hint>}
           </Group>
         </form>
       </Card>

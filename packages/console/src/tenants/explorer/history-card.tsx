@@ -1,6 +1,6 @@
-import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Stack } from '@mantine/core'
 import { Card } from '#parts/page.tsx'
-import { Timestamp } from '#parts/values.tsx'
+import { Hint, Timestamp } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import type { PastRequest } from './call-history.ts'
 
@@ -17,9 +17,7 @@ export function HistoryCard(props: { requests: PastRequest[]; onChoose(request: 
         </Button>
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.explorer.historyText}
-      </Text>
+      <Hint>{t.explorer.historyText}</Hint>
       <Stack gap={4} component="ol" m={0} pl="lg" data-history>
         {requests.map((request) => (
           <li key={request.time + request.body}>
@@ -27,12 +25,12 @@ export function HistoryCard(props: { requests: PastRequest[]; onChoose(request: 
               <Anchor component="button" type="button" size="sm" onClick={() => onChoose(request)}>
                 {request.operation}
               </Anchor>
-              <Text size="xs" c="dimmed">
+              <Hint size="xs">
                 {request.status === null
                   ? t.orders.noResponse
                   : interpolate(t.webhooks.httpStatus, { status: request.status })}{' '}
                 · <Timestamp time={request.time} />
-              </Text>
+              </Hint>
             </Group>
           </li>
         ))}

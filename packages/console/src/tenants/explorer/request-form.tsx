@@ -7,6 +7,7 @@ import { DocsLink } from '#docs/docs-link.tsx'
 import { OPERATION_DOCS } from '#docs/operation-docs.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { Answer, type SentRequest } from './answer-card.tsx'
@@ -125,11 +126,7 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
                 {t.explorer.newTransaction}
               </Button>
             )}
-            {needed && (
-              <Text size="sm" c="dimmed">
-                {needed}
-              </Text>
-            )}
+            {needed && <Hint>{needed}</Hint>}
           </Group>
         </Card>
       </Grid.Col>

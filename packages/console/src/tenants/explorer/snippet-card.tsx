@@ -1,7 +1,8 @@
-import { NativeSelect, Text } from '@mantine/core'
+import { NativeSelect } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import { CodeBlock } from '#code/code-block.tsx'
 import { Card } from '#parts/page.tsx'
+import { Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { SNIPPETS, type SnippetCall, type SnippetLanguage } from './snippets.ts'
 
@@ -22,9 +23,7 @@ export function SnippetCard({ call }: { call: SnippetCall }) {
         />
       }
     >
-      <Text size="sm" c="dimmed">
-        {t.explorer.snippetText}
-      </Text>
+      <Hint>{t.explorer.snippetText}</Hint>
       <CodeBlock label={name} text={write(call)} language={language} />
     </Card>
   )

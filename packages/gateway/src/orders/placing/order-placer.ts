@@ -1,16 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type BatchOptions, createBatcher, groupBy } from '@dealer-esim/lib/batch.ts'
+import { createBatcher, groupBy } from '@dealer-esim/lib/batch.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
-import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { CommitUnknown, isConnectionLoss, isOutOfResources, sqlState } from '@dealer-esim/lib/postgres/errors.ts'
 import type { Wakeups } from '@dealer-esim/lib/postgres/wakeups.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { createWalletCache } from '#wallet/ledger/cached-wallets.ts'
 import type { OrderMetrics } from '../change-order.ts'
-import { replayOrConflict, type Verdict } from './decide-order.ts'
+import type { Verdict } from './decide-order.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './order-input.ts'
-import { type BatchVerdict, type PlacementDeps, placeBatch, readOrderContext } from './place-batch.ts'
+import { type BatchVerdict, type PlacementDeps, placeBatch } from './place-batch.ts'
+import { placeOptimistically } from './place-optimistically.ts'
+import { createRecentOrders } from './recent-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 
 export interface OrderPlacer {
@@ -178,7 +179,8 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Ef
   let { inDoubt } = effort
   for (let attempt = 1; ; attempt++) {
     try {
-      const verdicts = await placeBatch(deps, inputs, inDoubt)
+      const placedOptimistically = inDoubt ? undefined : await placeOptimistically(deps, inputs)
+      const verdicts = placedOptimistically ?? (await placeBatch(deps, inputs, inDoubt))
       const placed = verdicts.filter((verdict) => verdict.kind === 'placed').length
       if (placed === 0) return verdicts
       await failpoint('orders.committed')
@@ -252,63 +254,4 @@ async function placeParts(
   }
   await Promise.all(Array.from({ length: split === 'by dealer' ? dealersAtOnce : 1 }, placeNext))
   return inputs.map((input) => verdicts.get(input)!)
-}
-
-/**
- * The transactionIds that this node answered recently, to answer repeats without the wallet's lock: an order is never moved
- * or deleted, so what is read is committed and final.
- */
-export interface RecentOrders {
-  /** True if this node has recently answered an order with this transactionId, so that this one is probably a repeat. */
-  has(input: OrderInput): boolean
-  /** @returns undefined if there is no such order, or the database does not answer: the order is then placed */
-  lookUp(input: OrderInput): Promise<Verdict | undefined>
-  /** Called when an order with this transactionId exists. */
-  add(input: OrderInput): void
-}
-
-type LookUpLimits = Pick<BatchOptions<OrderInput, Verdict | undefined>, 'limit' | 'concurrency' | 'queueLimit'>
-
-/**
- * Up to twice as many transactionIds are kept, some hundred bytes each. At full load a node answers that many within seconds.
- */
-const KEPT_MAX = 10_000
-
-/** @param limits the same as for batches of orders: each look-up saves an order its place in one */
-export function createRecentOrders(db: Pick<Db, 'query'>, limits: LookUpLimits): RecentOrders {
-  // Nested by tenant: a combined key would have to be built and hashed for each order.
-  let latest = new Map<string, Set<string>>()
-  let earlier = latest
-  let kept = 0
-  const lookUps = createBatcher<OrderInput, Verdict | undefined>({
-    ...limits,
-    queueFullError: () => new Error('too many orders are waiting'),
-    run: (inputs) => lookUpAll(db, inputs),
-  })
-  return {
-    has: (input) => isIn(latest, input) || isIn(earlier, input),
-    lookUp: (input) => lookUps.add(input).catch(() => undefined),
-    add({ tenant, request }) {
-      const ofTenant = latest.get(tenant.tenantId)
-      if (ofTenant?.has(request.transactionId)) return
-      if (ofTenant) ofTenant.add(request.transactionId)
-      else latest.set(tenant.tenantId, new Set([request.transactionId]))
-      if (++kept < KEPT_MAX) return
-      earlier = latest
-      latest = new Map()
-      kept = 0
-    },
-  }
-}
-
-function isIn(orders: ReadonlyMap<string, ReadonlySet<string>>, { tenant, request }: OrderInput): boolean {
-  return orders.get(tenant.tenantId)?.has(request.transactionId) === true
-}
-
-async function lookUpAll(db: Pick<Db, 'query'>, inputs: OrderInput[]): Promise<(Verdict | undefined)[]> {
-  const { existing } = await readOrderContext(db, inputs)
-  return inputs.map((input) => {
-    const order = existing.get(input.tenant.tenantId)?.get(input.request.transactionId)
-    return order && replayOrConflict(input, order)
-  })
 }

@@ -3,7 +3,6 @@ import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { textArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
-import { violatedKey } from '@dealer-esim/lib/postgres/errors.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { Catalogue, Offer } from '#catalogue/catalogue.ts'
 import { type AuditEntry, auditAll } from '#platform/audit/audit.ts'
@@ -12,17 +11,10 @@ import { reenterRequestIds } from '#tenants/admission/admit-batch.ts'
 import { reportLowBalance } from '#wallet/ledger/balance.ts'
 import type { CachedWallet, WalletCache } from '#wallet/ledger/cached-wallets.ts'
 import { lockWallets } from '#wallet/ledger/lock-wallets.ts'
-import {
-  type BatchDecision,
-  dayOf,
-  decideBatch,
-  type ExistingOrder,
-  type PlacedOrder,
-  type Verdict,
-} from './decide-order.ts'
+import { decideBatch, type ExistingOrder, type PlacedOrder, type Verdict } from './decide-order.ts'
 import type { OrderInput } from './order-input.ts'
-import { type AssumedEsims, assumeEsims, expectedEsims, readToppedUpEsims } from './topped-up-esims.ts'
-import { type Assumptions, writeIfUnchanged, writePlaced } from './write-orders.ts'
+import { readToppedUpEsims } from './topped-up-esims.ts'
+import { writePlaced } from './write-orders.ts'
 
 export interface PlacementDeps {
   db: Db
@@ -37,15 +29,13 @@ export interface PlacementDeps {
 /** 'not-admitted': the request was not admitted in time, so nothing was decided about its order. */
 export type BatchVerdict = Verdict | { kind: 'not-admitted' }
 
-const NOT_ADMITTED: BatchVerdict = { kind: 'not-admitted' }
+export const NOT_ADMITTED: BatchVerdict = { kind: 'not-admitted' }
 
 /**
- * Places a batch of orders in one transaction: on the cached wallets if that succeeds, otherwise under their locks.
+ * Places a batch of orders in one transaction, under the locks of their wallets: reads, decides, writes.
  * @param inDoubt true if the COMMIT of an earlier attempt was not answered
  */
 export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
-  const placed = inDoubt ? undefined : await placeOptimistically(deps, inputs)
-  if (placed) return placed
   // Stock that has run out since must not refuse an order that may already be placed.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
   const { verdicts, wallets } = await deps.db.tx(async (tx) => {
@@ -63,7 +53,7 @@ export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDo
  * since, without the RequestIDs that the old primary had just accepted. An older connection is to the server that accepted
  * them, and COMMIT confirms them together with the order, so it needs no extra statement.
  */
-function reenter(tx: Tx, { databaseClock }: PlacementDeps, admitted: readonly OrderInput[]): void {
+export function reenter(tx: Tx, { databaseClock }: PlacementDeps, admitted: readonly OrderInput[]): void {
   const accepted = admitted.flatMap(({ tenant, headers, receivedAt = tx.connectedAt }) => {
     if (!headers || receivedAt >= tx.connectedAt) return []
     return [{ tenantId: tenant.tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }]
@@ -73,89 +63,8 @@ function reenter(tx: Tx, { databaseClock }: PlacementDeps, admitted: readonly Or
 
 const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 
-/**
- * Places orders on wallets that this node has cached, in one round trip: they are decided on the cached wallets and
- * catalogue, and written only if both are unchanged when the wallets are locked and no order exists yet. The eSIMs of top-ups
- * are not read: they are assumed to fit, and the writing statement checks that (topped-up-esims.ts). This handles the plain
- * case only. placeLocked, which reads first, handles refusals, replays, low-balance alerts, and unsigned orders, because they
- * are audited.
- *
- * Locks: the wallets' rows, in ascending tenant order.
- * @returns undefined if nothing was placed and placeLocked has to decide
- */
-async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<BatchVerdict[] | undefined> {
-  if (inputs.some(({ sent }) => sent?.unsignedFrom !== undefined)) return undefined
-  const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
-  const wallets = deps.walletCache.take(tenantIds)
-  if (!wallets) return undefined
-  const catalogue = await deps.catalogue.current(0n)
-  const offered = { catalogue, available: deps.stock.available, suppliers: deps.suppliers }
-  const topUps = inputs.filter((input) => input.orderType === 'TOPUP')
-  const assumedEsims = topUps.length > 0 ? assumeEsims(topUps, offered) : NO_ESIMS
-  if (!assumedEsims) return undefined
-  const now = new Date(deps.databaseClock.now())
-  const batch = decideBatch(wallets, inputs, {
-    ...offered,
-    ...{ now, existing: new Map(), esims: assumedEsims.byInput },
-  })
-  if (!isPlain(batch)) return undefined
-  const rowHashes = wallets.map((wallet) => wallet.rowHash)
-  const esims = topUps.length > 0 ? expectedEsims(batch.placed, assumedEsims, catalogue) : []
-  const assumed = { rowHashes, catalogueVersion: catalogue.version, today: dayOf(now), esims }
-  const written = await tryToWrite(deps, inputs, batch, assumed)
-  switch (written) {
-    case 'exists':
-      return undefined
-    case 'not-admitted':
-      return inputs.length === 1 ? [NOT_ADMITTED] : undefined
-    case 'changed':
-      // In a batch with top-ups, the likely reason is an eSIM that is not as expected, which says nothing about other wallets.
-      deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
-      return undefined
-    default: {
-      deps.walletCache.put(written)
-      return inputs.map((input) => batch.verdicts.get(input)!)
-    }
-  }
-}
-
-const NO_ESIMS: AssumedEsims = { byInput: new Map(), fitting: new Map() }
-
-/** True if every order was placed or repeats another one of the batch, and no low-balance percentage changed. */
-function isPlain({ verdicts, lowBalanceChanges }: BatchDecision): boolean {
-  return lowBalanceChanges.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
-}
-
-class NotAdmitted extends Error {}
-
-/** The constraint that allows one order per transactionId. */
-const TRANSACTION_IDS = 'orders_tenant_id_transaction_id_key'
-
-/** @returns 'exists' if one of the transactionIds already has an order; 'changed' if an assumption did not hold */
-async function tryToWrite(deps: PlacementDeps, inputs: OrderInput[], batch: BatchDecision, assumed: Assumptions) {
-  try {
-    const { writing } = await deps.db.tx(async (tx) => {
-      const writing = writeIfUnchanged(tx, deps.ids, batch, assumed)
-      writing.catch(() => {}) // its failure fails the transaction
-      const admitted = await admittedOf(inputs)
-      if (admitted.length < inputs.length) throw new NotAdmitted()
-      reenter(tx, deps, inputs)
-      await failpoint('orders.before-commit')
-      return { writing }
-    })
-    return (await writing) ?? 'changed'
-  } catch (failure) {
-    if (failure instanceof NotAdmitted) return 'not-admitted'
-    const key = violatedKey(failure)
-    if (key?.constraint !== TRANSACTION_IDS) throw failure
-    // For a while this dealer's wallet is read first: a dealer that keeps repeating orders would make each write fail.
-    deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
-    return 'exists'
-  }
-}
-
 /** Waits for requests that are still being admitted, and leaves out those that were not admitted in time. */
-async function admittedOf(inputs: OrderInput[]): Promise<OrderInput[]> {
+export async function admittedOf(inputs: OrderInput[]): Promise<OrderInput[]> {
   if (inputs.every(({ isAdmitted }) => isAdmitted === undefined)) return inputs
   const admitted = await Promise.all(inputs.map(({ isAdmitted = true }) => isAdmitted))
   return inputs.filter((_, index) => admitted[index])

@@ -26,6 +26,6 @@ export function parsePercent(text: string): bigint {
 /** `-125000n` → `'-12.5'`. */
 export function formatPercent(units: bigint): string {
   const digits = String(units < 0n ? -units : units).padStart(DECIMALS + 1, '0')
-  const fraction = digits.slice(-DECIMALS).replace(/0+$/, '')
+  const fraction = digits.slice(-DECIMALS).replace(/(?<!0)0+$/, '')
   return `${units < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${fraction && `.${fraction}`}`
 }

@@ -1,7 +1,7 @@
 import type { Cells } from '@dealer-esim/gateway/http/console/cells.ts'
 import { Alert, Anchor, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { figureColumn } from '#parts/columns.tsx'
+import { figureColumn } from '#parts/list-columns.tsx'
 import { useApi } from './api/use-api.ts'
 import { formatCount } from './parts/format.ts'
 import { Page } from './parts/page.tsx'

@@ -1,6 +1,6 @@
 import type { EsimTopUp } from '@dealer-esim/gateway/http/console/esims/esim-top-ups.ts'
 import { useApi } from '#api/use-api.ts'
-import { moneyColumn, timeColumn } from '#parts/columns.tsx'
+import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount, Status } from '#parts/values.tsx'

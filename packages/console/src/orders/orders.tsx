@@ -2,7 +2,7 @@ import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.t
 import { useState } from 'react'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
-import { moneyColumn, timeColumn } from '#parts/columns.tsx'
+import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'

@@ -2,7 +2,7 @@ import type { DealerBalanceRow } from '@dealer-esim/gateway/http/console/sales.t
 import { Anchor, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
-import { figureColumn } from '#parts/columns.tsx'
+import { figureColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Amount } from '#parts/values.tsx'
 import { plural, t } from '#strings/strings.ts'

@@ -3,7 +3,7 @@ import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/
 import { Link } from '@tanstack/react-router'
 import { apiUrl } from '#api/call-api.ts'
 import { type ServerList, useList } from '#lists/use-list.ts'
-import { timeColumn } from '#parts/columns.tsx'
+import { timeColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'

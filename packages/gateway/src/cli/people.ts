@@ -6,6 +6,7 @@ import {
   changePerson,
   createPersonLink,
   invitePerson,
+  type NewPerson,
   removePersonSecondFactor,
 } from '#people/manage-people.ts'
 import type { Role } from '#people/person.ts'
@@ -13,6 +14,7 @@ import { findPersonByEmail, hasSecondFactor, listPeople, type Person, ROLES } fr
 import { consoleUrlOf, LINK_LIFETIME, welcomeLink } from '#people/personal-link.ts'
 import { unlinkProvider } from '#people/provider/provider-account.ts'
 import { listRequiredRoles, requireSecondFactor } from '#people/second-factor/required-factor.ts'
+import type { By } from '#platform/audit/audit.ts'
 import { type Config, localUrl } from '#platform/config/config.ts'
 import { readLocalAccess } from '#platform/config/local-access.ts'
 import { getTenantId } from '#tenants/tenant-views.ts'
@@ -21,6 +23,15 @@ import { UsageError } from './kernel/cli-failure.ts'
 import type { AdminContext } from './kernel/context.ts'
 import { parseWholeNumber } from './kernel/parse-options.ts'
 import { table } from './kernel/text-table.ts'
+
+/** Invites a person, and mails the link if there is a mail server. */
+export function invite(deps: AdminDeps, input: NewPerson, by: By) {
+  return deps.db.tx(async (tx) => {
+    const { personId, linkToken } = await invitePerson(tx, deps.ids, input, by)
+    const link = linkOf(deps.config, linkToken)
+    return { personId, link, mailed: mailPersonLink(tx, deps, input, { kind: 'INVITATION', link }) }
+  })
+}
 
 interface CreateOptions {
   email: string
@@ -49,11 +60,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
       context.withDeps(async (deps) => {
         const role = roleOf(options.role ?? (options.tenant ? 'DEALER_ADMIN' : 'OPERATOR_ADMIN'))
         const input = { ...options, role, tenantId: await tenantIdOf(deps, options) }
-        const created = await deps.db.tx(async (tx) => {
-          const { personId, linkToken } = await invitePerson(tx, deps.ids, input, by)
-          const link = linkOf(deps.config, linkToken)
-          return { personId, link, mailed: mailPersonLink(tx, deps, input, { kind: 'INVITATION', link }) }
-        })
+        const created = await invite(deps, input, by)
         context.print(linkText(options.email, created), created)
       }),
     )

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Finds the folder packages/gateway, from its sources as well as from the bundle in dist. */
+/** The folder packages/gateway, or the installed package: from the sources as well as from the bundle in dist. */
 export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'package.json'))) {
@@ -16,4 +16,24 @@ export function packageRoot(): string {
 /** The folder of the gateway's migrations. */
 export function migrationsFolder(): string {
   return join(packageRoot(), 'migrations')
+}
+
+/** The folder with docs/: an installed package has it inside, a checkout beside packages/. */
+export function documentsRoot(): string {
+  const root = packageRoot()
+  return existsSync(join(root, 'docs')) ? root : join(root, '../..')
+}
+
+/** The built console. */
+export function consoleFolder(): string {
+  const installed = join(packageRoot(), 'console')
+  return existsSync(installed) ? installed : join(packageRoot(), '../console/dist')
+}
+
+/** The program that simulates wholesalers. */
+export function simulatorProgram(): string {
+  const installed = join(packageRoot(), 'dist/wholesaler-simulator.js')
+  return existsSync(installed)
+    ? installed
+    : join(packageRoot(), '../wholesaler-simulators/bin/wholesaler-simulator.mjs')
 }

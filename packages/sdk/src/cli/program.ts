@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Argument, Command, CommanderError } from 'commander'
 import packageJson from '#package.json' with { type: 'json' }
 import { integer, timeoutMs } from './arguments.ts'
 import { reportFailure } from './command-failure.ts'
@@ -12,6 +12,7 @@ import { profileCommands } from './commands/profiles.ts'
 import { signCommand } from './commands/sign.ts'
 import { tourCommand } from './commands/tour.ts'
 import { webhookCommands } from './commands/webhook.ts'
+import { COMPLETION_SHELLS, completionScript } from './completion.ts'
 import { type Context, context, type GlobalOptions } from './context.ts'
 import { AlreadyReported, EXIT, EXIT_HELP } from './exit-codes.ts'
 import type { Io } from './io.ts'
@@ -33,7 +34,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 function commandLine(io: Io, current: () => Context): Command {
   const program = new Command('dealer-esim')
     .description('Buy eSIMs from a Dealer eSIM gateway, and find out why a call fails.')
-    .version(packageJson.version, '--version', 'print the version')
+    .version(releaseText(), '--version', 'print the version and its commit')
     .option('--json', 'print one JSON document')
     .option('--timeout <time>', 'limit for each attempt, 30s by default', timeoutMs)
     .option('--retries <count>', 'attempts after the first, 3 by default', integer(0, 20))
@@ -53,7 +54,21 @@ function commandLine(io: Io, current: () => Context): Command {
   verifyCommand(program, current)
   listenCommand(program, current)
   tourCommand(program, current)
+  program
+    .command('completion')
+    .description('Print a script that completes commands and options in bash or zsh.')
+    .addArgument(new Argument('<shell>').choices(COMPLETION_SHELLS))
+    .action((shell: (typeof COMPLETION_SHELLS)[number]) => io.out(completionScript('dealer-esim', program, shell)))
   return program
+}
+
+/** Set by `npm run dist`. */
+declare const RELEASE_COMMIT: string | undefined
+
+/** E.g. `0.1.0 (fe2c68f0)`; a checkout names no commit. */
+function releaseText(): string {
+  const { version } = packageJson
+  return typeof RELEASE_COMMIT === 'string' ? `${version} (${RELEASE_COMMIT})` : version
 }
 
 const HELP = `

@@ -8,6 +8,7 @@ import type { Command } from 'commander'
 import { examine } from '#operations/doctor/examine.ts'
 import type { Finding } from '#operations/doctor/finding.ts'
 import { type Config, inspectConfig } from '#platform/config/config.ts'
+import { secretFileName } from '#platform/config/variable-text.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { count } from '../kernel/text-table.ts'
 
@@ -19,17 +20,20 @@ export function doctorCommand(doctor: Command, context: AdminContext): void {
       'Check the configuration and everything that the gateway depends on, and report faults and what to do. Changes nothing. Works with or without a running gateway. Exits with 1 if there are faults.',
     )
     .addHelpText('after', '\nExample:\n  npm run -s admin -- doctor')
-    .action(async () => {
-      const { config, faults } = inspectConfig(process.env, [])
-      const database = await findDatabase(config)
-      try {
-        const { masterKeys, findings } = findMasterKeys(config)
-        const subject = { config, configFaults: faults, databaseUrl: database.url, masterKeys }
-        report(context, [...(await examine(subject)), ...findings, ...database.findings])
-      } finally {
-        await database.stop()
-      }
-    })
+    .action(async () => report(context, await examineInstallation()))
+}
+
+/** Examines what the environment of this process configures. */
+export async function examineInstallation(): Promise<Finding[]> {
+  const { config, faults } = inspectConfig(process.env, [])
+  const database = await findDatabase(config)
+  try {
+    const { masterKeys, findings } = findMasterKeys(config)
+    const subject = { config, configFaults: faults, databaseUrl: database.url, masterKeys }
+    return [...(await examine(subject)), ...findings, ...database.findings]
+  } finally {
+    await database.stop()
+  }
 }
 
 interface FoundDatabase {
@@ -44,11 +48,11 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   const { databaseUrl, deployment, dataDir } = config
   if (databaseUrl !== undefined) return { ...none([]), url: databaseUrl }
   // In other deployments, a missing DATABASE_URL is already a fault of the configuration.
-  if (deployment !== 'local' || dataDir === undefined || process.env.DATABASE_URL?.trim()) return none([])
+  if (deployment !== 'local' || dataDir === undefined || isGiven('DATABASE_URL')) return none([])
   const result = (state: Finding['state'], message: string) => none([{ check: 'database', state, message }])
   if (!existsSync(join(dataDir, 'postgres'))) {
     // Not a warning, because every new machine is in this state. On a server it explains why nothing else was checked.
-    const assumed = process.env.DEPLOYMENT?.trim() ? '' : 'DEPLOYMENT is not set, so a local gateway was assumed. '
+    const assumed = isGiven('DEPLOYMENT') ? '' : 'DEPLOYMENT is not set, so a local gateway was assumed. '
     const server = assumed && ' On a server, give this command the variables of its gateway (docs/running.md).'
     return result('OK', `${assumed}There is no database in ${dataDir} yet; the first npm start creates it.${server}`)
   }
@@ -58,6 +62,10 @@ async function findDatabase(config: Partial<Config>): Promise<FoundDatabase> {
   } catch (error) {
     return result('FAULT', `The embedded PostgreSQL cannot be used: ${(error as Error).message}`)
   }
+}
+
+function isGiven(name: string): boolean {
+  return Boolean(process.env[name]?.trim() || process.env[secretFileName(name)]?.trim())
 }
 
 interface FoundKeys {
@@ -82,19 +90,29 @@ function textOf({ message, command }: Pick<Finding, 'message' | 'command'>): str
 }
 
 function report(context: AdminContext, findings: readonly Finding[]): void {
+  const { faults, warnings } = countFindings(findings)
+  if (faults > 0) context.exitCode = 1
+  context.print(findingsText(findings), {
+    ok: faults === 0,
+    faults,
+    warnings,
+    findings: findings.map(({ check, state, ...finding }) => ({ check, state, words: textOf(finding) })),
+  })
+}
+
+function countFindings(findings: readonly Finding[]) {
   const of = (state: Finding['state']) => findings.filter((finding) => finding.state === state).length
-  const [faults, warnings] = [of('FAULT'), of('WARNING')]
+  return { faults: of('FAULT'), warnings: of('WARNING') }
+}
+
+/** A line for each finding, and the verdict. */
+export function findingsText(findings: readonly Finding[]): string {
+  const { faults, warnings } = countFindings(findings)
   const widest = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.map(
     ({ check, state, ...finding }) => `${MARKS[state].padEnd(7)}  ${check.padEnd(widest)}  ${textOf(finding)}`,
   )
   const verdict =
     faults + warnings === 0 ? 'No faults were found.' : `${count(faults, 'fault')}, ${count(warnings, 'warning')}.`
-  if (faults > 0) context.exitCode = 1
-  context.print([...lines, verdict].join('\n'), {
-    ok: faults === 0,
-    faults,
-    warnings,
-    findings: findings.map(({ check, state, ...finding }) => ({ check, state, words: textOf(finding) })),
-  })
+  return [...lines, verdict].join('\n')
 }

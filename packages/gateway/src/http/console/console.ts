@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '#deps.ts'
 import { consoleUrlOf } from '#people/personal-link.ts'
 import { createProvider } from '#people/provider/provider.ts'
-import { packageRoot } from '#platform/package-root.ts'
+import { consoleFolder } from '#platform/package-root.ts'
 import { callerReader, isSecure } from '../caller.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
 import { httpsOnly, plainFailures } from '../public-pages.ts'
@@ -46,7 +45,7 @@ export function addConsole(
     plainFailures(pages, deps)
     httpsOnly(pages, deps, config.consoleUrl)
     addConsolePages(pages, {
-      directory: join(packageRoot(), '../console/dist'),
+      directory: consoleFolder(),
       prefix: new URL(config.consoleUrl ?? config.publicUrl ?? 'http://local').pathname.replace(/\/$/, ''),
       ids: deps.ids,
       httpsOnly: !isLocal,

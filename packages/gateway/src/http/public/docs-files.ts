@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '#platform/package-root.ts'
+import { documentsRoot } from '#platform/package-root.ts'
 
 /**
  * The files served under /docs, by address without that prefix: `quick-start` is docs/quick-start.md. The table is built
@@ -28,11 +28,7 @@ const OTHER_DOCUMENTS = {
   files: { 'vectors.json': 'test/vectors/signing.json' },
 }
 
-export function repositoryRoot(): string {
-  return join(packageRoot(), '../..')
-}
-
-export function findDocsFiles(root = repositoryRoot()): DocsFiles {
+export function findDocsFiles(root = documentsRoot()): DocsFiles {
   const pages = new Map<string, DocsFile>()
   const files = new Map<string, DocsFile>()
   for (const path of filesUnder(root, 'docs')) {

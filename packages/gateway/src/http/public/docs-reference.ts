@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { packageRoot } from '#platform/package-root.ts'
-import { repositoryRoot } from './docs-files.ts'
+import { documentsRoot, packageRoot } from '#platform/package-root.ts'
 
 /**
  * The API reference: Scalar's standalone bundle with our OpenAPI document, all served from here. The bundle adds style
@@ -69,13 +68,13 @@ export const REFERENCE_START = `Scalar.createApiReference('#reference', {
 /** From the gateway's build or, if it runs from its sources, from the npm package. */
 export function referenceBundle(): Buffer | undefined {
   const inPackage = 'node_modules/@scalar/api-reference/dist/browser/standalone.js'
-  const file = [join(packageRoot(), 'dist/reference-bundle.js'), join(repositoryRoot(), inPackage)].find(existsSync)
+  const file = [join(packageRoot(), 'dist/reference-bundle.js'), join(documentsRoot(), inPackage)].find(existsSync)
   return file === undefined ? undefined : readFileSync(file)
 }
 
 /** An OpenAPI document of docs/ with this gateway's address, if it is known. */
 export function openApiDocument(file: 'openapi.json' | 'openapi-rt.json', publicUrl: string): string {
-  const text = readFileSync(join(repositoryRoot(), 'docs', file), 'utf8')
+  const text = readFileSync(join(documentsRoot(), 'docs', file), 'utf8')
   if (publicUrl === '') return text
   return JSON.stringify({ ...JSON.parse(text), servers: [{ url: publicUrl }] })
 }

@@ -4,12 +4,13 @@ import * as limits from '@dealer-esim/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import MarkdownIt from 'markdown-it'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findDocsFiles, repositoryRoot } from './docs-files.ts'
+import { documentsRoot } from '#platform/package-root.ts'
+import { findDocsFiles } from './docs-files.ts'
 import { headingId } from './docs-markdown.ts'
 import { NAVIGATION } from './docs-page.ts'
 import { addDocsRoutes } from './docs-routes.ts'
 
-const root = repositoryRoot()
+const root = documentsRoot()
 let app: FastifyInstance
 beforeAll(async () => {
   app = Fastify()

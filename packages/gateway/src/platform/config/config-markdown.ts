@@ -1,3 +1,4 @@
+import { secretFileName } from './variable-text.ts'
 import { VARIABLES, type Variable } from './variables.ts'
 
 /** Writes docs/configuration.md, the table of variables for operators. */
@@ -19,7 +20,13 @@ This page is generated from the table in the code by \`npm run configuration\`.`
 const HEADER = `| variable | default | meaning |
 |---|---|---|`
 
-const NOTES = `Rules on several variables:
+const NOTES = `\`dealer-esim-admin config list\` prints every variable, its value and where it comes from, also while the configuration has faults.
+Secrets are masked.
+
+Each secret can be in a file instead of the environment, which other programs can often read: \`MASTER_KEY_FILE=/run/secrets/key\`
+instead of \`MASTER_KEY\`. White space at the end is removed. A changed file counts from the next start.
+
+Rules on several variables:
 
 - A local deployment listens on loopback only. Only a local deployment creates a demo tenant and stores secrets in \`DATA_DIR\`.
 - Test and production deployments require HTTPS: \`PUBLIC_URL\` and \`CONSOLE_URL\` must begin with \`https://\`, and either
@@ -48,5 +55,6 @@ kept. Bank details, legal details and the limit above which two people confirm a
 
 function row({ name, description, default: value, requiredOn, secret }: Variable<unknown>): string {
   const otherwise = requiredOn ? `required on ${requiredOn.join(' and ')}` : '–'
-  return `| \`${name}\` | ${value ? `\`${value}\`` : otherwise} | ${description}${secret ? ' Secret.' : ''} |`
+  const secrecy = secret ? ` Secret; or in a file: \`${secretFileName(name)}\`.` : ''
+  return `| \`${name}\` | ${value ? `\`${value}\`` : otherwise} | ${description}${secrecy} |`
 }

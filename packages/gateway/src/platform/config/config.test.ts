@@ -214,6 +214,35 @@ describe('the configuration', () => {
     },
   )
 
+  const secrets = Object.values<Variable<unknown>>(VARIABLES).filter(({ secret }) => secret)
+  const examples: Record<string, string> = {
+    DATABASE_URL: 'postgres://u:p@h/d',
+    MASTER_KEY: KEY,
+    SMTP_URL: 'smtps://u:p@h:465',
+    OTEL_EXPORTER_OTLP_HEADERS: 'api-key=abc',
+  }
+  it.each(secrets.map(({ name }) => name))('reads the secret %s from a file', (name) => {
+    const file = join(folder, name)
+    const key = Object.keys(VARIABLES).find((each) => VARIABLES[each as keyof typeof VARIABLES].name === name)!
+    const read = (env: Record<string, string>) => inspectConfig(env, []).config[key as 'smtpUrl']
+    writeFileSync(file, `${examples[name]}\n`)
+    expect(read({ [`${name}_FILE`]: file })).toEqual(read({ [name]: examples[name]! }))
+    expect(faultsOf({ [`${name}_FILE`]: file, [name]: examples[name]! })).toContain(
+      `${name} and ${name}_FILE are both set: remove one.`,
+    )
+    expect(faultsOf({ [`${name}_FILE`]: join(folder, 'absent') })[0]).toBe(
+      `${name}_FILE names ${join(folder, 'absent')}, which cannot be read.`,
+    )
+    writeFileSync(file, ' \n')
+    expect(faultsOf({ [`${name}_FILE`]: file })[0]).toBe(`${name}_FILE names ${file}, which is empty.`)
+  })
+
+  it('never repeats a faulty secret of a file', () => {
+    writeFileSync(join(folder, 'faulty'), 'hunter2')
+    for (const { name } of secrets)
+      expect(faultsOf({ [`${name}_FILE`]: join(folder, 'faulty') }).join()).not.toContain('hunter2')
+  })
+
   it('treats an empty variable as absent', () => {
     expect(readConfig({ PORT: '', DATABASE_URL: ' ' }, [])).toMatchObject({ port: 8080, databaseUrl: undefined })
   })

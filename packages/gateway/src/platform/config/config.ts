@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { findBrokenRules } from './rules.ts'
+import { readVariableText } from './variable-text.ts'
 import { type Deployment, VARIABLES, type Values, type Variable } from './variables.ts'
 
 export type Role = 'api' | 'worker' | 'all'
@@ -54,12 +55,11 @@ function readVariables(
   const values: Record<string, unknown> = {}
   const unreadable = new Set<string>()
   for (const [key, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
-    const text = env[variable.name]?.trim() || variable.default
     try {
-      values[key] = text === undefined ? undefined : variable.parse(text)
+      values[key] = parseVariable(variable, env)
     } catch (error) {
       unreadable.add(key)
-      faults.push(`${variable.name} ${(error as Error).message}.`)
+      faults.push(`${(error as Error).message}.`)
     }
   }
   const deployment = values.deployment as Deployment | undefined
@@ -70,6 +70,16 @@ function readVariables(
     }
   }
   return { values, unreadable }
+}
+
+/** @throws Error whose message is a sentence without its full stop */
+function parseVariable(variable: Variable<unknown>, env: NodeJS.ProcessEnv): unknown {
+  const { text } = readVariableText(variable, env)
+  try {
+    return text === undefined ? undefined : variable.parse(text)
+  } catch (error) {
+    throw new Error(`${variable.name} ${(error as Error).message}`)
+  }
 }
 
 function readArguments(argv: readonly string[], faults: string[]): Pick<Config, 'role' | 'isTrial'> {

@@ -1,0 +1,152 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readEnvironmentFile } from '#operations/setup/environment-file.ts'
+import { withServerClient } from '../harness/databases/database.ts'
+import { admin, adminJson } from '../harness/processes/admin-process.ts'
+import { startGateway, stopGateways, temporaryFolder } from '../harness/processes/gateway-process.ts'
+import { createAuthority } from '../harness/servers/certificates.ts'
+
+/* A new operator's way: a fresh PostgreSQL with passwords, a certificate, and one command. */
+
+const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-setup-'))
+const at = (name: string) => join(folder, name)
+const authority = createAuthority('Test authority')
+let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>
+let port: number
+/** Trusts the authority of the test's certificate. */
+const env = { NODE_EXTRA_CA_CERTS: at('ca.pem'), METRICS_PORT: '0' }
+beforeAll(async () => {
+  const { cert, key } = authority.issue('localhost')
+  writeFileSync(at('ca.pem'), authority.cert)
+  writeFileSync(at('cert.pem'), cert)
+  writeFileSync(at('key.pem'), key)
+  port = await freePort()
+  server = await startEmbeddedPostgres({ dataDir: temporaryFolder('setup'), log: silentLog, expectedErrors: /^$/ })
+})
+afterAll(async () => {
+  await server.stop()
+  await stopGateways()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function flags(file: string, name: string): string[] {
+  const tls = ['--tls-cert', at('cert.pem'), '--tls-key', at('key.pem'), '--port', String(port)]
+  const operator = ['--operator-email', 'ada@example.com', '--operator-name', 'Ada']
+  const database = ['--database-admin', server.url, '--database-name', name]
+  return ['setup', '--file', file, '--public-url', `https://localhost:${port}`, ...tls, ...database, ...operator]
+}
+
+const databases = async () => {
+  const { rows } = await withServerClient(server.url, (client) => client.query('select datname from pg_database'))
+  return rows.map(({ datname }) => datname as string)
+}
+
+test('flags alone make a production gateway that starts, serves and satisfies doctor', async () => {
+  const file = at('environment')
+  const made = await admin(flags(file, 'esim_one'), env)
+  expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('Created role and database esim_one')])
+  expect(made.stdout).toContain('0 faults')
+  expect(made.stdout).not.toContain('does not lead here')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const settings = readEnvironmentFile(file)
+  expect(settings).toMatchObject({ DEPLOYMENT: 'production', MASTER_KEY: expect.stringMatching(/^.{43}=$/) })
+
+  const gateway = await startGateway({ env: { ...env, ...settings } })
+  const { ok, faults, findings } = await adminJson<{ ok: boolean; faults: number; findings: object[] }>(['doctor'], {
+    ...env,
+    ...settings,
+  })
+  expect({ ok, faults }).toEqual({ ok: true, faults: 0 })
+  const words = `PUBLIC_URL https://localhost:${port} reaches a gateway.`
+  expect(findings).toContainEqual({ check: 'addresses', state: 'OK', words })
+  const link = /https:\/\/localhost:\d+\/console\/welcome#\S+/.exec(made.stdout)?.[0]
+  expect(link).toBeDefined()
+  const people = await adminJson<{ email: string }[]>(['people', 'list'], { ...env, ...settings })
+  expect(people.map(({ email }) => email)).toEqual(['ada@example.com'])
+  await gateway.kill()
+})
+
+test('a second setup keeps the master key and the database, and changes what is given', async () => {
+  const file = at('again')
+  await admin(flags(file, 'esim_two'), env)
+  const before = readEnvironmentFile(file)
+  const again = await admin([...flags(file, 'esim_two'), '--host', '0.0.0.0'], env)
+  expect([again.code, again.stderr]).toEqual([0, expect.any(String)])
+  expect(readEnvironmentFile(file)).toEqual({ ...before, HOST: '0.0.0.0' })
+})
+
+test('--dry-run checks and shows everything, masks secrets and changes nothing', async () => {
+  const file = at('dry')
+  const { code, stdout } = await admin([...flags(file, 'esim_dry'), '--dry-run'], env)
+  expect(code).toBe(0)
+  expect(stdout).toContain(`PUBLIC_URL https://localhost:${port} leads here.`)
+  expect(stdout).toMatch(/MASTER_KEY +\*{8}\n/)
+  expect(stdout).not.toMatch(/postgres:\/\//)
+  expect(existsSync(file)).toBe(false)
+  expect(await databases()).not.toContain('esim_dry')
+})
+
+test('a URL that leads elsewhere is reported with what to do', async () => {
+  const args = flags(at('elsewhere'), 'esim_elsewhere').map((arg) =>
+    arg.replace('https://localhost', 'https://127.0.0.2'),
+  )
+  const { code, stdout } = await admin([...args, '--dry-run'], env)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/PUBLIC_URL \S+ does not lead here yet .*Let DNS, the firewall and the proxy lead it to/)
+})
+
+test.each<[string, string[], RegExp]>([
+  ['a role that exists', ['--database-name', 'esim_one'], /already has a role and a database named esim_one/],
+  ['a name that is none', ['--database-name', 'Esim'], /--database-name must be/],
+  ['a server that is not there', ['--database-admin', 'postgres://a:hunter2@127.0.0.1:1/b'], /cannot be used/],
+  ['no HTTPS', ['--public-url', 'http://esim.example.com'], /must begin with https/],
+])('%s is refused, and nothing is written', async (_, args, message) => {
+  const file = at('refused')
+  const { code, stderr } = await admin([...flags(file, 'esim_three'), ...args], env)
+  expect(code).not.toBe(0)
+  expect(stderr).toMatch(message)
+  expect(stderr).not.toContain('hunter2')
+  expect(existsSync(file)).toBe(false)
+})
+
+test('an administrator who is no superuser can set up a gateway', async () => {
+  await withServerClient(server.url, (client) =>
+    client.query(`create role provider login createrole createdb password 'p'`),
+  )
+  const url = new URL(server.url)
+  url.username = 'provider'
+  url.password = 'p'
+  const args = [...flags(at('provider'), 'esim_four'), '--database-admin', url.href]
+  const { code, stderr } = await admin(args, env)
+  expect([code, stderr]).toEqual([0, expect.stringContaining('esim_four')])
+})
+
+test('config list shows each setting with its source, also when the configuration has faults', async () => {
+  writeFileSync(at('key'), `${Buffer.alloc(32, 5).toString('base64')}\n`)
+  const list = await admin(['config', 'list'], {
+    MASTER_KEY_FILE: at('key'),
+    PORT: 'x',
+    SMTP_URL: 'smtps://u:hunter2@h',
+  })
+  expect(list.code).toBe(1)
+  expect(list.stdout).toMatch(new RegExp(`^MASTER_KEY +\\*{8} +file ${at('key')}$`, 'm'))
+  expect(list.stdout).toMatch(/^PORT +x +environment$/m)
+  expect(list.stdout).toMatch(/^LOG_LEVEL +info +default$/m)
+  expect(list.stdout).toMatch(/^FAULT: PORT must be/m)
+  expect(list.stdout + list.stderr).not.toContain('hunter2')
+  expect(list.stdout).not.toContain(readFileSync(at('key'), 'utf8').trim())
+})
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => listener.once('listening', resolve))
+  const { port: free } = listener.address() as AddressInfo
+  await new Promise((resolve) => listener.close(resolve))
+  return free
+}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { headingId } from '../packages/gateway/src/http/public/docs-markdown.ts'
 import { DELETED, PARTITIONED } from '../packages/gateway/src/platform/retention/retention-table.ts'
 import { startGateway, stopGateways } from '../packages/gateway/test/harness/processes/gateway-process.ts'
@@ -79,6 +79,22 @@ describe('the Grafana dashboard', () => {
     // A metric without samples yet has no known labels.
     if (named.every((name) => exported.get(name)!.size > 0))
       expect(used.filter((label) => !known.has(label))).toEqual([])
+  })
+
+  test.skipIf(!canRun('the queries of the dashboard', 'promtool'))('promtool evaluates every query', () => {
+    const variables = { $__rate_interval: '5m' }
+    const queries = targets.map(({ expr }) =>
+      Object.entries(variables).reduce((text, [name, value]) => text.replaceAll(name, value), expr),
+    )
+    expect(queries.length).toBeGreaterThan(20)
+    const evaluate = (list: string[]) => {
+      const file = join(folder, 'dashboard.test.yml')
+      const evaluated = list.map((expr) => ({ expr, eval_time: '10m', exp_samples: [] }))
+      writeFileSync(file, stringify({ tests: [{ interval: '1m', input_series: [], promql_expr_test: evaluated }] }))
+      execFileSync('promtool', ['test', 'rules', file], { stdio: 'pipe' })
+    }
+    evaluate(queries)
+    expect(() => evaluate(['sum by (le) (rate(dealer_esim_orders[5m])'])).toThrow()
   })
 
   test('its panels do not overlap', () => {

@@ -1,0 +1,2 @@
+#!/usr/bin/env -S node --max-semi-space-size=32
+await import('../dist/main.js')

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../local-gateway.ts'
+
+export type Artifact = 'npm' | 'image' | 'deb' | 'kubernetes'
+
+const WAIT_SECONDS = 600
+
+/** Builds artifacts by `npm run dist`, once for each state of the sources, and returns the folder in which they are. */
+export function builtArtifacts(...names: Artifact[]): string {
+  const key = names.join('-')
+  const folder = join(root, 'node_modules/.cache/dist', key)
+  const stamp = `${folder}.built-from`
+  mkdirSync(folder, { recursive: true })
+  // Test files run at the same time: the second one waits, and uses what the first has built.
+  const script = `[ "$(cat "$1" 2>/dev/null)" = "$2" ] || { find "$3" -mindepth 1 -delete && node scripts/dist.mjs --output "$3" ${names.join(' ')} && printf %s "$2" >"$1"; }`
+  const command = ['-w', String(WAIT_SECONDS), `${folder}.lock`, 'sh', '-c', script, 'sh', stamp, sources(), folder]
+  execFileSync('flock', command, { cwd: root, stdio: 'pipe' })
+  return folder
+}
+
+/** Copies the sources to another path with the packages that are installed here, for a second build of the same commit. */
+export function copyCheckout(to: string): void {
+  mkdirSync(to, { recursive: true })
+  const files = trackedFiles()
+  writeFileSync(`${to}.files`, files.join('\0'))
+  execFileSync('sh', ['-c', 'xargs -0 cp -P --parents -t "$0" <"$0.files"', to], { cwd: root })
+  rmSync(`${to}.files`)
+  execFileSync('cp', ['-al', join(root, 'node_modules'), join(to, 'node_modules')])
+  const gitFolder = execFileSync('git', ['rev-parse', '--absolute-git-dir'], { cwd: root, encoding: 'utf8' })
+  writeFileSync(join(to, '.git'), `gitdir: ${gitFolder}`)
+}
+
+function sources(): string {
+  const hash = createHash('sha256').update(execFileSync('git', ['rev-parse', 'HEAD'], { cwd: root }))
+  for (const file of trackedFiles()) {
+    hash.update(`${file}\0`)
+    if (!lstatSync(join(root, file)).isSymbolicLink()) hash.update(readFileSync(join(root, file)))
+  }
+  return hash.digest('hex')
+}
+
+function trackedFiles(): string[] {
+  const list = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
+  return list.split('\0').filter((file) => file !== '' && existsSync(join(root, file)))
+}

@@ -1,0 +1,174 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
+import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { root } from '../local-gateway.ts'
+import { builtArtifacts } from './built-artifacts.ts'
+import { inRoot } from './debian-root.ts'
+import { startPrefixProxy } from './prefix-proxy.ts'
+import { emptyFolder, run, sell, startService } from './service.ts'
+
+const isPossible = process.getuid?.() === 0 && canRun('the container image', 'mmdebstrap', 'buildah', 'unshare')
+
+interface ImageConfig {
+  config: {
+    Env: string[]
+    User: string
+    Cmd: string[]
+    WorkingDir: string
+    StopSignal: string
+    Healthcheck: { Test: string[] }
+  }
+}
+
+interface Compose {
+  services: Record<
+    string,
+    { command?: string[]; environment?: Record<string, string>; ports?: string[]; image: string; read_only?: boolean }
+  >
+}
+
+/*
+ * The image is unpacked and its command run as a container engine would: with its environment, in its root without write access,
+ * by a user id that the image does not know.
+ */
+describe.skipIf(!isPossible)('the container image', () => {
+  const folder = emptyFolder('image')
+  const container = join(folder, 'root')
+  const ANY_USER = '123456:0'
+  let artifacts: string
+  let image: ImageConfig['config']
+  let env: Record<string, string>
+  let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>
+  beforeAll(async () => {
+    artifacts = builtArtifacts('image')
+    image = unpackImage(join(artifacts, readdirSync(artifacts).find((name) => name.endsWith('.tar'))!), container)
+    env = Object.fromEntries(
+      image.Env.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+    )
+    server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log: silentLog, expectedErrors: /^$/ })
+  }, 900_000)
+  afterAll(async () => {
+    await server?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const inside = (command: string[], variables: Record<string, string>) => ({
+    command: inRoot({ folder: container, user: ANY_USER, readOnly: true }, ['env', '-C', image.WorkingDir, ...command]),
+    surroundings: { cwd: '/', env: { ...env, ...variables } },
+  })
+  const exec = (command: string[], variables: Record<string, string>) => {
+    const { command: full, surroundings } = inside(command, variables)
+    return run(full, surroundings)
+  }
+  const start = (variables: Record<string, string>) => {
+    const { command, surroundings } = inside(image.Cmd, variables)
+    return startService(command, surroundings)
+  }
+
+  test('names a user without rights, a stop signal and a health check, and no address', () => {
+    expect(image).toMatchObject({ User: '10001:10001', StopSignal: 'SIGTERM' })
+    expect(image.Healthcheck.Test).toEqual(['CMD', 'node', 'bin/health.mjs'])
+    expect(JSON.stringify(image)).not.toMatch(/https?:/)
+    const native = readdirSync(join(container, 'opt/dealer-esim/node_modules/@node-rs'))
+    expect(native).toEqual(['argon2', 'argon2-linux-arm64-gnu', 'argon2-linux-x64-gnu'])
+  })
+
+  test('sells read-only under any user id, behind a proxy with a prefix, and elsewhere after PUBLIC_URL has changed', async () => {
+    const secrets = join(container, 'run/dealer-esim')
+    mkdirSync(secrets, { recursive: true })
+    writeFileSync(join(secrets, 'master-key'), Buffer.alloc(32, 9).toString('base64'))
+    writeFileSync(join(secrets, 'database-url'), server.url)
+    const variables = {
+      ...{ DEPLOYMENT: 'test', PUBLIC_URL: 'https://esim.example.com/dealers', TRUSTED_PROXIES: '127.0.0.1' },
+      ...{ DATABASE_URL_FILE: '/run/dealer-esim/database-url', MASTER_KEY_FILE: '/run/dealer-esim/master-key' },
+      ...{ PORT: '0', METRICS_PORT: '0', HOST: '127.0.0.1' },
+    }
+    const first = await start(variables)
+    const created = JSON.parse(
+      await exec(['dealer-esim-admin', 'tenant', 'create', '--name', 'Acme', '--json'], variables),
+    )
+    await exec(['dealer-esim-admin', 'wallet', 'top-up', created.tenantId, '100.00', '--reference', 'INV-1'], variables)
+    const [sold] = JSON.parse(await exec(['dealer-esim-admin', 'package', 'list', '--json'], variables))
+    const proxy = await startPrefixProxy(first.baseUrl, '/dealers')
+    const credentials = { appKey: created.appKey, appSecret: created.appSecret }
+    const order = await sell({ ...credentials, baseUrl: proxy.url }, 'IMAGE-1', sold.packageCode)
+    const consolePage = await (await fetch(`${proxy.url}/console/`)).text()
+    expect(consolePage).toContain('/dealers/console/')
+    const openApi = await (await fetch(`${proxy.url}/docs/openapi.json`)).json()
+    expect(openApi.servers).toEqual([{ url: 'https://esim.example.com/dealers' }])
+    const health = ['node', 'bin/health.mjs']
+    await exec(health, { ...variables, METRICS_PORT: new URL(first.metricsUrl).port })
+    await expect(exec(health, { ...variables, METRICS_PORT: '1' })).rejects.toThrow()
+    expect(await exec(['dealer-esim-admin', 'doctor'], variables)).not.toContain('FAULT')
+    expect((await first.stop('SIGTERM')).code).toBe(0)
+    proxy.close()
+
+    const moved = { ...variables, PUBLIC_URL: 'https://shop.example.org' }
+    const second = await start(moved)
+    const other = await startPrefixProxy(second.baseUrl, '')
+    expect((await (await fetch(`${other.url}/docs/openapi.json`)).json()).servers).toEqual([
+      { url: 'https://shop.example.org' },
+    ])
+    expect(await (await fetch(`${other.url}/console/`)).text()).not.toContain('/dealers/')
+    const replayed = await sell({ ...credentials, baseUrl: other.url }, 'IMAGE-1', sold.packageCode)
+    expect(replayed).toMatchObject({ orderNo: order.orderNo, replayed: true })
+    other.close()
+    await second.stop('SIGTERM')
+  }, 600_000)
+
+  describe('compose.yaml', () => {
+    const compose = () => parse(readFileSync(join(artifacts, 'compose.yaml'), 'utf8')) as Compose
+    const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+
+    test('publishes on loopback only, has no default secret, and names this image', () => {
+      const { services } = compose()
+      for (const port of Object.values(services).flatMap(({ ports = [] }) => ports))
+        expect(port).toMatch(/^127\.0\.0\.1:/)
+      const text = readFileSync(join(artifacts, 'compose.yaml'), 'utf8')
+      expect(text.match(/(PASSWORD|KEY|SECRET)\w*: (?!\/run\/)\S.*/g)).toBe(null)
+      expect(services.gateway).toMatchObject({ image: expect.stringContaining(`:-${version}}`), read_only: true })
+    })
+
+    test('makes its secrets once', async () => {
+      const volume = join(container, 'run/made')
+      mkdirSync(volume, { recursive: true })
+      const [program, script] = compose().services.secrets!.command!
+      const command = inRoot({ folder: container }, ['env', '-C', image.WorkingDir, program!, script!, '/run/made'])
+      const contents = () => readdirSync(volume).map((name) => [name, readFileSync(join(volume, name), 'utf8')])
+      expect(await run(command, { cwd: '/', env })).toBe('made master-key\nmade database-password\nmade database-url\n')
+      const made = contents()
+      expect(await run(command, { cwd: '/', env })).toBe('')
+      expect(contents()).toEqual(made)
+    })
+
+    test.skipIf(!canRun('compose.yaml', 'docker-compose'))(
+      'is accepted by docker-compose, and only with PUBLIC_URL',
+      async () => {
+        const check = ['docker-compose', '--file', join(artifacts, 'compose.yaml'), 'config']
+        const surroundings = { cwd: folder, env: { PATH: process.env.PATH!, HOME: folder } }
+        const printed = await run(check, {
+          ...surroundings,
+          env: { ...surroundings.env, PUBLIC_URL: 'https://esim.example.com' },
+        })
+        expect(printed).toContain('PUBLIC_URL: https://esim.example.com')
+        await expect(run(check, surroundings)).rejects.toThrow(/set PUBLIC_URL/)
+      },
+    )
+  })
+})
+
+/** Unpacks the layers of a docker-archive, and returns the image's configuration. */
+function unpackImage(archive: string, folder: string): ImageConfig['config'] {
+  const read = (name: string) => execFileSync('tar', ['xOf', archive, name], { maxBuffer: 2 ** 26 })
+  const [{ Config, Layers }] = JSON.parse(read('manifest.json').toString()) as [{ Config: string; Layers: string[] }]
+  mkdirSync(folder, { recursive: true })
+  for (const layer of Layers) {
+    execFileSync('sh', ['-c', 'tar xOf "$0" "$1" | tar xf - -C "$2" --numeric-owner', archive, layer, folder])
+  }
+  return (JSON.parse(read(Config).toString()) as ImageConfig).config
+}

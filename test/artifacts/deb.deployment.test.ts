@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtArtifacts } from './built-artifacts.ts'
 import { inRoot, unpackBase } from './debian-root.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
+import { readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService } from './service.ts'
 
 const isPossible = process.getuid?.() === 0 && canRun('the Debian package', 'mmdebstrap', 'lintian', 'unshare')
@@ -25,7 +26,6 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     const artifacts = builtArtifacts('deb')
     file = join(artifacts, readdirSync(artifacts).find((name) => name.endsWith('.deb'))!)
     unpackBase(debian)
-    copyFileSync(file, join(debian, 'tmp/dealer-esim-gateway.deb'))
     server = await startEmbeddedPostgres({ dataDir: join(folder, 'data'), log: silentLog, expectedErrors: /^$/ })
   }, 900_000)
   afterAll(async () => {
@@ -41,25 +41,15 @@ describe.skipIf(!isPossible)('the Debian package', () => {
   })
 
   test('is installed, set up by one command, sells as its own user, survives an upgrade, and is purged', async () => {
-    await inside(['apt-get', 'install', '-y', '--no-install-recommends', '/tmp/dealer-esim-gateway.deb'])
+    // As README says, with root for sudo.
+    const commands = readmeCommands('sudo apt install').map((command) => command.replace('sudo ', '').split(' '))
+    const [install = [], setUp = [], enable = []] = commands
+    copyFileSync(file, join(debian, basename(file)))
+    await inside(install)
     const prefix = '/dealers'
-    const setup = [
-      '--deployment',
-      'test',
-      '--public-url',
-      `https://esim.example.com${prefix}`,
-      '--proxies',
-      '127.0.0.1',
-    ]
-    const database = ['--database-admin', server.url, '--port', '18080']
-    const printed = await inside([
-      'dealer-esim-admin',
-      'setup',
-      ...setup,
-      ...database,
-      '--operator-email',
-      'a@example.com',
-    ])
+    const address = ['--deployment', 'test', '--public-url', `https://esim.example.com${prefix}`]
+    const others = ['--proxies', '127.0.0.1', '--database-admin', server.url, '--port', '18080']
+    const printed = await inside([...setUp, ...address, ...others, '--operator-email', 'a@example.com'])
     expect(printed).toContain('0 faults')
     const environment = join(debian, 'etc/dealer-esim/environment')
     const settings = Object.fromEntries(
@@ -69,8 +59,15 @@ describe.skipIf(!isPossible)('the Debian package', () => {
         .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
     )
 
+    // The root has no systemd: what it would start for README's systemctl.
+    expect(enable).toEqual(['systemctl', 'enable', '--now', 'dealer-esim'])
+    const unit = readFileSync(join(debian, 'lib/systemd/system/dealer-esim.service'), 'utf8')
+    const [user, cwd, command] = ['User', 'WorkingDirectory', 'ExecStart'].map(
+      (name) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)![1]!,
+    ) as [string, string, string]
+    const service = ['env', '-C', cwd, ...command.split(' ')]
     const start = () =>
-      startService(inRoot({ folder: debian, user: 'dealer-esim:dealer-esim' }, ['dealer-esim-gateway']), {
+      startService(inRoot({ folder: debian, user: `${user}:${user}` }, service), {
         cwd: '/',
         env: { ...env, ...settings, METRICS_PORT: '0' },
       })
@@ -88,7 +85,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     expect((await first.stop('SIGTERM')).code).toBe(0)
     proxy.close()
 
-    await inside(['dpkg', '--install', '/tmp/dealer-esim-gateway.deb'])
+    await inside(['dpkg', '--install', `/${basename(file)}`])
     const second = await start()
     const again = await startPrefixProxy(second.baseUrl, prefix)
     const replayed = await sell({ ...credentials, baseUrl: again.url }, 'DEB-1', sold.packageCode)

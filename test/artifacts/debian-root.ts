@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { root } from '../local-gateway.ts'
 
 /** Debian 12 with what a minimal installation has, made once from the packages of this machine's mirror. */
-export function debianBase(): string {
+function debianBase(): string {
   const cache = join(root, 'node_modules/.cache')
   const base = join(cache, 'debian-base.tar')
   if (existsSync(base)) return base

@@ -10,6 +10,7 @@ import { root } from '../local-gateway.ts'
 import { builtArtifacts } from './built-artifacts.ts'
 import { inRoot } from './debian-root.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
+import { readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService } from './service.ts'
 
 const isPossible = process.getuid?.() === 0 && canRun('the container image', 'mmdebstrap', 'buildah', 'unshare')
@@ -105,6 +106,11 @@ describe.skipIf(!isPossible)('the container image', () => {
     await exec(health, { ...variables, METRICS_PORT: new URL(first.metricsUrl).port })
     await expect(exec(health, { ...variables, METRICS_PORT: '1' })).rejects.toThrow()
     expect(await exec(['dealer-esim-admin', 'doctor'], variables)).not.toContain('FAULT')
+    const [load = '', , create = ''] = readmeCommands('docker load')
+    expect(readdirSync(artifacts)).toContain(load.split(' ').at(-1))
+    expect(await exec(create.replace('docker compose exec gateway ', '').split(' '), variables)).toContain(
+      'https://esim',
+    )
     expect((await first.stop('SIGTERM')).code).toBe(0)
     proxy.close()
 
@@ -149,13 +155,17 @@ describe.skipIf(!isPossible)('the container image', () => {
     test.skipIf(!canRun('compose.yaml', 'docker-compose'))(
       'is accepted by docker-compose, and only with PUBLIC_URL',
       async () => {
+        // `docker-compose config` for README's `docker compose up`, which needs an engine.
+        const [, up = ''] = readmeCommands('docker load')
+        const [, publicUrl = ''] = /^PUBLIC_URL=(\S+) docker compose up --detach$/.exec(up) ?? []
         const check = ['docker-compose', '--file', join(artifacts, 'compose.yaml'), 'config']
         const surroundings = { cwd: folder, env: { PATH: process.env.PATH!, HOME: folder } }
         const printed = await run(check, {
           ...surroundings,
-          env: { ...surroundings.env, PUBLIC_URL: 'https://esim.example.com' },
+          env: { ...surroundings.env, PUBLIC_URL: publicUrl },
         })
-        expect(printed).toContain('PUBLIC_URL: https://esim.example.com')
+        expect(publicUrl).not.toBe('')
+        expect(printed).toContain(`PUBLIC_URL: ${publicUrl}`)
         await expect(run(check, surroundings)).rejects.toThrow(/set PUBLIC_URL/)
       },
     )

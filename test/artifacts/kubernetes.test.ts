@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { VARIABLES } from '@dealer-esim/gateway/platform/config/variables.ts'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { VARIABLES } from '../../packages/gateway/src/platform/config/variables.ts'
 import { root } from '../local-gateway.ts'
 
 interface Container {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from '../local-gateway.ts'
 import { builtArtifacts, copyCheckout } from './built-artifacts.ts'
 import { type Registry, startRegistry } from './loopback-registry.ts'
+import { readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService, UNPRIVILEGED } from './service.ts'
 
 const platform = `${process.platform}-${process.arch}`
@@ -41,8 +42,10 @@ afterAll(() => {
 })
 
 test('npx starts a gateway in an empty folder, which sells, stops, and goes on with its data', async () => {
+  // As README says; npm_config_registry stands for npm's registry.
+  const [start = [], tour = [], doctor = []] = readmeCommands('npx @dealer-esim').map((command) => command.split(' '))
   const empty = surroundings('empty')
-  const first = await startService(['npx', '@dealer-esim/gateway'], empty)
+  const first = await startService(start, empty)
   const read = async (path: string) => (await fetch(`${first.baseUrl}${path}`)).status
   const pages = [
     '/docs',
@@ -56,14 +59,14 @@ test('npx starts a gateway in an empty folder, which sells, stops, and goes on w
 
   const credentials = () => JSON.parse(readFileSync(join(empty.cwd, '.data/local.json'), 'utf8'))
   const order = await sell(credentials(), 'NPM-1')
-  const admin = ['npx', '-p', '@dealer-esim/gateway', 'dealer-esim-admin']
-  expect(await run([...admin, 'doctor'], empty)).toContain('No faults were found')
-  expect(await run([...admin, '--version'], empty)).toMatch(/^\d+\.\d+\.\d+ \([0-9a-f]{8}(-modified)?\)\n$/)
-  expect(await run(['npx', '-p', '@dealer-esim/sdk', 'dealer-esim', 'health'], empty)).toContain('Demo dealer')
+  expect(await run(tour, empty)).not.toBe('')
+  expect(await run(doctor, empty)).toContain('No faults were found')
+  const version = [...doctor.slice(0, -1), '--version']
+  expect(await run(version, empty)).toMatch(/^\d+\.\d+\.\d+ \([0-9a-f]{8}(-modified)?\)\n$/)
   await first.stop('SIGINT')
   expect(existsSync(join(empty.cwd, '.data/postgres/postmaster.pid'))).toBe(false)
 
-  const second = await startService(['npx', '@dealer-esim/gateway'], empty)
+  const second = await startService(start, empty)
   expect(await sell(credentials(), 'NPM-1')).toMatchObject({ orderNo: order.orderNo, replayed: true })
   await second.stop('SIGTERM')
 })

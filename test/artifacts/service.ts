@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
+import { DealerEsim } from '@dealer-esim/sdk'
 import { expect } from 'vitest'
-import { DealerEsim } from '../../packages/sdk/src/index.ts'
 
 interface Surroundings {
   cwd: string

@@ -92,7 +92,7 @@ export const NOUNS: readonly Noun[] = [
   {
     name: 'config',
     summary: 'every setting, its value and its source',
-    load: async () => (await import('./operations/config.ts')).configCommands,
+    load: async () => (await import('./operations/config-list.ts')).configCommands,
   },
   {
     name: 'setup',

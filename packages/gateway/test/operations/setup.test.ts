@@ -103,7 +103,7 @@ test('a URL that leads elsewhere is reported with what to do', async () => {
 
 test.each<[string, string[], RegExp]>([
   ['a role that exists', ['--database-name', 'esim_one'], /already has a role and a database named esim_one/],
-  ['a name that is none', ['--database-name', 'Esim'], /--database-name must be/],
+  ['an invalid name', ['--database-name', 'Esim'], /--database-name must be/],
   ['a server that is not there', ['--database-admin', 'postgres://a:hunter2@127.0.0.1:1/b'], /cannot be used/],
   ['no HTTPS', ['--public-url', 'http://esim.example.com'], /must begin with https/],
 ])('%s is refused, and nothing is written', async (_, args, message) => {

@@ -39,7 +39,7 @@ interface Question {
   option: keyof typeof VARIABLES | 'databaseAdmin' | 'operatorEmail' | 'operatorName'
   text: string
   default?: string
-  /** Whether it is asked, after the answers so far. */
+  /** False: the answers so far make the question unnecessary. */
   applies?(options: SetupOptions): boolean
 }
 

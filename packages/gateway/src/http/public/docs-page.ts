@@ -45,6 +45,7 @@ export const NAVIGATION: [string, [string, string][]][] = [
   [
     'Run it',
     [
+      ['installing', 'Installing'],
       ['running', 'Running a gateway'],
       ['availability', 'Proxies, restarts and failover'],
       ['scaling', 'Growing past one database'],

@@ -5,7 +5,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
 /** A role and a database of the same name, which the role owns. */
 export interface NewDatabase {
-  /** Of a role that may create roles and databases. */
+  /** The URL of a role that may create roles and databases. */
   adminUrl: string
   name: string
   password: string

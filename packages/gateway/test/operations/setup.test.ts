@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -7,6 +9,8 @@ import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readEnvironmentFile } from '#operations/setup/environment-file.ts'
+import { packageRoot } from '#platform/package-root.ts'
+import { canRun } from '../harness/can-run.ts'
 import { withServerClient } from '../harness/databases/database.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
 import { startGateway, stopGateways, temporaryFolder } from '../harness/processes/gateway-process.ts'
@@ -114,6 +118,39 @@ test.each<[string, string[], RegExp]>([
   expect(stderr).not.toContain('hunter2')
   expect(existsSync(file)).toBe(false)
 })
+
+test('a database that cannot be reached is refused, and nothing is written', async () => {
+  const file = at('unreachable')
+  const args = ['setup', '--file', file, '--public-url', 'https://esim.example.com', '--proxies', '127.0.0.1']
+  const { code, stderr } = await admin([...args, '--database-url', 'postgres://a:hunter2@127.0.0.1:1/b'], env)
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/ECONNREFUSED|refused|reach/)
+  expect(stderr).not.toContain('hunter2')
+  expect(existsSync(file)).toBe(false)
+})
+
+test.skipIf(!canRun('the questions of setup', 'script'))(
+  'on a terminal, setup asks for what the options leave out',
+  async () => {
+    const file = at('asked')
+    const program = join(packageRoot(), 'dist/admin.js')
+    const command = `"${process.execPath}" "${program}" setup --dry-run --file "${file}" --port ${port} --host 127.0.0.1`
+    const child = spawn('script', ['-qec', command, '/dev/null'], { env: { ...process.env, ...env } })
+    const answers = ['', `https://localhost:${port}`, server.url, '127.0.0.1', '', 'ada@example.com', 'Ada']
+    let printed = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+      // Each question ends with a colon.
+      if (/(: |\]: )/.test(text) && answers.length > 0 && !printed.includes('would contain'))
+        child.stdin.write(`${answers.shift()}\n`)
+    })
+    await once(child, 'close')
+    expect(printed).toMatch(/DEPLOYMENT +production/)
+    expect(printed).toMatch(/TRUSTED_PROXIES +127\.0\.0\.1/)
+    expect(printed).toContain('Role and database dealer_esim would be created.')
+    expect(answers).toEqual([])
+  },
+)
 
 test('an administrator who is no superuser can set up a gateway', async () => {
   await withServerClient(server.url, (client) =>

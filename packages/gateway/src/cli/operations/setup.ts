@@ -3,7 +3,7 @@ import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { Command } from 'commander'
 import { findWrongRoute } from '#operations/setup/check-public-url.ts'
-import { checkNewDatabase, createDatabase } from '#operations/setup/create-database.ts'
+import { checkExistingDatabase, checkNewDatabase, createDatabase } from '#operations/setup/create-database.ts'
 import { readEnvironmentFile, type Settings, writeEnvironmentFile } from '#operations/setup/environment-file.ts'
 import { planSetup, type SetupPlan } from '#operations/setup/plan-setup.ts'
 import { readConfig } from '#platform/config/config.ts'
@@ -58,7 +58,9 @@ async function setUp(options: SetupOptions, context: AdminContext): Promise<void
   const plan = planSetup({ settings, databaseAdminUrl, databaseName: answers.databaseName }, existing)
   if (settings.DEPLOYMENT === 'local') plan.faults.push('A local gateway needs no setup: start it in an empty folder.')
   if (plan.faults.length > 0) throw new UsageError(`Nothing was changed.\n${plan.faults.join('\n')}`)
+  const { databaseUrl } = readConfig({ ...plan.settings }, [])
   if (plan.database) await checkNewDatabase(plan.database, plan.isDatabaseOurs)
+  else if (databaseUrl !== undefined) await checkExistingDatabase(databaseUrl)
   const wrongRoute = await checkRoute(plan.settings)
   if (options.dryRun) return printPlan(context, plan, options.file, wrongRoute)
 

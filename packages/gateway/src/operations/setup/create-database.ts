@@ -2,6 +2,7 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import { createDb, type Database } from '@dealer-esim/lib/postgres/db.ts'
 import { messageOf } from '@dealer-esim/lib/postgres/errors.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { findConnectionFault } from '../doctor/check-database.ts'
 
 /** A role and a database of the same name, which the role owns. */
 export interface NewDatabase {
@@ -43,6 +44,17 @@ export async function checkNewDatabase({ adminUrl, name }: NewDatabase, isOurs: 
       `The server already has a ${what} named ${name}. Choose another name with --database-name, or give the URL of an existing database with --database-url.`,
     )
   })
+}
+
+/** Checks that the gateway can use a database that exists. @throws Refusal that says what to do instead */
+export async function checkExistingDatabase(url: string): Promise<void> {
+  const db = createDb({ url, poolSize: 1, applicationName: 'dealer-esim setup' })
+  try {
+    const fault = await findConnectionFault(db)
+    if (fault !== undefined) throw refusal(fault)
+  } finally {
+    await db.close()
+  }
 }
 
 /** Creates what is missing. Can be repeated after a failure. */

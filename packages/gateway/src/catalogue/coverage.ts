@@ -64,6 +64,15 @@ export function salesLocation({ locations }: Coverage): string {
   return only === undefined || others.length > 0 ? REGIONAL : only
 }
 
+/** Where sales of the package with this code count; null if the catalogue no longer has it. */
+export function locationOf(
+  catalogue: { find(packageCode: string): { readonly coverage: Coverage } | undefined },
+  packageCode: string,
+): string | null {
+  const found = catalogue.find(packageCode)
+  return found === undefined ? null : salesLocation(found.coverage)
+}
+
 export function splitKeyword(keyword: string): string[] {
   return keyword.toLowerCase().split(/\s+/).filter(Boolean)
 }

@@ -21,9 +21,13 @@ export interface FoundProfile {
   clientName: string
   profileId: string
   orderId: string
+  /** The number of the order's debit: its number for people. */
+  entryNo: bigint
   itemNo: number
   transactionId: string
   packageCode: string
+  /** As ordered. */
+  packageName: string
   supplier: string
   iccid: string
   imsi: string | null
@@ -84,8 +88,8 @@ async function readProfiles(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<Foun
   if (keys.length === 0) return []
   return db.query<FoundProfile>(sql`
     select p.tenant_id, t.tenant_name as client_name, p.profile_id,
-           p.order_id, p.item_no, ${raw(sentTransactionId('o'))} as transaction_id,
-           i.package_code, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid, p.apn,
+           p.order_id, o.wallet_version as entry_no, p.item_no, ${raw(sentTransactionId('o'))} as transaction_id,
+           i.package_code, o.package_lines -> i.line_no ->> 'packageName' as package_name, p.supplier, p.iccid, p.imsi, p.msisdn, p.eid, p.apn,
            p.smdp_address, p.esim_status, p.smdp_status, p.suspended,
            p.total_volume, p.order_usage, p.usage_update_time,
            p.total_duration, p.duration_unit, p.install_before, p.installation_time,

@@ -54,11 +54,11 @@ export async function addNote(deps: NoteDeps, on: NoteSubject, text: string, sub
  */
 export async function askOperator(
   deps: NoteDeps,
-  order: { tenantId: string; orderId: string; orderNo: string; clientName: string },
+  order: { tenantId: string; orderId: string; orderNo: string; entryNo: bigint; clientName: string },
   text: string,
   by: By,
 ): Promise<void> {
-  const { tenantId, orderId, orderNo, clientName } = order
+  const { tenantId, orderId, orderNo, entryNo, clientName } = order
   await deps.db.tx(async (tx) => {
     const message = 'The operator has many notes on this order already. Ask the operator directly.'
     const full = new Refusal(409, 'TOO_MANY_NOTES', message)
@@ -68,7 +68,7 @@ export async function askOperator(
       tenantId,
       kind: 'ORDER_QUESTION',
       audience: 'OPERATOR',
-      message: `${clientName} asks about the order ${orderNo}: ${text}`,
+      message: `${clientName} asks about order #${entryNo}: ${text}`,
       data: { orderNo },
     })
   })

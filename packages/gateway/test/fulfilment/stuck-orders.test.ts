@@ -70,7 +70,7 @@ describe('the page of an undecided order', () => {
     expect((await dealer.call('GET', `${path}/notes`)).status).toBe(403)
     const [alert] = (await operator.call('GET', '/notices')).body.notices
     expect(alert).toMatchObject({ kind: 'ORDER_QUESTION', path })
-    expect(alert.message).toBe(`Lotus Travel asks about the order ${orderNoOf(orderId)}: ${text}`)
+    expect(alert.message).toBe(`Lotus Travel asks about order #2: ${text}`)
     expect((await dealer.call('GET', '/notices')).body.notices).toEqual([])
   })
 

@@ -1,4 +1,3 @@
-import { orderNoOf } from '@dealer-esim/contract'
 import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '@dealer-esim/lib/ids.ts'
@@ -61,21 +60,29 @@ export async function alertOfLateOrders(deps: LateDeps): Promise<boolean> {
       values: [NIL_TENANT],
     })
     if (last?.isRecent) return false
-    const late = await tx.query<{ tenantId: string; orderId: string; createdAt: Date; isNew: boolean }>({
-      text: `select tenant_id, order_id, created_at, late_at > $1 as is_new
-             from (select o.tenant_id, o.order_id, o.created_at, ${LATE_AT} as late_at from ${WAITING}) o
+    const late = await tx.query<{
+      tenantId: string
+      orderId: string
+      entryNo: bigint
+      clientName: string
+      createdAt: Date
+      isNew: boolean
+    }>({
+      text: `select tenant_id, order_id, wallet_version as entry_no, created_at, late_at > $1 as is_new,
+               (select tenant_name from tenants t where t.tenant_id = o.tenant_id) as client_name
+             from (select o.tenant_id, o.order_id, o.wallet_version, o.created_at, ${LATE_AT} as late_at from ${WAITING}) o
              where late_at < now() order by created_at limit ${COUNTED_MAX}`,
       values: [last?.alertedAt ?? new Date(0)],
     })
     if (!late.some(({ isNew }) => isNew)) return false
     const [oldest] = late
-    const { tenantId, orderId } = oldest!
+    const { tenantId, orderId, entryNo, clientName } = oldest!
     const count = late.length === COUNTED_MAX ? `${COUNTED_MAX} or more` : String(late.length)
     createAlert(tx, deps.ids, {
       tenantId: null,
       kind: 'ORDERS_LATE',
       audience: 'OPERATOR',
-      message: `Orders waiting longer than usual: ${count}. The oldest, ${orderNoOf(orderId)}, was paid at ${oldest!.createdAt.toISOString()}. Its page says who has not answered, and when they are asked again.`,
+      message: `Orders waiting longer than usual: ${count}. The oldest, #${entryNo} of ${clientName}, was paid at ${oldest!.createdAt.toISOString()}. Its page says who has not answered, and when they are asked again.`,
       data: { orders: late.length, ...(late.length === 1 && { tenantId, orderId }) },
     })
     return true

@@ -56,6 +56,13 @@ export async function findOrdersOfTransaction(
 /** Orders that are listed at most, if many dealers use the same transactionId. */
 const SAME_TRANSACTION_MAX = 100
 
+/** The number of an order's debit, as people write it: 1042 for `#1042` or `1042`. */
+export function parseEntryNo(text: string): bigint | undefined {
+  return ENTRY_NO.test(text) ? BigInt(text.replace('#', '')) : undefined
+}
+/** Fits a bigint column. A wallet never has as many entries. */
+const ENTRY_NO = /^#?[1-9]\d{0,14}$/
+
 /** @throws Refusal if the text is not an order number */
 export function parseOrderNo(orderNo: string): string {
   const orderId = orderIdOf(orderNo)

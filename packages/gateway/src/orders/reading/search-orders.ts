@@ -17,6 +17,8 @@ export interface FoundOrder {
   tenantId: string
   clientName: string
   orderId: string
+  /** The number of its debit among the dealer's ledger entries: its number for people, `#1042`. */
+  entryNo: bigint
   transactionId: string
   orderType: OrderType
   /** The eSIM that a TOPUP adds to. */
@@ -27,6 +29,8 @@ export interface FoundOrder {
   currencyCode: string
   /** The names of its packages when it was placed. */
   packages: string[]
+  /** The code of the first of them. */
+  packageCode: string
   esims: number
   /** The address from which an unsigned request placed it; null: the request was signed. */
   unsignedFrom: string | null
@@ -39,8 +43,9 @@ export interface OrderFilter {
   tenantId: string | null
   status?: OrderStatus | undefined
   orderType?: OrderType | undefined
-  /** Finds orders by any of these three: a text that a person enters may be a valid order number, transactionId and ICCID. */
+  /** Finds orders by any of these four: a text that a person enters may be a valid order number, transactionId and ICCID. */
   orderId?: string | undefined
+  entryNo?: bigint | undefined
   transactionId?: string | undefined
   iccid?: string | undefined
   /** Only orders of at least one of these packages. */
@@ -83,10 +88,11 @@ export function countOrders(db: Pick<Db, 'query'>, filter: OrderFilter): Promise
 async function readOrders(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<FoundOrder[]> {
   if (keys.length === 0) return []
   return db.query<FoundOrder>(sql`
-    select o.tenant_id, t.tenant_name as client_name, o.order_id,
+    select o.tenant_id, t.tenant_name as client_name, o.order_id, o.wallet_version as entry_no,
            ${raw(sentTransactionId('o'))} as transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount,
            o.refunded_amount, o.currency_code,
            array(select l ->> 'packageName' from jsonb_array_elements(o.package_lines) l) as packages,
+           o.package_lines -> 0 ->> 'packageCode' as package_code,
            (select sum((l ->> 'count')::int)::int from jsonb_array_elements(o.package_lines) l) as esims,
            o.sent ->> 'unsignedFrom' as unsigned_from, o.created_at, o.updated_at
     from unnest(${keys.map((key) => key.tenantId)}::uuid[], ${keys.map((key) => key.id)}::uuid[])
@@ -117,9 +123,13 @@ function rowFilter(filter: OrderFilter): RowFilter {
 }
 
 /** Finds the ids of the tenant's orders with each of these names, by an index. */
-function ordersNamed({ orderId, transactionId, iccid }: OrderFilter): Sql[] {
+function ordersNamed({ orderId, entryNo, transactionId, iccid }: OrderFilter): Sql[] {
   const named: Sql[] = []
   if (orderId !== undefined) named.push(sql`select ${orderId}::uuid`)
+  if (entryNo !== undefined)
+    named.push(sql`
+      select e.order_id from transfers e
+      where e.tenant_id = t.tenant_id and e.wallet_version = ${entryNo} and e.kind in ('ORDER', 'ESIM_TOPUP')`)
   if (transactionId !== undefined)
     named.push(sql`
       select o.order_id from orders o

@@ -4,6 +4,8 @@ import sql from 'sql-template-tag'
 
 export interface EsimTopUp {
   orderId: string
+  /** The number of its debit. */
+  entryNo: bigint
   packageName: string
   /** Days of a day pass. */
   periodNum: number | null
@@ -22,7 +24,7 @@ export function listTopUpsOf(
   { tenantId, profileId }: { tenantId: string; profileId: string },
 ): Promise<EsimTopUp[]> {
   return db.query<EsimTopUp>(sql`
-    select order_id, package_lines -> 0 ->> 'packageName' as package_name,
+    select order_id, wallet_version as entry_no, package_lines -> 0 ->> 'packageName' as package_name,
            (package_lines -> 0 ->> 'periodNum')::int as period_num,
            order_status, amount, refunded_amount, currency_code, created_at
     from orders where tenant_id = ${tenantId} and topped_up_profile_id = ${profileId}

@@ -10,6 +10,7 @@ const entry: StatementEntry = {
   amount: -125_000n,
   balanceAfter: -5n,
   orderNo: null,
+  orderEntryNo: null,
   transactionId: null,
   toppedUpProfileId: null,
   itemNo: null,
@@ -45,6 +46,7 @@ test('amounts are decimals that stay numbers, even below zero', async () => {
     'plain',
     'cli:root',
     'EUR',
+    '',
   ])
 })
 
@@ -62,10 +64,10 @@ test('the header is written once for any number of pages', async () => {
   expect(parse(text, { columns: true })).toHaveLength(3)
 })
 
-test('the currency is the last column, so the positions of the older columns are unchanged', async () => {
+test('new columns are the last, so the positions of the older columns are unchanged', async () => {
   const [header = []] = parse(await csvOf([entry])) as string[][]
   expect(header.slice(0, 3)).toEqual(['version', 'time', 'kind'])
-  expect(header.slice(-2)).toEqual(['actor', 'currency_code'])
+  expect(header.slice(-3)).toEqual(['actor', 'currency_code', 'order_entry_no'])
 })
 
 test.each([

@@ -19,6 +19,7 @@ const COLUMNS: readonly (readonly [header: string, value: Value])[] = [
   ['reason', (entry) => entry.reason],
   ['actor', (entry) => entry.actor],
   ['currency_code', (_, currencyCode) => currencyCode],
+  ['order_entry_no', (entry) => entry.orderEntryNo && Number(entry.orderEntryNo)],
 ]
 
 /** Writes movements of a wallet as CSV, page by page, with a header. */

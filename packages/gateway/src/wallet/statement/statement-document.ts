@@ -60,7 +60,7 @@ ${rows.join('\n')}
 </tbody>
 <tfoot><tr class="balance"><td>Closing balance</td><td></td>${amount(closing)}</tr></tfoot>
 </table>
-<footer><p>Negative amounts were taken from the balance. The list of all movements can be downloaded as CSV on the wallet’s page.</p></footer>
+<footer><p>Negative amounts were taken from the balance. An order has the number of the movement that debited it: movement 12 is order #12. The list of all movements can be downloaded as CSV on the wallet’s page.</p></footer>
 </main>
 </body>
 </html>

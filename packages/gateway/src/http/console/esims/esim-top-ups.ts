@@ -6,7 +6,7 @@ import { findEsimToTopUp, listPackagesFor } from '#esims/list-fitting-packages.t
 import { searchProfiles } from '#esims/search-profiles.ts'
 import { listTopUpsOf } from '#orders/reading/top-ups-of-esim.ts'
 import { BUYERS, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, money, nullable, profileParams, time } from '../kernel/route-schemas.ts'
+import { CLOSED, entryNo, money, nullable, profileParams, time } from '../kernel/route-schemas.ts'
 import { getActiveBuyer, placedOrder, placeForPerson, transactionId } from '../orders/buyer.ts'
 
 const topUpPackage = Type.Object({
@@ -21,6 +21,7 @@ export type TopUpPackage = Static<typeof topUpPackage>
 
 const esimTopUp = Type.Object({
   orderNo: Type.String(),
+  entryNo: entryNo(),
   packageName: Type.String(),
   periodNum: nullable(Type.Integer()),
   orderStatus: Type.Enum(ORDER_STATUSES),

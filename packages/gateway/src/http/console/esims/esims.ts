@@ -2,6 +2,8 @@ import { ESIM_STATUSES, orderIdOf, orderNoOf, SMDP_STATUSES } from '@dealer-esim
 import { LOWEST_UUID } from '@dealer-esim/lib/ids.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
+import type { Snapshot } from '#catalogue/catalogue.ts'
+import { locationOf } from '#catalogue/coverage.ts'
 import { revealCodes } from '#esims/profile-secrets.ts'
 import { qrPng, qrSvg } from '#esims/qr/qr-picture.ts'
 import { renewShareLink } from '#esims/qr/renew-link.ts'
@@ -9,16 +11,31 @@ import { sendShareLink, viewShareLink } from '#esims/qr/send-link.ts'
 import { countProfiles, type FoundProfile, type ProfileSort, searchProfiles } from '#esims/search-profiles.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route, TENANT_STAFF } from '../kernel/route.ts'
-import { CLOSED, done, line, nullable, orderNo, profileParams, time, toDate, uuid } from '../kernel/route-schemas.ts'
+import {
+  CLOSED,
+  done,
+  entryNo,
+  line,
+  location,
+  nullable,
+  orderNo,
+  profileParams,
+  time,
+  toDate,
+  uuid,
+} from '../kernel/route-schemas.ts'
 
 export const profileRow = Type.Object({
   tenantId: Type.String(),
   clientName: Type.String(),
   profileId: Type.String(),
   orderNo: Type.String(),
+  entryNo: entryNo(),
   itemNo: Type.Integer(),
   transactionId: Type.String(),
   packageCode: Type.String(),
+  packageName: Type.String({ description: 'As ordered' }),
+  location: location(),
   supplier: nullable(Type.String({ description: 'For operators only' })),
   iccid: Type.String(),
   imsi: nullable(Type.String()),
@@ -81,7 +98,8 @@ export const profileRoutes: Route[] = [
     async find(context, query, { column, ...page }) {
       const filter = filterOf(context, query)
       const found = await searchProfiles(context.deps.db, filter, { column: column as ProfileSort, ...page })
-      return { ...found, rows: found.profiles.map((row) => rowOfProfile(context, row)) }
+      const catalogue = await context.deps.catalogue.latest()
+      return { ...found, rows: found.profiles.map((row) => rowOfProfile(context, row, catalogue)) }
     },
     count: (context, query) => countProfiles(context.deps.db, filterOf(context, query)),
     csv: {
@@ -100,6 +118,7 @@ export const profileRoutes: Route[] = [
       activatedAt: (row) => row.activateTime,
       expiresAt: (row) => row.expiredTime,
       createdAt: (row) => row.createdAt,
+      entryNo: (row) => Number(row.entryNo),
     },
   }),
   route({
@@ -114,7 +133,7 @@ export const profileRoutes: Route[] = [
         profiles: [row],
       } = await searchProfiles(context.deps.db, params, { limit: 1 })
       if (!row) throw notFound('eSIM')
-      return rowOfProfile(context, row)
+      return rowOfProfile(context, row, await context.deps.catalogue.latest())
     },
   }),
   route({
@@ -198,7 +217,16 @@ function filterOf({ onlyTenant }: Context, { orderNo, iccid, from, to, ...query 
   }
 }
 
-export function rowOfProfile({ onlyTenant }: Pick<Context, 'onlyTenant'>, profile: FoundProfile) {
+export function rowOfProfile(
+  { onlyTenant }: Pick<Context, 'onlyTenant'>,
+  profile: FoundProfile,
+  catalogue: Pick<Snapshot, 'find'>,
+) {
   const { orderId, supplier, ...row } = profile
-  return { ...row, orderNo: orderNoOf(orderId), supplier: onlyTenant === null ? supplier : null }
+  return {
+    ...row,
+    orderNo: orderNoOf(orderId),
+    location: locationOf(catalogue, row.packageCode),
+    supplier: onlyTenant === null ? supplier : null,
+  }
 }

@@ -1,7 +1,8 @@
 import { orderIdOf, orderNoOf } from '@dealer-esim/contract'
-import sql, { raw } from 'sql-template-tag'
+import sql from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { sentTransactionId, storedTransactionId } from '#orders/transaction-id.ts'
+import { parseEntryNo } from '#orders/reading/find-order.ts'
+import { searchOrders as findOrders } from '#orders/reading/search-orders.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, line } from '../kernel/route-schemas.ts'
 
@@ -19,6 +20,8 @@ const searchResults = Type.Object({
 export type SearchResults = Static<typeof searchResults>
 
 const RESULTS_PER_KIND_MAX = 5
+/** Each dealer may have an order #1042. */
+const SAME_NUMBER_MAX = 100
 
 export const searchRoutes: Route[] = [
   route({
@@ -44,26 +47,23 @@ export const searchRoutes: Route[] = [
 
 type Result = SearchResults['results'][number]
 
-/** Searches by number or whole transactionId. Both are one index look-up for each tenant, and tenants are few. */
+/** Searches by number or whole transactionId. Each is one index look-up for each tenant, and tenants are few. */
 async function searchOrders({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
+  const entryNo = parseEntryNo(text)
   const orderId = orderIdOf(text.toUpperCase())
-  const rows = await deps.db.query<{
-    tenantId: string
-    orderId: string
-    transactionId: string
-    clientName: string
-  }>(sql`
-    select o.tenant_id, o.order_id, ${raw(sentTransactionId('o'))} as transaction_id,
-           t.tenant_name as client_name
-    from tenants t join orders o on o.tenant_id = t.tenant_id
-      and (o.transaction_id = ${storedTransactionId(text)} or o.order_id = ${orderId ?? null}::uuid)
-    where ${onlyTenant}::uuid is null or t.tenant_id = ${onlyTenant}::uuid
-    limit ${RESULTS_PER_KIND_MAX}`)
-  return rows.map((row) => {
-    const orderNo = orderNoOf(row.orderId)
-    const to = `/tenants/${row.tenantId}/orders/${orderNo}`
-    return { kind: 'ORDER' as const, label: orderNo, detail: `${row.transactionId} · ${row.clientName}`, to }
-  })
+  const { orders } = await findOrders(
+    deps.db,
+    { tenantId: onlyTenant, transactionId: text, orderId, entryNo },
+    { limit: entryNo === undefined ? RESULTS_PER_KIND_MAX : SAME_NUMBER_MAX },
+  )
+  return orders.map((order) => ({
+    kind: 'ORDER' as const,
+    label: `#${order.entryNo}`,
+    detail: [onlyTenant === null ? order.clientName : '', order.packages[0], order.transactionId]
+      .filter(Boolean)
+      .join(' · '),
+    to: `/tenants/${order.tenantId}/orders/${orderNoOf(order.orderId)}`,
+  }))
 }
 
 async function searchProfiles({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {

@@ -17,6 +17,14 @@ export const line = (maxLength: number, minLength = 1) =>
 export const done = Type.Object({}, { description: 'The change was made.' })
 
 export const orderNo = () => Type.String({ maxLength: 26 })
+/** An order's number for people, unique within its dealer. */
+export const entryNo = () =>
+  Type.Integer({
+    description: 'The entryNo of the order’s debit: its number for people, as in #1042. Unique within its dealer',
+  })
+/** Where the first package of an order, or the package of an eSIM, works. */
+export const location = () =>
+  nullable(Type.String({ description: 'Of its package: a country, !RG or !GL. null: not in the catalogue any more' }))
 export const tenantParams = Type.Object({ tenantId: uuid() }, CLOSED)
 export const orderParams = Type.Object({ tenantId: uuid(), orderNo: orderNo() }, CLOSED)
 export const profileParams = Type.Object({ tenantId: uuid(), profileId: uuid() }, CLOSED)

@@ -2,28 +2,35 @@ import { ORDER_STATUSES, ORDER_TYPES, orderIdOf, orderNoOf } from '@dealer-esim/
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql, { raw } from 'sql-template-tag'
 import Type, { type Static } from 'typebox'
-import { getBuyer } from '#catalogue/catalogue.ts'
-import { salesLocation } from '#catalogue/coverage.ts'
+import { getBuyer, type Snapshot } from '#catalogue/catalogue.ts'
+import { locationOf, salesLocation } from '#catalogue/coverage.ts'
 import { searchProfiles } from '#esims/search-profiles.ts'
 import { IS_OPEN } from '#orders/esim-action.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
-import { parseOrderNo } from '#orders/reading/find-order.ts'
+import { parseEntryNo, parseOrderNo } from '#orders/reading/find-order.ts'
 import { readTimeline, type Step } from '#orders/reading/order-timeline.ts'
 import { type WaitingItem, waitingOf } from '#orders/reading/order-waiting.ts'
-import { countOrders, type OrderFilter, type OrderSort, searchOrders } from '#orders/reading/search-orders.ts'
+import {
+  countOrders,
+  type FoundOrder,
+  type OrderFilter,
+  type OrderSort,
+  searchOrders,
+} from '#orders/reading/search-orders.ts'
 import { getOrderSums, type Sums } from '#sales/list-sales.ts'
 import { profileRow, rowOfProfile } from '../esims/esims.ts'
 import { createActorNaming } from '../kernel/actors.ts'
 import { visibleMembers } from '../kernel/audit-visibility.ts'
 import { type ListQuery, listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, type Route, route } from '../kernel/route.ts'
-import { line, money, nullable, orderParams, time, toDate, uuid } from '../kernel/route-schemas.ts'
+import { entryNo, line, location, money, nullable, orderParams, time, toDate, uuid } from '../kernel/route-schemas.ts'
 import { viewOf } from '../sales-view.ts'
 
 const orderRow = Type.Object({
   tenantId: Type.String(),
   clientName: Type.String(),
   orderNo: Type.String(),
+  entryNo: entryNo(),
   transactionId: Type.String(),
   orderType: Type.Enum(['NEW', 'TOPUP']),
   toppedUpProfileId: nullable(Type.String({ description: 'Of a TOPUP: the eSIM that it adds to' })),
@@ -32,6 +39,7 @@ const orderRow = Type.Object({
   refundedAmount: money(),
   currencyCode: Type.String(),
   packages: Type.Array(Type.String()),
+  location: location(),
   esims: Type.Integer(),
   unsignedFrom: nullable(Type.String({ description: 'The address of the request without a signature that placed it' })),
   createdAt: time(),
@@ -145,7 +153,7 @@ export const orderRoutes: Route[] = [
     path: '/orders',
     access: EVERY_ROLE,
     summary:
-      'Orders, newest first. q is an order number, a transactionId or an ICCID. Only the operator filters by supplier',
+      'Orders, newest first. q is an order number (#1042 for people), a transactionId or an ICCID. Only the operator filters by supplier',
     filters,
     row: orderRow,
     sorts: { createdAt: 'INDEX', amount: 'FILTERED', transactionId: 'FILTERED', clientName: 'FILTERED' },
@@ -155,7 +163,8 @@ export const orderRoutes: Route[] = [
         column: column as OrderSort,
         ...page,
       })
-      return { ...found, rows: found.orders.map(({ orderId, ...row }) => ({ ...row, orderNo: orderNoOf(orderId) })) }
+      const snapshot = await context.deps.catalogue.latest()
+      return { ...found, rows: found.orders.map((order) => rowOfOrder(order, snapshot)) }
     },
     count: async (context, query) => countOrders(context.deps.db, await filterOf(context, query)),
     csv: {
@@ -171,6 +180,7 @@ export const orderRoutes: Route[] = [
       currency: (row) => row.currencyCode,
       createdAt: (row) => row.createdAt,
       updatedAt: (row) => row.updatedAt,
+      entryNo: (row) => Number(row.entryNo),
     },
   }),
   route({
@@ -194,6 +204,10 @@ export const orderRoutes: Route[] = [
 
 type OrderQuery = ListQuery<typeof filters>
 
+function rowOfOrder({ orderId, packageCode, ...row }: FoundOrder, snapshot: Pick<Snapshot, 'find'>) {
+  return { ...row, orderNo: orderNoOf(orderId), location: locationOf(snapshot, packageCode) }
+}
+
 async function filterOf(context: Context, query: OrderQuery): Promise<OrderFilter> {
   const { q, packageCode, country, supplier, from, to, ...others } = query
   return {
@@ -208,11 +222,17 @@ async function filterOf(context: Context, query: OrderQuery): Promise<OrderFilte
 }
 
 /** Any text may be a transactionId, also one that has the form of an order number (a ULID) or of an ICCID. */
-function idFilter(q: string | undefined): { orderId?: string; transactionId?: string; iccid?: string } {
+function idFilter(q: string | undefined): Pick<OrderFilter, 'orderId' | 'entryNo' | 'transactionId' | 'iccid'> {
   if (q === undefined) return {}
   const orderId = orderIdOf(q.toUpperCase())
+  const entryNo = parseEntryNo(q)
   const iccid = /^\d{18,20}F?$/i.test(q) ? q.replace(/F$/i, '') : undefined
-  return { transactionId: q, ...(orderId !== undefined && { orderId }), ...(iccid !== undefined && { iccid }) }
+  return {
+    transactionId: q,
+    ...(orderId !== undefined && { orderId }),
+    ...(entryNo !== undefined && { entryNo }),
+    ...(iccid !== undefined && { iccid }),
+  }
 }
 
 /** The locations by which orders can be filtered. A dealer gets those of packages that have a price for it, on sale or not. */
@@ -267,11 +287,10 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     onlyTenant === null ? getOrderSums(deps.db, tenantId, orderId) : null,
   ])
   const { balanceAfter, remark, history, ...times } = columns as OrderColumns
+  const catalogue = await deps.catalogue.latest()
   const timeline = await readTimeline(deps.db, tenantId, orderId, history)
-  const { orderId: _, ...row } = found
   return {
-    ...row,
-    orderNo,
+    ...rowOfOrder(found, catalogue),
     balanceAfter,
     remark,
     items: items
@@ -281,7 +300,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
       }))
       .map((row) => (onlyTenant === null ? row : forDealer(row))),
     margin: sums && marginOf(sums),
-    profiles: profiles.map((profile) => rowOfProfile(context, profile)).reverse(),
+    profiles: profiles.map((profile) => rowOfProfile(context, profile, catalogue)).reverse(),
     waiting: describeWaiting(context, items, times),
     timeline: await visibleSteps(context, timeline),
   }

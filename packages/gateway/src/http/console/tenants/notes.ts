@@ -159,9 +159,10 @@ async function viewNotes(context: Context, subject: NoteSubject) {
 async function getOrder(
   { db }: Pick<ConsoleDeps, 'db'>,
   { tenantId, orderNo }: { tenantId: string; orderNo: string },
-): Promise<{ tenantId: string; orderId: string; clientName: string }> {
+): Promise<{ tenantId: string; orderId: string; entryNo: bigint; clientName: string }> {
   const orderId = orderIdOf(orderNo)
   const [order] = orderId === undefined ? [] : (await searchOrders(db, { tenantId, orderId }, { limit: 1 })).orders
   if (!order) throw notFound('order')
-  return { tenantId, orderId: order.orderId, clientName: order.clientName }
+  const { entryNo, clientName } = order
+  return { tenantId, orderId: order.orderId, entryNo, clientName }
 }

@@ -25,7 +25,7 @@ import {
 import { createActorNaming } from '../kernel/actors.ts'
 import { listRoutes } from '../kernel/list-routes.ts'
 import { type Context, EVERY_ROLE, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
-import { CLOSED, line, money, nullable, tenantParams, time } from '../kernel/route-schemas.ts'
+import { CLOSED, entryNo, line, money, nullable, tenantParams, time } from '../kernel/route-schemas.ts'
 import { sendCsv } from '../kernel/send-csv.ts'
 
 const wallet = Type.Object({
@@ -47,6 +47,7 @@ const entry = Type.Object({
   amount: money(),
   balanceAfter: money(),
   orderNo: nullable(Type.String()),
+  orderEntryNo: nullable(entryNo()),
   transactionId: nullable(Type.String()),
   toppedUpProfileId: nullable(Type.String({ description: 'Of an order of kind TOPUP: the eSIM that it adds to' })),
   itemNo: nullable(Type.Integer()),

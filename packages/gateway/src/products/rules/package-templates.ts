@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { NAME_LENGTH_MAX, readVolume, volumeText } from '@dealer-esim/contract'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
-import { countryName } from '#catalogue/coverage.ts'
+import { placeOf, REGION } from './place-name.ts'
 
 /** A product with the supplier that sells it. */
 export interface OfferedProduct extends SupplierProduct {
@@ -24,18 +24,18 @@ export function checkTemplate(field: string, template: string): void {
   }
 }
 
-/** The name of a package: `Japan 1 GB 7 days`. */
+/** The name of a package: `Japan 1 GB 7 days`, of a day pass `Japan 1 GB/day`. */
 export function nameOf(template: string, product: OfferedProduct): string {
   const { countries, volume, isDayPass, durationDays, packageType, name, supplier, productCode } = product
   const values: Record<Member, string> = {
-    place: placeOf(countries),
+    place: placeOf(product),
     area: areaOf(countries),
-    data: volume === null ? 'Unlimited' : `${volumeText(readVolume(volume))}${isDayPass ? ' a day' : ''}`,
-    days: isDayPass ? 'day pass' : durationDays === 1 ? '1 day' : `${durationDays} days`,
+    data: `${volume === null ? 'Unlimited' : volumeText(readVolume(volume))}${isDayPass ? '/day' : ''}`,
+    days: isDayPass ? '' : durationDays === 1 ? '1 day' : `${durationDays} days`,
     topup: packageType === 'TOPUP' ? ' top-up' : '',
     ...{ name, supplier, product: productCode },
   }
-  return filled(template, values).trim().slice(0, NAME_LENGTH)
+  return filled(template, values).replaceAll(/ +/g, ' ').trim().slice(0, NAME_LENGTH)
 }
 const NAME_LENGTH = 200
 
@@ -66,14 +66,6 @@ function areaOf(countries: readonly string[]): string {
   if (others.length > 0) return `R${hashOf(countries.join())}`
   return isRegion(only!) ? labelOf(only!) : only!
 }
-
-function placeOf(countries: readonly string[]): string {
-  if (countries.every(isRegion)) return countries.map((code) => code.slice(REGION.length)).join(' and ')
-  return countries.length === 1 ? countryName(countries[0]!) : `${countries.length} countries`
-}
-
-/** Begins the code of a region whose supplier names no countries: `!RG-Western Europe`. */
-const REGION = '!RG-'
 
 export function isRegion(code: string): boolean {
   return code.startsWith(REGION)

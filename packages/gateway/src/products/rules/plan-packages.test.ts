@@ -191,7 +191,11 @@ describe('templates', () => {
       { volume: null, durationDays: 1, packageType: 'TOPUP' },
       'Japan Unlimited 1 day top-up',
     ],
-    ['{place} {data} {days}', { countries: ['JP', 'KR'], volume: 512n * 1024n ** 2n }, '2 countries 512 MB 7 days'],
+    [
+      '{place} {data} {days}',
+      { countries: ['JP', 'KR'], volume: 512n * 1024n ** 2n },
+      'Japan and South Korea 512 MB 7 days',
+    ],
     ['{name} by {supplier} ({product})', {}, 'Japan 1GB by a (P)'],
   ])('%s names a package', (template, parts, name) => {
     expect(nameOf(template, product(parts))).toBe(name)

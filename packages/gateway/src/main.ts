@@ -5,11 +5,12 @@ import { createStack, type RunningStack, StartRefused } from '@dealer-esim/lib/p
 import { stopOnSignals } from '@dealer-esim/lib/process/stop-signals.ts'
 import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
 import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import { terminalDestination } from '@dealer-esim/lib/telemetry/terminal-log.ts'
 import { startApi } from './api.ts'
 import { seedSandboxPackages } from './catalogue/demo/seed-catalogue.ts'
 import { createDeps } from './deps.ts'
 import { type Readiness, startProbes } from './http/probes/probes-server.ts'
-import { createRequestLog } from './http/request-log.ts'
+import { createRequestLog, plainRequestLog, type RequestLog } from './http/request-log.ts'
 import { ensureLocalDemo, printLocalAccess } from './local-demo.ts'
 import { type Config, ConfigError, localUrl, readConfig } from './platform/config/config.ts'
 import { migrationsFolder } from './platform/package-root.ts'
@@ -30,7 +31,9 @@ await main()
 /** Arguments and environment → Config → Deps → the roles of this process. */
 async function main(): Promise<void> {
   const config = readConfigOrExit()
-  const log = createLog(config.logLevel)
+  const log = isTerminal()
+    ? createLog(config.logLevel, terminalDestination(process.stdout))
+    : createLog(config.logLevel)
   const stack = createStack(log)
   const readiness: Readiness = { state: 'starting' }
   stopOnSignals({
@@ -63,6 +66,15 @@ async function main(): Promise<void> {
   }
 }
 
+/** A person reads text on a terminal. Programs read JSON from a file or a pipe. */
+function isTerminal(): boolean {
+  return process.stdout.isTTY === true
+}
+
+function requestLogOf({ logLevel }: Config, log: Log): RequestLog {
+  return isTerminal() ? plainRequestLog(log) : createRequestLog(logLevel)
+}
+
 /** A worker serves no proxy. */
 function stopDelayMs({ role, deployment, stopDelayMs: configuredMs }: Config): number {
   if (role === 'worker') return 0
@@ -79,7 +91,7 @@ async function start(
   const databaseUrl = config.databaseUrl ?? (await startDatabase(config, log, stack))
   const isProduction = config.deployment === 'production'
   await migrate({ databaseUrl, schema: config.databaseSchema, isProduction, log, directory: migrationsFolder() })
-  const deps = await createDeps(config, log, databaseUrl, createRequestLog(config.logLevel))
+  const deps = await createDeps(config, log, databaseUrl, requestLogOf(config, log))
   stack.push('connections', deps)
   const probes = await startProbes(deps, readiness)
   const metricsPort = probes.port

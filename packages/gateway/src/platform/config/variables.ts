@@ -257,7 +257,8 @@ export const VARIABLES = {
   },
   logLevel: {
     name: 'LOG_LEVEL',
-    description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`. Lines are JSON on standard output.',
+    description:
+      '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`. Lines are JSON on standard output, and text on a terminal.',
     parse: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const),
     default: 'info',
   },

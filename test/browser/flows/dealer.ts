@@ -19,7 +19,7 @@ export function dealerFlows(shared: SharedState): void {
     const days = Number(await page.locator('[data-days-left]').getAttribute('data-days-left'))
     expect(days).toBeGreaterThan(0)
     await page.getByText('No URL is set.').waitFor()
-    const { orders } = await api<{ orders: { orderNo: string; transactionId: string }[] }>(
+    const { orders } = await api<{ orders: { orderNo: string; entryNo: number }[] }>(
       testbed,
       operator,
       `/orders?tenantId=${dealer.tenantId}`,
@@ -28,7 +28,7 @@ export function dealerFlows(shared: SharedState): void {
       page.locator('[data-latest-order]').evaluateAll((nodes) => nodes.map((node) => node.dataset.latestOrder))
     await expect.poll(shown).toEqual(orders.slice(0, 5).map((order) => order.orderNo))
     await page.locator('[data-latest-order]').getByRole('link').first().click()
-    await heading(page, `Order ${orders[0]!.orderNo}`).waitFor()
+    await heading(page, `Order #${orders[0]!.entryNo}`).waitFor()
     await navigate(testbed, page, '/')
     expect(await page.locator('[data-setup]').count()).toBe(0)
     await page.context().close()

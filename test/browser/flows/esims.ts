@@ -1,7 +1,7 @@
 import type { Profile } from '@dealer-esim/sdk'
 import type { Locator, Page } from 'playwright-core'
 import { expect, it, vi } from 'vitest'
-import { api, button, copyable, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
+import { api, button, copyable, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
 const USED = 'used-in-browser'
 const CANCELLED = 'cancelled-in-browser'
@@ -15,7 +15,7 @@ export function esimFlows(shared: SharedState): void {
 
   async function open(page: Page, { esimTranNo, iccid }: Profile): Promise<void> {
     await navigate(shared.testbed, page, `/tenants/${shared.dealer.tenantId}/profiles/${esimTranNo}`)
-    await heading(page, iccid).waitFor()
+    await copyable(page, 'ICCID').getByText(iccid).waitFor({ state: 'attached' })
   }
 
   const client = () => shared.testbed.client(shared.dealer)
@@ -153,7 +153,7 @@ export function esimFlows(shared: SharedState): void {
     for (const each of [dealerPage, page]) {
       await navigate(testbed, each, `/tenants/${shared.dealer.tenantId}/orders/${topUp!.orderNo}`)
       await each.locator('[data-status=DELIVERED]').first().waitFor()
-      await each.getByRole('link', { name: used.esimTranNo }).waitFor()
+      await each.locator(`a[href$="/profiles/${used.esimTranNo}"]`).waitFor()
     }
   })
 

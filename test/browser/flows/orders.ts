@@ -1,13 +1,13 @@
 import { makeIccid } from '@dealer-esim/contract'
-import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { button, copyable, field, heading, navigate, type SharedState } from '../console-testbed.ts'
+import { api, button, copyable, field, heading, navigate, type SharedState } from '../console-testbed.ts'
 
-const ORDER_NO = /^[0-9A-Z]{26}$/
+const NUMBER = /^#\d+$/
 
-/** The link of an order in the list. Only its first cell is one, so the number comes first. */
-function orderLink(page: Page, transactionId: string) {
-  return page.locator('[data-row]').filter({ hasText: transactionId }).getByRole('link', { name: ORDER_NO })
+/** Opens an order in the list. Only the first cell of a row is a link, so the number comes first. */
+async function openInList({ testbed, page }: SharedState, transactionId: string): Promise<void> {
+  const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, `/orders?q=${transactionId}`)
+  await page.locator(`[data-row="${orders[0]!.orderNo}"]`).getByRole('link', { name: NUMBER }).click()
 }
 
 export function orderFlows(shared: SharedState): void {
@@ -18,9 +18,9 @@ export function orderFlows(shared: SharedState): void {
   async function open(transactionId: string): Promise<void> {
     const { testbed, page } = shared
     await navigate(testbed, page, `/orders?q=${transactionId}`)
-    await orderLink(page, transactionId).click()
-    await heading(page, /^Order [0-9A-Z]{26}$/).waitFor()
-    await copyable(page, 'transactionId').getByText(transactionId).waitFor()
+    await openInList(shared, transactionId)
+    await heading(page, /^Order #\d+$/).waitFor()
+    await copyable(page, 'transactionId').getByText(transactionId).waitFor({ state: 'attached' })
   }
 
   it('an order’s timeline leads from the request to the eSIM', async () => {
@@ -64,7 +64,7 @@ export function orderFlows(shared: SharedState): void {
     await dialog.getByRole('button', { name: 'Cancel and refund' }).click()
     await page.locator('[data-status=CANCEL]').waitFor()
     expect((await testbed.client(dealer).balance()).balance).toBeGreaterThan(balance)
-    await page.getByRole('link', { name: ORDER_NO }).click()
+    await page.getByRole('link', { name: NUMBER }).click()
     await page.locator('[data-step="DECISION"]').getByText('the traveller stays at home').waitFor()
     await page.locator('[data-step="REFUND"]').waitFor()
   })
@@ -117,7 +117,7 @@ export function reviewFlows(shared: SharedState): void {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/')
     await page.locator('[data-attention=underReview]').click()
-    await orderLink(page, 'unanswered').click()
+    await openInList(shared, 'unanswered')
     const { balance } = await testbed.client(dealer).balance()
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
@@ -175,7 +175,7 @@ export function reviewFlows(shared: SharedState): void {
     const { testbed, page, dealer } = shared
     const { balance } = await testbed.client(dealer).balance()
     await navigate(testbed, page, '/orders?q=late-top-up')
-    await orderLink(page, 'late-top-up').click()
+    await openInList(shared, 'late-top-up')
     await page.locator('[data-step="ATTEMPT"]').getByText('Top-up ordered from sandbox').first().waitFor()
     expect(await page.getByText('No eSIMs delivered yet').count()).toBe(0)
     await button(page, 'Resolve').click()

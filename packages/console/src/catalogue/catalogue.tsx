@@ -16,6 +16,8 @@ import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { PLANS } from '#prices/price-paths.ts'
 import { interpolate, locale, plural, t } from '#strings/strings.ts'
 import { ADD_PACKAGE, packagePath } from './catalogue-paths.ts'
+import { PackageName } from './package-name.tsx'
+import { locationOf } from './package-title.ts'
 
 export function CataloguePage() {
   const me = useSession()
@@ -79,8 +81,13 @@ export function CataloguePage() {
             : { title: t.catalogue.noPackages, text: t.catalogue.noPackagesText, action: importButton }
         }
         columns={[
-          { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono', phone: 'main' },
-          { accessor: 'name', title: t.catalogue.name, phone: 'note' },
+          {
+            accessor: 'name',
+            title: t.catalogue.name,
+            phone: 'main',
+            render: (row) => <PackageName name={row.name} location={locationOf(row.locationCodes)} />,
+          },
+          { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono', phone: 'note' },
           {
             accessor: 'status',
             title: t.catalogue.status,

@@ -28,6 +28,13 @@ export function packagesTitleText([first = '', ...others]: readonly string[]): s
   return others.length === 0 ? packageTitleText(first) : `${packageTitleText(first)} + ${others.length}`
 }
 
+/** Where a package works that names these codes: its only country, !RG or !GL. */
+export function locationOf(locationCodes: readonly string[]): string {
+  if (locationCodes.includes('!GL')) return '!GL'
+  const [only, ...others] = locationCodes
+  return only === undefined || others.length > 0 ? '!RG' : only
+}
+
 function isVolume(word: string, next: string): boolean {
   return /^unlimited(\/day)?$/i.test(word) || (/^\d{1,6}(\.\d{1,2})?$/.test(word) && /^[KMGT]B(\/day)?$/.test(next))
 }

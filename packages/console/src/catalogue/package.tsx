@@ -12,8 +12,10 @@ import { ErrorText, Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { CATALOGUE, packagePath, packagePricesPath } from './catalogue-paths.ts'
+import { Flag } from './flags/flag.tsx'
 import { PackageFields } from './package-fields.tsx'
 import { differs, newPackage, parsePackage, type TypedPackage, typedPackage } from './package-form.ts'
+import { locationOf, packageTitleText } from './package-title.ts'
 
 const BACK = { to: CATALOGUE, label: t.catalogue.title }
 
@@ -43,9 +45,10 @@ export function PackageFrame(props: { packageCode: string; detail: PackageDetail
   const { packageCode, detail, children } = props
   return (
     <Page
-      title={detail?.package.name ?? packageCode}
+      title={detail ? packageTitleText(detail.package.name) : packageCode}
       description={
         <Group gap="xs">
+          {detail && <Flag locationCode={locationOf(detail.package.locationCodes)} />}
           <span className="mono">{packageCode}</span>
           {detail && <Status status={detail.package.status} />}
         </Group>

@@ -4,12 +4,16 @@ import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
+import { Flag } from '#catalogue/flags/flag.tsx'
+import { packageTitleText } from '#catalogue/package-title.ts'
+import { OrderNumber } from '#orders/order-number.tsx'
 import { formatPartOf } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
-import { Copyable, Facts, Hint, Status, Timestamp } from '#parts/values.tsx'
+import { Facts, Hint, Status, TechnicalDetails, Timestamp } from '#parts/values.tsx'
 import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
+import { DealerName } from '#tenants/dealer-name.tsx'
 import { Codes } from './activation-codes.tsx'
 import { ActionHistory, EsimActions } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
@@ -32,14 +36,15 @@ export function EsimPage() {
   const isReported = ['GOT_RESOURCE', 'IN_USE'].includes(profile.esimStatus)
   return (
     <Page
-      title={profile.iccid}
+      title={packageTitleText(profile.packageName)}
       back={{ to: '/profiles', label: t.esims.title }}
       description={
         <Group gap="xs" mt={4}>
+          {profile.location !== null && <Flag locationCode={profile.location} />}
           <Status status={profile.esimStatus} />
           {profile.smdpStatus && !isOver(profile) && <Status status={profile.smdpStatus} />}
           {profile.suspended && <Badge color="orange">{t.esims.suspended}</Badge>}
-          {isOperator(me) && profile.clientName}
+          {isOperator(me) && <DealerName name={profile.clientName} />}
         </Group>
       }
       actions={
@@ -55,6 +60,18 @@ export function EsimPage() {
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Card title={t.esims.facts}>
           <Facts cols={2} items={factsOf(profile)} />
+          <TechnicalDetails
+            items={[
+              [t.esims.iccid, profile.iccid],
+              [t.esims.esimTranNo, profile.profileId],
+              [t.orders.orderNo, profile.orderNo],
+              [t.orders.transactionId, profile.transactionId],
+              [t.esims.smdpAddress, profile.smdpAddress],
+              [t.esims.eid, profile.eid],
+              [t.esims.imsi, profile.imsi],
+              [t.esims.msisdn, profile.msisdn],
+            ]}
+          />
         </Card>
         <EsimLife path={path} />
       </SimpleGrid>
@@ -115,23 +132,12 @@ const NEARLY_USED = 0.8
 
 /** The known facts about an eSIM; unknown ones are left out. */
 function factsOf(profile: ProfileRow): [string, ReactNode][] {
-  const { tenantId, orderNo, packageCode } = profile
+  const { packageCode } = profile
   const facts: [string, ReactNode][] = [
-    [
-      t.esims.order,
-      <Anchor key="o" component={Link} to={`/tenants/${tenantId}/orders/${orderNo}`} search={{} as never} size="sm">
-        {orderNo}
-      </Anchor>,
-    ],
-    [t.orders.transactionId, profile.transactionId],
+    [t.esims.order, <OrderNumber key="o" order={profile} />],
     [t.esims.package, <PackageLink key="p" packageCode={packageCode} />],
     [t.esims.supplier, profile.supplier],
     [t.esims.validity, plural(t.esims.days, profile.totalDuration)],
-    [t.esims.esimTranNo, <Copyable key="e" value={profile.profileId} label={t.esims.esimTranNo} />],
-    [t.esims.smdpAddress, profile.smdpAddress],
-    [t.esims.eid, profile.eid],
-    [t.esims.imsi, profile.imsi],
-    [t.esims.msisdn, profile.msisdn],
     [t.esims.apn, profile.apn],
     [t.esims.installationTime, profile.installationTime && <Timestamp key="i" time={profile.installationTime} />],
   ]

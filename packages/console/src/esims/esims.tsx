@@ -1,7 +1,9 @@
 import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
+import { PackageName } from '#catalogue/package-name.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
+import { OrderNumber } from '#orders/order-number.tsx'
 import { DealerFilter } from '#parts/dealer-filter.tsx'
 import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
 import { formatPartOf, formatVolume } from '#parts/format.ts'
@@ -12,6 +14,7 @@ import { useFilters } from '#parts/use-filters.ts'
 import { Hint, Status } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
+import { DealerName } from '#tenants/dealer-name.tsx'
 import { parseTypedIccid } from './typed-iccid.ts'
 
 export function EsimsPage() {
@@ -53,9 +56,20 @@ export function EsimsPage() {
               : { title: t.esims.noEsims, text: t.esims.noEsimsText }
           }
           columns={[
-            { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono', phone: 'main' },
-            { accessor: 'clientName', title: t.common.dealer, hidden: !isOperator(me) },
-            { accessor: 'packageCode', title: t.esims.package, phone: 'note' },
+            {
+              accessor: 'packageName',
+              title: t.esims.package,
+              phone: 'main',
+              render: (row) => <PackageName name={row.packageName} location={row.location} />,
+            },
+            { accessor: 'orderNo', title: t.esims.order, phone: 'note', render: (row) => <OrderNumber order={row} /> },
+            {
+              accessor: 'clientName',
+              title: t.common.dealer,
+              hidden: !isOperator(me),
+              render: (row) => <DealerName name={row.clientName} />,
+            },
+            { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
             {
               accessor: 'esimStatus',
               title: t.esims.esimStatus,

@@ -1,5 +1,7 @@
 import type { EsimTopUp } from '@dealer-esim/gateway/http/console/esims/esim-top-ups.ts'
 import { useApi } from '#api/use-api.ts'
+import { packageTitleText } from '#catalogue/package-title.ts'
+import { orderNumber } from '#orders/order-number.tsx'
 import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -26,7 +28,8 @@ export function TopUpHistory({ tenantId, profileId }: { tenantId: string; profil
         to={(row) => `/tenants/${tenantId}/orders/${row.orderNo}`}
         empty={{ title: t.esims.noTopUps }}
         columns={[
-          { accessor: 'packageName', title: t.esims.package },
+          { accessor: 'orderNo', title: t.esims.order, render: orderNumber },
+          { accessor: 'packageName', title: t.esims.package, render: (row) => packageTitleText(row.packageName) },
           { accessor: 'periodNum', title: t.esims.topUpDays },
           { accessor: 'orderStatus', title: t.orders.status, render: (row) => <Status status={row.orderStatus} /> },
           moneyColumn('amount', t.portal.price),

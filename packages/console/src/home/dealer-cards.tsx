@@ -5,7 +5,9 @@ import type { EndpointView } from '@dealer-esim/gateway/http/console/webhooks.ts
 import { Alert, Anchor, Button, Group, SimpleGrid, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useApi } from '#api/use-api.ts'
+import { PackageNames } from '#catalogue/package-name.tsx'
 import { BuyButton } from '#orders/buying/buy-button.tsx'
+import { orderNumber } from '#orders/order-number.tsx'
 import { formatPercent } from '#parts/format.ts'
 import { EmptyState } from '#parts/load-states.tsx'
 import { Card } from '#parts/page.tsx'
@@ -142,12 +144,11 @@ export function LatestOrders({ tenantId }: { tenantId?: string }) {
               to={`/tenants/${order.tenantId}/orders/${order.orderNo}`}
               search={{} as never}
               size="sm"
-              className="mono"
             >
-              {order.orderNo}
+              {orderNumber(order)}
             </Anchor>
-            <Text size="xs" c="dimmed" className="break">
-              {order.transactionId}
+            <Text size="xs" c="dimmed" component="div">
+              <PackageNames {...order} />
             </Text>
           </div>
           <Group gap="sm">

@@ -11,6 +11,7 @@ import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { commandsFor } from './commands.ts'
 
+/** Commands fill the list up to this. What was found is listed in full: many dealers may have an order #1042. */
 const RESULTS_MAX = 10
 
 /** Searches everything that has a page, pages and actions. Arrow keys select a result, Enter opens it. */
@@ -37,11 +38,13 @@ function Search({ onClose }: { onClose(): void }) {
   const found = useApi<SearchResults>('/search', { q: query }, { enabled: query.length >= 2 })
   const words = text.trim().toLowerCase().split(/\s+/)
   const commands = commandsFor(me).filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
+  // Never those of an earlier text: Enter would open one of them.
+  const isCurrent = query.length >= 2 && query === text.trim() && !found.isPlaceholderData
+  const records = isCurrent ? (found.data?.results ?? []) : []
   const results = [
-    // Never those of an earlier text: Enter would open one of them.
-    ...(query.length >= 2 && query === text.trim() && !found.isPlaceholderData ? (found.data?.results ?? []) : []),
-    ...commands.map((command) => ({ ...command, detail: '' })),
-  ].slice(0, RESULTS_MAX)
+    ...records,
+    ...commands.slice(0, Math.max(0, RESULTS_MAX - records.length)).map((command) => ({ ...command, detail: '' })),
+  ]
   const go = (to: string | undefined) => {
     if (to === undefined) return
     onClose()

@@ -4,6 +4,7 @@ import { Bulk } from '#lists/bulk.tsx'
 import { ReasonField } from '#parts/dialog.tsx'
 import { t } from '#strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
+import { orderNumber } from './order-number.tsx'
 
 /** The actions of operators on selected orders. Delivered eSIMs are entered on the page of their order. */
 export function OrderBulk({ orders, onClear }: { orders: OrderRow[]; onClear(): void }) {
@@ -11,7 +12,7 @@ export function OrderBulk({ orders, onClear }: { orders: OrderRow[]; onClear(): 
     <Bulk
       rows={orders}
       idOf={(row) => row.orderNo}
-      nameOf={(row) => row.transactionId}
+      nameOf={(row) => `${orderNumber(row)} · ${row.clientName}`}
       onClear={onClear}
       actions={[
         {

@@ -2,10 +2,12 @@ import type { OrderDetail } from '@dealer-esim/gateway/http/console/orders/order
 import { Alert, Button, Group, Text, Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { useChange } from '#api/use-api.ts'
+import { packagesTitleText } from '#catalogue/package-title.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formatMoney, formatTime } from '#parts/format.ts'
 import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
+import { orderNumber } from './order-number.tsx'
 
 /** Whom an undecided order waits for, what happens next and until when, with the one action beside it. */
 export function OrderWaiting({ order }: { order: OrderDetail }) {
@@ -70,7 +72,11 @@ function AskOperator({ order }: { order: OrderDetail }) {
           request={(body) => ({ method: 'POST', path, body })}
         >
           <Text size="sm" className="break">
-            {[order.orderNo, order.packages.join(', '), formatMoney(order.amount, order.currencyCode)].join(' · ')}
+            {[
+              orderNumber(order),
+              packagesTitleText(order.packages),
+              formatMoney(order.amount, order.currencyCode),
+            ].join(' · ')}
           </Text>
           <Textarea
             name="text"

@@ -4,16 +4,19 @@ import { Anchor, Group } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
+import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Amount, Copyable, Facts, Status, Timestamp, TimeZone } from '#parts/values.tsx'
+import { Amount, Copyable, Facts, Status, TechnicalDetails, Timestamp, TimeZone } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { Margin } from '#sales/margin.tsx'
 import { interpolate, t } from '#strings/strings.ts'
+import { DealerName } from '#tenants/dealer-name.tsx'
 import { OrderNotes } from '#tenants/notes.tsx'
 import { OrderActions } from './order-actions.tsx'
+import { orderNumber } from './order-number.tsx'
 import { Timeline } from './order-timeline.tsx'
 import { OrderWaiting } from './order-waiting.tsx'
 
@@ -38,12 +41,13 @@ export function OrderPage() {
   const isTopUp = order.orderType === 'TOPUP'
   return (
     <Page
-      title={interpolate(t.orders.titleOf, { orderNo: order.orderNo })}
+      title={interpolate(t.orders.titleOf, { number: orderNumber(order) })}
       back={{ to: '/orders', label: t.orders.title }}
       description={
         <Group gap="xs" mt={4}>
+          <PackageNames {...order} />
           <Status status={order.orderStatus} />
-          {isOperator(me) && order.clientName}
+          {isOperator(me) && <DealerName name={order.clientName} />}
         </Group>
       }
       actions={canOperate(me) && <OrderActions order={order} />}
@@ -52,9 +56,7 @@ export function OrderPage() {
       <Card>
         <Facts
           items={[
-            [t.orders.number, <Copyable key="n" value={order.orderNo} label={t.orders.number} />],
             [t.orders.type, t.orders.types[order.orderType]],
-            [t.orders.transactionId, <Copyable key="t" value={order.transactionId} label={t.orders.transactionId} />],
             [t.common.created, <Timestamp key="c" time={order.createdAt} />],
             [t.orders.amount, <Amount key="a" value={order.amount} currency={currency} />],
             [t.orders.refunded, <Amount key="r" value={order.refundedAmount} currency={currency} />],
@@ -76,10 +78,17 @@ export function OrderPage() {
                       search={{} as never}
                       size="sm"
                     >
-                      {order.toppedUpProfileId}
+                      {t.orders.toppedUpEsim}
                     </Anchor>,
                   ] as [string, ReactNode],
                 ]),
+          ]}
+        />
+        <TechnicalDetails
+          items={[
+            [t.orders.orderNo, order.orderNo],
+            [t.orders.transactionId, order.transactionId],
+            [t.esims.esimTranNo, order.toppedUpProfileId],
           ]}
         />
       </Card>
@@ -116,10 +125,14 @@ function DeliveredEsims({ order }: { order: OrderDetail }) {
         to={(row) => `/tenants/${order.tenantId}/profiles/${row.profileId}`}
         empty={{ title: t.orders.noEsims, text: t.orders.noEsimsText }}
         columns={[
-          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
-          { accessor: 'packageCode', title: t.orders.package },
+          {
+            accessor: 'packageName',
+            title: t.orders.package,
+            render: (row) => <PackageName name={row.packageName} location={row.location} />,
+          },
           valueColumn('esimStatus', t.esims.esimStatus, (row) => <Status status={row.esimStatus} />),
           valueColumn('smdpStatus', t.esims.smdpStatus, (row) => <Status status={row.smdpStatus} />),
+          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
         ]}
       />
     </Card>
@@ -137,7 +150,11 @@ function Items({ order }: { order: OrderDetail }) {
       empty={{ title: t.orders.items }}
       columns={[
         { accessor: 'itemNo', title: t.orders.item },
-        { accessor: 'packageCode', title: t.orders.package },
+        {
+          accessor: 'packageName',
+          title: t.orders.package,
+          render: (row) => <PackageName name={row.packageName} location={row.location} />,
+        },
         { accessor: 'itemStatus', title: t.orders.status, render: (row) => <Status status={row.itemStatus} /> },
         {
           accessor: 'price',

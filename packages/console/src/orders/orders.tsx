@@ -1,5 +1,6 @@
 import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { useState } from 'react'
+import { PackageNames } from '#catalogue/package-name.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
@@ -9,10 +10,12 @@ import { useFilters } from '#parts/use-filters.ts'
 import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
+import { DealerName } from '#tenants/dealer-name.tsx'
 import { ExplorerButton } from '#tenants/explorer/explorer-button.tsx'
 import { BuyButton } from './buying/buy-button.tsx'
 import { OrderBulk } from './order-bulk.tsx'
 import { OrderFilters } from './order-filters.tsx'
+import { orderNumber } from './order-number.tsx'
 
 export function OrdersPage() {
   const me = useSession()
@@ -43,13 +46,12 @@ export function OrdersPage() {
         to={(row) => `/tenants/${row.tenantId}/orders/${row.orderNo}`}
         empty={isFiltered(filters) ? { title: t.orders.noMatch, text: t.orders.noMatchText } : noOrders}
         columns={[
-          { accessor: 'orderNo', title: t.orders.number, cellsClassName: 'mono', phone: 'main' },
+          { accessor: 'orderNo', title: t.orders.number, phone: 'main', render: orderNumber },
           {
             accessor: 'transactionId',
             title: t.orders.transactionId,
             cellsClassName: 'break',
-            // On a phone, below the number: for operators the dealer, for the dealer its own key.
-            ...(!isOperator(me) && { phone: 'note' }),
+            optional: true,
           },
           {
             accessor: 'clientName',
@@ -57,15 +59,27 @@ export function OrdersPage() {
             hidden: !isOperator(me),
             cellsClassName: 'name',
             phone: 'note',
+            render: (row) => <DealerName name={row.clientName} />,
           },
-          { accessor: 'orderType', title: t.orders.type, render: (row) => t.orders.types[row.orderType] },
+          {
+            accessor: 'orderType',
+            title: t.orders.type,
+            optional: true,
+            render: (row) => t.orders.types[row.orderType],
+          },
           {
             accessor: 'orderStatus',
             title: t.orders.status,
             phone: 'status',
             render: (row) => <Status status={row.orderStatus} />,
           },
-          { accessor: 'packages', title: t.orders.packages, render: (row) => row.packages.join(', ') },
+          {
+            accessor: 'packages',
+            title: t.orders.package,
+            // On a phone, below the number: for operators the dealer, for the dealer what was bought.
+            ...(!isOperator(me) && { phone: 'note' }),
+            render: (row) => <PackageNames {...row} />,
+          },
           { accessor: 'esims', title: t.orders.esims, textAlign: 'right' },
           moneyColumn('amount', t.orders.amount, { phone: 'value' }),
           timeColumn('createdAt', t.common.created),

@@ -172,3 +172,17 @@ export function Facts({ items, cols = 3 }: { items: [name: string, value: ReactN
     </SimpleGrid>
   )
 }
+
+/** Numbers that only programs read, each with a button that copies it. Closed until somebody asks for them. */
+export function TechnicalDetails({ items }: { items: [name: string, value: string | null][] }) {
+  const known = items.filter((item): item is [string, string] => item[1] !== null && item[1] !== '')
+  return (
+    <details className="technical">
+      <summary>{t.common.technicalDetails}</summary>
+      <Facts
+        cols={2}
+        items={known.map(([name, value]) => [name, <Copyable key={name} value={value} label={name} />])}
+      />
+    </details>
+  )
+}

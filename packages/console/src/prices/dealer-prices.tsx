@@ -1,6 +1,7 @@
 import type { PriceRow, TenantPrices } from '@dealer-esim/gateway/http/console/prices/tenant-prices.ts'
 import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
+import { packageTitleText } from '#catalogue/package-title.ts'
 import { useList } from '#lists/use-list.ts'
 import { FilterSelect, SearchField } from '#parts/filters.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -53,8 +54,13 @@ export function DealerPricesPage() {
         {...(canOperate(me) && { onRowClick: setSetting })}
         empty={keyword || source ? { title: t.prices.noMatch, text: t.prices.noMatchText } : empty}
         columns={[
-          { accessor: 'packageCode', title: t.prices.code, cellsClassName: 'mono', phone: 'main' },
-          { accessor: 'name', title: t.prices.packageName, phone: 'note' },
+          {
+            accessor: 'name',
+            title: t.prices.packageName,
+            phone: 'main',
+            render: (row) => packageTitleText(row.name),
+          },
+          { accessor: 'packageCode', title: t.prices.code, cellsClassName: 'mono', phone: 'note' },
           {
             accessor: 'status',
             title: t.catalogue.status,

@@ -19,6 +19,7 @@ import { Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { PlanField } from '#prices/price-assignment.tsx'
 import { t } from '#strings/strings.ts'
+import { DealerName } from './dealer-name.tsx'
 
 export function DealersPage() {
   const me = useSession()
@@ -53,7 +54,12 @@ export function DealersPage() {
             : { title: t.dealers.none, text: t.dealers.noneText, action: create }
         }
         columns={[
-          { accessor: 'clientName', title: t.dealers.name, phone: 'main' },
+          {
+            accessor: 'clientName',
+            title: t.dealers.name,
+            phone: 'main',
+            render: (row) => <DealerName name={row.clientName} />,
+          },
           valueColumn('status', t.common.status, (row) => <Status status={row.status} />, { phone: 'status' }),
           moneyColumn('balance', t.dealers.balance, { phone: 'value' }),
           { accessor: 'appKey', title: t.dealers.appKey, cellsClassName: 'mono' },

@@ -3,6 +3,7 @@ import { Anchor, Button, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/
 import { Link } from '@tanstack/react-router'
 import { apiUrl } from '#api/call-api.ts'
 import { type ServerList, useList } from '#lists/use-list.ts'
+import { orderNumber } from '#orders/order-number.tsx'
 import { timeColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -129,7 +130,7 @@ function EntryReference({ entry, tenantId }: { entry: WalletEntry; tenantId: str
   if (entry.orderNo === null) return <>{[entry.reference, entry.reason].filter(Boolean).join(' · ')}</>
   return (
     <Anchor component={Link} to={`/tenants/${tenantId}/orders/${entry.orderNo}`} search={{} as never} size="sm">
-      {entry.transactionId ?? entry.orderNo}
+      {orderNumber({ entryNo: entry.orderEntryNo ?? entry.walletVersion })}
       {entry.itemNo !== null && ` · ${interpolate(t.orders.esimNumber, { item: entry.itemNo })}`}
     </Anchor>
   )

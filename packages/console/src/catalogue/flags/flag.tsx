@@ -1,13 +1,41 @@
 import { IconWorld } from '@tabler/icons-react'
-import * as flags from 'country-flag-icons/string/3x2'
+import { Suspense, use } from 'react'
 
-const pictures: Readonly<Record<string, string>> = flags
+type Pictures = Readonly<Record<string, string>>
+
+/** Loaded after the page, because all flags are as large as a page. Without them there is a globe. */
+const loaded: { plain?: Promise<Pictures>; detailed?: Promise<Pictures> } = {}
+
+function loadPlain(): Promise<Pictures> {
+  loaded.plain ??= import('./plain-flags.ts').catch(() => ({}))
+  return loaded.plain
+}
+
+function loadDetailed(): Promise<Pictures> {
+  loaded.detailed ??= import('./detailed-flags.ts').catch(() => ({}))
+  return loaded.detailed
+}
 
 /** The flag of a country, beside its name; a globe for other locations. A picture, because Windows has no flags among its emojis. */
 export function Flag({ locationCode }: { locationCode: string }) {
-  const picture = pictures[locationCode]
-  if (picture === undefined) return <IconWorld size={16} aria-hidden="true" className="flag" />
+  if (locationCode.startsWith('!')) return <Globe />
   return (
-    <img src={`data:image/svg+xml,${encodeURIComponent(picture)}`} alt="" width={18} height={12} className="flag" />
+    <Suspense fallback={<span className="flag" style={{ display: 'inline-block', width: WIDTH, height: HEIGHT }} />}>
+      <Picture locationCode={locationCode} />
+    </Suspense>
   )
+}
+
+const WIDTH = 18
+const HEIGHT = 12
+
+function Picture({ locationCode }: { locationCode: string }) {
+  const picture = use(loadPlain())[locationCode] ?? use(loadDetailed())[locationCode]
+  if (picture === undefined) return <Globe />
+  const source = `data:image/svg+xml,${encodeURIComponent(picture)}`
+  return <img src={source} alt="" width={WIDTH} height={HEIGHT} className="flag" />
+}
+
+function Globe() {
+  return <IconWorld size={16} aria-hidden="true" className="flag" />
 }

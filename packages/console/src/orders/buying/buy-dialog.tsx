@@ -4,6 +4,7 @@ import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet
 import { Alert, NumberInput } from '@mantine/core'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
+import { packageTitleText } from '#catalogue/package-title.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { Amount, Facts } from '#parts/values.tsx'
@@ -29,7 +30,7 @@ export function BuyDialog({ tenantId, transactionId, chosen, onClose }: BuyDialo
   const available = wallet.data && wallet.data.balance + wallet.data.creditLimit
   return (
     <Dialog
-      title={interpolate(t.portal.buy, { name })}
+      title={interpolate(t.portal.buy, { name: packageTitleText(name) })}
       opened
       onClose={onClose}
       submit={interpolate(t.portal.buyFor, { price: formatMoney(amount, currencyCode) })}

@@ -3,9 +3,11 @@ import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { useApi } from '#api/use-api.ts'
+import { PackageNames } from '#catalogue/package-name.tsx'
 import { Card } from '#parts/page.tsx'
 import { Amount, Status } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
+import { orderNumber } from '../order-number.tsx'
 
 /** Most orders are delivered within seconds. */
 const REFRESH_MS = 2_000
@@ -22,7 +24,7 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
   useEffect(() => result.current?.focus(), [])
   return (
     <Card
-      title={interpolate(t.portal.ordered, { orderNo: order.orderNo })}
+      title={interpolate(t.portal.ordered, { number: orderNumber(order) })}
       actions={
         <>
           <Button component={Link} to={path} search={{} as never} variant="default" size="xs">
@@ -36,7 +38,9 @@ export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): 
     >
       <Group gap="sm" role="status" ref={result} tabIndex={-1}>
         <Status status={orderStatus} />
-        <Text size="sm">{order.packages.join(', ')}</Text>
+        <Text size="sm" component="div">
+          <PackageNames {...order} />
+        </Text>
         <Text size="sm">
           <Amount value={order.amount} currency={order.currencyCode} />
         </Text>

@@ -1,9 +1,9 @@
 import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/place-order.ts'
 import { Text } from '@mantine/core'
+import { Flag } from '#catalogue/flags/flag.tsx'
 import { formatMoney, formatVolume } from '#parts/format.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { locationName, sortLocations } from './countries.ts'
-import { Flag } from './flag.tsx'
 
 const COUNTRIES_SHOWN = 3
 

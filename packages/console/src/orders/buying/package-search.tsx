@@ -2,6 +2,9 @@ import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/pl
 import { Group, Select } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
+import { Flag } from '#catalogue/flags/flag.tsx'
+import { PackageName } from '#catalogue/package-name.tsx'
+import { locationOf } from '#catalogue/package-title.ts'
 import { useList } from '#lists/use-list.ts'
 import { SearchField } from '#parts/filters.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
@@ -10,7 +13,6 @@ import { useFilters } from '#parts/use-filters.ts'
 import { t } from '#strings/strings.ts'
 import { BuyDialog } from './buy-dialog.tsx'
 import { locationName, sortLocations } from './countries.ts'
-import { Flag } from './flag.tsx'
 import { Coverage, dataText, priceText, validityText } from './package-facts.tsx'
 
 /** Finds packages that the dealer can buy, by country or text. Choosing one opens the dialog that buys it. */
@@ -58,7 +60,12 @@ export function PackageSearch({ tenantId, transactionId }: { tenantId: string; t
         onRowClick={setChosen}
         empty={{ title: t.portal.noPackages, text: t.portal.noPackagesText }}
         columns={[
-          { accessor: 'name', title: t.portal.package, phone: 'main' },
+          {
+            accessor: 'name',
+            title: t.portal.package,
+            phone: 'main',
+            render: (row) => <PackageName name={row.name} location={locationOf(row.locationCodes)} />,
+          },
           valueColumn('locationCodes', t.portal.coverage, (row) => <Coverage {...row} />, { phone: 'note' }),
           { accessor: 'volume', title: t.portal.data, textAlign: 'right', phone: 'status', render: dataText },
           { accessor: 'duration', title: t.portal.validity, textAlign: 'right', render: validityText },

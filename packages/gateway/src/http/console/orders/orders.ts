@@ -50,6 +50,8 @@ export type OrderRow = Static<typeof orderRow>
 const item = Type.Object({
   itemNo: Type.Integer(),
   packageCode: Type.String(),
+  packageName: Type.String({ description: 'As ordered' }),
+  location: location(),
   price: money(),
   itemStatus: Type.String(),
   failureReason: nullable(Type.String()),
@@ -274,7 +276,10 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
       select balance_after, remark, status_history as history, created_at, due_at
       from orders where tenant_id = ${tenantId} and order_id = ${orderId}`),
     deps.db.query<ItemColumns>(sql`
-      select item_no, package_code, price, item_status,
+      select item_no, package_code, (
+               select o.package_lines -> i.line_no ->> 'packageName' from orders o
+               where o.tenant_id = i.tenant_id and o.order_id = i.order_id) as package_name,
+             price, item_status,
              failure_reason, supplier, product_code, cost,
              cost_currency, supplier_charge as charged,
              supplier_charge_currency as charged_currency, attempts, requested_at, in_doubt_at, retry_at,
@@ -296,6 +301,7 @@ async function describe(context: Context, tenantId: string, orderNo: string) {
     items: items
       .map(({ requestedAt: _, inDoubtAt: __, retryAt: ___, ...row }) => ({
         ...row,
+        location: locationOf(catalogue, row.packageCode),
         supplierKey: itemKeyOf(orderId, row.itemNo),
       }))
       .map((row) => (onlyTenant === null ? row : forDealer(row))),
@@ -319,7 +325,7 @@ interface OrderColumns {
   dueAt: Date | null
 }
 
-type ItemColumns = Omit<OrderItem, 'supplierKey' | 'itemStatus' | 'attempts'> & WaitingItem
+type ItemColumns = Omit<OrderItem, 'supplierKey' | 'location' | 'itemStatus' | 'attempts'> & WaitingItem
 
 function describeWaiting({ deps, onlyTenant }: Context, items: readonly ItemColumns[], times: Times) {
   const giveUpAfterMs = (supplier: string) => deps.suppliers.get(supplier)?.supplier.traits.giveUpAfterMs

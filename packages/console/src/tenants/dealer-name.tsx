@@ -1,0 +1,13 @@
+import { initials, tintOf } from './initials.ts'
+
+/** A dealer's name behind its initials, which are found faster than the name. */
+export function DealerName({ name }: { name: string }) {
+  return (
+    <span className="dealer-name" data-from-gateway>
+      <span className="initials" data-tint={tintOf(name)} aria-hidden="true">
+        {initials(name)}
+      </span>
+      <span>{name}</span>
+    </span>
+  )
+}

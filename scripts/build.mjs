@@ -16,8 +16,10 @@ import {
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { finishAssets } from './console-assets.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const finisher = fileURLToPath(new URL('console-assets.mjs', import.meta.url))
 
 /** What a release adds to a build. @typedef {{ commit: string }} Release */
 
@@ -151,6 +153,7 @@ async function buildConsole(output, release) {
     logLevel: 'error',
     build: { outDir: output, emptyOutDir: true, sourcemap: release ? 'hidden' : false },
   })
+  await finishAssets(output)
 }
 
 const STALE_AFTER_MS = 24 * 3_600_000
@@ -178,7 +181,7 @@ function publish(draft, output) {
 function fingerprint(sources) {
   const hash = createHash('sha256')
   const files = sources.flatMap((source) => filesUnder(join(root, source)))
-  for (const file of [...files, join(root, 'package-lock.json'), fileURLToPath(import.meta.url)].sort()) {
+  for (const file of [...files, join(root, 'package-lock.json'), fileURLToPath(import.meta.url), finisher].sort()) {
     if (/\.test\.tsx?$/.test(file)) continue
     const { size, mtimeMs } = statSync(file)
     hash.update(`${relative(root, file)} ${size} ${mtimeMs}\n`)

@@ -16,6 +16,8 @@ export default defineConfig(({ command }) => ({
     sourcemap: false,
     // Which chunk needs which: a test measures the first load by it.
     manifest: true,
+    // One stylesheet: a second request would come later than what it styles.
+    cssCodeSplit: false,
     // Charts are loaded by the pages that show them.
     chunkSizeWarningLimit: 700,
     rolldownOptions: {
@@ -24,12 +26,23 @@ export default defineConfig(({ command }) => ({
           groups: [
             // Each language is a file of its own, English too.
             { name: 'en', test: /strings[\\/]en\.json$/ },
-            // What every page needs, in two files instead of thirty: 14 kB less when compressed.
-            { name: 'libraries', test: /node_modules[\\/](react|react-dom|scheduler|@tanstack)[\\/]/ },
+            // A file each for what changes together, with all that it imports, instead of fifty: fewer requests, and less to load.
+            {
+              name: 'react',
+              test: /rolldown[\\/]runtime|node_modules[\\/](react|react-dom|scheduler|@tanstack[\\/](react-query|query-core))[\\/]/,
+            },
+            // What the sign-in page needs. It loads nothing else.
+            {
+              name: 'sign-in',
+              test: /node_modules[\\/]@mantine[\\/](notifications|core[\\/]esm[\\/]core)[\\/]|src[\\/](api[\\/]|people[\\/]sign-in[\\/](front-door|sign-in)|parts[\\/](load-states|notify))/,
+            },
+            { name: 'router', test: /node_modules[\\/]@tanstack[\\/]/ },
+            // What every page of the console needs: the frame, lists, dialogs and the names of things.
             {
               name: 'console',
-              test: /console[\\/]src[\\/](api|session|parts[\\/](page|load-states|values|format|notify|use-filters))/,
+              test: /src[\\/](lists[\\/][^\\/]+|home[\\/](?!dashboard)[^\\/]+|sales[\\/](period-choice|sales-chart|sales-overview|margin)|people[\\/]sign-in[\\/]secret-store|layout[\\/](layout|user-menu)|parts[\\/](page|values|record-list|filters|dialog|use-filters|dealer-filter)|catalogue[\\/](catalogue-paths|package-name|flags[\\/]flag)|tenants[\\/](dealer-name|explorer[\\/]explorer-button)|orders[\\/](order-number|evidence-field|buying[\\/](buy-button|countries)))\.tsx?$/,
             },
+            { name: 'guided-start', test: /src[\\/]home[\\/]setup[\\/]/ },
           ],
         },
       },

@@ -5,13 +5,12 @@ import './lists/lists.css'
 import { type CSSVariablesResolver, createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core'
 import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { RouterProvider } from '@tanstack/react-router'
-import { StrictMode } from 'react'
+import { lazy, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { watchActivity } from './api/call-api.ts'
 import { queryClient } from './api/use-api.ts'
 import { ignoreDoubleSubmits } from './layout/double-submit.ts'
-import { router } from './router.tsx'
+import { FrontDoor } from './people/sign-in/front-door.tsx'
 import { language } from './strings/strings.ts'
 
 const colorSchemes = localStorageColorSchemeManager({ key: 'color-scheme' })
@@ -45,6 +44,8 @@ document.documentElement.lang = language
 watchActivity()
 ignoreDoubleSubmits(window)
 
+const Application = lazy(async () => ({ default: (await import('./router.tsx')).Application }))
+
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <MantineProvider
@@ -57,7 +58,7 @@ createRoot(document.getElementById('root')!).render(
       {/* At the bottom: a notification stays open under the pointer, and would cover buttons at the top. */}
       <Notifications position="bottom-center" />
       <QueryClientProvider client={queryClient}>
-        <RouterProvider router={router} />
+        <FrontDoor application={Application} />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

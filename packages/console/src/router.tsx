@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
   notFound,
   Outlet,
+  RouterProvider,
 } from '@tanstack/react-router'
 import { consoleBase } from './api/call-api.ts'
 import { Layout } from './layout/layout.tsx'
@@ -79,7 +80,7 @@ const routes = [
   dealer.addChildren(dealerSections.map((section) => pageRoute(section, dealer, dealerPage.path))),
 ]
 
-export const router = createRouter({
+const router = createRouter({
   routeTree: root.addChildren([
     pageRoute(welcomePage, root),
     pageRoute(localSignInPage, root),
@@ -99,3 +100,8 @@ export const router = createRouter({
     return text && `?${text}`
   },
 })
+
+/** The console for a signed-in person, and the pages that work without a session. */
+export function Application() {
+  return <RouterProvider router={router} />
+}

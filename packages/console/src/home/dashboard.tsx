@@ -2,27 +2,23 @@ import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard
 import { SimpleGrid, Stack } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { useApi } from '#api/use-api.ts'
+import { TrialData } from '#operations/trial-data.tsx'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { PeriodChoice } from '#sales/period-choice.tsx'
+import { SalesOverview } from '#sales/sales-overview.tsx'
 import { chosenPeriod } from '#sales/sales-period.ts'
 import { t } from '#strings/strings.ts'
 import { ExplorerButton } from '#tenants/explorer/explorer-button.tsx'
+import { AttentionCard } from './attention.tsx'
 import { DeliveryTimeChart, EventsChart, OrdersChart, SpendChart } from './charts.tsx'
+import { DealerCards, LatestOrders } from './dealer-cards.tsx'
+import { Balances, SupplierOutcomes } from './operator-cards.tsx'
 
-// A separate chunk: most people never see it.
+// A chunk of its own, because it is large and most people never see it.
 const SetupChecklist = lazy(async () => ({ default: (await import('./setup/checklist.tsx')).SetupChecklist }))
-
-const TrialData = lazy(async () => ({ default: (await import('#operations/trial-data.tsx')).TrialData }))
-// Separate chunks for what only operators, or only dealers, see.
-const SalesOverview = lazy(async () => ({ default: (await import('#sales/sales-overview.tsx')).SalesOverview }))
-const AttentionCard = lazy(async () => ({ default: (await import('./attention.tsx')).AttentionCard }))
-const Balances = lazy(async () => ({ default: (await import('./operator-cards.tsx')).Balances }))
-const SupplierOutcomes = lazy(async () => ({ default: (await import('./operator-cards.tsx')).SupplierOutcomes }))
-const DealerCards = lazy(async () => ({ default: (await import('./dealer-cards.tsx')).DealerCards }))
-const LatestOrders = lazy(async () => ({ default: (await import('./dealer-cards.tsx')).LatestOrders }))
 
 const REFRESH_MS = 60_000
 /** The period, in days, until another one is chosen. */
@@ -46,7 +42,7 @@ export function DashboardPage() {
       {error && !data && <LoadError error={error} retry={refetch} />}
       {!data && !error && <Loading />}
       {data && (
-        <Suspense fallback={<Loading />}>
+        <>
           {me.tenant ? (
             <DealerCards tenantId={me.tenant.tenantId} data={data} />
           ) : (
@@ -74,7 +70,7 @@ export function DashboardPage() {
               </Stack>
             )}
           </SimpleGrid>
-        </Suspense>
+        </>
       )}
     </Page>
   )

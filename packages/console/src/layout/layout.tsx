@@ -24,11 +24,11 @@ import { Logo } from '#people/sign-in/sign-in-layout.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { isDialogOpen, useKeys } from './keys.ts'
 import { type NavigationItem, navigationFor, navigationGroups } from './navigation.ts'
+import UserMenu from './user-menu.tsx'
 
 const DealerViewBar = lazy(() => import('./dealer-view.tsx'))
 const Finder = lazy(() => import('./finder.tsx'))
 const KeyHelp = lazy(() => import('./key-help.tsx'))
-const UserMenu = lazy(() => import('./user-menu.tsx'))
 
 /** The frame of every page: navigation, search and the account menu. */
 export function Layout() {

@@ -1,5 +1,6 @@
 import { call, consoleBase, isSignedOut } from '#api/call-api.ts'
 import { notifyError } from '#parts/notify.ts'
+import { rememberSignedIn } from '#people/sign-in/session-hint.ts'
 
 /** Ends the session here, and leads to the provider's own sign-out if the provider began it. */
 export async function signOutHere(): Promise<void> {
@@ -11,6 +12,7 @@ export async function signOutHere(): Promise<void> {
     // Already signed out.
     if (!isSignedOut(error)) return notifyError(error)
   }
+  rememberSignedIn(false)
   // Leaving clears everything that this person saw from memory.
   location.replace(next ?? consoleBase)
 }

@@ -1,11 +1,10 @@
-import { Alert, Button, Center, Group, Loader, Stack, Text } from '@mantine/core'
+import { Alert, Anchor, Button, Center, Group, Loader, Stack, Text } from '@mantine/core'
 import { notifyManager, onlineManager, type QueryFilters, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useCallback, useContext, useSyncExternalStore } from 'react'
-import { ApiError } from '#api/call-api.ts'
+import { ApiError, consoleBase } from '#api/call-api.ts'
 import { isOperator, SessionContext } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
-import { TextLink } from './values.tsx'
 
 export function Loading() {
   return (
@@ -24,7 +23,9 @@ export function LoadError({ error, retry }: { error: Error; retry?: (() => unkno
           <Text size="sm">
             <NoAccessText />
           </Text>
-          <TextLink to="/">{t.errors.goToDashboard}</TextLink>
+          <Anchor href={consoleBase.href} size="sm">
+            {t.errors.goToDashboard}
+          </Anchor>
         </Stack>
       </Alert>
     )

@@ -1,17 +1,16 @@
 import { Anchor, Box, Checkbox, LoadingOverlay, Paper, Skeleton, Table, Tooltip, UnstyledButton } from '@mantine/core'
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { lazy, type ReactNode, Suspense } from 'react'
+import type { ReactNode } from 'react'
 import type { Query } from '#api/call-api.ts'
+import ListTools from '#lists/list-tools.tsx'
 import { Pagination, SearchedTo } from '#lists/pagination.tsx'
+import SortChoice from '#lists/sort-choice.tsx'
 import { type Sorting, useLocalSorting, useServerSorting } from '#lists/sorting.ts'
 import type { ServerList } from '#lists/use-list.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { EmptyState, LoadError } from './load-states.tsx'
 import { useFilters } from './use-filters.ts'
-
-const ListTools = lazy(() => import('#lists/list-tools.tsx'))
-const SortChoice = lazy(() => import('#lists/sort-choice.tsx'))
 
 /*
  * Our own table instead of a library: TanStack Table and Mantine DataTable sort, page and choose columns of rows that are
@@ -82,25 +81,18 @@ export function List<Row>(props: ListProps<Row>) {
   const hasTools = list !== undefined || (isShort && (rows?.length !== 0 || Object.keys(filters).length > 0))
   return (
     <>
-      {hasTools && (
-        <Suspense fallback={<Box h={30} />}>
-          {bulk ?? (
-            <ListTools
-              totals={list ? list.totals : rows && { count: rows.length, isComplete: true }}
-              name={props.name}
-              csv={list ? { path: list.path, query: list.fileQuery } : props.csv}
-              columns={columns}
-              shown={shown}
-              hasTimes={shown.some(({ accessor }) => ordered?.some((row) => isTime(row, accessor)))}
-            />
-          )}
-        </Suspense>
-      )}
-      {rows?.length !== 0 && (
-        <Suspense>
-          <SortChoice sorting={sorting} columns={columns.filter((column) => !column.hidden)} />
-        </Suspense>
-      )}
+      {hasTools &&
+        (bulk ?? (
+          <ListTools
+            totals={list ? list.totals : rows && { count: rows.length, isComplete: true }}
+            name={props.name}
+            csv={list ? { path: list.path, query: list.fileQuery } : props.csv}
+            columns={columns}
+            shown={shown}
+            hasTimes={shown.some(({ accessor }) => ordered?.some((row) => isTime(row, accessor)))}
+          />
+        ))}
+      {rows?.length !== 0 && <SortChoice sorting={sorting} columns={columns.filter((column) => !column.hidden)} />}
       {rows?.length === 0 ? (
         <Paper withBorder>
           {list?.searchedTo ? (

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { SMS_STATUSES } from '#schemas/packages.ts'
+import { SMS_STATUSES } from '#schemas/enumerations.ts'
 import { optionalNumber, optionalText, rtMoney, rtQuantity } from './rt-scalars.ts'
 
 export const rtLocationListRequest = Type.Object({})

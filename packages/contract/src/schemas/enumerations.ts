@@ -61,3 +61,23 @@ export type EsimStatus = (typeof ESIM_STATUSES)[number]
 /** The status of the profile, as reported by the SM-DP+ and the device. */
 export const SMDP_STATUSES = ['RELEASED', 'DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'DELETED'] as const
 export type SmdpStatus = (typeof SMDP_STATUSES)[number]
+
+export const DATA_TYPES = ['TOTAL', 'DAILY', 'UNLIMITED'] as const
+export type DataType = (typeof DATA_TYPES)[number]
+
+export const ACTIVATION_POLICIES = ['ON_INSTALL', 'ON_FIRST_NETWORK', 'ON_PURCHASE'] as const
+export type ActivationPolicy = (typeof ACTIVATION_POLICIES)[number]
+
+export const PACKAGE_STATUSES = ['ON_SALE', 'OFF_SALE'] as const
+export type PackageStatus = (typeof PACKAGE_STATUSES)[number]
+
+export const DURATION_UNITS = ['DAY'] as const
+export type DurationUnit = (typeof DURATION_UNITS)[number]
+
+/** 0: no SMS, 1: by phone and API, 2: by API only. */
+export const SMS_STATUSES = [0, 1, 2] as const
+export type SmsStatus = (typeof SMS_STATUSES)[number]
+
+/** Location codes other than countries. */
+export const REGIONAL = '!RG'
+export const GLOBAL = '!GL'

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '#limits.ts'
-import { PACKAGE_TYPES } from './enumerations.ts'
+import { ACTIVATION_POLICIES, DATA_TYPES, DURATION_UNITS, PACKAGE_TYPES, SMS_STATUSES } from './enumerations.ts'
 import {
   CLOSED,
   currencyCode,
@@ -15,26 +15,6 @@ import {
   time,
 } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
-
-export const DATA_TYPES = ['TOTAL', 'DAILY', 'UNLIMITED'] as const
-export type DataType = (typeof DATA_TYPES)[number]
-
-export const ACTIVATION_POLICIES = ['ON_INSTALL', 'ON_FIRST_NETWORK', 'ON_PURCHASE'] as const
-export type ActivationPolicy = (typeof ACTIVATION_POLICIES)[number]
-
-export const PACKAGE_STATUSES = ['ON_SALE', 'OFF_SALE'] as const
-export type PackageStatus = (typeof PACKAGE_STATUSES)[number]
-
-export const DURATION_UNITS = ['DAY'] as const
-export type DurationUnit = (typeof DURATION_UNITS)[number]
-
-/** 0: no SMS, 1: by phone and API, 2: by API only. */
-export const SMS_STATUSES = [0, 1, 2] as const
-export type SmsStatus = (typeof SMS_STATUSES)[number]
-
-/** Location codes other than countries. */
-export const REGIONAL = '!RG'
-export const GLOBAL = '!GL'
 
 export const packageListRequest = Type.Object(
   {

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { USAGE_QUERY_ESIMS_MAX } from '#limits.ts'
-import { ESIM_STATUSES, SMDP_STATUSES } from './enumerations.ts'
-import { DURATION_UNITS } from './packages.ts'
+import { DURATION_UNITS, ESIM_STATUSES, SMDP_STATUSES } from './enumerations.ts'
 import {
   CLOSED,
   cursor,

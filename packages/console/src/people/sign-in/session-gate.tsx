@@ -7,6 +7,7 @@ import { LoadError, Loading } from '#parts/load-states.tsx'
 import { NewPasswordPage } from './new-password.tsx'
 import { forgetSecrets } from './secret-store.ts'
 import { SessionContext } from './session.ts'
+import { rememberSignedIn } from './session-hint.ts'
 import { SignInOverlay, SignInPage } from './sign-in.tsx'
 
 const SecondFactorSetUpPage = lazy(async () => ({
@@ -24,6 +25,10 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const signedOut = isSignedOut(error)
   const hasPersonChanged = useHasPersonChanged(me)
   const [isSettingUp, finishSetUp] = useSecondFactorSetUp(me)
+  const isSignedIn = signedOut ? false : me && true
+  useEffect(() => {
+    if (isSignedIn !== undefined) rememberSignedIn(isSignedIn)
+  }, [isSignedIn])
   useEffect(() => {
     if (!signedOut) return
     forgetSecrets()

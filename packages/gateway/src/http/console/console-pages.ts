@@ -35,8 +35,13 @@ export function addConsolePages(app: FastifyInstance, options: PagesOptions): vo
       // File names contain a hash of the content.
       immutable: true,
       maxAge: '365d',
+      // The build wrote .br and .gz beside each file.
+      preCompressed: true,
       decorateReply: false,
-      setHeaders: (reply) => void reply.setHeader('X-Content-Type-Options', 'nosniff'),
+      setHeaders(reply) {
+        reply.setHeader('X-Content-Type-Options', 'nosniff')
+        reply.setHeader('Vary', 'Accept-Encoding')
+      },
     })
     for (const file of ['color-scheme.js', 'icon.svg'] as const) {
       const body = readIfExists(join(options.directory, file))

@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import cookie from '@fastify/cookie'
@@ -47,6 +49,7 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
       api.setValidatorCompiler(validatorCompiler)
       api.setSerializerCompiler(() => (body) => JSON.stringify(body, toNumber))
       addParsers(api, options.bodies)
+      api.addHook('onSend', gzipLargeAnswers)
       const logs = { log: deps.log, logUnavailable: unavailableLog(deps.log) }
       api.setErrorHandler((error, request, reply) => sendFailure(logs, error, request, reply))
       api.setNotFoundHandler(() => {}) // makes the hook below run for unknown paths
@@ -70,6 +73,22 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
     },
     { prefix: CONSOLE_API },
   )
+}
+
+/** A smaller answer fits a packet anyway. */
+const GZIP_MIN_BYTES = 1_400
+
+/**
+ * Compresses what is read. Answers with secrets are answers to POST: next to a text that a stranger chose, the length of a compressed
+ * secret would say something about it.
+ */
+async function gzipLargeAnswers(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
+  const isLarge = typeof payload === 'string' && payload.length >= GZIP_MIN_BYTES
+  if (request.method !== 'GET' || !isLarge) return payload
+  reply.header('Vary', 'Accept-Encoding')
+  if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return payload
+  reply.header('Content-Encoding', 'gzip').removeHeader('Content-Length')
+  return promisify(gzip)(payload)
 }
 
 /** Amounts are written as JSON integers: every one is within ±(2^53−1). */

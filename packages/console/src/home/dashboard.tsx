@@ -1,6 +1,6 @@
 import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { SimpleGrid, Stack } from '@mantine/core'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useCallback, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { TrialData } from '#operations/trial-data.tsx'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
@@ -31,17 +31,26 @@ export function DashboardPage() {
   const [filters] = useFilters()
   const period = chosenPeriod(filters, localNowMs(), PERIOD)
   const { data, error, refetch } = useApi<Dashboard>('/dashboard', { ...period, timeZone }, { refreshMs: REFRESH_MS })
+  const isLocal = me.deployment === 'local'
+  const [isSetupKnown, setSetupKnown] = useState(!canOperate(me))
+  const [isTrialKnown, setTrialKnown] = useState(!canOperate(me) || !isLocal)
+  // Everything appears together: what came later would move what is there.
+  const isReady = isSetupKnown && isTrialKnown && (data !== undefined || error !== null)
+  const onSetupKnown = useCallback(() => setSetupKnown(true), [])
+  const onTrialKnown = useCallback(() => setTrialKnown(true), [])
   return (
     <Page title={t.dashboard.title} actions={<PeriodChoice period={period} otherwise={PERIOD} />}>
       {canOperate(me) && (
         <Suspense>
-          <SetupChecklist />
-          {me.deployment === 'local' && <TrialData isOffered={data?.orders.length === 0} />}
+          <Stack gap="lg" {...(!isReady && { display: 'none' })} className="dashboard-top">
+            <SetupChecklist onKnown={onSetupKnown} />
+            {isLocal && <TrialData isOffered={data?.orders.length === 0} onKnown={onTrialKnown} />}
+          </Stack>
         </Suspense>
       )}
       {error && !data && <LoadError error={error} retry={refetch} />}
-      {!data && !error && <Loading />}
-      {data && (
+      {!isReady && <Loading />}
+      {data && isReady && (
         <>
           {me.tenant ? (
             <DealerCards tenantId={me.tenant.tenantId} data={data} />

@@ -1,16 +1,23 @@
 import type { TrialDataView } from '@dealer-esim/gateway/http/console/operations/trial-data.ts'
 import { Alert, Button, Group, Progress, Text } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 
 const FILLING_MS = 500
 
-/** On a local gateway: fills the console with trial data, and removes it. */
-export function TrialData({ isOffered }: { isOffered: boolean }) {
+/**
+ * On a local gateway: fills the console with trial data, and removes it.
+ * @param onKnown called when it is known whether it is shown
+ */
+export function TrialData({ isOffered, onKnown }: { isOffered: boolean; onKnown(): void }) {
   const [isFilling, setIsFilling] = useState(false)
-  const { data } = useApi<TrialDataView>('/trial-data', {}, { refreshMs: isFilling ? FILLING_MS : undefined })
+  const { data, error } = useApi<TrialDataView>('/trial-data', {}, { refreshMs: isFilling ? FILLING_MS : undefined })
+  const isKnown = data !== undefined || error !== null
+  useEffect(() => {
+    if (isKnown) onKnown()
+  }, [isKnown, onKnown])
   const [dialogOpen, setDialogOpen] = useState(false)
   const add = useChange({ quiet: true })
   const remove = useChange({ quiet: true, success: t.trialData.removed })

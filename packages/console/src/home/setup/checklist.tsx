@@ -19,8 +19,11 @@ type StepName = keyof Setup['steps']
 const STEPS = Object.keys(t.setup.steps) as StepName[]
 const REFRESH_MS = 10_000
 
-/** The steps from an empty gateway to the first sale. It goes away when all are done, or when it is dismissed. */
-export function SetupChecklist() {
+/**
+ * The steps from an empty gateway to the first sale. It goes away when all are done, or when it is dismissed.
+ * @param onKnown called when it is known whether it is shown: until then nothing below it should be, because it would move
+ */
+export function SetupChecklist({ onKnown }: { onKnown(): void }) {
   const me = useSession()
   // A preference of this browser; nothing of it is secret.
   const [isDismissed, setDismissed] = useLocalStorage({
@@ -28,12 +31,16 @@ export function SetupChecklist() {
     defaultValue: false,
     getInitialValueInEffect: false,
   })
-  const { data } = useApi<Setup>(
+  const { data, error } = useApi<Setup>(
     '/setup',
     {},
     { enabled: !isDismissed, refreshMs: isDismissed ? undefined : REFRESH_MS },
   )
   useReloadAfter(data && JSON.stringify(data.steps))
+  const isKnown = isDismissed || data !== undefined || error !== null
+  useEffect(() => {
+    if (isKnown) onKnown()
+  }, [isKnown, onKnown])
   const [open, setOpen] = useState<StepName>()
   // A dialog stays open while the step that it completes is counted.
   const left = data ? STEPS.filter((step) => !data.steps[step]).length : 0

@@ -10,7 +10,7 @@ import { createRoot } from 'react-dom/client'
 import { watchActivity } from './api/call-api.ts'
 import { queryClient } from './api/use-api.ts'
 import { ignoreDoubleSubmits } from './layout/double-submit.ts'
-import { FrontDoor } from './people/sign-in/front-door.tsx'
+import { FrontDoor } from './layout/front-door.tsx'
 import { language } from './strings/strings.ts'
 
 const colorSchemes = localStorageColorSchemeManager({ key: 'color-scheme' })

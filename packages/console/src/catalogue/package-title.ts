@@ -1,3 +1,5 @@
+import { t } from '#strings/strings.ts'
+
 /** The parts of a package's title, such as `Japan`, `5 GB`, `3 days`. One part: a name that somebody has typed, as it is. */
 export interface PackageTitle {
   parts: readonly string[]
@@ -14,16 +16,16 @@ export function packageTitle(name: string): PackageTitle {
   const at = words.findIndex((word, index) => index > 0 && isVolume(word, words[index + 1] ?? ''))
   const rest = at === -1 ? undefined : readTerms(words.slice(at))
   if (rest === undefined) return { parts: [name], hasPlace: false }
-  const start = name.slice(0, indexOfWord(name, at)).replace(/[\s,:]+$/, '')
+  const start = name.slice(0, indexOfWord(name, at))
   return { parts: [start, ...rest], hasPlace: true }
 }
 
-/** As text: `Japan · 5 GB · 3 days`. */
+/** The title as text: `Japan · 5 GB · 3 days`. */
 export function packageTitleText(name: string): string {
   return packageTitle(name).parts.join(' · ')
 }
 
-/** Of an order of several packages, the first and how many there are besides. */
+/** The title of an order: its first package, and how many there are besides. */
 export function packagesTitleText([first = '', ...others]: readonly string[]): string {
   return others.length === 0 ? packageTitleText(first) : `${packageTitleText(first)} + ${others.length}`
 }
@@ -36,7 +38,9 @@ export function locationOf(locationCodes: readonly string[]): string {
 }
 
 function isVolume(word: string, next: string): boolean {
-  return /^unlimited(\/day)?$/i.test(word) || (/^\d{1,6}(\.\d{1,2})?$/.test(word) && /^[KMGT]B(\/day)?$/.test(next))
+  return (
+    /^unlimited(\/day)?$/i.test(word) || (/^\d{1,6}(\.\d{1,2})?$/.test(word) && /^(KB|MB|GB|TB)(\/day)?$/.test(next))
+  )
 }
 
 /** @returns undefined if there is anything that is no volume or time */
@@ -45,11 +49,11 @@ function readTerms(words: string[]): string[] | undefined {
   const found = TERMS.exec(text)
   if (!found?.groups) return undefined
   const { volume = '', daily, days, topUp } = found.groups
-  const amount = volume === 'unlimited' ? 'Unlimited' : volume.toUpperCase()
+  const amount = volume === 'unlimited' ? t.portal.unlimited : volume.toUpperCase()
   return [daily ? `${amount}/day` : amount, ...(days ? [days] : []), ...(topUp ? ['top-up'] : [])]
 }
 const TERMS =
-  /^(?<volume>unlimited|\d{1,6}(?:\.\d{1,2})? [kmgt]b)(?<daily>\/day| a day)?(?: (?<days>\d{1,4} days?))?(?: day pass)?(?: (?<topUp>top-up))?$/
+  /^(?<volume>unlimited|\d{1,6}(?:\.\d{1,2})? (?:kb|mb|gb|tb))(?<daily>\/day| a day)?(?: (?<days>\d{1,4} days?))?(?: day pass)?(?: (?<topUp>top-up))?$/
 
 function indexOfWord(name: string, at: number): number {
   let index = 0

@@ -1,6 +1,6 @@
 import { call, consoleBase, isSignedOut } from '#api/call-api.ts'
 import { notifyError } from '#parts/notify.ts'
-import { rememberSignedIn } from '#people/sign-in/session-hint.ts'
+import { rememberSignedIn } from '#people/sign-in/session.ts'
 
 /** Ends the session here, and leads to the provider's own sign-out if the provider began it. */
 export async function signOutHere(): Promise<void> {

@@ -5,7 +5,7 @@ it.each([
   ['Lotus Travel', 'LT'],
   ['Baltic Air & Sea Club', 'BC'],
   ['Acme', 'AC'],
-  ['  müller  reisen ', 'MR'],
+  ['  müller  travel ', 'MT'],
   ['株式会社', '株式'],
   ['X', 'X'],
   ['!!!', '?'],

@@ -33,7 +33,7 @@ it('secrets are redacted on a terminal too', () => {
 })
 
 it('what a caller sent cannot command the terminal', () => {
-  const text = written((log) => log.info({ agent: '\u001b[2Jcleared', 'x\u009b': 'y' }, 'bell\u0007'))
+  const text = written((log) => log.info({ agent: '\u001b[2J cleared', 'x\u009b': 'y' }, 'bell\u0007'))
   expect(text.trimEnd()).not.toMatch(/\p{Cc}/u)
   expect(text).toContain('bell\\x07')
 })

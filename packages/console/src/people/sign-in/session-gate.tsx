@@ -6,8 +6,7 @@ import { queryClient, SESSION, useApi } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { NewPasswordPage } from './new-password.tsx'
 import { forgetSecrets } from './secret-store.ts'
-import { SessionContext } from './session.ts'
-import { rememberSignedIn } from './session-hint.ts'
+import { rememberSignedIn, SessionContext } from './session.ts'
 import { SignInOverlay, SignInPage } from './sign-in.tsx'
 
 const SecondFactorSetUpPage = lazy(async () => ({

@@ -19,3 +19,15 @@ export const canAdminister = (me: Me) => canOperate(me) || me.role === 'DEALER_A
 export const mayAudit = (me: Me) => me.role !== 'DEALER_STAFF'
 /** Everyone except read-only operators. */
 export const canEdit = (me: Me) => me.role !== 'OPERATOR_READ_ONLY'
+
+const SIGNED_IN = 'was-signed-in'
+
+/** True if somebody was signed in here when the page was last open. Only a hint of what to load: the gateway decides. */
+export function wasSignedIn(): boolean {
+  return localStorage.getItem(SIGNED_IN) !== null
+}
+
+export function rememberSignedIn(isSignedIn: boolean): void {
+  if (isSignedIn) localStorage.setItem(SIGNED_IN, 'yes')
+  else localStorage.removeItem(SIGNED_IN)
+}

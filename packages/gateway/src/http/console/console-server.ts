@@ -84,8 +84,9 @@ const GZIP_MIN_BYTES = 1_400
  */
 async function gzipLargeAnswers(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   const isLarge = typeof payload === 'string' && payload.length >= GZIP_MIN_BYTES
-  if (request.method !== 'GET' || !isLarge) return payload
+  if (!isLarge || !['GET', 'HEAD'].includes(request.method)) return payload
   reply.header('Vary', 'Accept-Encoding')
+  if (request.method === 'HEAD') return payload
   if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return payload
   reply.header('Content-Encoding', 'gzip').removeHeader('Content-Length')
   return promisify(gzip)(payload)

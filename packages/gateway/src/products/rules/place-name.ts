@@ -45,7 +45,7 @@ const REGION_WORDS = new Set([
     'nordics',
     'oceania',
   ],
-  ...['pacific', 'scandinavia', 'world', 'worldwide', 'mediterranean', 'antilles', 'baltics', 'mena', 'apac', 'latam'],
+  ...['pacific', 'scandinavia', 'world', 'worldwide', 'mediterranean', 'antilles', 'baltic', 'apac', 'latam'],
 ])
 
 /** Sets whose names promise no more than they hold: a few countries of Europe are not called Europe. */

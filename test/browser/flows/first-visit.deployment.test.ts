@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isBrowserAvailable } from './chromium.ts'
-import { type ConsoleTestbed, heading, signInAsOperator, startTestbed } from './console-testbed.ts'
+import { isBrowserAvailable } from '../chromium.ts'
+import { type ConsoleTestbed, heading, signInAsOperator, startTestbed } from '../console-testbed.ts'
 
 /** What a first visit may take on the wire, with headers: half a second at 5 Mbit/s. */
 const BYTES_MAX = 300_000
@@ -88,7 +88,7 @@ describe.skipIf(!isBrowserAvailable())('a first visit', () => {
 
 interface Visit {
   requests: string[]
-  /** Of all answers as they came, with their headers. */
+  /** The size of all answers as they came, with their headers. */
   bytes: number
   shift: number
 }

@@ -3,8 +3,8 @@ import { type ComponentType, Suspense, useState } from 'react'
 import { consoleBase, isSignedOut } from '#api/call-api.ts'
 import { queryClient, SESSION, useApi } from '#api/use-api.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
-import { wasSignedIn } from './session-hint.ts'
-import { SignInPage } from './sign-in.tsx'
+import { wasSignedIn } from '#people/sign-in/session.ts'
+import { SignInPage } from '#people/sign-in/sign-in.tsx'
 
 /** Pages that work without a session. */
 const OPEN_PAGES = ['welcome', 'local', 'signed-in']

@@ -2,7 +2,7 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addPackage, payOrders } from '#test/harness/shop.ts'
-import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from './console-testbed.ts'
+import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '#test/http/console/console-testbed.ts'
 
 let testbed: ConsoleTestbed
 let operator: Awaited<ReturnType<typeof signedInAs>>

@@ -9,6 +9,7 @@ describe('the title of a package', () => {
     ['Austria, Germany and Switzerland 1.5 GB 7 days', 'Austria, Germany and Switzerland · 1.5 GB · 7 days'],
     ['Asia-Pacific 2 GB/day', 'Asia-Pacific · 2 GB/day'],
     ['13 countries 2 GB a day day pass', '13 countries · 2 GB/day'],
+    ['Japan, day pass, 2 GB a day', 'Japan · 2 GB/day'],
     ['Japan, 2 GB a day, 7 days', 'Japan · 2 GB/day · 7 days'],
     ['Europe Unlimited 30 days', 'Europe · Unlimited · 30 days'],
     ['Japan, unlimited, 7 days', 'Japan · Unlimited · 7 days'],

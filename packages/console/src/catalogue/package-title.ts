@@ -17,8 +17,11 @@ export function packageTitle(name: string): PackageTitle {
   const rest = at === -1 ? undefined : readTerms(words.slice(at))
   if (rest === undefined) return { parts: [name], hasPlace: false }
   const start = name.slice(0, indexOfWord(name, at))
-  return { parts: [start, ...rest], hasPlace: true }
+  return { parts: [start.replace(DAY_PASS, ''), ...rest], hasPlace: true }
 }
+
+/** The volume of a day pass says so already: 2 GB/day. */
+const DAY_PASS = /, day pass$/
 
 /** The title as text: `Japan · 5 GB · 3 days`. */
 export function packageTitleText(name: string): string {

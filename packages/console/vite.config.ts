@@ -40,7 +40,7 @@ export default defineConfig(({ command }) => ({
             // What every page of the console needs: the frame, lists, dialogs and the names of things.
             {
               name: 'console',
-              test: /src[\\/](lists[\\/][^\\/]+|home[\\/](?!dashboard)[^\\/]+|sales[\\/](period-choice|sales-chart|sales-overview|margin)|people[\\/]sign-in[\\/]secret-store|layout[\\/](layout|user-menu)|parts[\\/](page|values|record-list|filters|dialog|use-filters|dealer-filter)|catalogue[\\/](catalogue-paths|package-name|flags[\\/]flag)|tenants[\\/](dealer-name|explorer[\\/]explorer-button)|orders[\\/](order-number|evidence-field|buying[\\/](buy-button|countries)))\.tsx?$/,
+              test: /src[\\/](lists[\\/][^\\/]+|home[\\/](?!dashboard)[^\\/]+|sales[\\/](period-choice|sales-chart|sales-overview|margin)|people[\\/]sign-in[\\/]secret-store|layout[\\/](layout|user-menu)|parts[\\/](page|values|record-list|list-columns|filters|dialog|use-filters|dealer-filter)|catalogue[\\/](catalogue-paths|package-name|flags[\\/]flag)|tenants[\\/](dealer-name|explorer[\\/]explorer-button)|orders[\\/](order-number|evidence-field|buying[\\/](buy-button|countries)))\.tsx?$/,
             },
             { name: 'guided-start', test: /src[\\/]home[\\/]setup[\\/]/ },
           ],

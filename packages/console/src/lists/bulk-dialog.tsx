@@ -5,7 +5,7 @@ import { call } from '#api/call-api.ts'
 import type { Change } from '#api/use-api.ts'
 import { useReturnFocus } from '#parts/dialog.tsx'
 import { formFields } from '#parts/form-values.ts'
-import { ErrorText } from '#parts/values.tsx'
+import { ErrorText } from '#parts/load-states.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
 /** An operation on one row, offered for all selected rows. */

@@ -6,7 +6,7 @@ import { saveFile } from '#api/download.ts'
 import { type Change, type ChangeOptions, useChange } from '#api/use-api.ts'
 import { t } from '#strings/strings.ts'
 import { formFields, labelledError } from './form-values.ts'
-import { ErrorText } from './values.tsx'
+import { ErrorText } from './load-states.tsx'
 
 interface DialogProps {
   title: string

@@ -43,6 +43,15 @@ export function LoadError({ error, retry }: { error: Error; retry?: (() => unkno
   )
 }
 
+/** What went wrong. Screen readers say it immediately. */
+export function ErrorText({ children }: { children: ReactNode }) {
+  return (
+    <Alert color="red" role="alert">
+      {children}
+    </Alert>
+  )
+}
+
 /** Trying again would not help. */
 function isNotFound(error: Error): boolean {
   return error instanceof ApiError && error.status === 404

@@ -1,4 +1,4 @@
-import { ActionIcon, Alert, Anchor, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Anchor, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -99,15 +99,6 @@ export function Hint({ size = 'sm', children }: { size?: 'xs' | 'sm'; children: 
     <Text size={size} c="dimmed">
       {children}
     </Text>
-  )
-}
-
-/** What went wrong. Screen readers say it immediately. */
-export function ErrorText({ children }: { children: ReactNode }) {
-  return (
-    <Alert color="red" role="alert">
-      {children}
-    </Alert>
   )
 }
 

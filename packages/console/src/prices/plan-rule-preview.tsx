@@ -4,8 +4,9 @@ import { useEffect, useRef } from 'react'
 import { formatMargin } from '#catalogue/price-rows.tsx'
 import { formatCount, formatTime } from '#parts/format.ts'
 import { figureColumn } from '#parts/list-columns.tsx'
+import { ErrorText } from '#parts/load-states.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Amount, ErrorText, Hint } from '#parts/values.tsx'
+import { Amount, Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
 type Line = RulePreview['lines'][number]

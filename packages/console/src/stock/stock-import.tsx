@@ -6,9 +6,9 @@ import { upload } from '#api/upload.ts'
 import { queryClient } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
 import { formatCount } from '#parts/format.ts'
+import { ErrorText } from '#parts/load-states.tsx'
 import { notifySuccess } from '#parts/notify.ts'
 import { List } from '#parts/record-list.tsx'
-import { ErrorText } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
 type ImportLine = { rows: number } | { codes: number; warnings: string[] } | ({ code: string } & Failure)

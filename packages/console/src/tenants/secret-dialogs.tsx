@@ -1,7 +1,8 @@
 import { Alert, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { ChangeDialog, ShownOnce } from '#parts/dialog.tsx'
-import { Copyable, ErrorText } from '#parts/values.tsx'
+import { ErrorText } from '#parts/load-states.tsx'
+import { Copyable } from '#parts/values.tsx'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { t } from '#strings/strings.ts'
 

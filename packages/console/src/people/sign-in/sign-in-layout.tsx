@@ -1,7 +1,7 @@
 import { Anchor, Box, Center, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { consoleBase } from '#api/call-api.ts'
-import { ErrorText } from '#parts/values.tsx'
+import { ErrorText } from '#parts/load-states.tsx'
 import { t } from '#strings/strings.ts'
 
 /** The layout of pages outside the console: sign-in, invitation, forced password change. */

@@ -8,7 +8,7 @@
 //   closure    what these files, and those of the hand-offs, import at run time, statically or dynamically, types left out
 //   hand-offs  of the second order, from the handler of its request to the statement that debits its wallet: the distinct
 //              calls from one file into another, in the order in which they happen. A call of the same pair of files counts
-//              once; returning does not count, nor does the admission that runs at the same time.
+//              once; returning does not count.
 
 import { fork } from 'node:child_process'
 import { createHmac, randomUUID } from 'node:crypto'

@@ -48,9 +48,11 @@ export async function supplierApi(app: FastifyInstance, deps: SupplierApiDeps): 
   const callerOf = callerReader(deps.config.trustedProxies)
   const bodies = createBodyBudget(ARRIVING_MAX_BYTES)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (request: FastifyRequest, _, done) =>
-    readBody(request.raw, bodies, (body) => (body instanceof ApiError ? done(body) : done(null, body))),
-  )
+  app.addContentTypeParser('*', async (request: FastifyRequest) => {
+    const body = await readBody(request.raw, bodies)
+    if (body instanceof ApiError) throw body
+    return body
+  })
   app.setErrorHandler((error, _, reply) => {
     if (error instanceof Refusal) {
       reply.header('retry-after', String(error.data?.retryAfterS))

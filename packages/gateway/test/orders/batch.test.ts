@@ -273,10 +273,7 @@ async function place(tx: Tx, testOrders: OrderInput[]): Promise<Verdict[]> {
     { ids, catalogue, stock: { available: () => undefined }, suppliers: { get: () => undefined } },
     testOrders,
   )
-  return verdicts.map((verdict) => {
-    if (verdict.kind === 'not-admitted') throw new Error('a testOrder that was admitted was not')
-    return verdict
-  })
+  return verdicts
 }
 
 async function expectTables(

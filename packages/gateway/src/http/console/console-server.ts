@@ -110,9 +110,9 @@ function addParsers(api: FastifyInstance, bodies: ByteBudget<BodyHolder>): void 
       return
     }
     const budget = limit === 'file' ? files : bodies
-    const pass = (body: Buffer | ApiError) =>
-      body instanceof ApiError ? done(refusalOfBody(body, largeBodyAdvice), none) : done(null, body)
-    readBody(request.raw, budget, pass, bodyLimit)
+    void readBody(request.raw, budget, bodyLimit).then((body) =>
+      body instanceof ApiError ? done(refusalOfBody(body, largeBodyAdvice), none) : done(null, body),
+    )
   }
   const parseJson = api.getDefaultJsonParser('error', 'error') as unknown as (
     request: FastifyRequest,

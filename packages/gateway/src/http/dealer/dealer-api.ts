@@ -13,14 +13,13 @@ import {
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '#deps.ts'
-import { type Admitted, admit, authenticate, ServedElsewhere } from '#tenants/admission/admission.ts'
+import { admit, authenticate, ServedElsewhere } from '#tenants/admission/admission.ts'
 import { type Answer, FORWARDED, failureAnswer, successAnswer, toApiError, unavailableLog } from '../answer.ts'
 import { readBody } from '../body.ts'
 import { callerReader, isSecure } from '../caller.ts'
 import type { Forward } from '../forward.ts'
 import type { LoadShedder } from '../load-shedding/load-shedder.ts'
-import type { Turns } from '../load-shedding/turns.ts'
-import { type Call, type EarlyHandler, type Handler, JsonText, type Operations, type Result } from './dealer-call.ts'
+import { type Handler, JsonText, type Operations } from './dealer-call.ts'
 import { createContext, paceRefusal, type RequestContext, refuse, requestIdOf, respond } from './respond.ts'
 
 export interface DealerApiParts {
@@ -64,33 +63,29 @@ export async function dealerApi(
   }
   app.addHook('onRequest', (request, reply) => {
     reply.hijack()
-    handle(api, request.raw, reply.raw)
+    void handle(api, request.raw, reply.raw)
   })
   app.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
 }
 
-/**
- * Handles a request. It counts as in progress from the arrival of its last byte, so that slow senders do not use up the
- * limit.
- */
-function handle(api: DealerApi, request: IncomingMessage, response: ServerResponse): void {
-  if (api.requests.isReached()) {
-    shedRequest(api, request, response)
-    return
-  }
+/** Handles a request, from its head to its answer. */
+async function handle(api: DealerApi, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (api.requests.isReached()) return shedRequest(api, request, response)
   const context = createContext(api.deps, request, response)
+  let operation: OperationName
+  let headers: RequestHeaders
   try {
-    const operation = checkRoute(request)
-    const headers = checkBeforeBody(api, context, request)
-    context.operation = operation
-    context.requestId = headers.requestId
-    readBody(request, api.bodies, (body) => {
-      if (api.requests.isReached()) shedRequest(api, request, response)
-      else void serve(api, context, operation, headers, body)
-    })
+    operation = checkRoute(request)
+    headers = checkBeforeBody(api, context, request)
   } catch (error) {
-    refuse(api, context, request, error)
+    return refuse(api, context, request, error)
   }
+  context.operation = operation
+  context.requestId = headers.requestId
+  const body = await readBody(request, api.bodies)
+  // It counts as in progress from the arrival of its last byte, so that slow senders do not use up the limit.
+  if (api.requests.isReached()) return shedRequest(api, request, response)
+  await serve(api, context, operation, headers, body)
 }
 
 /** Refuses a request without a log line of its own: thousands come together. */
@@ -150,48 +145,17 @@ async function forwardMoved(
 const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
 
 async function perform<Name extends OperationName>(
-  { deps, operations, requests, turns }: DealerApi,
+  { deps, operations, turns }: DealerApi,
   context: RequestContext,
   operation: Name,
   headers: RequestHeaders,
   body: Buffer,
 ): Promise<Answer> {
-  const { address, start: receivedAt } = context
+  const { address, start: receivedAt, response } = context
   const signed = { headers, body, address }
-  const authenticated = await authenticate(deps.admission, signed)
+  const { tenant, catalogueVersion } = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
+  context.tenantId = tenant.tenantId
   const request = parseBody(operation, body)
-  const early: EarlyHandler<Name> | undefined = requests.isAlone() ? operations.earlyHandlers[operation] : undefined
-  if (early && !(request instanceof ApiError)) {
-    // A lone request may begin work before it is admitted, because it delays no other request. The admission starts a moment
-    // later, so that the handler's statements, which take longer, are sent first.
-    const admission = Promise.resolve().then(() => admit(deps.admission, signed, authenticated))
-    const started = early(deps, { tenant: authenticated.tenant, request, headers, receivedAt, admission })
-    started.catch(() => {}) // if the admission fails, its refusal is the answer
-    context.tenantId = (await admission).tenant.tenantId
-    return toAnswer(headers, await started)
-  }
-  const admitted = await admit(deps.admission, signed, authenticated)
-  context.tenantId = admitted.tenant.tenantId
-  if (request instanceof ApiError) throw request
-  const handler: Handler<Name> = operations.handlers[operation]
-  return toAnswer(headers, await handler(deps, callOf(turns, admitted, request, headers, context)))
-}
-
-function toAnswer({ requestId }: RequestHeaders, { data, isReplay }: Result<OperationName>): Answer {
-  const text = data instanceof JsonText ? data.text : JSON.stringify(data)
-  return successAnswer(requestId, text, isReplay ? REPLAYED : undefined)
-}
-
-const REPLAYED = { 'Idempotent-Replayed': 'true' }
-
-/** Lists the members, because spreading `admitted` took half a microsecond more. */
-function callOf<Name extends OperationName>(
-  turns: Turns,
-  { tenant, catalogueVersion }: Admitted,
-  request: RequestOf<Name>,
-  headers: RequestHeaders,
-  { address, start: receivedAt, response }: RequestContext,
-): Call<Name> {
   let hasBegun = false
   const nextTurn = async () => {
     await turns.take(tenant.tenantId, hasBegun)
@@ -199,15 +163,22 @@ function callOf<Name extends OperationName>(
     // A caller that reads no answers may have been cut off meanwhile; then no answer is built.
     if (response.req.socket.destroyed) throw new ApiError('000002')
   }
-  return { tenant, catalogueVersion, request, headers, address, receivedAt, nextTurn }
+  const answerCall: Handler<Name> = operations[operation]
+  const call = { tenant, catalogueVersion, request, headers, address, receivedAt, nextTurn }
+  const { data, isReplay } = await answerCall(deps, call)
+  const text = data instanceof JsonText ? data.text : JSON.stringify(data)
+  return successAnswer(headers.requestId, text, isReplay ? REPLAYED : undefined)
 }
 
-/** @returns the error to answer if the body is malformed: the caller gets it only after admission */
-function parseBody<Name extends OperationName>(operation: Name, body: Buffer): RequestOf<Name> | ApiError {
+const REPLAYED = { 'Idempotent-Replayed': 'true' }
+
+/** @throws ApiError 000104; 000105 to 000108 */
+function parseBody<Name extends OperationName>(operation: Name, body: Buffer): RequestOf<Name> {
   const json = parseStrictJson(body)
-  if (!json.ok) return new ApiError('000104', { details: [{ field: '', reason: json.reason }] })
+  if (!json.ok) throw new ApiError('000104', { details: [{ field: '', reason: json.reason }] })
   const parsed = parseRequest(operation, json.value)
-  return parsed.ok ? parsed.value : new ApiError(parsed.code, { details: parsed.details })
+  if (!parsed.ok) throw new ApiError(parsed.code, { details: parsed.details })
+  return parsed.value
 }
 
 /** @throws ApiError 000109 or 000103 */

@@ -16,12 +16,6 @@ export interface Call<Name extends OperationName> extends Admitted {
   nextTurn(): Promise<void>
 }
 
-/** A call whose request is still being admitted. */
-export interface EarlyCall<Name extends OperationName>
-  extends Pick<Call<Name>, 'tenant' | 'request' | 'headers' | 'receivedAt'> {
-  admission: Promise<Admitted>
-}
-
 /** The JSON text of an answer that was written a part at a time. */
 export class JsonText {
   readonly text: string
@@ -37,11 +31,6 @@ export interface Result<Name extends OperationName> {
 }
 
 export type Handler<Name extends OperationName> = (deps: Deps, call: Call<Name>) => Promise<Result<Name>>
-export type EarlyHandler<Name extends OperationName> = (deps: Deps, call: EarlyCall<Name>) => Promise<Result<Name>>
 
-/** The operations of the dealer API, as api.ts passes them in. */
-export interface Operations {
-  readonly handlers: { readonly [Name in OperationName]: Handler<Name> }
-  /** Handlers that may begin before their request is admitted. They commit their changes only afterwards. */
-  readonly earlyHandlers: { readonly [Name in OperationName]?: EarlyHandler<Name> }
-}
+/** What each operation of the dealer API does, as api.ts passes it in. */
+export type Operations = { readonly [Name in OperationName]: Handler<Name> }

@@ -12,11 +12,14 @@ import { getBalance } from '#wallet/ledger/balance.ts'
 import { listStatement } from '#wallet/statement/list-statements.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
 import type { Operations, Result } from './dealer-call.ts'
-import { order, orderEarly, topUp, topUpEarly } from './dealer-orders.ts'
+import { order, topUp } from './dealer-orders.ts'
 import { listPackages } from './dealer-packages.ts'
 
-/** The handlers of the operations. Each calls one module. The tenant comes from the caller's credentials, never from the request. */
-const handlers: Operations['handlers'] = {
+/**
+ * What each operation of the dealer API does. Each calls one module. The tenant comes from the caller's credentials, never from
+ * the request.
+ */
+export const operations: Operations = {
   async health(_, { tenant }) {
     return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
   },
@@ -57,12 +60,6 @@ const handlers: Operations['handlers'] = {
   async 'esim/usage/query'(deps, { tenant, request }) {
     return { data: await queryUsage(deps.db, tenant.tenantId, request.esimTranNoList) }
   },
-}
-
-/** All operations of the dealer API. */
-export const operations: Operations = {
-  handlers,
-  earlyHandlers: { 'esim/order': orderEarly, 'esim/topup': topUpEarly },
 }
 
 /** Starts the action of the request. The schema of each operation allows only that operation's action. */

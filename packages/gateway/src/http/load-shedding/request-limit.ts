@@ -3,8 +3,6 @@ import type { Clock } from '@dealer-esim/lib/clock.ts'
 /** Limits the dealers' requests in progress to as many as can be served without slowing each other down. */
 export interface RequestLimit {
   isReached(): boolean
-  /** True if exactly one request is in progress. */
-  isAlone(): boolean
   inProgress(): number
   begin(): void
   /** Call it once for each `begin`. @param durationMs of the request; undefined if it says nothing about our load */
@@ -67,7 +65,6 @@ export function createRequestLimit(clock: Pick<Clock, 'monotonic'>): RequestLimi
       adapt(clock.monotonic())
       return inProgress >= limit
     },
-    isAlone: () => inProgress === 1,
     inProgress: () => inProgress,
     begin: () => void inProgress++,
     end(durationMs) {

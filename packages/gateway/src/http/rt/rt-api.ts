@@ -78,7 +78,7 @@ export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedd
       async (scope) => {
         scope.addHook('onRequest', (request, reply) => {
           reply.hijack()
-          handle(api, request.raw, reply.raw)
+          void handle(api, request.raw, reply.raw)
         })
         scope.setNotFoundHandler(() => {}) // makes Fastify call the hook for every path under the prefix
       },
@@ -91,35 +91,28 @@ export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedd
   })
 }
 
-function handle(api: RtApi, request: IncomingMessage, response: ServerResponse): void {
+async function handle(api: RtApi, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { deps, shedder } = api
   const address = request.socket.remoteAddress ?? ''
   const context: Context = { response, start: deps.clock.monotonic(), address, operation: 'none' }
+  let operation: RtOperationName
+  let credentials: Credentials
   try {
     if (shedder.requests.isReached()) throw new ApiError('000002')
-    const operation = checkRoute(request)
+    operation = checkRoute(request)
     checkTransport(api, context, request)
-    const read = (credentials: Credentials) => {
-      context.operation = operation
-      readBody(request, shedder.bodies, (body) => void serve(api, context, operation, credentials, body))
-    }
     const sender = findUnsignedSender(request)
-    if (sender !== undefined) {
-      authenticateSender(api, context, sender)
-        .then(read)
-        .catch((error) => {
-          if (!(error instanceof ServedElsewhere)) respond(api, context, undefined, error)
-          else readBody(request, shedder.bodies, (body) => void forwardMoved(api, context, body, error))
-        })
-      return
+    if (sender) credentials = await authenticateSender(api, context, sender)
+    else {
+      credentials = checkSignedHeaders(request)
+      Object.assign(context, { requestId: credentials.headers.requestId, spentAs: credentials.spentAs })
     }
-    const signed = checkSignedHeaders(request)
-    context.requestId = signed.headers.requestId
-    context.spentAs = signed.spentAs
-    read(signed)
   } catch (error) {
-    respond(api, context, undefined, error)
+    if (!(error instanceof ServedElsewhere)) return respond(api, context, undefined, error)
+    return forwardMoved(api, context, await readBody(request, shedder.bodies), error)
   }
+  context.operation = operation
+  await serve(api, context, operation, credentials, await readBody(request, shedder.bodies))
 }
 
 /** @throws ApiError 101008, 000110 */

@@ -20,8 +20,6 @@ interface InputMembers {
   headers?: Pick<RequestHeaders, 'requestId' | 'timestamp'>
   /** When the request arrived, by `Clock.monotonic`; present together with `headers`. */
   receivedAt?: number
-  /** Present while the request is still being admitted; resolves within 100 ms to whether it was. */
-  isAdmitted?: Promise<boolean>
   /** Present for a request of the RT API. */
   sent?: SentRequest
 }

@@ -9,7 +9,7 @@ import { createWalletCache } from '#wallet/ledger/cached-wallets.ts'
 import type { OrderMetrics } from '../change-order.ts'
 import type { Verdict } from './decide-order.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './order-input.ts'
-import { type BatchVerdict, type PlacementDeps, placeBatch } from './place-batch.ts'
+import { type PlacementDeps, placeBatch } from './place-batch.ts'
 import { placeOptimistically } from './place-optimistically.ts'
 import { createRecentOrders } from './recent-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
@@ -17,11 +17,6 @@ import { readToppedUpEsims } from './topped-up-esims.ts'
 export interface OrderPlacer {
   /** Places one order, together with those that arrive at the same moment. Never rejects: a failure is a verdict too. */
   place(input: OrderInput): Promise<Verdict>
-  /**
-   * Places an order whose request is still being admitted: its transaction begins meanwhile, and commits only after the
-   * admission. @throws what `admission` rejects with
-   */
-  placeWhenAdmitted(input: OrderInput, admission: Promise<unknown>): Promise<Verdict>
 }
 
 export interface OrderPlacerDeps extends Omit<PlacementDeps, 'walletCache'> {
@@ -65,7 +60,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       return inputs.map((input) => esims.get(input))
     },
   })
-  const batches = createBatcher<OrderInput, BatchVerdict>({
+  const batches = createBatcher<OrderInput, Verdict>({
     limit: BATCH_MAX,
     concurrency: CONCURRENT_BATCHES,
     pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS },
@@ -80,24 +75,14 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
     const named = await iccidLookups.add(input).catch(() => undefined)
     return named ? { ...input, named } : input
   }
-  const placeOrReplay = async (input: OrderInput) => {
-    const replayed = recent.has(input) ? await recent.lookUp(input) : undefined
-    if (replayed) return replayed
-    const isByIccid = input.orderType === 'TOPUP' && input.request.esimTranNo === undefined
-    const verdict = await batches.add(isByIccid ? await withNamedEsim(input) : input).catch(() => UNAVAILABLE)
-    if (verdict.kind !== 'not-admitted' && orderExists(verdict)) recent.add(input)
-    return verdict
-  }
-  const place = async (input: OrderInput) => {
-    const verdict = await placeOrReplay(input)
-    return verdict.kind === 'not-admitted' ? UNAVAILABLE : verdict
-  }
   return {
-    place,
-    async placeWhenAdmitted(input, admission) {
-      const verdict = await placeOrReplay({ ...input, isAdmitted: isAdmittedSoon(admission) })
-      await admission
-      return verdict.kind === 'not-admitted' ? place(input) : verdict
+    async place(input) {
+      const replayed = recent.has(input) ? await recent.lookUp(input) : undefined
+      if (replayed) return replayed
+      const isByIccid = input.orderType === 'TOPUP' && input.request.esimTranNo === undefined
+      const verdict = await batches.add(isByIccid ? await withNamedEsim(input) : input).catch(() => UNAVAILABLE)
+      if (orderExists(verdict)) recent.add(input)
+      return verdict
     },
   }
 }
@@ -105,23 +90,6 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
 /** True if an order with the transactionId exists. A conflict shows that, too. */
 function orderExists(verdict: Verdict): boolean {
   return verdict.kind !== 'refused' || verdict.code === '200012'
-}
-
-/** The longest time for which a wallet stays locked for a slow admission. */
-const ADMISSION_PATIENCE_MS = 100
-
-function isAdmittedSoon(admission: Promise<unknown>): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ADMISSION_PATIENCE_MS, false)
-    const settle = (isAdmitted: boolean) => {
-      clearTimeout(timer)
-      resolve(isAdmitted)
-    }
-    admission.then(
-      () => settle(true),
-      () => settle(false),
-    )
-  })
 }
 
 const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: {} }
@@ -153,7 +121,7 @@ function isTimeUp({ clock }: PlacerDeps, { since }: Pick<Effort, 'since'>): bool
  * Refuses orders that have waited too long behind an earlier batch of their dealer, because its wallet stays locked or the
  * database is unreachable.
  */
-async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<BatchVerdict[]> {
+async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<Verdict[]> {
   const now = deps.clock.monotonic()
   const inTime = inputs.filter(({ receivedAt = now }) => !isTimeUp(deps, { since: receivedAt }))
   if (inTime.length === 0) return inputs.map(() => UNAVAILABLE)
@@ -174,7 +142,7 @@ async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<Batc
  * may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer is "unknown"
  * only if the database does not come back in time.
  */
-async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Effort): Promise<BatchVerdict[]> {
+async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Effort): Promise<Verdict[]> {
   const { since } = effort
   let { inDoubt } = effort
   for (let attempt = 1; ; attempt++) {
@@ -239,10 +207,10 @@ async function placeParts(
   inputs: OrderInput[],
   split: 'by dealer' | 'halve',
   effort: Effort,
-): Promise<BatchVerdict[]> {
+): Promise<Verdict[]> {
   const middle = Math.ceil(inputs.length / 2)
   const parts = split === 'by dealer' ? byDealer(inputs) : [inputs.slice(0, middle), inputs.slice(middle)]
-  const verdicts = new Map<OrderInput, BatchVerdict>()
+  const verdicts = new Map<OrderInput, Verdict>()
   const dealersAtOnce = Math.max(1, Math.floor(deps.db.pool.options.max / CONCURRENT_BATCHES))
   const placeNext = async () => {
     for (let part = parts.shift(); part; part = parts.shift()) {

@@ -26,22 +26,16 @@ export interface PlacementDeps {
   walletCache: WalletCache
 }
 
-/** 'not-admitted': the request was not admitted in time, so nothing was decided about its order. */
-export type BatchVerdict = Verdict | { kind: 'not-admitted' }
-
-export const NOT_ADMITTED: BatchVerdict = { kind: 'not-admitted' }
-
 /**
  * Places a batch of orders in one transaction, under the locks of their wallets: reads, decides, writes.
  * @param inDoubt true if the COMMIT of an earlier attempt was not answered
  */
-export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDoubt: boolean): Promise<BatchVerdict[]> {
+export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDoubt: boolean): Promise<Verdict[]> {
   // Stock that has run out since must not refuse an order that may already be placed.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
   const { verdicts, wallets } = await deps.db.tx(async (tx) => {
     const placement = await placeLocked(tx, placing, inputs)
-    const admitted = inputs.filter((_, index) => placement.verdicts[index]!.kind !== 'not-admitted')
-    reenter(tx, deps, admitted)
+    reenter(tx, deps, inputs)
     return placement
   })
   deps.walletCache.put(await wallets)
@@ -53,8 +47,8 @@ export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDo
  * since, without the RequestIDs that the old primary had just accepted. An older connection is to the server that accepted
  * them, and COMMIT confirms them together with the order, so it needs no extra statement.
  */
-export function reenter(tx: Tx, { databaseClock }: PlacementDeps, admitted: readonly OrderInput[]): void {
-  const accepted = admitted.flatMap(({ tenant, headers, receivedAt = tx.connectedAt }) => {
+export function reenter(tx: Tx, { databaseClock }: PlacementDeps, inputs: readonly OrderInput[]): void {
+  const accepted = inputs.flatMap(({ tenant, headers, receivedAt = tx.connectedAt }) => {
     if (!headers || receivedAt >= tx.connectedAt) return []
     return [{ tenantId: tenant.tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }]
   })
@@ -63,16 +57,9 @@ export function reenter(tx: Tx, { databaseClock }: PlacementDeps, admitted: read
 
 const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 
-/** Waits for requests that are still being admitted, and leaves out those that were not admitted in time. */
-export async function admittedOf(inputs: OrderInput[]): Promise<OrderInput[]> {
-  if (inputs.every(({ isAdmitted }) => isAdmitted === undefined)) return inputs
-  const admitted = await Promise.all(inputs.map(({ isAdmitted = true }) => isAdmitted))
-  return inputs.filter((_, index) => admitted[index])
-}
-
 interface Placement {
   /** In the order of the inputs. */
-  verdicts: BatchVerdict[]
+  verdicts: Verdict[]
   /** The debited wallets, as the batch leaves them. Known when the transaction has committed. */
   wallets: Promise<CachedWallet[]>
 }
@@ -86,7 +73,6 @@ interface Placement {
  * transaction that held the lock.
  *
  * The locks are held for two round trips for any number of orders: locks and reads, then the writing statement and COMMIT.
- * Orders whose requests are not admitted in between are left out.
  */
 export async function placeLocked(
   tx: Tx,
@@ -102,8 +88,7 @@ export async function placeLocked(
   const { now, catalogueVersion, existing } = context
   const catalogue = await deps.catalogue.current(catalogueVersion)
   await failpoint('orders.locked')
-  const admitted = await admittedOf(inputs)
-  const batch = decideBatch(wallets, admitted, {
+  const batch = decideBatch(wallets, inputs, {
     ...{ now, catalogue, existing, esims },
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
@@ -112,7 +97,7 @@ export async function placeLocked(
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // its failure fails the transaction
   if (batch.placed.length > 0) await failpoint('orders.before-commit')
-  return { verdicts: inputs.map((input) => batch.verdicts.get(input) ?? NOT_ADMITTED), wallets: written }
+  return { verdicts: inputs.map((input) => batch.verdicts.get(input)!), wallets: written }
 }
 
 function auditUnsigned(tx: Tx, ids: Ids, placed: readonly PlacedOrder[]): void {

@@ -1,8 +1,8 @@
 import { violatedKey } from '@dealer-esim/lib/postgres/errors.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
-import { type BatchDecision, dayOf, decideBatch } from './decide-order.ts'
+import { type BatchDecision, dayOf, decideBatch, type Verdict } from './decide-order.ts'
 import type { OrderInput } from './order-input.ts'
-import { admittedOf, type BatchVerdict, NOT_ADMITTED, type PlacementDeps, reenter } from './place-batch.ts'
+import { type PlacementDeps, reenter } from './place-batch.ts'
 import { type AssumedEsims, assumeEsims, expectedEsims } from './topped-up-esims.ts'
 import { type Assumptions, writeIfUnchanged } from './write-orders.ts'
 
@@ -21,10 +21,7 @@ import { type Assumptions, writeIfUnchanged } from './write-orders.ts'
  * Locks: the wallets' rows, in ascending tenant order.
  * @returns undefined if nothing was placed and placeBatch has to decide
  */
-export async function placeOptimistically(
-  deps: PlacementDeps,
-  inputs: OrderInput[],
-): Promise<BatchVerdict[] | undefined> {
+export async function placeOptimistically(deps: PlacementDeps, inputs: OrderInput[]): Promise<Verdict[] | undefined> {
   if (inputs.some(({ sent }) => sent?.unsignedFrom !== undefined)) return undefined
   const tenantIds = [...new Set(inputs.map(({ tenant }) => tenant.tenantId))].sort()
   const wallets = deps.walletCache.take(tenantIds)
@@ -47,8 +44,6 @@ export async function placeOptimistically(
   switch (written) {
     case 'exists':
       return undefined
-    case 'not-admitted':
-      return inputs.length === 1 ? [NOT_ADMITTED] : undefined
     case 'changed':
       // In a batch with top-ups, the likely reason is an eSIM that is not as expected, which says nothing about other wallets.
       deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
@@ -67,8 +62,6 @@ function isPlain({ verdicts, lowBalanceChanges }: BatchDecision): boolean {
   return lowBalanceChanges.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }
 
-class NotAdmitted extends Error {}
-
 /** The constraint that allows one order per transactionId. */
 const TRANSACTION_IDS = 'orders_tenant_id_transaction_id_key'
 
@@ -78,15 +71,12 @@ async function tryToWrite(deps: PlacementDeps, inputs: OrderInput[], batch: Batc
     const { writing } = await deps.db.tx(async (tx) => {
       const writing = writeIfUnchanged(tx, deps.ids, batch, assumed)
       writing.catch(() => {}) // its failure fails the transaction
-      const admitted = await admittedOf(inputs)
-      if (admitted.length < inputs.length) throw new NotAdmitted()
       reenter(tx, deps, inputs)
       await failpoint('orders.before-commit')
       return { writing }
     })
     return (await writing) ?? 'changed'
   } catch (failure) {
-    if (failure instanceof NotAdmitted) return 'not-admitted'
     const key = violatedKey(failure)
     if (key?.constraint !== TRANSACTION_IDS) throw failure
     // For a while this dealer's wallet is read first: a dealer that keeps repeating orders would make each write fail.

@@ -23,7 +23,7 @@ const PRICE = 45_000
 const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const LOCKS = 'wallets-lock'
-const WRITES_ONE = 'orders-write-one-if-unchanged'
+const WRITES = 'orders-write-if-unchanged'
 /** The limit of orders/placing/write-orders.ts: a statement that waited longer for its wallet writes nothing. */
 const LOCK_WAIT_MAX_MS = 50
 
@@ -124,17 +124,16 @@ it('placing on cached wallets is one statement, for one order and for several of
   const dealers = await Promise.all(Array.from({ length: 4 }, () => openDealer(placer)))
   statements.length = 0
   expect(balanceAfter(await place(placer, dealers[0]!))).toBe(OPENING - 2 * PRICE)
-  expect(statements).toEqual([WRITES_ONE])
+  expect(statements).toEqual([WRITES])
 
   const verdicts = await Promise.all([...dealers, ...dealers].map((dealer) => place(placer, dealer, { count: 2 })))
-  expect(statements).toEqual([WRITES_ONE, 'orders-write-if-unchanged'])
+  expect(statements).toEqual([WRITES, WRITES])
   expect(verdicts.map(balanceAfter)).toEqual([2, 1, 1, 1, 4, 3, 3, 3].map((bought) => OPENING - (bought + 2) * PRICE))
   expect(await Promise.all(dealers.map(ordersIn))).toEqual([4n, 3n, 3n, 3n])
 })
 
 describe('a batch of many wallets', () => {
   const WALLETS = 40
-  const BATCH_WRITES = 'orders-write-if-unchanged'
 
   async function createBatchOfWallets() {
     const { placer, statements } = createPlacer()
@@ -149,14 +148,14 @@ describe('a batch of many wallets', () => {
       const verdicts = await Promise.all(dealers.map((dealer) => place(placer, dealer)))
       expect(new Set(verdicts.map(balanceAfter))).toEqual(new Set([OPENING - bought * PRICE]))
     }
-    expect(statements).toEqual([BATCH_WRITES, BATCH_WRITES])
+    expect(statements).toEqual([WRITES, WRITES])
     expect(await Promise.all(dealers.map(ordersIn))).toEqual(dealers.map(() => 3n))
   })
 
   const more = ({ tenantId }: Dealer) => topUp(node.deps, { tenantId, amount: 5n, reference: 'more' }, SYSTEM)
 
   it.each<[string, (dealer: Dealer) => Promise<unknown>, Wanted, number | string, string[]]>([
-    ['has moved', more, {}, OPENING - 2 * PRICE + 5, [BATCH_WRITES, LOCKS]],
+    ['has moved', more, {}, OPENING - 2 * PRICE + 5, [WRITES, LOCKS]],
     ['cannot pay', async () => {}, { count: 1_000 }, '200007', [LOCKS]],
   ])('is read first if one of them %s, and the others are placed', async (_, happens, wanted, expected, asks) => {
     const { placer, statements, dealers } = await createBatchOfWallets()
@@ -175,13 +174,13 @@ describe('a batch of many wallets', () => {
     const repeated = place(placer, odd, { transactionId: 'T-first' })
     const verdicts = await Promise.all([repeated, ...dealers.map((dealer) => place(placer, dealer))])
     expect(verdicts.map(balanceAfter)).toEqual(['replayed', ...dealers.map(() => OPENING - 2 * PRICE)])
-    expect(statements.slice(0, 2)).toEqual([BATCH_WRITES, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     expect(await ordersIn(odd)).toBe(2n)
 
     statements.length = 0
     const next = await Promise.all(dealers.map((dealer) => place(placer, dealer)))
     expect(new Set(next.map(balanceAfter))).toEqual(new Set([OPENING - 3 * PRICE]))
-    expect(statements).toEqual([BATCH_WRITES])
+    expect(statements).toEqual([WRITES])
 
     // A tenant that repeated one order may repeat another, so its orders are read first for a second.
     statements.length = 0
@@ -254,7 +253,7 @@ describe('a change since the wallet was cached is detected:', () => {
     await happens(dealer)
     statements.length = 0
     expect(balanceAfter(await place(placer, dealer, wanted))).toBe(expected)
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     await ordersIn(dealer)
   })
 
@@ -266,7 +265,7 @@ describe('a change since the wallet was cached is detected:', () => {
     const dealer = await openDealerElsewhere(placer)
     statements.length = 0
     expect(balanceAfter(await place(placer, dealer, wanted))).toBe(expected)
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     expect(await ordersIn(dealer)).toBe(2n)
   })
 
@@ -295,7 +294,7 @@ describe('a change since the wallet was cached is detected:', () => {
     aheadMs = DAY_MS
     statements.length = 0
     expect(balanceAfter(await place(placer, dealer))).toBe('200014')
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
   })
 })
 
@@ -310,7 +309,7 @@ describe('an order that this node has answered recently', () => {
     const repeats = [place(placer, dealers[0]!, again), place(placer, dealers[1]!, { ...again, count: 2 })]
     const verdicts = await Promise.all([...repeats, ...dealers.map((dealer) => place(placer, dealer))])
     expect(verdicts.map(balanceAfter)).toEqual(['replayed', '200012', ...dealers.map(() => OPENING - 2 * PRICE)])
-    expect(statements.sort()).toEqual([READS_CONTEXT, 'orders-write-if-unchanged'])
+    expect(statements.sort()).toEqual([READS_CONTEXT, WRITES])
   })
 
   it('is also cached if another node placed it and the answer was a conflict', async () => {
@@ -363,7 +362,7 @@ describe('an order that waits for its cached wallet', () => {
     const text = 'update wallets set daily_spend_limit = 45000 where tenant_id = $1'
     statements.length = 0
     expect(balanceAfter(await placedWhile(placer, dealer, text))).toBe('200014')
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     expect(await ordersIn(dealer)).toBe(1n)
   })
 
@@ -393,7 +392,7 @@ describe('an order that waits for its cached wallet', () => {
       await waitForBlockedStatements(general, 1, LOCK_WAIT_MAX_MS + 1) // PostgreSQL counts whole milliseconds
     })
     expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     await priced(BigInt(PRICE))
     expect(await ordersIn(dealer)).toBe(2n)
   })

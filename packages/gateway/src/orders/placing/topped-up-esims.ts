@@ -1,6 +1,6 @@
 import { ESIM_STATUSES, stripIccidPadding } from '@dealer-esim/contract'
 import { isUuid } from '@dealer-esim/lib/ids.ts'
-import { type Columns, ROWS, type RowFormat, textArray, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
+import { type Columns, plainArray, textArray, unnest, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { EsimToTopUp, Offer, Snapshot } from '#catalogue/catalogue.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
@@ -124,7 +124,7 @@ const EXPECTED: Columns = {
 const FITTING: Columns = { package_no: 'integer', supplier: 'text', package_code: 'text' }
 
 /** The values of the parameters of `areAsExpected`. */
-export function expectedValues(format: RowFormat, esims: readonly ExpectedEsim[]): unknown[] {
+export function expectedValues(esims: readonly ExpectedEsim[]): unknown[] {
   const numbers = new Map<string, number>()
   const fitting: (EsimToTopUp & { packageNo: number })[] = []
   for (const esim of esims) {
@@ -134,14 +134,14 @@ export function expectedValues(format: RowFormat, esims: readonly ExpectedEsim[]
     for (const each of esim.fitting) fitting.push({ ...each, packageNo })
   }
   return [
-    format.ids(esims.map((esim) => esim.tenantId)),
-    format.ids(esims.map((esim) => esim.profileId)),
-    format.texts(esims.map((esim) => esim.iccid)),
-    format.plain(esims.map((esim) => esim.addedVolume)),
-    format.plain(esims.map((esim) => numbers.get(esim.packageCode)!)),
-    ROWS.plain(fitting.map(({ packageNo }) => packageNo)),
-    ROWS.texts(fitting.map(({ supplier }) => supplier)),
-    ROWS.texts(fitting.map(({ packageCode }) => packageCode)),
+    uuidArray(esims.map((esim) => esim.tenantId)),
+    uuidArray(esims.map((esim) => esim.profileId)),
+    textArray(esims.map((esim) => esim.iccid)),
+    plainArray(esims.map((esim) => esim.addedVolume)),
+    plainArray(esims.map((esim) => numbers.get(esim.packageCode)!)),
+    plainArray(fitting.map(({ packageNo }) => packageNo)),
+    textArray(fitting.map(({ supplier }) => supplier)),
+    textArray(fitting.map(({ packageCode }) => packageCode)),
   ]
 }
 
@@ -156,9 +156,9 @@ const STATUSES = ESIM_STATUSES.filter((esimStatus) => allowsTopUp({ esimStatus, 
  * The limits make the planner look up each eSIM by index, whatever the statistics say.
  * @param first the number of its first parameter
  */
-export function areAsExpected(format: RowFormat, first: number): string {
+export function areAsExpected(first: number): string {
   return `(
-    select count(*) from ${format.table(first, EXPECTED, 'expected')}
+    select count(*) from ${unnest(first, EXPECTED, 'expected')}
     cross join lateral (
       select supplier, order_id, item_no from profiles p
       where p.tenant_id = expected.tenant_id and p.profile_id = expected.profile_id
@@ -173,14 +173,14 @@ export function areAsExpected(format: RowFormat, first: number): string {
       where i.tenant_id = expected.tenant_id and i.order_id = p.order_id and i.item_no = p.item_no limit 1
     ) i
     cross join lateral (
-      select from ${ROWS.table(first + Object.keys(EXPECTED).length, FITTING, 'fitting')}
+      select from ${unnest(first + Object.keys(EXPECTED).length, FITTING, 'fitting')}
       where fitting.package_no = expected.package_no and fitting.supplier = p.supplier
         and fitting.package_code = i.package_code
       limit 1
     ) fitting
     where (select true from ${openActionOn('expected.tenant_id', 'expected.profile_id')} limit 1) is null
       and (select true from ${openTopUpsOf('expected.tenant_id', 'expected.profile_id')} limit 1) is null
-  ) = cardinality(${format.list(first, 'uuid')})`
+  ) = cardinality($${first}::uuid[])`
 }
 
 /**

@@ -1,7 +1,16 @@
 import type { OrderPaidContent } from '@dealer-esim/contract'
 import { orderNoOf } from '@dealer-esim/contract'
 import { type Ids, timeOfId } from '@dealer-esim/lib/ids.ts'
-import { type Columns, ONE_ROW, plainArray, ROWS, type RowFormat } from '@dealer-esim/lib/postgres/columns.ts'
+import {
+  type Columns,
+  jsonArray,
+  jsonbArray,
+  plainArray,
+  textArray,
+  timeArray,
+  unnest,
+  uuidArray,
+} from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { deliveriesOf, eventsOf } from '#platform/record-events.ts'
 import type { CachedWallet } from '#wallet/ledger/cached-wallets.ts'
@@ -24,7 +33,7 @@ import { areAsExpected, type ExpectedEsim, expectedValues } from './topped-up-es
  */
 export async function writePlaced(tx: Tx, ids: Ids, batch: BatchDecision): Promise<CachedWallet[]> {
   if (batch.placed.length === 0) return []
-  const [row] = await tx.query<WrittenRow>({ ...WRITE, values: valuesOf(ROWS, ids, batch) })
+  const [row] = await tx.query<WrittenRow>({ ...WRITE, values: valuesOf(ids, batch) })
   const rowHashes = row!.rowHashes.split(',')
   return batch.wallets.map((wallet, index) => ({ ...wallet, rowHash: rowHashes[index]! }))
 }
@@ -53,12 +62,10 @@ export async function writeIfUnchanged(
   assumed: Assumptions,
 ): Promise<CachedWallet[] | undefined> {
   const { rowHashes, catalogueVersion, today, esims } = assumed
-  const isOne = batch.placed.length === 1 && batch.placed[0]!.packageLines.length === 1
-  const { format, ofOrders, withTopUps } = isOne ? WRITE_ONE_IF_UNCHANGED : WRITE_IF_UNCHANGED
-  const { name, text } = esims.length > 0 ? withTopUps : ofOrders
-  const values = [...valuesOf(format, ids, batch), plainArray(rowHashes), catalogueVersion, today]
-  if (esims.length > 0) values.push(...expectedValues(format, esims))
-  const [row] = await tx.query<WrittenRow & { nowMs: number }>({ name, text, values })
+  const statement = esims.length > 0 ? WRITE_IF_ESIMS_UNCHANGED : WRITE_IF_UNCHANGED
+  const values = [...valuesOf(ids, batch), plainArray(rowHashes), catalogueVersion, today]
+  if (esims.length > 0) values.push(...expectedValues(esims))
+  const [row] = await tx.query<WrittenRow & { nowMs: number }>({ ...statement, values })
   if (!row) return undefined
   const now = new Date(row.nowMs)
   const written = row.rowHashes.split(',')
@@ -94,22 +101,22 @@ const PLACED: Columns = {
 /** The first columns of PLACED, up to the transactionId. */
 const NAMED: Columns = { tenant_id: 'uuid', order_id: 'uuid', transaction_id: 'text' }
 
-function placedValues(format: RowFormat, ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
+function placedValues(ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
   return [
-    format.ids(placed.map((order) => order.tenantId)),
-    format.ids(placed.map((order) => order.orderId)),
-    format.texts(placed.map((order) => order.transactionId)),
-    format.plain(placed.map((order) => order.amount)),
-    format.plain(placed.map((order) => order.currencyCode)),
-    format.plain(placed.map((order) => order.balanceAfter)),
-    format.plain(placed.map((order) => order.walletVersion)),
-    format.texts(placed.map((order) => order.toppedUpProfileId)),
-    format.jsonbValues(placed.map((order) => JSON.stringify(order.packageLines))),
-    format.texts(placed.map((order) => order.remark)),
-    format.texts(placed.map((order) => order.sent && JSON.stringify(order.sent))),
-    format.times(placed.map((order) => order.decidedAt.getTime())),
-    format.ids(placed.map(() => ids.uuid())),
-    format.jsonValues(placed.map((order) => JSON.stringify(paidContent(order)))),
+    uuidArray(placed.map((order) => order.tenantId)),
+    uuidArray(placed.map((order) => order.orderId)),
+    textArray(placed.map((order) => order.transactionId)),
+    plainArray(placed.map((order) => order.amount)),
+    plainArray(placed.map((order) => order.currencyCode)),
+    plainArray(placed.map((order) => order.balanceAfter)),
+    plainArray(placed.map((order) => order.walletVersion)),
+    textArray(placed.map((order) => order.toppedUpProfileId)),
+    jsonbArray(placed.map((order) => JSON.stringify(order.packageLines))),
+    textArray(placed.map((order) => order.remark)),
+    textArray(placed.map((order) => order.sent && JSON.stringify(order.sent))),
+    timeArray(placed.map((order) => order.decidedAt.getTime())),
+    uuidArray(placed.map(() => ids.uuid())),
+    jsonArray(placed.map((order) => JSON.stringify(paidContent(order)))),
   ]
 }
 
@@ -140,7 +147,7 @@ const LINES: Columns = {
   decided_at: 'timestamptz',
 }
 
-function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[] {
+function lineValues(placed: readonly PlacedOrder[]): unknown[] {
   const lines = placed.flatMap((order) => {
     let items = 0
     return order.packageLines.map((line, lineNo) => {
@@ -150,14 +157,14 @@ function lineValues(format: RowFormat, placed: readonly PlacedOrder[]): unknown[
     })
   })
   return [
-    format.ids(lines.map(({ order }) => order.tenantId)),
-    format.ids(lines.map(({ order }) => order.orderId)),
-    format.plain(lines.map((line) => line.first)),
-    format.plain(lines.map((line) => line.last)),
-    format.plain(lines.map((line) => line.lineNo)),
-    format.texts(lines.map((line) => line.packageCode)),
-    format.plain(lines.map((line) => line.price)),
-    format.times(lines.map(({ order }) => order.decidedAt.getTime())),
+    uuidArray(lines.map(({ order }) => order.tenantId)),
+    uuidArray(lines.map(({ order }) => order.orderId)),
+    plainArray(lines.map((line) => line.first)),
+    plainArray(lines.map((line) => line.last)),
+    plainArray(lines.map((line) => line.lineNo)),
+    textArray(lines.map((line) => line.packageCode)),
+    plainArray(lines.map((line) => line.price)),
+    timeArray(lines.map(({ order }) => order.decidedAt.getTime())),
   ]
 }
 
@@ -166,8 +173,8 @@ const WALLETS_FIRST = LINES_FIRST + Object.keys(LINES).length
 const ASSUMED_FIRST = WALLETS_FIRST + WALLET_COLUMN_COUNT
 const ESIMS_FIRST = ASSUMED_FIRST + 3
 
-function valuesOf(format: RowFormat, ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
-  return [...placedValues(format, ids, placed), ...lineValues(format, placed), ...walletValues(format, wallets)]
+function valuesOf(ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
+  return [...placedValues(ids, placed), ...lineValues(placed), ...walletValues(wallets)]
 }
 
 /**
@@ -206,10 +213,10 @@ const WRITE = {
   text: `
 with placed as materialized (
   select placed.*, decided_at as created_at, ${paidAt('decided_at')} as status_history, 'ORDER_PAID' as notify_type
-  from ${ROWS.table(1, PLACED, 'placed')}
+  from ${unnest(1, PLACED, 'placed')}
 ), line as (
-  select line.*, decided_at as created_at from ${ROWS.table(LINES_FIRST, LINES, 'line')}
-), ${NEW_ROWS}, moved as (${updateWallets(ROWS, WALLETS_FIRST)}
+  select line.*, decided_at as created_at from ${unnest(LINES_FIRST, LINES, 'line')}
+), ${NEW_ROWS}, moved as (${updateWallets(WALLETS_FIRST)}
 )
 select ${ROW_HASHES} from moved`,
 }
@@ -221,8 +228,8 @@ const LOCK_WAIT_MAX_MS = 50
  * SQL: actions on eSIMs that have one of the transactionIds. They are read in the snapshot of the statement, which may be
  * older than the lock: an action that commits in between changes the row hash of the wallet (touchWallet).
  */
-const actionsOf = (format: RowFormat) => `
-  select from ${format.table(1, NAMED, 'named')}
+const ACTIONS = `
+  select from ${unnest(1, NAMED, 'named')}
   cross join lateral (
     select from esim_actions a where a.tenant_id = named.tenant_id and a.transaction_id = named.transaction_id
     limit 1 -- keeps the plan an index look-up for each, whatever the statistics say
@@ -231,8 +238,8 @@ const actionsOf = (format: RowFormat) => `
 // Locks the wallets first, in ascending tenant order; writes nothing unless row hashes, catalogue and day are as assumed.
 // The catalogue version is from the statement's snapshot, which is older than the lock and may be outdated after a wait:
 // hence LOCK_WAIT_MAX_MS. Earlier orders need no look-up: the unique index, which every insert searches, refuses the statement.
-const ifUnchanged = (format: RowFormat, more = '') => `
-with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uuid'))}
+const ifUnchanged = (more = '') => `
+with locked as materialized (${lockAndHashWallets(`$${WALLETS_FIRST}::uuid[]`)}
 ), unchanged as materialized (
   select moment.now, ${paidAt('moment.now')} as status_history
   from (select date_trunc('milliseconds', clock_timestamp()) as now, array_agg(row_hash) as row_hashes,
@@ -242,25 +249,19 @@ with locked as materialized (${lockAndHashWallets(format.list(WALLETS_FIRST, 'uu
   where row_hashes = $${ASSUMED_FIRST}::bigint[] and latest <= now
     and (now at time zone 'UTC')::date = $${ASSUMED_FIRST + 2}::date
     and now < statement_timestamp() + interval '${LOCK_WAIT_MAX_MS} milliseconds'
-    and not exists (${actionsOf(format)}) ${more}
+    and not exists (${ACTIONS}) ${more}
 ), placed as materialized (
   select placed.*, now as created_at, status_history, 'ORDER_PAID' as notify_type
-  from ${format.table(1, PLACED, 'placed')}, unchanged
+  from ${unnest(1, PLACED, 'placed')}, unchanged
 ), line as (
-  select line.*, now as created_at from ${format.table(LINES_FIRST, LINES, 'line')}, unchanged
-), ${NEW_ROWS}, moved as (${updateWallets(format, WALLETS_FIRST, 'unchanged.now', 'unchanged')}
+  select line.*, now as created_at from ${unnest(LINES_FIRST, LINES, 'line')}, unchanged
+), ${NEW_ROWS}, moved as (${updateWallets(WALLETS_FIRST, 'unchanged.now', 'unchanged')}
 )
 select (extract(epoch from now) * 1000)::float8 as now_ms, ${ROW_HASHES} from moved, unchanged group by now`
 
-/** Two statements: one for batches without top-ups, which checks no eSIMs, and one for batches with them. */
-const writesIfUnchanged = (format: RowFormat, which: string) => ({
-  format,
-  ofOrders: { name: `orders-write${which}-if-unchanged`, text: ifUnchanged(format) },
-  withTopUps: {
-    name: `orders-write${which}-if-esims-unchanged`,
-    text: ifUnchanged(format, `and ${areAsExpected(format, ESIMS_FIRST)}`),
-  },
-})
-const WRITE_IF_UNCHANGED = writesIfUnchanged(ROWS, '')
-/** The same SQL for one order of one line, with values instead of arrays: a lone order takes 0.85 times the server's time. */
-const WRITE_ONE_IF_UNCHANGED = writesIfUnchanged(ONE_ROW, '-one')
+/** For batches without top-ups, which check no eSIMs. */
+const WRITE_IF_UNCHANGED = { name: 'orders-write-if-unchanged', text: ifUnchanged() }
+const WRITE_IF_ESIMS_UNCHANGED = {
+  name: 'orders-write-if-esims-unchanged',
+  text: ifUnchanged(`and ${areAsExpected(ESIMS_FIRST)}`),
+}

@@ -1,4 +1,4 @@
-import type { Columns, RowFormat } from '@dealer-esim/lib/postgres/columns.ts'
+import { type Columns, plainArray, timeArray, unnest, uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import type { Actor } from '#platform/audit/audit.ts'
@@ -122,24 +122,24 @@ export const WALLET_COLUMN_COUNT = Object.keys(WALLET_COLUMNS).length
  * update per wallet: 2.8 ms.
  * @param at SQL of updated_at, by default each wallet's own @param fromTable the table that `at` needs, if any
  */
-export function updateWallets(format: RowFormat, first: number, at = 'moved.updated_at', fromTable?: string): string {
+export function updateWallets(first: number, at = 'moved.updated_at', fromTable?: string): string {
   return `
   update wallets as w
   set balance = moved.balance, version = moved.version, spent_on = moved.spent_on, spent = moved.spent,
       low_balance_alerted_percent = moved.alerted_percent, updated_at = ${at}
-  from ${format.table(first, WALLET_COLUMNS, 'moved')}${fromTable ? `, ${fromTable}` : ''}
+  from ${unnest(first, WALLET_COLUMNS, 'moved')}${fromTable ? `, ${fromTable}` : ''}
   where w.tenant_id = moved.tenant_id
   returning w.tenant_id, ${WALLET_ROW_HASH} as row_hash`
 }
 
-export function walletValues(format: RowFormat, wallets: readonly Wallet[]): unknown[] {
+export function walletValues(wallets: readonly Wallet[]): unknown[] {
   return [
-    format.ids(wallets.map((wallet) => wallet.tenantId)),
-    format.plain(wallets.map((wallet) => wallet.balance)),
-    format.plain(wallets.map((wallet) => wallet.version)),
-    format.plain(wallets.map((wallet) => wallet.spentOn)),
-    format.plain(wallets.map((wallet) => wallet.spent)),
-    format.plain(wallets.map((wallet) => wallet.lowBalanceAlertedPercent)),
-    format.times(wallets.map((wallet) => wallet.updatedAt.getTime())),
+    uuidArray(wallets.map((wallet) => wallet.tenantId)),
+    plainArray(wallets.map((wallet) => wallet.balance)),
+    plainArray(wallets.map((wallet) => wallet.version)),
+    plainArray(wallets.map((wallet) => wallet.spentOn)),
+    plainArray(wallets.map((wallet) => wallet.spent)),
+    plainArray(wallets.map((wallet) => wallet.lowBalanceAlertedPercent)),
+    timeArray(wallets.map((wallet) => wallet.updatedAt.getTime())),
   ]
 }

@@ -16,7 +16,6 @@ import { createTopUpTestbed, type Esim, type TopUpTestbed } from './topup-testbe
  */
 
 const FINDS = 'orders-esims-by-iccid'
-const WRITES_ONE = 'orders-write-one-if-esims-unchanged'
 const WRITES = 'orders-write-if-esims-unchanged'
 const LOCKS = 'wallets-lock'
 
@@ -130,7 +129,7 @@ describe('a top-up on a cached wallet', () => {
     expect(byIccid).toMatchObject({ kind: 'placed', answer: { esimTranNo: other.esimTranNo } })
     const byBoth = await topUp(placer, third, { esimTranNo: third.esimTranNo.toUpperCase(), iccid: third.iccid })
     expect(byBoth).toMatchObject({ kind: 'placed', answer: { esimTranNo: third.esimTranNo } })
-    expect(statements).toEqual([WRITES_ONE, FINDS, WRITES_ONE, WRITES_ONE])
+    expect(statements).toEqual([WRITES, FINDS, WRITES, WRITES])
     expect(await debitsOf(dealer)).toBe(3)
   })
 
@@ -218,12 +217,12 @@ describe('a top-up is decided on the eSIM as it is read, if the eSIM is not as e
     await vi.waitFor(async () => {
       statements.length = 0
       await order(placer, dealer)
-      expect(statements).toEqual(['orders-write-one-if-unchanged']) // the wallet is cached as it is now
+      expect(statements).toEqual(['orders-write-if-unchanged']) // the wallet is cached as it is now
     }, 5_000)
     statements.length = 0
     const before = await debitsOf(dealer)
     expect(codeOf(await topUp(placer, esim, body))).toBe(expected)
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     expect((await debitsOf(dealer)) - before).toBe(expected === 'placed' ? 1 : 0)
   })
 })
@@ -320,7 +319,7 @@ describe('what happens between the decision and the debit is detected:', () => {
     if (name.includes('room')) await leaveRoomForOne(esim)
     between.happens = () => happens(placing)
     expect(codeOf(await topUp(placer, esim, { transactionId: 'T-own' }))).toBe(expected)
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     expect(await debitsOf(dealer)).toBe(debits)
   })
 
@@ -329,7 +328,7 @@ describe('what happens between the decision and the debit is detected:', () => {
     const sell = (isOnSale: boolean) => setOnSale(bed.node.deps, { packageCodes: ['JP_1_7_TOPUP'] }, isOnSale, OPERATOR)
     between.happens = () => sell(false)
     expect(codeOf(await topUp(placer, esim))).toBe('310244')
-    expect(statements.slice(0, 2)).toEqual([WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])
     await sell(true)
     expect(await debitsOf(dealer)).toBe(0)
   })
@@ -359,7 +358,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     const placing = await openDealer()
     const { placer, statements, dealer, other } = placing
     expect((await topUpDuring(placing, () => topUp(placer, other))).map(codeOf)).toEqual(['placed', 'placed'])
-    expect(statements).toEqual([WRITES_ONE, WRITES_ONE])
+    expect(statements).toEqual([WRITES, WRITES])
     expect(await debitsOf(dealer)).toBe(2)
   })
 
@@ -368,7 +367,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     const { placer, statements, dealer, esim } = placing
     await leaveRoomForOne(esim)
     expect((await topUpDuring(placing, () => topUp(placer, esim))).map(codeOf)).toEqual(['placed', '310245'])
-    expect(statements.slice(0, 3)).toEqual([WRITES_ONE, WRITES_ONE, LOCKS])
+    expect(statements.slice(0, 3)).toEqual([WRITES, WRITES, LOCKS])
     expect(await debitsOf(dealer)).toBe(1)
   })
 

@@ -23,8 +23,7 @@ import { zenditConfig } from '@dealer-esim/wholesalers/zendit/client.ts'
 import { zenditSupplier } from '@dealer-esim/wholesalers/zendit/zendit.ts'
 import type { Static, TSchema } from 'typebox'
 import { stockConfig, stockSupplier } from '#stock/stock.ts'
-import { maskOf, type NamedValue } from './recording/mask-values.ts'
-import { recordableOutbound } from './recording/record-calls.ts'
+import { maskOf, type NamedValue, recordableOutbound } from './recording/record-calls.ts'
 
 export interface CreateSupplierDeps {
   db: Db

@@ -16,8 +16,8 @@ import {
   type SupplierType,
   secretMembers,
 } from './create-supplier.ts'
+import type { SeenState } from './state/see-supplier.ts'
 import { beginSeen, forgetSeen, SEEN_COLUMNS, type SeenColumns, seenStateOf } from './state/see-supplier.ts'
-import type { SeenState } from './state/seen-state.ts'
 import { readSpent } from './verification/spend-limit.ts'
 
 export interface ManageDeps {

@@ -12,8 +12,7 @@ import type { Config } from '#platform/config/config.ts'
 import { accountValuesOf, type CreateSupplierDeps, createSupplier, type SupplierType } from './create-supplier.ts'
 import { recordCalls } from './recording/record-calls.ts'
 import { IS_OVER, recordingSink } from './recording/recording-state.ts'
-import { SEEN_COLUMNS, type SeenColumns, seenStateOf } from './state/see-supplier.ts'
-import { NOT_TESTED, type SeenState } from './state/seen-state.ts'
+import { NOT_TESTED, SEEN_COLUMNS, type SeenColumns, type SeenState, seenStateOf } from './state/see-supplier.ts'
 import { createGate, type Gate } from './supplier-gate.ts'
 
 /** A supplier that can be called, with the limits on its calls. */

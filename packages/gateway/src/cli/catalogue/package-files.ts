@@ -1,8 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { extname } from 'node:path'
+import { DATA_TYPES, PACKAGE_STATUSES } from '@dealer-esim/contract'
 import { type Command, Option } from 'commander'
 import { exportPackages, type FileFormat } from '#catalogue/files/export-packages.ts'
 import { type ImportProgress, importPackages } from '#catalogue/files/import-packages.ts'
+import type { PackageFilter } from '#catalogue/packages/read-packages.ts'
 import type { AdminDeps } from '../kernel/cli-deps.ts'
 import { UsageError } from '../kernel/cli-failure.ts'
 import { getFileSize, writeOutput } from '../kernel/cli-files.ts'
@@ -10,7 +12,6 @@ import type { AdminContext } from '../kernel/context.ts'
 import { progressBar } from '../kernel/progress-bar.ts'
 import { type TableOptions, tableAnswers, withTableOptions } from '../kernel/table-options.ts'
 import { count } from '../kernel/text-table.ts'
-import { type FilterOptions, packageFilter, withFilterOptions } from './package-filter.ts'
 import { importText, unknownSupplierText } from './package-text.ts'
 
 export function packageFileCommands(noun: Command, context: AdminContext): void {
@@ -100,4 +101,30 @@ function formatOf(file: string): FileFormat {
   const extension = extname(file).toLowerCase()
   if (extension === '.csv' || extension === '.json') return extension.slice(1) as FileFormat
   throw new UsageError('The file name does not end in .csv or .json. Give --format csv or --format json.')
+}
+
+export interface FilterOptions {
+  country?: string
+  keyword?: string
+  status?: PackageFilter['status']
+  dataType?: PackageFilter['dataType']
+  supplier?: string
+}
+
+/** Adds the options that select packages. */
+export function withFilterOptions(command: Command): Command {
+  return command
+    .option('--country <code>', 'only packages that work in this country, such as JP; !RG: regional, !GL: global')
+    .option('--keyword <words>', 'only packages with these words in the name, code or location')
+    .addOption(new Option('--status <status>', 'only packages with this status').choices(PACKAGE_STATUSES))
+    .addOption(new Option('--data-type <type>', 'only packages of this type').choices(DATA_TYPES))
+    .option('--supplier <name>', 'only packages that this supplier can deliver')
+}
+
+export function packageFilter(packageCodes: readonly string[], options: FilterOptions): PackageFilter {
+  const { country, keyword, status, dataType, supplier } = options
+  return {
+    ...{ locationCode: country?.toUpperCase(), keyword, status, dataType, supplier },
+    packageCodes: packageCodes.length > 0 ? packageCodes : undefined,
+  }
 }

@@ -17,8 +17,7 @@ import { UsageError } from '../kernel/cli-failure.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { parseWholeNumber } from '../kernel/parse-options.ts'
 import { amount } from '../prices/price-options.ts'
-import { packageFileCommands } from './package-files.ts'
-import { type FilterOptions, packageFilter, withFilterOptions } from './package-filter.ts'
+import { type FilterOptions, packageFileCommands, packageFilter, withFilterOptions } from './package-files.ts'
 import { packageTable, packageText, unknownSupplierText } from './package-text.ts'
 
 export function packageCommands(noun: Command, context: AdminContext): void {

@@ -103,3 +103,18 @@ async function refuseTooMany(tx: Tx, tenantId: string, recipient: string, since:
 function tooMany(message: string): Refusal {
   return new Refusal(429, 'TOO_MANY_MAILS', `${message} Try again tomorrow, or copy the link and send it yourself.`)
 }
+
+/** Gives an eSIM another shareUrl. From then on the old one is answered with 404. Audited. */
+export async function renewShareLink(
+  deps: { db: Db; ids: Ids },
+  { tenantId, profileId }: { tenantId: string; profileId: string },
+  by: By,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const renewed = await tx.query(sql`
+      update profiles set share_generation = share_generation + 1, updated_at = greatest(clock_timestamp(), updated_at)
+      where tenant_id = ${tenantId} and profile_id = ${profileId} returning 1`)
+    if (renewed.length === 0) throw notFound('eSIM')
+    audit(tx, deps.ids, { tenantId, ...by, action: 'profile.renew_share_link', subject: profileId })
+  })
+}

@@ -11,7 +11,7 @@ import {
   pauseSupplier,
   setSupplier,
 } from '#suppliers/manage-suppliers.ts'
-import { NOT_TESTED, SEEN_BY, type SeenState } from '#suppliers/state/seen-state.ts'
+import { NOT_TESTED, SEEN_BY, type SeenState } from '#suppliers/state/see-supplier.ts'
 import { testSupplier } from '#suppliers/state/test-supplier.ts'
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { type ConsoleDeps, OPERATOR_ADMINS, OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { NOT_TESTED, SEEN_BY, type SeenState, type Sighting, stateAfter } from './seen-state.ts'
+import { NOT_TESTED, SEEN_BY, type SeenState, type Sighting, stateAfter } from './see-supplier.ts'
 
 const sightings = fc.array(
   fc.record({

@@ -32,6 +32,8 @@ try {
   writeFileSync(join(staged, 'package.json'), `${JSON.stringify(packed, null, 2)}\n`)
   cpSync(join(source, 'README.md'), join(staged, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(staged, 'LICENSE'))
+  // npm packs the modes that the files have here, which depend on the umask.
+  execFileSync('chmod', ['-R', 'u=rwX,go=rX', staged])
   execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', target], {
     cwd: staged,
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -115,13 +115,15 @@ test('the SBOM lists what the bundles contain, with licences and digests', () =>
   }
 })
 
-test('a second build of the same sources in another folder gives the same bytes', () => {
-  const copy = join(folder, 'copy')
+test('a second build of the same sources gives the same bytes in another folder, time zone, language and file mask', () => {
+  const copy = join(folder, 'copy-with-a-longer-name')
   copyCheckout(copy)
   const again = join(folder, 'again')
   const names = ['npm', 'kubernetes', ...(isInstalled('dpkg-deb') ? ['deb' as const] : [])] as const
-  const command = [join(copy, 'scripts/dist.mjs'), '--output', again, ...names]
-  execFileSync(process.execPath, command, { stdio: 'pipe' })
+  const build = [process.execPath, join(copy, 'scripts/dist.mjs'), '--output', again, ...names]
+  const differently = { TZ: 'Asia/Tokyo', LC_ALL: 'C', NODE_ENV: 'development' }
+  const command = ['-c', 'umask 077 && exec "$@"', 'sh', ...build]
+  execFileSync('sh', command, { env: { ...process.env, ...differently }, stdio: 'pipe' })
   const sums = (from: string) => readFileSync(join(from, 'SHA256SUMS'), 'utf8').trim().split('\n')
   const first = [artifacts, ...(isInstalled('dpkg-deb') ? [builtArtifacts('deb')] : [])].flatMap(sums)
   expect(sums(again).sort()).toEqual(first.sort())

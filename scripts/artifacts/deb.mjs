@@ -24,6 +24,7 @@ export function buildDeb({ root, work, output, staged, time, arch }) {
   }
   const source = (/** @type {string} */ name) => readFileSync(join(root, 'ops', name), 'utf8')
   const { version } = staged.manifest
+  const { author: maintainer } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
   cpSync(staged.folder, at(LIBRARY), { recursive: true })
   for (const name of ['bin', 'ops', 'README.md', 'LICENSE']) rmSync(join(tree, LIBRARY, name), { recursive: true })
@@ -43,7 +44,7 @@ export function buildDeb({ root, work, output, staged, time, arch }) {
     write(`usr/share/man/man8/${name}.8.gz`, packed(source(`debian/${name}.8`)))
   write(`usr/share/doc/${NAME}/copyright`, source('debian/copyright'))
   cpSync(join(node, 'LICENSE'), at(`${LIBRARY}/LICENSE.node`))
-  write(`usr/share/doc/${NAME}/changelog.gz`, packed(changelogOf(version, time)))
+  write(`usr/share/doc/${NAME}/changelog.gz`, packed(changelogOf({ version, time, maintainer })))
   write(`usr/share/lintian/overrides/${NAME}`, source('debian/lintian-overrides'))
   mkdirSync(join(tree, 'etc/dealer-esim'), { recursive: true })
 
@@ -53,6 +54,7 @@ export function buildDeb({ root, work, output, staged, time, arch }) {
     'DEBIAN/control',
     source('debian/control')
       .replace('@VERSION@', version)
+      .replace('@MAINTAINER@', maintainer)
       .replace('@ARCH@', architecture)
       .replace('@SIZE@', String(kilobytes)),
   )
@@ -96,10 +98,10 @@ function packed(text) {
   return gzipSync(text, { level: 9 })
 }
 
-/** @param {string} version @param {number} time */
-function changelogOf(version, time) {
+/** @param {{ version: string, time: number, maintainer: string }} release */
+function changelogOf({ version, time, maintainer }) {
   const date = new Date(time * 1_000).toUTCString().replace('GMT', '+0000')
-  return `${NAME} (${version}) unstable; urgency=medium\n\n  * See /${LIBRARY}/CHANGELOG.md.\n\n -- Dealer eSIM Gateway <maintainers@dealer-esim.example>  ${date}\n`
+  return `${NAME} (${version}) unstable; urgency=medium\n\n  * See /${LIBRARY}/CHANGELOG.md.\n\n -- ${maintainer}  ${date}\n`
 }
 
 /** @param {string} tree */

@@ -1,16 +1,22 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
+import { readEnvironmentFile } from '@dealer-esim/gateway/operations/setup/environment-file.ts'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
+import { withServerClient } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { root } from '../local-gateway.ts'
 import { builtArtifacts } from './built-artifacts.ts'
 import { inRoot, unpackBase } from './debian-root.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
 import { readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService } from './service.ts'
 
+const PREFIX = '/dealers'
+/** Later than any version of this checkout. */
+const LATER = '99.0.0'
 const isPossible = process.getuid?.() === 0 && canRun('the Debian package', 'mmdebstrap', 'lintian', 'unshare')
 
 /* The package in a Debian 12 of its own. The PostgreSQL is another machine's, reached over the network. */
@@ -20,6 +26,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DEBIAN_FRONTEND: 'noninteractive' }
   const inside = (command: string[], user?: string) =>
     run(inRoot({ folder: debian, ...(user && { user }) }, command), { cwd: '/', env })
+  const environment = join(debian, 'etc/dealer-esim/environment')
   let file: string
   let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>
   beforeAll(async () => {
@@ -40,59 +47,96 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     expect(tags.split('\n').filter((line) => line.startsWith('E:'))).toEqual([])
   })
 
-  test('is installed, set up by one command, sells as its own user, survives an upgrade, and is purged', async () => {
-    // As README says, with root for sudo.
-    const commands = readmeCommands('sudo apt install').map((command) => command.replace('sudo ', '').split(' '))
-    const [install = [], setUp = [], enable = []] = commands
-    copyFileSync(file, join(debian, basename(file)))
-    await inside(install)
-    const prefix = '/dealers'
-    const address = ['--deployment', 'test', '--public-url', `https://esim.example.com${prefix}`]
-    const others = ['--proxies', '127.0.0.1', '--database-admin', server.url, '--port', '18080']
-    const printed = await inside([...setUp, ...address, ...others, '--operator-email', 'a@example.com'])
-    expect(printed).toContain('0 faults')
-    const environment = join(debian, 'etc/dealer-esim/environment')
-    const settings = Object.fromEntries(
-      readFileSync(environment, 'utf8')
-        .trim()
-        .split('\n')
-        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-    )
-
-    // The root has no systemd: what it would start for README's systemctl.
-    expect(enable).toEqual(['systemctl', 'enable', '--now', 'dealer-esim'])
+  /** The command of the package's unit, which the root's missing systemd would start. */
+  const start = () => {
     const unit = readFileSync(join(debian, 'lib/systemd/system/dealer-esim.service'), 'utf8')
     const [user, cwd, command] = ['User', 'WorkingDirectory', 'ExecStart'].map(
       (name) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)![1]!,
     ) as [string, string, string]
     const service = ['env', '-C', cwd, ...command.split(' ')]
-    const start = () =>
-      startService(inRoot({ folder: debian, user: `${user}:${user}` }, service), {
-        cwd: '/',
-        env: { ...env, ...settings, METRICS_PORT: '0' },
-      })
+    const settings = readEnvironmentFile(environment)
+    return startService(inRoot({ folder: debian, user: `${user}:${user}` }, service), {
+      cwd: '/',
+      env: { ...env, ...settings, METRICS_PORT: '0' },
+    })
+  }
+  let sold: { appKey: string; appSecret: string; packageCode: string; orderNo: string }
+  /** The order again, which another debit would answer with another number. */
+  const repeatOrder = async (baseUrl: string) => {
+    const proxy = await startPrefixProxy(baseUrl, PREFIX)
+    const replayed = await sell({ ...sold, baseUrl: proxy.url }, 'DEB-1', sold.packageCode)
+    proxy.close()
+    expect(replayed).toMatchObject({ orderNo: sold.orderNo, replayed: true })
+  }
+
+  test('is installed, set up by one command, sells as its own user, and goes on after a restart', async () => {
+    // As README says, with root for sudo.
+    const commands = readmeCommands('sudo apt install').map((command) => command.replace('sudo ', '').split(' '))
+    const [install = [], setUp = [], enable = []] = commands
+    copyFileSync(file, join(debian, basename(file)))
+    await inside(install)
+    const address = ['--deployment', 'test', '--public-url', `https://esim.example.com${PREFIX}`]
+    const others = ['--proxies', '127.0.0.1', '--database-admin', server.url, '--port', '18080']
+    const printed = await inside([...setUp, ...address, ...others, '--operator-email', 'a@example.com'])
+    expect(printed).toContain('0 faults')
+
+    expect(enable).toEqual(['systemctl', 'enable', '--now', 'dealer-esim'])
     const refused = inside(['dealer-esim-admin', 'doctor'], 'nobody:nogroup')
     await expect(refused).rejects.toThrow(/Only root can read the gateway's variables/)
     const first = await start()
-    const created = JSON.parse(await inside(['dealer-esim-admin', 'tenant', 'create', '--name', 'Acme', '--json']))
-    await inside(['dealer-esim-admin', 'wallet', 'top-up', created.tenantId, '100.00', '--reference', 'INV-1'])
-    const proxy = await startPrefixProxy(first.baseUrl, prefix)
-    const credentials = { baseUrl: proxy.url, appKey: created.appKey, appSecret: created.appSecret }
-    const [sold] = JSON.parse(await inside(['dealer-esim-admin', 'package', 'list', '--json']))
-    const order = await sell(credentials, 'DEB-1', sold.packageCode)
+    const { tenantId, ...keys } = JSON.parse(
+      await inside(['dealer-esim-admin', 'tenant', 'create', '--name', 'Acme', '--json']),
+    )
+    await inside(['dealer-esim-admin', 'wallet', 'top-up', tenantId, '100.00', '--reference', 'INV-1'])
+    const proxy = await startPrefixProxy(first.baseUrl, PREFIX)
+    const [{ packageCode }] = JSON.parse(await inside(['dealer-esim-admin', 'package', 'list', '--json']))
+    const { orderNo } = await sell({ ...keys, baseUrl: proxy.url }, 'DEB-1', packageCode)
+    sold = { ...keys, packageCode, orderNo }
     expect(await (await fetch(`${proxy.url}/docs`)).text()).toContain('href="')
     expect(await inside(['dealer-esim-admin', 'doctor'])).not.toContain('FAULT')
     expect((await first.stop('SIGTERM')).code).toBe(0)
     proxy.close()
 
-    await inside(['dpkg', '--install', `/${basename(file)}`])
     const second = await start()
-    const again = await startPrefixProxy(second.baseUrl, prefix)
-    const replayed = await sell({ ...credentials, baseUrl: again.url }, 'DEB-1', sold.packageCode)
-    expect(replayed).toMatchObject({ orderNo: order.orderNo, replayed: true })
-    again.close()
+    await repeatOrder(second.baseUrl)
     await second.stop('SIGTERM')
+  }, 600_000)
 
+  test('brings the alert rules and the dashboard unchanged', () => {
+    for (const name of ['alerts.yml', 'grafana-dashboard.json']) {
+      const installed = readFileSync(join(debian, 'usr/share/dealer-esim-gateway', name), 'utf8')
+      expect(installed).toBe(readFileSync(join(root, 'ops', name), 'utf8'))
+    }
+  })
+
+  test('an upgrade keeps variables and data, restarts the unit, and the later release migrates the database', async () => {
+    const before = readFileSync(environment, 'utf8')
+    const running = await start()
+    const later = laterRelease(file, join(folder, 'later'))
+    copyFileSync(later, join(debian, basename(later)))
+    const calls = await callsOfSystemctl(debian, () => inside(['dpkg', '--install', `/${basename(later)}`]))
+    // What try-restart does to a running service.
+    expect(calls.filter((call) => /reload|start|stop/.test(call)).slice(-2)).toEqual([
+      '--system daemon-reload',
+      'try-restart dealer-esim.service',
+    ])
+    expect((await running.stop('SIGTERM')).code).toBe(0)
+    const upgraded = await start()
+    await repeatOrder(upgraded.baseUrl)
+    expect(await inside(['dealer-esim-admin', 'doctor'])).not.toContain('FAULT')
+    await upgraded.stop('SIGTERM')
+
+    expect(readFileSync(environment, 'utf8')).toBe(before)
+    const installed = await inside(['dpkg-query', '--show', 'dealer-esim-gateway'])
+    expect(installed).toBe(`dealer-esim-gateway\t${LATER}\n`)
+    const { rows } = await withServerClient(readEnvironmentFile(environment).DATABASE_URL!, (client) =>
+      client.query('select 1 from added_by_a_later_release'),
+    )
+    expect(rows).toEqual([])
+  }, 600_000)
+
+  test('is purged, but for the key of the database', async () => {
+    const { MASTER_KEY } = readEnvironmentFile(environment)
     await inside(['apt-get', 'purge', '-y', 'dealer-esim-gateway'])
     expect(
       ['usr/lib/dealer-esim-gateway', 'etc/dealer-esim', 'usr/bin/dealer-esim-admin'].filter((path) =>
@@ -100,8 +144,34 @@ describe.skipIf(!isPossible)('the Debian package', () => {
       ),
     ).toEqual([])
     // The database is still there, and only this key opens it.
-    expect(readFileSync(join(debian, 'var/backups/dealer-esim.master-key'), 'utf8')).toBe(
-      `MASTER_KEY=${settings.MASTER_KEY}\n`,
-    )
-  }, 600_000)
+    expect(readFileSync(join(debian, 'var/backups/dealer-esim.master-key'), 'utf8')).toBe(`MASTER_KEY=${MASTER_KEY}\n`)
+  })
 })
+
+/** The package as a later release would be: with a higher version and one more migration. */
+function laterRelease(file: string, tree: string): string {
+  execFileSync('dpkg-deb', ['--raw-extract', file, tree])
+  const control = join(tree, 'DEBIAN/control')
+  const text = readFileSync(control, 'utf8')
+  writeFileSync(control, text.replace(/^Version: .*$/m, `Version: ${LATER}`))
+  const migration = join(tree, 'usr/lib/dealer-esim-gateway/migrations/9999_later_release.sql')
+  writeFileSync(migration, 'create table added_by_a_later_release (id int primary key);\n', { mode: 0o644 })
+  const later = `${tree}.deb`
+  execFileSync('dpkg-deb', ['--root-owner-group', '-z1', '--build', tree, later], { stdio: 'pipe' })
+  return later
+}
+
+/** Runs something in a root that seems to have been started by systemd, whose systemctl only notes its calls. */
+async function callsOfSystemctl(debian: string, action: () => Promise<unknown>): Promise<string[]> {
+  const [booted, program, record] = ['run/systemd/system', 'usr/bin/systemctl', 'run/systemctl-calls'].map((path) =>
+    join(debian, path),
+  ) as [string, string, string]
+  mkdirSync(booted, { recursive: true })
+  writeFileSync(program, '#!/bin/sh\necho "$*" >>/run/systemctl-calls\n', { mode: 0o755 })
+  try {
+    await action()
+    return readFileSync(record, 'utf8').trimEnd().split('\n')
+  } finally {
+    for (const path of [booted, program]) rmSync(path, { recursive: true })
+  }
+}

@@ -1,64 +1,11 @@
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { VARIABLES } from '@dealer-esim/gateway/platform/config/variables.ts'
-import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
 import { root } from '../local-gateway.ts'
-
-interface Container {
-  args: string[]
-  image: string
-  envFrom: { configMapRef: { name: string } }[]
-  env?: object[]
-  startupProbe: Probe
-  livenessProbe: Probe
-  readinessProbe: Probe
-  resources: { requests: object; limits: object }
-  securityContext: object
-  ports: { name: string; containerPort: number }[]
-  volumeMounts: { name: string; mountPath: string }[]
-}
-
-interface Probe {
-  httpGet: { path: string; port: string }
-}
-
-interface Manifest {
-  kind: string
-  metadata: { name: string; labels?: Record<string, string> }
-  data: Record<string, string>
-  spec: {
-    replicas: number
-    selector: { matchLabels: Record<string, string> } & Record<string, string>
-    template: {
-      metadata: { labels: Record<string, string> }
-      spec: {
-        terminationGracePeriodSeconds: number
-        serviceAccountName: string
-        securityContext: object
-        containers: [Container]
-        volumes: { name: string; secret?: { secretName: string } }[]
-      }
-    }
-  }
-}
-
-/** The kustomize of kubectl before 1.24 reads no folders as resources. */
-function hasKustomize(): boolean {
-  if (!canRun('the Kubernetes overlays', 'kubectl')) return false
-  const version = JSON.parse(execFileSync('kubectl', ['version', '--client', '-o', 'json'], { encoding: 'utf8' }))
-  return version.kustomizeVersion !== undefined
-}
-
-function manifestsOf(overlay: string): Manifest[] {
-  const folder = join(root, 'ops/kubernetes/overlays', overlay)
-  const text = execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-  return parseAllDocuments(text).map((document) => document.toJS() as Manifest)
-}
+import { hasKustomize, manifestsOf } from './kustomize.ts'
 
 describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overlay %s', (overlay) => {
-  const manifests = manifestsOf(overlay)
+  const manifests = manifestsOf(join(root, 'ops/kubernetes/overlays', overlay))
   const of = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
   const deployments = of('Deployment')
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { root } from '../local-gateway.ts'
 
 export type Artifact = 'npm' | 'image' | 'deb' | 'kubernetes'
@@ -29,8 +29,14 @@ export function copyCheckout(to: string): void {
   execFileSync('sh', ['-c', 'xargs -0 cp -P --parents -t "$0" <"$0.files"', to], { cwd: root })
   rmSync(`${to}.files`)
   execFileSync('cp', ['-al', join(root, 'node_modules'), join(to, 'node_modules')])
-  const gitFolder = execFileSync('git', ['rev-parse', '--absolute-git-dir'], { cwd: root, encoding: 'utf8' })
-  writeFileSync(join(to, '.git'), `gitdir: ${gitFolder}`)
+  // A repository of its own: a commit that is made here meanwhile does not change what the second build contains.
+  const git = (cwd: string, ...command: string[]) => execFileSync('git', command, { cwd, encoding: 'utf8' }).trim()
+  const commit = git(root, 'rev-parse', 'HEAD')
+  git(to, 'init', '--quiet')
+  const objects = resolve(root, git(root, 'rev-parse', '--git-path', 'objects'))
+  writeFileSync(join(to, '.git/objects/info/alternates'), `${objects}\n`)
+  git(to, 'update-ref', 'HEAD', commit)
+  git(to, 'read-tree', 'HEAD')
 }
 
 function sources(): string {

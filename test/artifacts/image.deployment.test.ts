@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
+import { withServerClient } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -27,10 +28,17 @@ interface ImageConfig {
 }
 
 interface Compose {
-  services: Record<
-    string,
-    { command?: string[]; environment?: Record<string, string>; ports?: string[]; image: string; read_only?: boolean }
-  >
+  services: Record<string, ComposeService>
+}
+
+interface ComposeService {
+  image: string
+  user?: string
+  command?: string[]
+  environment?: Record<string, string>
+  ports?: string[]
+  healthcheck?: { test: string[] }
+  read_only?: boolean
 }
 
 /*
@@ -106,11 +114,8 @@ describe.skipIf(!isPossible)('the container image', () => {
     await exec(health, { ...variables, METRICS_PORT: new URL(first.metricsUrl).port })
     await expect(exec(health, { ...variables, METRICS_PORT: '1' })).rejects.toThrow()
     expect(await exec(['dealer-esim-admin', 'doctor'], variables)).not.toContain('FAULT')
-    const [load = '', , create = ''] = readmeCommands('docker load')
+    const [load = ''] = readmeCommands('docker load')
     expect(readdirSync(artifacts)).toContain(load.split(' ').at(-1))
-    expect(await exec(create.replace('docker compose exec gateway ', '').split(' '), variables)).toContain(
-      'https://esim',
-    )
     expect((await first.stop('SIGTERM')).code).toBe(0)
     proxy.close()
 
@@ -137,6 +142,12 @@ describe.skipIf(!isPossible)('the container image', () => {
 
   describe('compose.yaml', () => {
     const compose = () => parse(readFileSync(join(artifacts, 'compose.yaml'), 'utf8')) as Compose
+    /** `docker-compose config` for `docker compose up`, which needs an engine. */
+    const readByCompose = async (variables: Record<string, string>) => {
+      const command = ['docker-compose', '--file', join(artifacts, 'compose.yaml'), 'config']
+      const own = { PATH: process.env.PATH!, HOME: folder }
+      return parse(await run(command, { cwd: folder, env: { ...own, ...variables } })) as Compose
+    }
     const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
 
     test('publishes on loopback only, has no default secret, and names this image', () => {
@@ -148,34 +159,59 @@ describe.skipIf(!isPossible)('the container image', () => {
       expect(services.gateway).toMatchObject({ image: expect.stringContaining(`:-${version}}`), read_only: true })
     })
 
-    test('makes its secrets once', async () => {
-      const volume = join(container, 'run/made')
-      mkdirSync(volume, { recursive: true })
-      const [program, script] = compose().services.secrets!.command!
-      const command = inRoot({ folder: container }, ['env', '-C', image.WorkingDir, program!, script!, '/run/made'])
-      const contents = () => readdirSync(volume).map((name) => [name, readFileSync(join(volume, name), 'utf8')])
-      expect(await run(command, { cwd: '/', env })).toBe('made master-key\nmade database-password\nmade database-url\n')
-      const made = contents()
-      expect(await run(command, { cwd: '/', env })).toBe('')
-      expect(contents()).toEqual(made)
-    })
-
-    test.skipIf(!canRun('compose.yaml', 'docker-compose'))(
-      'is accepted by docker-compose, and only with PUBLIC_URL',
+    test.skipIf(!canRun('compose.yaml', 'docker-compose', 'pg_isready'))(
+      'makes its secrets once, and its services run with what docker-compose reads from it',
       async () => {
-        // `docker-compose config` for README's `docker compose up`, which needs an engine.
-        const [, up = ''] = readmeCommands('docker load')
-        const [, publicUrl = ''] = /^PUBLIC_URL=(\S+) docker compose up --detach$/.exec(up) ?? []
-        const check = ['docker-compose', '--file', join(artifacts, 'compose.yaml'), 'config']
-        const surroundings = { cwd: folder, env: { PATH: process.env.PATH!, HOME: folder } }
-        const printed = await run(check, {
-          ...surroundings,
-          env: { ...surroundings.env, PUBLIC_URL: publicUrl },
+        const [, up = '', create = ''] = readmeCommands('docker load')
+        const [, PUBLIC_URL = ''] = /^PUBLIC_URL=(\S+) docker compose up --detach$/.exec(up) ?? []
+        await expect(readByCompose({})).rejects.toThrow(/set PUBLIC_URL/)
+        const { secrets, postgres, gateway } = (await readByCompose({ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1' }))
+          .services as Record<'secrets' | 'postgres' | 'gateway', ComposeService>
+
+        // Each service without an engine: its user, command and environment, in the image's root.
+        const volume = join(container, 'run/dealer-esim')
+        rmSync(volume, { recursive: true, force: true })
+        mkdirSync(volume)
+        const makeSecrets = inRoot({ folder: container, user: secrets.user! }, [
+          ...['env', '-C', image.WorkingDir],
+          ...secrets.command!,
+        ])
+        const contents = () => readdirSync(volume).map((name) => [name, readFileSync(join(volume, name), 'utf8')])
+        const made = await run(makeSecrets, { cwd: '/', env })
+        expect(made).toBe('made master-key\nmade database-password\nmade database-url\n')
+        const before = contents()
+        expect(await run(makeSecrets, { cwd: '/', env })).toBe('')
+        expect(contents()).toEqual(before)
+
+        // This test's PostgreSQL stands for its image, and its port on loopback for the name and port in the engine's network.
+        const { POSTGRES_USER: user, POSTGRES_DB: database, POSTGRES_PASSWORD_FILE = '' } = postgres.environment!
+        const password = readFileSync(join(container, POSTGRES_PASSWORD_FILE), 'utf8')
+        await withServerClient(server.url, async (client) => {
+          await client.query(`create role ${user} login password '${password}'`)
+          await client.query(`create database ${database} owner ${user}`)
         })
-        expect(publicUrl).not.toBe('')
-        expect(printed).toContain(`PUBLIC_URL: ${publicUrl}`)
-        await expect(run(check, surroundings)).rejects.toThrow(/set PUBLIC_URL/)
+        const { host, hostname, port } = new URL(server.url)
+        const [, ...isReady] = postgres.healthcheck!.test
+        await run(isReady, { cwd: '/', env: { PATH: process.env.PATH!, PGHOST: hostname, PGPORT: port } })
+        const url = join(volume, 'database-url')
+        writeFileSync(url, readFileSync(url, 'utf8').replace('@postgres:5432/', `@${host}/`))
+
+        const variables = { ...gateway.environment!, ...{ PORT: '0', METRICS_PORT: '0', HOST: '127.0.0.1' } }
+        const first = await start(variables)
+        const invite = create.replace('docker compose exec gateway ', '').split(' ')
+        expect(await exec(invite, variables)).toContain(`${PUBLIC_URL}/console/`)
+        expect(await exec(['dealer-esim-admin', 'doctor'], variables)).not.toContain('FAULT')
+        // An engine repeats it, too.
+        const health = { ...variables, METRICS_PORT: new URL(first.metricsUrl).port }
+        await expect
+          .poll(() => exec(image.Healthcheck.Test.slice(1), health).catch(String), { timeout: 120_000 })
+          .toBe('')
+        expect((await first.stop('SIGTERM')).code).toBe(0)
+        const second = await start(variables)
+        expect(await exec(['dealer-esim-admin', 'people', 'list'], variables)).toContain('ada@example.com')
+        expect((await second.stop('SIGTERM')).code).toBe(0)
       },
+      600_000,
     )
   })
 })

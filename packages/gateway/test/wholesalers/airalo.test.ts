@@ -19,6 +19,8 @@ import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 const TIMEOUT_MS = 2_000
 const MINUTE_MS = 60_000
 const RETRY_WAIT_MAX_MS = 500
+/** A busy machine may read a request this much later than the next one. */
+const LATE_MS = 50
 function configOf({ url, credentials: { clientId = '', clientSecret = '' } }: Simulator) {
   return { url, clientId, clientSecret, timeoutMs: TIMEOUT_MS }
 }
@@ -270,19 +272,17 @@ describe('the account', () => {
     expect(outcome).toMatchObject({ report: { esimStatus: 'IN_USE', usage: 250_000_000n } })
   })
 
-  it('asks about one eSIM at most 100 times a minute, and about others without a wait', async () => {
+  it('asks about one eSIM at most 100 times a minute over all nodes, and about others without a wait', async () => {
     const [one, other] = [await buy(), await buy()]
     simulator.resetRecords()
-    await supplier.report!([one, other, one, one])
-    const timesOf = (iccid: string) =>
-      simulator
-        .requests()
-        .filter(({ operation, path }) => operation === 'usage' && path.includes(iccid))
-        .map(({ atMs }) => atMs)
-    const [first, second, third] = timesOf(one.iccid)
-    expect(second! - first!).toBeGreaterThan(550)
-    expect(third! - second!).toBeGreaterThan(550)
-    expect(timesOf(other.iccid)[0]! - first!).toBeLessThan(550)
+    await Promise.all([supplier.report!([one, one]), create().report!([one, other])])
+    const asked = simulator.requests().filter(({ operation }) => operation === 'usage')
+    const aboutOne = asked.filter(({ path }) => path.includes(one.iccid))
+    const [first, second, third] = aboutOne.map(({ atMs }) => atMs)
+    const apartMs = MINUTE_MS / 100 - LATE_MS
+    expect(second! - first!).toBeGreaterThan(apartMs)
+    expect(third! - second!).toBeGreaterThan(apartMs)
+    expect(asked.findIndex(({ path }) => path.includes(other.iccid))).toBeLessThan(2)
   })
 
   it('refuses a cancellation: only its support can cancel', async () => {

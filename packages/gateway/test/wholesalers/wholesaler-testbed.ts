@@ -1,6 +1,6 @@
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
-import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
+import { createSimulator, type Form, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import type {
   Outcome,
   SuppliedEsim,
@@ -16,6 +16,8 @@ import { chooseProducts } from './simulator-fixtures.ts'
 interface Wholesaler<Config> {
   kind: 'airalo' | 'esim-access' | 'esim-go' | 'mobimatter'
   catalogueSize: number
+  /** Forms of its answers besides the usual one. */
+  forms?: readonly Form[]
   configOf(simulator: Simulator): Config
   create(name: string, config: Config, deps: Shop & { outbound: Outbound }): Supplier
 }
@@ -27,9 +29,10 @@ export async function createWholesalerTestbed<Config extends object>(wholesaler:
   const database = await createTestDatabase()
   const shop = await createShop(database.url)
   const outbound = createOutbound()
-  const simulator = await createSimulator(wholesaler.kind, { catalogueSize: wholesaler.catalogueSize })
+  const { kind, catalogueSize, forms = [] } = wholesaler
+  const simulator = await createSimulator(kind, { catalogueSize, forms })
   const config = wholesaler.configOf(simulator)
-  await addSupplier(shop, 'wholesaler', wholesaler.kind, config)
+  await addSupplier(shop, 'wholesaler', kind, config)
   /** Another node's supplier, or one with other settings. */
   const create = (changes: Changes<Config> = {}, name = 'wholesaler'): Supplier =>
     wholesaler.create(name, { ...config, ...changes } as Config, { ...shop, outbound })

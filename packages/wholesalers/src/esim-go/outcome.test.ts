@@ -36,10 +36,24 @@ describe('an order', () => {
     expect(outcomeOfOrder(refusal(status))).toMatchObject({ kind: 'retry' })
   })
 
-  it('is refused only by eSIM Go, and not for lack of money', () => {
+  it('is refused only by eSIM Go', () => {
     expect(outcomeOfOrder(refusal(400, 'no such bundle'))).toMatchObject({ kind: 'refused' })
-    expect(outcomeOfOrder(refusal(400, 'insufficient Balance'))).toMatchObject({ kind: 'retry', noMoney: true })
     expect(outcomeOfOrder(reply(404))).toMatchObject({ kind: 'retry', down: true })
+  })
+
+  it.each(['insufficient Balance', 'Not enough credit', 'credit limit reached', 'insufficient funds'])(
+    'that is refused with “%s” is tried again once the account has money',
+    (message) => {
+      expect(outcomeOfOrder(refusal(400, message))).toMatchObject({ kind: 'retry', noMoney: true })
+    },
+  )
+
+  it('of an account that eSIM Go has deactivated (410) is tried again, whatever the message says', () => {
+    for (const message of ['account deactivated', 'no credit', 'no such bundle']) {
+      const outcome = outcomeOfOrder(refusal(410, message))
+      expect(outcome).toMatchObject({ kind: 'retry', down: true })
+      expect(outcome).not.toHaveProperty('noMoney')
+    }
   })
 })
 

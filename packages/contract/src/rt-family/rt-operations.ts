@@ -61,7 +61,7 @@ export const rtOperations = {
   'esim/unsuspend': action('End the suspension of an eSIM'),
   'esim/revoke': action('Revoke an eSIM without a refund'),
   'esim/usage/query': operation('Get the usage of eSIMs', rtUsageRequest, rtUsageAnswer),
-  'esim/sendSms': operation('Refused: no supplier has an interface for sending SMS', rtSmsRequest, NOTHING, [
+  'esim/sendSms': operation('Refused: this gateway sends no SMS to eSIMs', rtSmsRequest, NOTHING, [
     ...(['200002', '310403'] as const),
   ]),
   'webhook/save': operation(

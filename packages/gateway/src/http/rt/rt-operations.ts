@@ -154,8 +154,8 @@ async function* pagesFrom(
 const SMS_LENGTH_MAX = 500
 
 /**
- * Refuses to send an SMS to an eSIM: no supplier has an interface for it. Faults of the request are answered
- * first.
+ * Refuses to send an SMS to an eSIM. Few wholesalers send any, and the request has no transactionId, so a repeat could be a
+ * second SMS. Faults of the request are answered first.
  * @throws RtFailure 000105, 200002, 200008; ApiError 000107, 310403
  */
 async function refuseSms(deps: Deps, { tenant, request }: RtCall): Promise<never> {
@@ -170,7 +170,10 @@ async function refuseSms(deps: Deps, { tenant, request }: RtCall): Promise<never
   }
   const esim = await findEsimToTopUp(deps.db, tenant.tenantId, { esimTranNo, iccid })
   if (esim === undefined) throw new ApiError('310403')
-  throw new RtFailure('200002', 'Nothing was sent: the supplier of this eSIM has no interface for sending SMS.')
+  throw new RtFailure(
+    '200002',
+    'Nothing was sent: this gateway sends no SMS to eSIMs. Reach the traveller another way.',
+  )
 }
 
 /**

@@ -153,6 +153,20 @@ describe('a receiver of the family', () => {
     expect(new Set(receiver.received.map(({ event }) => event.notifyId)).size).toBe(receiver.received.length)
   })
 
+  test('gets usage above the total as the supplier counts it, and nothing is left, never less', async () => {
+    await save()
+    const { esims } = await buy()
+    const [{ iccid, totalVolume } = {}] = esims as Record<string, never>[]
+    const usage = Number(totalVolume) + 24
+    await report(esims, { esimStatus: 'USED_UP', usage: BigInt(usage) })
+    await has('ESIM_STATUS')
+    expect(contents('ESIM_STATUS')).toMatchObject([{ totalVolume, orderUsage: usage, remainVolume: 0 }])
+    await has('DATA_USAGE', 3)
+    expect(contents('DATA_USAGE').map(({ orderUsage, remain }) => [orderUsage, remain])).toContainEqual([usage, 0])
+    const { esimList } = (await post('esim/query', { iccid, pager: { pageNum: 1, pageSize: 5 } })).obj
+    expect(esimList).toMatchObject([{ totalVolume, orderUsage: usage, esimStatus: 'USED_UP' }])
+  })
+
   test('finds in esim/query when the supplier says that an eSIM was installed', async () => {
     await save()
     const { esims } = await buy()

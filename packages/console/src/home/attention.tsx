@@ -13,7 +13,7 @@ type Kind = keyof Dashboard['attention']
 export function AttentionCard({ attention }: { attention: Dashboard['attention'] }) {
   const links: Record<Kind, { to: string; search?: Record<string, string> }> = {
     failingSuppliers: { to: SUPPLIERS },
-    lateOrders: { to: '/orders', search: { status: 'ALLOCATING' } },
+    lateOrders: { to: '/orders', search: { waiting: 'LATE' } },
     underReview: { to: '/orders', search: { status: 'UNDER_REVIEW' } },
     deadEvents: { to: '/webhooks', search: { state: 'DEAD' } },
     lowBalances: { to: '/sales', search: { by: 'balances' } },

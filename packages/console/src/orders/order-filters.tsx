@@ -16,6 +16,7 @@ export function OrderFilters() {
       search={<SearchField label={t.orders.search} value={q} onChange={(value) => setFilters({ q: value })} />}
     >
       <FilterSelect name="status" label={t.orders.status} values={ORDER_STATUSES} labels={t.statuses} />
+      <FilterSelect name="waiting" label={t.orders.waitingTime} values={['LATE']} labels={t.orders.waitingTimes} />
       <FilterSelect name="orderType" label={t.orders.type} values={ORDER_TYPES} labels={t.orders.types} />
       <DealerFilter />
       <PeriodFilter />

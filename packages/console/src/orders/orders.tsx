@@ -20,9 +20,9 @@ import { orderNumber } from './order-number.tsx'
 export function OrdersPage() {
   const me = useSession()
   const [filters] = useFilters()
-  const { q, status, orderType, tenantId, packageCode, supplier } = filters
+  const { q, status, waiting, orderType, tenantId, packageCode, supplier } = filters
   const list = useList<OrderRow>('/orders', 'orders', {
-    ...{ q, status, orderType, tenantId, packageCode, supplier },
+    ...{ q, status, waiting, orderType, tenantId, packageCode, supplier },
     country: countryCode(filters.country),
     amountFrom: amountOf(filters.amountFrom),
     amountTo: amountOf(filters.amountTo),

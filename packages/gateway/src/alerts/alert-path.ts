@@ -26,7 +26,7 @@ export function alertPath(alert: { kind: string; tenantId: string | null; data: 
     case 'UNDER_REVIEW':
       return '/orders?status=UNDER_REVIEW'
     case 'ORDERS_LATE':
-      return '/orders?status=ALLOCATING'
+      return '/orders?waiting=LATE'
     case 'LOW_STOCK':
       return '/stock'
     case 'STOCK_EXPIRING':

@@ -115,7 +115,7 @@ it('one late order is named by its alert, which leads to it; more are counted, a
   expect(await alertOfLateOrders(shop)).toBe(true)
   const [, second] = await alerts()
   expect(second!.message).toContain('longer than usual: 2.')
-  expect(alertPath(second!)).toBe('/orders?status=ALLOCATING')
+  expect(alertPath(second!)).toBe('/orders?waiting=LATE')
   // The same orders are not reported again.
   await shop.db.query({ text: `update alerts set created_at = now() - interval '61 minutes'` })
   await shop.db.query({

@@ -1,5 +1,6 @@
 import { orderNoOf } from '@dealer-esim/contract'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { alertOfLateOrders } from '#fulfilment/review/late-orders.ts'
 import { addPackage, payOrders } from '#test/harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '#test/http/console/console-testbed.ts'
 
@@ -81,4 +82,38 @@ describe('the page of an undecided order', () => {
     const another = await signedInAs(testbed, 'OPERATOR_STAFF')
     expect((await another.call('POST', `${path}/ask`)).body).toMatchObject({ code: 'ORDER_DECIDED' })
   })
+})
+
+it('the alert about late orders leads to a list of exactly those that it counts, also of orders that no supplier was asked for', async () => {
+  const waits = async (status: string, itemStatus: string, minutes: number) => {
+    const [id = ''] = await payOrders(testbed.db, tenantId, 'P')
+    await testbed.db.query({
+      text: 'update order_items set item_status = $2 where order_id = $1',
+      values: [id, itemStatus],
+    })
+    await testbed.db.query({
+      text: `update orders set order_status = $2, due_at = now() + interval '1 hour',
+               created_at = now() - $3 * interval '1 minute' where order_id = $1`,
+      values: [id, status, minutes],
+    })
+    return orderNoOf(id)
+  }
+  const paid = await waits('PAID', 'WAITING', 20)
+  const late = [paid, await waits('ALLOCATING', 'UNKNOWN', 20)].sort()
+  await waits('PAID', 'WAITING', 2)
+  await waits('ALLOCATING', 'ASKED', 2)
+  await waits('UNDER_REVIEW', 'UNKNOWN', 20)
+  expect(await alertOfLateOrders(testbed.deps)).toBe(true)
+  const { notices } = (await operator.call('GET', '/notices')).body
+  const { path: list, message } = notices.find(({ kind }: { kind: string }) => kind === 'ORDERS_LATE')
+  expect(message).toContain(`longer than usual: ${late.length}.`)
+  const orderNosOf = async (person: typeof operator, query: string) =>
+    (await person.call('GET', query)).body.orders.map(({ orderNo }: { orderNo: string }) => orderNo).sort()
+  expect(await orderNosOf(operator, list)).toEqual(late)
+  expect(await orderNosOf(operator, `${list}&sort=amount`)).toEqual(late)
+  expect((await operator.call('GET', list.replace('?', '/totals?'))).body.count).toBe(late.length)
+  expect((await operator.call('GET', '/dashboard')).body.attention.lateOrders).toBe(late.length)
+  expect(await orderNosOf(operator, `${list}&status=PAID`)).toEqual([paid])
+  const stranger = await signedInAs(testbed, 'DEALER_STAFF', await addTenant(testbed, 'Other'))
+  expect([await orderNosOf(dealer, list), await orderNosOf(stranger, list)]).toEqual([late, []])
 })

@@ -4,15 +4,10 @@ import { firstUuidAt, LATEST_IDS_MS, timeOfId } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { createAlert } from '#alerts/create-alert.ts'
+import { LATE_DEFAULT_MS, LATE_MIN_MS, lateAt, waitsForSupplier } from '#orders/reading/late-order.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 
-/*
- * An order waits longer than usual if it is undecided after three times the time within which 95 % of its supplier's orders of
- * a day were delivered, and after a minute at least. Without enough deliveries it is five minutes, the default of the column.
- */
 const TIMES_P95 = 3
-const LATE_MIN_MS = 60_000
-const LATE_DEFAULT_MS = 300_000
 const LATE_MAX_MS = 86_400_000
 /** Fewer deliveries say little about what is usual. */
 const DELIVERIES_MIN = 20
@@ -29,15 +24,8 @@ interface LateDeps {
   databaseClock: Pick<DatabaseClock, 'now'>
 }
 
-/** SQL: since when the order `o` waits longer than usual, in the future for one that does not yet. */
-const LATE_AT = `o.created_at + interval '1 millisecond' * (
-  select min(coalesce(s.late_after_ms, ${LATE_DEFAULT_MS}))
-  from order_items i left join supplier_states s on s.supplier = i.supplier
-  where i.tenant_id = o.tenant_id and i.order_id = o.order_id and i.item_status in ('WAITING', 'ASKED', 'UNKNOWN'))`
-
-/** SQL: orders that wait for a supplier. Those under review have an alert of their own. */
-const WAITING = `orders o where o.due_at is not null and o.order_status in ('PAID', 'ALLOCATING')
-  and o.created_at < now() - interval '${LATE_MIN_MS} milliseconds'`
+const LATE_AT = lateAt('o')
+const WAITING = `orders o where ${waitsForSupplier('o')}`
 
 /** Counts the orders that wait longer than usual, up to 1000. @param tenantId null: of all tenants */
 export async function countLateOrders(db: Pick<Db, 'query'>, tenantId: string | null): Promise<number> {

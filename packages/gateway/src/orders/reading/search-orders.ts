@@ -12,6 +12,7 @@ import {
   type SortedPage,
 } from '#tenants/tenant-rows.ts'
 import { sentTransactionId, storedTransactionId } from '../transaction-id.ts'
+import { lateAt, waitsForSupplier } from './late-order.ts'
 
 export interface FoundOrder {
   tenantId: string
@@ -42,6 +43,8 @@ export interface OrderFilter {
   /** null: all tenants. */
   tenantId: string | null
   status?: OrderStatus | undefined
+  /** LATE: orders that wait for their supplier longer than usual. */
+  waiting?: 'LATE' | undefined
   orderType?: OrderType | undefined
   /** Finds orders by any of these four: a text that a person enters may be a valid order number, transactionId and ICCID. */
   orderId?: string | undefined
@@ -107,15 +110,17 @@ async function readOrders(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<FoundO
  * conditions are checked on the orders themselves.
  */
 function rowFilter(filter: OrderFilter): RowFilter {
-  const { tenantId, status, orderType, packageCodes, from, to } = filter
+  const { tenantId, status, waiting, orderType, packageCodes, from, to } = filter
   if (packageCodes?.length === 0) return { tenantId, matching: 'ONE', indexed: [raw('false')] }
   const named = ordersNamed(filter)
+  const hasFew = isRare(status) || waiting === 'LATE' || orderType === 'TOPUP'
   return {
     ...{ tenantId, from, to },
-    matching: named.length > 0 ? 'ONE' : isRare(status) || orderType === 'TOPUP' ? 'FEW' : undefined,
+    matching: named.length > 0 ? 'ONE' : hasFew ? 'FEW' : undefined,
     indexed: [
       ...(named.length === 0 ? [] : [sql`r.order_id in (${join(named, ' union all ')})`]),
       ...(status === undefined ? [] : [statusCondition(status)]),
+      ...(waiting === 'LATE' ? [raw(waitsForSupplier('r'))] : []),
       ...(orderType === 'TOPUP' ? [sql`r.order_type = 'TOPUP'`] : []),
     ],
     others: otherConditions(filter),
@@ -163,8 +168,9 @@ function statusCondition(status: OrderStatus): Sql {
 }
 
 function otherConditions(filter: OrderFilter): Sql[] {
-  const { orderType, packageCodes, supplier, amountFrom, amountTo } = filter
+  const { waiting, orderType, packageCodes, supplier, amountFrom, amountTo } = filter
   const conditions = [
+    waiting === 'LATE' ? raw(`${lateAt('r')} < now()`) : empty,
     orderType === 'NEW' ? raw("r.order_type = 'NEW'") : empty,
     packageCodes === undefined ? empty : ofPackages(packageCodes),
     amountFrom === undefined ? empty : sql`r.amount >= ${amountFrom}`,

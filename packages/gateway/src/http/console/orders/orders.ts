@@ -131,6 +131,9 @@ export type OrderDetail = Static<typeof detail>
 const filters = {
   tenantId: Type.Optional(uuid()),
   status: Type.Optional(Type.Enum(ORDER_STATUSES)),
+  waiting: Type.Optional(
+    Type.Enum(['LATE'], { description: 'LATE: undecided for longer than is usual at the supplier' }),
+  ),
   q: Type.Optional(line(100)),
   orderType: Type.Optional(Type.Enum(ORDER_TYPES)),
   packageCode: Type.Optional(line(64)),

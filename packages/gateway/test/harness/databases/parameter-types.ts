@@ -1,49 +1,64 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, inject } from 'vitest'
+import { dataFolder } from '../temporary-folders.ts'
 import { createTestDatabase } from './database.ts'
 
 /*
  * PostgreSQL infers the type of a parameter from what stands next to it. In `$3 > 0` the literal makes it an integer, which
- * refuses every amount above 2^31, while the tests' small amounts pass. So every statement that a test file runs is prepared
- * once more with each of its literals as a bigint: a parameter that is then a bigint had its type from the literal alone.
- * Correct it with a cast: `$3::bigint > 0`. Parameters that belong to an integer column or to a function's argument keep
- * their type, and are not found.
+ * refuses every amount above 2^31, while the tests' small amounts pass. So every statement that a test file or one of its child
+ * processes runs is prepared once more with each of its literals as a bigint: a parameter that is then a bigint had its type from
+ * the literal alone. Correct it with a cast: `$3::bigint > 0`. Parameters that belong to an integer column or to a function's
+ * argument keep their type, and are not found.
+ *
+ * Then it is executed with the largest and the smallest amounts in its bigints, and undone: `$3::int` or `$3 * 10000` may not
+ * overflow.
  */
 
-/** Statements by text; true: checked already, by this file or an earlier one of the worker. */
-const seen = recordStatements()
+const RECORDER = new URL('./record-statements.mjs', import.meta.url).href
+const EXAMINED = Symbol.for('examined statements')
+type Examining = typeof globalThis & { [EXAMINED]?: Set<string> }
+
+const folder = recordStatements()
+/** The texts that were examined, by this file or an earlier one of the worker. */
+const examined = (globalThis as Examining)[EXAMINED] ?? new Set<string>()
+;(globalThis as Examining)[EXAMINED] = examined
 
 afterAll(async () => {
-  const texts = [...seen].flatMap(([text, isChecked]) => (isChecked ? [] : [text]))
-  for (const text of texts) seen.set(text, true)
-  if (texts.length === 0 || inject('testServer').workers.length > 0) return
+  if (inject('testServer').workers.length > 0) return
+  const texts = recordedTexts().filter((text) => HAS_PARAMETERS.test(text) && !examined.has(text))
+  if (texts.length === 0) return
   const client = await connect()
   const found: string[] = []
   try {
-    for (const text of texts) found.push(...(await findUntyped(client, text)))
+    for (const text of new Set(texts)) {
+      examined.add(text)
+      found.push(...(await findUntyped(client, text)), ...(await findOverflows(client, text)))
+    }
   } finally {
     await client.end()
   }
-  if (found.length > 0) throw new Error(`Parameters without a type of their own:\n${found.join('\n\n')}`)
+  if (found.length > 0) throw new Error(`Parameters that do not take every amount:\n${found.join('\n\n')}`)
 })
 
-/** Records the texts that the driver sends for preparation, in all files of this worker. */
-function recordStatements(): Map<string, boolean> {
-  const { prototype } = pg.Connection as unknown as { prototype: RecordingConnection }
-  if (prototype.recorded) return prototype.recorded
-  const recorded = new Map<string, boolean>()
-  const { parse } = prototype
-  prototype.recorded = recorded
-  prototype.parse = function (this: RecordingConnection, statement, ...more) {
-    if (HAS_PARAMETERS.test(statement.text) && !recorded.has(statement.text)) recorded.set(statement.text, false)
-    return parse.call(this, statement, ...more)
-  }
-  return recorded
+/** Records the statements of this worker and of the children that inherit its environment. @returns the folder of their texts */
+function recordStatements(): string {
+  const folder = join(dataFolder(), `statements-${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  process.env.STATEMENTS_FOLDER = folder
+  const option = `--import=${RECORDER}`
+  const { NODE_OPTIONS = '' } = process.env
+  if (!NODE_OPTIONS.includes(option)) process.env.NODE_OPTIONS = `${NODE_OPTIONS} ${option}`.trim()
+  return folder
 }
+await import(RECORDER)
 
-interface RecordingConnection {
-  recorded?: Map<string, boolean>
-  parse(statement: { text: string }, ...more: unknown[]): void
+/** The texts that this worker and its children have sent so far. */
+export function recordedTexts(): string[] {
+  // A child that was killed may have left half a line.
+  const lines = readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
+  return lines.map((line) => JSON.parse(line) as string)
 }
 
 /** Only these can be prepared by name. */
@@ -72,6 +87,37 @@ export async function findUntyped(client: pg.Client, text: string): Promise<stri
 }
 
 const NARROW = /^(?:integer|smallint)/
+
+/** Amounts that every statement has to take. */
+const AMOUNTS = [2n ** 53n - 1n, 0n, -1n]
+const NUMERIC_VALUE_OUT_OF_RANGE = '22003'
+
+/** Executes the statement with each of these amounts in its bigints. @returns a text for each that is out of its range */
+export async function findOverflows(client: pg.Client, text: string): Promise<string[]> {
+  const types = await parameterTypes(client, text)
+  if (!types?.some((type) => AMOUNT.test(type))) return []
+  const found: string[] = []
+  for (const amount of AMOUNTS) {
+    await client.query(`begin; set local statement_timeout = '2s'`)
+    try {
+      await client.query({ text, values: types.map((type) => amountIn(type, amount)) })
+    } catch (error) {
+      const { code, message } = error as { code?: string; message: string }
+      // It reads a table of its test, or breaks a constraint, or the amount is no sensible limit or time.
+      if (code === NUMERIC_VALUE_OUT_OF_RANGE) found.push(`${amount}: ${message} in: ${text.trim()}`)
+    }
+    await client.query('rollback')
+  }
+  return found
+}
+
+const AMOUNT = /^(?:bigint|numeric)/
+
+/** The other numbers are 1, so that a product with them is computed. */
+function amountIn(type: string, amount: bigint): unknown {
+  const value = AMOUNT.test(type) ? String(amount) : /^(?:integer|smallint|double|real)/.test(type) ? '1' : null
+  return type.endsWith('[]') && value !== null ? [value] : value
+}
 
 /** undefined: the statement cannot be prepared here, such as one about a table of its test */
 async function parameterTypes(client: pg.Client, text: string): Promise<string[] | undefined> {

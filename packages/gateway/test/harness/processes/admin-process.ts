@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packageRoot } from '#platform/package-root.ts'
-import { buildGateway } from './gateway-process.ts'
+import { buildGateway, recordingEnv } from './gateway-process.ts'
 
 export interface AdminRun {
   code: number | null
@@ -19,7 +19,7 @@ export function admin(args: string[], env: Record<string, string>, nodeOptions: 
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const argv = [...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args]
   const child = spawn(process.execPath, argv, {
-    env: { PATH, HOME, TMPDIR, ...env },
+    env: { PATH, HOME, TMPDIR, ...recordingEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [stdout, stderr] = ['', '']

@@ -71,6 +71,12 @@ export async function stopGateways(): Promise<void> {
   folders.clear()
 }
 
+/** The variables by which a child records its statements: databases/parameter-types.ts. */
+export function recordingEnv(): Record<string, string> {
+  const { NODE_OPTIONS = '', STATEMENTS_FOLDER } = process.env
+  return STATEMENTS_FOLDER === undefined ? {} : { NODE_OPTIONS, STATEMENTS_FOLDER }
+}
+
 /** Starts a gateway without waiting for it, for tests of the start itself. */
 export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   buildGateway()
@@ -91,6 +97,7 @@ export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
         ...(options.databaseUrl
           ? { DATABASE_URL: options.databaseUrl, DATABASE_SCHEMA: DEFAULT_SCHEMA, MASTER_KEY: SHARED_MASTER_KEY }
           : {}),
+        ...(options.node === undefined && options.user === undefined && recordingEnv()),
         ...(TEST_LOG !== undefined && { LOG_LEVEL: logsStatements ? 'debug' : TEST_LOG }),
         ...options.env,
       },

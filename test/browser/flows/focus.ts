@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { button, type ConsoleTestbed, enterPassword, loadPage } from '../console-testbed.ts'
+import { transitionsEnd } from '../console-tour.ts'
 
 interface FocusState {
   testbed: ConsoleTestbed
@@ -15,10 +16,18 @@ export function focusFlows(shared: () => FocusState): void {
     page.evaluate<string>(
       `document.activeElement === document.body ? 'body' : document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent`,
     )
-  /** Longer than a dialog takes to fade out, after which the focus could still be lost. */
-  const settled = async (page: Page) => {
+  /** The focus reaches the element, and is still there when everything that closes has faded out. */
+  const expectFocus = async (page: Page, expected: unknown) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await expect.poll(() => focused(page)).not.toBe('body')
+    await expect.poll(() => focused(page)).toEqual(expected)
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    await transitionsEnd(page)
+    expect(await focused(page)).toEqual(expected)
+  }
+  const openMenu = async (page: Page) => {
+    const actions = page.getByRole('button', { name: /^Actions: / }).last()
+    await actions.click()
+    return { name: await actions.getAttribute('aria-label'), item: page.getByRole('menuitem', { name: 'Change role' }) }
   }
 
   it('the focus returns to the button that opened a dialog, and to the one that opened its menu', async () => {
@@ -27,16 +36,31 @@ export function focusFlows(shared: () => FocusState): void {
     await button(operator, 'Invite').first().click()
     await operator.getByRole('dialog').waitFor()
     await operator.keyboard.press('Escape')
-    await settled(operator)
-    expect(await focused(operator)).toBe('Invite')
-    const actions = operator.getByRole('button', { name: /^Actions: / }).last()
-    const name = await actions.getAttribute('aria-label')
-    await actions.click()
-    await operator.getByRole('menuitem', { name: 'Change role' }).click()
+    await expectFocus(operator, 'Invite')
+    const { name, item } = await openMenu(operator)
+    await item.click()
     await operator.getByRole('dialog').waitFor()
     await operator.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    await settled(operator)
-    expect(await focused(operator)).toBe(name)
+    await expectFocus(operator, name)
+  })
+
+  it('the focus returns to the button of a menu that is slower to fade out than its dialog is to close', async () => {
+    const { operator } = shared()
+    const { name, item } = await openMenu(operator)
+    await item.waitFor()
+    await transitionsEnd(operator)
+    // The menu begins to fade out with a frame.
+    await operator.evaluate(`held = []
+      shownFrame = requestAnimationFrame
+      requestAnimationFrame = (draw) => held.push(draw)`)
+    await item.click()
+    await operator.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await operator.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await operator.getByRole('menu').count()).toBe(1)
+    await expect.poll(() => focused(operator)).toBe(name)
+    await operator.evaluate(`requestAnimationFrame = shownFrame
+      held.forEach((draw) => requestAnimationFrame(draw))`)
+    await expectFocus(operator, name)
   })
 
   it('the focus returns from the finder and the list of keys', async () => {
@@ -46,8 +70,7 @@ export function focusFlows(shared: () => FocusState): void {
       await operator.keyboard.press(key)
       await operator.getByRole('dialog').waitFor()
       await operator.keyboard.press('Escape')
-      await settled(operator)
-      expect([key, await focused(operator)]).toEqual([key, 'Invite'])
+      await expectFocus(operator, 'Invite')
     }
   })
 
@@ -64,11 +87,10 @@ export function focusFlows(shared: () => FocusState): void {
     await expect.poll(() => focused(operator)).toBe('Set up')
     expect(await operator.evaluate(`document.activeElement.closest('[role=dialog]') !== null`)).toBe(true)
     await operator.keyboard.press('Escape')
-    await settled(operator)
-    expect(await focused(operator)).toBe('Set up')
+    await expectFocus(operator, 'Set up')
     await operator.locator('[data-setup=secondFactor]').getByRole('button').click()
     await guide.getByRole('button', { name: 'Done' }).click()
-    await settled(operator)
+    await expectFocus(operator, expect.not.stringMatching(/^body$/))
   })
 
   it('the focus is on the result after a purchase', async () => {
@@ -82,8 +104,7 @@ export function focusFlows(shared: () => FocusState): void {
       .getByRole('button', { name: /^Buy for/ })
       .click()
     await dealer.getByText('1 of 1 eSIM delivered').waitFor({ timeout: 60_000 })
-    await settled(dealer)
-    expect(await focused(dealer)).toContain('1 of 1 eSIM delivered')
+    await expectFocus(dealer, expect.stringContaining('1 of 1 eSIM delivered'))
   })
 
   it('the focus is on the page after a dialog whose opener is gone', async () => {
@@ -95,7 +116,6 @@ export function focusFlows(shared: () => FocusState): void {
     await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Create token' }).click()
     await button(operator, 'I have copied it').click()
-    await settled(operator)
-    expect(await focused(operator)).not.toBe('body')
+    await expectFocus(operator, expect.not.stringMatching(/^body$/))
   })
 }

@@ -167,24 +167,34 @@ export function ReasonField({ hint = t.common.reasonHint, maxLength = 300 }: { h
 
 /**
  * Returns the focus to where it was before the dialog, also to a dialog below it. Mantine's Modal does so only if it stays
- * mounted while closing, but most of our dialogs are unmounted immediately. If the opener is gone too, such as the entry of a menu,
+ * mounted while closing, but most of our dialogs are unmounted immediately. If the opener is gone too, such as a row of a list,
  * the element before it gets the focus, and the page's content if none is left: never `<body>`.
  */
 export function useReturnFocus(opened: boolean): void {
   useEffect(() => {
     if (!opened) return
-    return () => {
-      for (const waitMs of CLOSED_AFTER_MS) setTimeout(restoreFocus, waitMs)
-    }
+    // The event that closes the dialog is over by then: it does not count as the person's next one.
+    return () => void setTimeout(keepFocus)
   }, [opened])
 }
 
-/** A dialog that is unmounted is gone immediately, others once they have faded out. */
-const CLOSED_AFTER_MS = [0, 300]
 const REMEMBERED_MAX = 30
 
 /** The elements that had the focus, the latest last. */
 let focused: HTMLElement[] = []
+
+/**
+ * Until the person's next key or click: a dialog that fades out takes the focus along when it is removed, and a list that is
+ * loaded again may remove the opener, both as late as a slow machine makes them.
+ */
+function keepFocus(): void {
+  const removals = new MutationObserver(restoreFocus)
+  removals.observe(document.body, { subtree: true, childList: true })
+  const stop = () => removals.disconnect()
+  for (const action of ['keydown', 'pointerdown'])
+    document.addEventListener(action, stop, { once: true, capture: true })
+  restoreFocus()
+}
 
 function restoreFocus(): void {
   if (document.activeElement !== document.body && document.activeElement !== null) return
@@ -197,6 +207,7 @@ function restoreFocus(): void {
 }
 
 document.addEventListener('focusin', ({ target }) => {
-  if (!(target instanceof HTMLElement)) return
+  // An entry of a menu is on the page while the menu fades out, but is nowhere to return to: the menu's button is.
+  if (!(target instanceof HTMLElement) || target.closest('[role=menu]')) return
   focused = [...focused.filter((element) => element !== target && element.isConnected), target].slice(-REMEMBERED_MAX)
 })

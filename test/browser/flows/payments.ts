@@ -1,5 +1,8 @@
 import type { SmtpReceiver } from '@dealer-esim/gateway/test/harness/servers/smtp-receiver.ts'
+import { issueDueStatements } from '@dealer-esim/gateway/wallet/statement/issue-loop.ts'
+import { systemIds } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
 import {
@@ -19,7 +22,7 @@ interface PaymentState {
   testbed: ConsoleTestbed
   /** The page of an administrator of the operator. */
   page: Page
-  db: Pick<Db, 'query'>
+  db: Db
   smtp: SmtpReceiver
 }
 
@@ -108,6 +111,8 @@ export function paymentFlows(shared: PaymentState): void {
     await saveDetails('Operator & Sons Ltd')
     await api(testbed, page, `/tenants/${tenantId}/wallet/top-ups`, { amount: 12_345, reference: 'INV-901' })
     await moveToLastMonth()
+    // The gateway looks once a minute, and not again on a day on which it has found none.
+    await issueDueStatements({ db, ids: systemIds, log: silentLog })
     await loadPage(testbed, dealer, `/tenants/${tenantId}/wallet`)
     expect(await dealer.getByRole('link', { name: 'Open statement' }).count()).toBe(0)
     await dealer.getByRole('combobox', { name: /^Month in UTC/ }).selectOption(LAST_MONTH)
@@ -160,11 +165,14 @@ export function paymentFlows(shared: PaymentState): void {
   /** Pretends that the account and its movements are a month old, because statements are only of months that are over. */
   async function moveToLastMonth(): Promise<void> {
     const then = `${LAST_MONTH}-15T12:00:00Z`
-    for (const text of [
-      'update tenants set created_at = $2 where tenant_id = $1',
-      'update transfers set created_at = $2 where tenant_id = $1',
-      'update wallets set updated_at = $2 where tenant_id = $1',
-    ])
-      await shared.db.query({ text, values: [tenantId, then] })
+    // In one transaction, because the gateway issues statements, too.
+    await shared.db.tx(async (tx) => {
+      for (const text of [
+        'update tenants set created_at = $2 where tenant_id = $1',
+        'update transfers set created_at = $2 where tenant_id = $1',
+        'update wallets set updated_at = $2 where tenant_id = $1',
+      ])
+        await tx.query({ text, values: [tenantId, then] })
+    })
   }
 }

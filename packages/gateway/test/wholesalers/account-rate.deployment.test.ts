@@ -6,7 +6,8 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { bundleForChildren, type ChildBundle } from '../harness/processes/child-process.ts'
 
 const NODES = 4
-const MEASURED_MS = 60_000
+/** ACCOUNT_RATE_SECONDS: how long the nodes are measured. Longer than the ten seconds in which they must use their limit. */
+const MEASURED_MS = Number(process.env.ACCOUNT_RATE_SECONDS ?? 20) * 1_000
 const PER_SECOND = 8
 
 let database: TestDatabase
@@ -55,11 +56,15 @@ function mostWithin(times: readonly number[], ms: number): number {
 }
 
 // A busy machine makes nodes miss moments, so that its best seconds show what the limit allows.
-it('four nodes share the account’s limit: no second has more than 8 requests, and at least 7 a second are used', async () => {
-  const times = await sendingTimes(MEASURED_MS)
-  expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(PER_SECOND)
-  expect(mostWithin(times, 10_000) / 10).toBeGreaterThanOrEqual(7)
-}, 180_000)
+it(
+  'four nodes share the account’s limit: no second has more than 8 requests, and at least 7 a second are used',
+  async () => {
+    const times = await sendingTimes(MEASURED_MS)
+    expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(PER_SECOND)
+    expect(mostWithin(times, 10_000) / 10).toBeGreaterThanOrEqual(7)
+  },
+  120_000 + MEASURED_MS,
+)
 
 it('a gateway with a share of the account uses no more than that', async () => {
   const times = await sendingTimes(10_000, { share: 0.5 })

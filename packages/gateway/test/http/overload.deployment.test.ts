@@ -266,7 +266,7 @@ describe('a gateway that stops', () => {
     }
     const start = performance.now()
     await stopped
-    expect(performance.now() - start).toBeLessThan(5_000)
+    expect(performance.now() - start).toBeLessThan(10_000) // long before its deadline
   })
 
   it('answers requests that have begun to arrive', async () => {
@@ -296,9 +296,10 @@ describe('a gateway that stops', () => {
     const slow = openConnection(stopping.port)
     slow.write(requestText(dealer, 'health', { lines: ['Content-Length: 100'] }))
     await waitUntil(async () => slow.socket.bytesWritten > 100)
+    const deadlineMs = 1_000
     const start = performance.now()
-    await stopping.stop(1_000)
-    expect(performance.now() - start).toBeLessThan(3_000)
+    await stopping.stop(deadlineMs)
+    expect(performance.now() - start).toBeLessThan(10 * deadlineMs) // the slow connection would be waited for without end
     expect(await idle.all()).toHaveLength(1)
     expect(await slow.all()).toHaveLength(0)
   })

@@ -214,7 +214,7 @@ test('a gateway that stops releases its waiting callers with 900001, and another
   const begun = performance.now()
   await second!.stop()
   expect((await waiting).errorCode).toBe('900001')
-  expect(performance.now() - begun).toBeLessThan(5_000)
+  expect(performance.now() - begun).toBeLessThan(9_000) // a caller that is not released waits for ten seconds
   supplier.release()
   expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe(null)
 })

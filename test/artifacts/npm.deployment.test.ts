@@ -15,7 +15,7 @@ const INSTALLED_MAX_BYTES = 40_000_000
 let artifacts: string
 let registry: Registry
 const folder = emptyFolder('npm')
-/** Of the sources as they are when the first build begins. */
+/** A copy of the sources as they are when the first build begins. */
 const copy = join(folder, 'copy-with-a-longer-name')
 const surroundings = (name: string) => {
   const cwd = join(folder, name)

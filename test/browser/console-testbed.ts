@@ -134,6 +134,21 @@ export async function enterPassword(form: Page | Locator): Promise<void> {
   if (await password.isVisible()) await password.fill(PASSWORD)
 }
 
+/** Opens the field of a list's filter: from its chip if it is set, else from the menu of filters. */
+async function openFilter(page: Page, name: string): Promise<void> {
+  const chip = page.locator('.chip[data-filter]').getByRole('button', { name: new RegExp(`^${name}(:|$)`) })
+  if ((await chip.count()) > 0) return chip.click()
+  await button(page, 'Add filter').click()
+  await page.getByRole('menuitem', { name, exact: true }).click()
+}
+
+/** Sets a filter of a list that is one of several values. */
+export async function chooseFilter(page: Page, name: string, value: string | { label: string }): Promise<void> {
+  await openFilter(page, name)
+  await page.getByRole('combobox', { name, exact: true }).selectOption(value)
+  await page.getByRole('combobox', { name, exact: true }).waitFor({ state: 'detached' })
+}
+
 /** The value of a Copyable, by its label. */
 export const copyable = (page: Page, name: string) => page.locator(`[data-value="${name}"]`)
 
@@ -167,6 +182,6 @@ export async function inviteAndSignIn(
   const page = await testbed.open()
   await api(testbed, page, '/link/password', { token: new URL(link).hash.slice(1), password: PASSWORD })
   await signIn(page, person.email, PASSWORD)
-  await heading(page, 'Dashboard').waitFor()
+  await heading(page, 'Home').waitFor()
   return page
 }

@@ -97,7 +97,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('suppliers', '/suppliers'),
     stop('supplier', '/suppliers/sandbox'),
     stop('supplier-reports', '/supplier-reports'),
-    stop('esim-suspend', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Revoke').click()),
+    stop('esim-suspend', `${tenant}/profiles/${profileId}`, revoke),
     stop('add-supplier', '/add-supplier', (at) => chooseType(at, 'eSIM Access')),
     stop('webhooks', `/webhooks?tenantId=${tenantId}`),
     stop('event', `${tenant}/events/${notifyId}`),
@@ -199,6 +199,11 @@ const TRANSITIONS_END = `new Promise(requestAnimationFrame)
     .filter((animation) => animation.effect?.getComputedTiming().iterations !== Infinity)
     .map((animation) => animation.finished.catch(() => {}))))
   .then(() => {})`
+
+async function revoke(page: Page): Promise<void> {
+  await button(page, 'More').click()
+  await page.getByRole('menuitem', { name: 'Revoke' }).click()
+}
 
 async function clickFirst(page: Page, name: RegExp): Promise<void> {
   await button(page, name).first().click()

@@ -86,7 +86,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await dialog().getByRole('button', { name: 'Place order' }).click()
     await page.waitForURL(/orders\/[0-9A-Z]{26}$/)
     await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
-    await link('Dashboard').click()
+    await link('Home').click()
     await done('testOrder')
   })
 
@@ -116,7 +116,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await button(page, 'Close without copying').waitFor()
     await button(page, 'I have saved these codes').click()
     await page.getByRole('dialog', { name: 'Protect your account' }).getByRole('button', { name: 'Close' }).click()
-    await heading(page, 'Dashboard').waitFor()
+    await heading(page, 'Home').waitFor()
     await step('secondFactor').waitFor({ state: 'detached' })
     expect(performance.now() - startedAt).toBeLessThan(FIVE_MINUTES_MS)
   })
@@ -128,7 +128,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 1 }]
     const { orderNo } = await client.order({ transactionId: 'seen-by-the-receiver', packageInfoList })
     await expect.poll(() => receiver.events.length).toBeGreaterThanOrEqual(2)
-    await link('Webhooks').click()
+    await link('Developers').click()
     const rows = page.getByRole('table', { name: 'Events' }).locator('tbody tr')
     await page.getByRole('searchbox', { name: 'Order number or transactionId' }).fill(transactionId)
     await expect.poll(() => rows.count()).toBe(2)
@@ -206,7 +206,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
       const answer = (await (await route.fetch()).json()) as object
       await route.fulfill({ json: { ...answer, orders: [] } })
     })
-    await link('Dashboard').click()
+    await link('Home').click()
     await button(page, 'Fill with trial data').click()
     // It places orders and waits until they are delivered.
     await page.locator('[data-trial=READY]').waitFor({ timeout: 90_000 })
@@ -214,7 +214,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     expect((await orders()).filter((name) => name.endsWith('(trial)'))).toHaveLength(4)
     await link('Orders').click()
     await page.getByText('Nordic Roaming (trial)').first().waitFor()
-    await link('Dashboard').click()
+    await link('Home').click()
     await button(page, 'Remove trial data').click()
     await dialog().getByRole('button', { name: 'Remove trial data' }).click()
     await page.locator('[data-trial=READY]').waitFor({ state: 'detached', timeout: 90_000 })
@@ -296,7 +296,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
       await page.getByRole('link', { name: 'Suppliers', exact: true }).click()
       await page.locator('[data-row=codes]').getByRole('button', { name: 'Test' }).click()
       await page.locator('[data-row=codes]').locator('[data-state=working]').waitFor()
-      await page.getByRole('link', { name: 'Dashboard', exact: true }).click()
+      await page.getByRole('link', { name: 'Home', exact: true }).click()
       await done('supplier')
 
       await act('catalogue')

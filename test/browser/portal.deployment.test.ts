@@ -84,6 +84,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
   })
 
   it('sees how to pay once an administrator of the operator has entered it with the password', async () => {
+    await operator.getByRole('link', { name: 'Money' }).click()
     await operator.getByRole('link', { name: 'Payments and statements' }).click()
     const card = operator.locator('[data-currency=USD]')
     await card.getByRole('textbox', { name: 'Bank details' }).fill('IBAN GB00 1234\nBank of Test')
@@ -92,6 +93,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dialog.getByLabel('Current password').or(dialog.getByLabel('Password')).first().fill(PASSWORD)
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.waitFor({ state: 'hidden' })
+    await dealer.getByRole('link', { name: 'Wallet', exact: true }).first().click()
     await dealer.getByRole('link', { name: 'Top-up requests' }).click()
     await dealer.getByText('IBAN GB00 1234').waitFor()
   })

@@ -31,13 +31,13 @@ describe.skipIf(!isBrowserAvailable())('an operator who views the console as a d
   it('sees the dealer’s pages under a bar that stays on each of them, and in other tabs', async () => {
     const other = await page.context().newPage()
     await other.goto(page.url())
-    await heading(other, 'Dashboard').waitFor()
+    await heading(other, 'Home').waitFor()
     await navigate(testbed, page, `/tenants/${tenant.tenantId}`)
     await button(page, 'View as dealer').click()
     await bar().getByText(tenant.clientName).waitFor()
-    for (const name of ['Buy eSIMs', 'Wallet', 'API credentials', 'Audit log']) {
-      await page.getByRole('link', { name, exact: true }).first().click()
-      await heading(page, name).waitFor()
+    for (const way of [['Buy eSIMs'], ['Wallet'], ['Developers', 'API credentials'], ['Settings', 'Audit log']]) {
+      for (const name of way) await page.getByRole('link', { name, exact: true }).first().click()
+      await heading(page, way.at(-1)!).waitFor()
       await bar().waitFor()
     }
     expect(await page.getByRole('link', { name: 'Suppliers', exact: true }).count()).toBe(0)

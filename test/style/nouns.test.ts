@@ -19,6 +19,7 @@ const TREES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'packages/console/src': {
     home: 'the dashboard and guided start show parts of every noun',
     layout: 'navigation, search and keys around every page',
+    design: 'tokens, and what records share',
     lists: 'what all lists share',
     parts: 'what all pages share',
     api: 'calls of the console API',

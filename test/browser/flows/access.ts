@@ -58,7 +58,7 @@ export function accessFlows(shared: SharedState): void {
     await field(other, 'New password').fill(PASSWORD)
     await button(other, 'Set password').click()
     // The password that was just chosen signs in as well, and leaves no message behind.
-    await heading(other, 'Dashboard').waitFor()
+    await heading(other, 'Home').waitFor()
     expect(await other.getByRole('alert').count()).toBe(0)
     await navigate(testbed, other, '/account')
     // The dashboard, which stays until the page has loaded, has a button of the same name.
@@ -185,8 +185,8 @@ export function accessFlows(shared: SharedState): void {
         await heading(page, 'No access to this page').waitFor()
         await page.getByText(`Your role (${role}) may not open this page. Ask`).waitFor()
         expect([path, await button(page, 'Try again').count()]).toEqual([path, 0])
-        await page.getByRole('link', { name: 'Go to the dashboard' }).click()
-        await heading(page, 'Dashboard').waitFor()
+        await page.getByRole('link', { name: 'Go to the home page' }).click()
+        await heading(page, 'Home').waitFor()
       }
       await page.context().close()
     }

@@ -30,7 +30,8 @@ export function contextFlows(shared: SharedState): void {
   it('a dialog names its eSIM, and closes when Back leads to another eSIM', async () => {
     const { page } = shared
     const [first, second] = esims
-    await button(page, 'Cancel and refund').click()
+    await button(page, 'More').click()
+    await page.getByRole('menuitem', { name: 'Cancel and refund' }).click()
     await page.getByRole('dialog', { name: `Cancel and refund: ${second!.iccid}` }).waitFor()
     await page.goBack()
     await shown(first!.iccid)
@@ -128,7 +129,7 @@ export function contextFlows(shared: SharedState): void {
   /** Navigates with the finder, so that the page component stays and only its parameters change. */
   async function find(iccid: string): Promise<void> {
     const { page } = shared
-    await button(page, 'Search').click()
+    await button(page, /^Search: /).click()
     await page.getByRole('dialog').getByRole('textbox').fill(iccid)
     await page.getByRole('dialog').getByRole('button', { name: iccid }).click()
     await shown(iccid)

@@ -26,11 +26,26 @@ export function esimFlows(shared: SharedState): void {
   const newestAction = (page: Page) => page.getByRole('table', { name: 'Actions' }).locator('[data-row]').first()
 
   async function act(page: Page, name: string, reason: string): Promise<void> {
-    await button(page, name).click()
+    await button(page, 'More').click()
+    await page.getByRole('menuitem', { name, exact: true }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Reason' }).fill(reason)
-    await dialog.getByRole('button', { name, exact: true }).last().click()
+    await dialog
+      .getByRole('button', { name: new RegExp(`^${name}`) })
+      .last()
+      .click()
     await Promise.race([dialog.waitFor({ state: 'hidden' }), throwRefusal(dialog)])
+  }
+
+  /** The names of the actions under More. */
+  async function offered(page: Page): Promise<string[]> {
+    const more = button(page, 'More')
+    if ((await more.count()) === 0) return []
+    await more.click()
+    await page.getByRole('menuitem').first().waitFor()
+    const names = await page.getByRole('menuitem').allInnerTexts()
+    await page.keyboard.press('Escape')
+    return names
   }
 
   /** Fails with the refusal that the dialog shows, because a retry of the test would find the dialog open. */
@@ -82,9 +97,9 @@ export function esimFlows(shared: SharedState): void {
     await open(shared.page, used)
     await newestAction(shared.page).getByText('Dealer').waitFor()
     await shared.page.getByText('Suspended', { exact: true }).waitFor()
-    expect(await button(shared.page, 'Suspend').count()).toBe(0)
+    expect(await offered(shared.page)).toEqual(['Resume', 'Revoke'])
 
-    expect(await button(dealerPage, 'Suspend').count()).toBe(0)
+    expect(await offered(dealerPage)).not.toContain('Suspend')
     await act(dealerPage, 'Resume', 'the phone was found')
     await isSuspended().waitFor({ state: 'hidden', timeout: 60_000 })
     await newestAction(dealerPage).getByText('Resume').waitFor()
@@ -98,7 +113,7 @@ export function esimFlows(shared: SharedState): void {
     await client().waitForOrder({ transactionId: FRESH })
     const esim = (await client().profiles({ transactionId: FRESH })).profileList[0]!
     for (const each of [dealerPage, page]) await open(each, esim)
-    await button(page, 'Suspend').waitFor({ timeout: 60_000 })
+    await page.locator('[data-status=IN_USE]').waitFor({ timeout: 60_000 })
     await act(page, 'Suspend', 'asked by the dealer')
     await page.getByText('Done: the supplier has confirmed it.').first().waitFor()
     await page.getByText('Suspended', { exact: true }).waitFor()
@@ -164,7 +179,8 @@ export function esimFlows(shared: SharedState): void {
     await dealerPage.locator('[data-status=REVOKED]').waitFor({ timeout: 60_000 })
     await newestAction(dealerPage).getByText('Completed').waitFor()
     expect((await client().balance()).balance).toBe(balance)
-    for (const name of ['Suspend', 'Revoke', 'Top up']) expect(await button(dealerPage, name).count()).toBe(0)
+    expect(await offered(dealerPage)).toEqual([])
+    expect(await button(dealerPage, 'Top up').count()).toBe(0)
   })
 
   it('a dealer’s person cancels an unused eSIM for the fee of its package, and the rest is refunded', async () => {
@@ -183,7 +199,7 @@ export function esimFlows(shared: SharedState): void {
         .first()
         .waitFor()
     }
-    expect(await button(dealerPage, 'Cancel eSIM').count()).toBe(0)
+    expect(await offered(dealerPage)).toEqual([])
     expect(await button(dealerPage, 'Top up').count()).toBe(0)
   })
 

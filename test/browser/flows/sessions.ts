@@ -111,7 +111,7 @@ export function sessionFlows(shared: SharedState): void {
     const page = await inviteAndSignIn(shared, { email: 'away@session.test', role: 'OPERATOR_STAFF' })
     await page.clock.install()
     await page.reload()
-    await heading(page, 'Dashboard').waitFor()
+    await heading(page, 'Home').waitFor()
     const refreshed = async (after_ms = 61_000) => {
       await page.locator('main[aria-busy=false]').waitFor()
       const next = page.waitForRequest((request) => request.url().includes('/api/dashboard'))
@@ -139,7 +139,7 @@ export function sessionFlows(shared: SharedState): void {
     await page.getByText('two@link.test').waitFor()
     await field(page, 'New password').fill(PASSWORD)
     await button(page, 'Set password').click()
-    await heading(page, 'Dashboard').waitFor()
+    await heading(page, 'Home').waitFor()
     await page.context().close()
   })
 

@@ -25,7 +25,7 @@ export function setupFlows(shared: SharedState): void {
     // As on a gateway without a dealer.
     await page.route('**/api/setup', (route) => route.fulfill({ json: { ...real, dealer: null } }))
     await navigate(testbed, page, '/')
-    await heading(page, 'Dashboard').waitFor()
+    await heading(page, 'Home').waitFor()
     await step('supplier').and(page.locator('[data-done=true]')).waitFor()
     await step('dealer').and(page.locator('[data-done=false]')).waitFor()
     await act('dealer')
@@ -92,7 +92,7 @@ export function setupFlows(shared: SharedState): void {
     await dialog().getByRole('textbox', { name: 'Callback URL' }).waitFor()
     await page.keyboard.press('Escape')
     await dialog().waitFor({ state: 'hidden' })
-    await heading(page, 'Dashboard').waitFor()
+    await heading(page, 'Home').waitFor()
   })
 
   it('the checklist is gone once it is dismissed', async () => {

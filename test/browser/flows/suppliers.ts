@@ -50,7 +50,8 @@ export function supplierFlows(shared: SharedState): void {
     expect(await field(page, 'Address').inputValue()).toBe('http://127.0.0.2:9')
     expect(await field(page, 'AppSecret').inputValue()).toBe('')
 
-    await button(page, 'Pause: upstream').click()
+    await button(page, 'More').click()
+    await page.getByRole('menuitem', { name: 'Pause' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
     await page.locator('[data-state=paused]').waitFor()
   })

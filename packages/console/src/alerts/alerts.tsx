@@ -73,7 +73,7 @@ export function AlertList({ tenantId, unread }: { tenantId: string | null; unrea
             title: t.alerts.type,
             render: (row) => (t.alerts.types as Record<string, string>)[row.kind] ?? row.kind,
           },
-          valueColumn('message', t.alerts.message, (row) => <AlertMessage alert={row} />),
+          valueColumn('message', t.alerts.message, (row) => <AlertMessage alert={row} />, { width: 480, wraps: true }),
           valueColumn('createdAt', t.common.time, (row) => <Timestamp time={row.createdAt} format="relative" />),
         ]}
       />

@@ -4,8 +4,9 @@ import { Button } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Bulk } from '#lists/bulk.tsx'
+import type { ListView } from '#lists/list-views.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
-import { FilterBar, FilterField, FilterSelect, SearchField } from '#parts/filters.tsx'
+import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatMoney, formatVolume } from '#parts/format.ts'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
@@ -13,16 +14,27 @@ import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Status } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { PLANS } from '#prices/price-paths.ts'
 import { interpolate, locale, plural, t } from '#strings/strings.ts'
 import { ADD_PACKAGE, packagePath } from './catalogue-paths.ts'
 import { PackageName } from './package-name.tsx'
 import { locationOf } from './package-title.ts'
 
+const VIEWS: ListView[] = (['ON_SALE', 'OFF_SALE'] as const).map((status) => ({
+  label: t.statuses[status],
+  search: { status },
+}))
+
 export function CataloguePage() {
   const me = useSession()
   const navigate = useNavigate()
-  const [filters, setFilters] = useFilters()
+  const [filters] = useFilters()
+  const { choice, typed } = useFilterKinds()
+  const choices = [
+    typed('locationCode', t.catalogue.location),
+    choice({ name: 'status', label: t.catalogue.status, values: PACKAGE_STATUSES, labels: t.statuses }),
+    choice({ name: 'dataType', label: t.catalogue.dataType, values: DATA_TYPES, labels: t.catalogue.dataTypes }),
+    typed('supplier', t.orders.supplier),
+  ]
   const { keyword, status, dataType, supplier } = filters
   const locationCode = /^([A-Z]{2}|!RG|!GL)$/.test(filters.locationCode?.toUpperCase() ?? '')
     ? filters.locationCode?.toUpperCase()
@@ -41,9 +53,6 @@ export function CataloguePage() {
       title={t.catalogue.title}
       actions={
         <>
-          <Button component={Link} to={PLANS} variant="default">
-            {t.prices.title}
-          </Button>
           {importButton}
           {canOperate(me) && (
             <Button component={Link} to={ADD_PACKAGE}>
@@ -53,24 +62,13 @@ export function CataloguePage() {
         </>
       }
     >
-      <FilterBar
-        search={
-          <SearchField
-            label={t.catalogue.search}
-            value={keyword ?? ''}
-            onChange={(value) => setFilters({ keyword: value })}
-          />
-        }
-      >
-        <FilterField name="locationCode" label={t.catalogue.location} w={230} />
-        <FilterSelect name="status" label={t.catalogue.status} values={PACKAGE_STATUSES} labels={t.statuses} />
-        <FilterSelect name="dataType" label={t.catalogue.dataType} values={DATA_TYPES} labels={t.catalogue.dataTypes} />
-        <FilterField name="supplier" label={t.orders.supplier} />
-      </FilterBar>
       <List<PackageRow>
         label={t.catalogue.title}
         list={list}
         name="packages"
+        search={<SearchBox name="keyword" label={t.catalogue.search} />}
+        filters={choices}
+        views={VIEWS}
         idOf={(row) => row.packageCode}
         to={(row) => packagePath(row.packageCode)}
         {...(canOperate(me) && { selected, onSelect: setSelected })}
@@ -85,28 +83,32 @@ export function CataloguePage() {
             accessor: 'name',
             title: t.catalogue.name,
             phone: 'main',
+            width: 270,
             render: (row) => <PackageName name={row.name} location={locationOf(row.locationCodes)} />,
           },
-          { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono', phone: 'note' },
+          { accessor: 'packageCode', title: t.catalogue.code, cellsClassName: 'mono', phone: 'note', width: 140 },
           {
             accessor: 'status',
             title: t.catalogue.status,
             phone: 'status',
+            width: 110,
             render: (row) => <Status status={saleStatus(row)} />,
           },
           { accessor: 'volume', title: t.catalogue.volume, textAlign: 'right', render: packageVolume },
-          { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right' },
+          { accessor: 'duration', title: t.catalogue.duration, textAlign: 'right', width: 80 },
           valueColumn('locationCodes', t.catalogue.coverage, (row) => formatCountries(row.locationCodes)),
           {
             accessor: 'prices',
             title: t.catalogue.prices,
             textAlign: 'right',
             phone: 'value',
+            width: 170,
             render: (row) => summarize(row.prices.map((price) => formatMoney(price.price, price.currencyCode))),
           },
           {
             accessor: 'suppliers',
             title: t.catalogue.suppliers,
+            width: 110,
             render: (row) => summarize(row.suppliers.map((one) => one.supplier)),
           },
         ]}

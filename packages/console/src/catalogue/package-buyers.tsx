@@ -6,7 +6,7 @@ import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
 import { DealerSelect } from '#parts/dealer-filter.tsx'
 import { Dialog } from '#parts/dialog.tsx'
-import { SearchField } from '#parts/filters.tsx'
+import { SearchBox } from '#parts/filters.tsx'
 import { figureColumn, moneyColumn, RowButton, timeColumn } from '#parts/list-columns.tsx'
 import { Card } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -23,7 +23,7 @@ import { formatMargin } from './price-rows.tsx'
 export function PackageBuyersPage() {
   const { packageCode } = useParams({ strict: false }) as { packageCode: string }
   const { data } = useApi<PackageDetail>(packagePath(packageCode))
-  const [{ q }, setFilters] = useFilters()
+  const [{ q }] = useFilters()
   const list = useList<PackageBuyer>(`${packagePath(packageCode)}/buyers`, 'buyers', { q })
   const [explained, setExplained] = useState<PackageBuyer>()
   return (
@@ -32,11 +32,11 @@ export function PackageBuyersPage() {
       <Simulator packageCode={packageCode} />
       <Card title={t.package.buyers}>
         <Hint>{t.package.buyersText}</Hint>
-        <SearchField label={t.package.searchDealer} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
         <List<PackageBuyer>
           label={t.package.buyers}
           list={list}
           name="package-buyers"
+          search={<SearchBox name="q" label={t.package.searchDealer} />}
           idOf={(row) => row.tenantId}
           to={(row) => `/tenants/${row.tenantId}/prices`}
           empty={{ title: t.package.noBuyers }}

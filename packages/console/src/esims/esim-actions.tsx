@@ -2,11 +2,14 @@ import { ESIM_ACTIONS, type EsimAction } from '@dealer-esim/contract'
 import type { EsimActionRow } from '@dealer-esim/gateway/http/console/esims/esim-actions.ts'
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { EsimActionOutcome } from '@dealer-esim/gateway/http/console/orders/order-actions.ts'
+import type { OrderDetail } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Button, NativeSelect, Text } from '@mantine/core'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
+import type { MoreAction } from '#design/record.tsx'
 import { EvidenceField } from '#orders/evidence-field.tsx'
 import { ChangeDialog, Dialog, ReasonField } from '#parts/dialog.tsx'
+import { formatMoney } from '#parts/format.ts'
 import { actionsColumn, moneyColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { notifyError } from '#parts/notify.ts'
 import { Card } from '#parts/page.tsx'
@@ -15,13 +18,24 @@ import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
-/** A button for each action that the state of the eSIM allows. The gateway has the last word. */
-export function EsimActions({ path, profile }: { path: string; profile: ProfileRow }) {
+/** The actions that the state of an eSIM allows, and the dialog of the one that is open. The gateway has the last word. */
+export function useEsimActions(
+  path: string,
+  profile: ProfileRow | undefined,
+): { more: MoreAction[]; dialog: ReactNode } {
   const me = useSession()
+  const [opened, setOpened] = useState<EsimAction>()
+  if (!profile || !(canOperate(me) || !isOperator(me))) return { more: [], dialog: null }
   const Action = isOperator(me) ? OperatorAction : DealerAction
-  return ESIM_ACTIONS.filter((action) => allows(profile, action)).map((action) => (
-    <Action key={action} path={path} action={action} iccid={profile.iccid} />
-  ))
+  const close = () => setOpened(undefined)
+  return {
+    more: ESIM_ACTIONS.filter((action) => allows(profile, action)).map((action) => ({
+      label: action === 'CANCEL' && isOperator(me) ? t.esims.cancel : t.esims.actions[action],
+      isDangerous: action !== 'UNSUSPEND',
+      onClick: () => setOpened(action),
+    })),
+    dialog: opened && <Action path={path} action={opened} profile={profile} onClose={close} />,
+  }
 }
 
 function allows({ esimStatus, smdpStatus, suspended }: ProfileRow, action: EsimAction): boolean {
@@ -33,47 +47,50 @@ function allows({ esimStatus, smdpStatus, suspended }: ProfileRow, action: EsimA
 interface ActionProps {
   path: string
   action: EsimAction
-  iccid: string
+  profile: ProfileRow
+  onClose(): void
 }
 
 /** Begins the action of a dealer: the gateway carries it out later, and refunds a cancelled eSIM less its fee. */
-function DealerAction({ path, action, iccid }: ActionProps) {
+function DealerAction({ path, action, profile, onClose }: ActionProps) {
   // One key for each opening of the dialog: a second click begins nothing again.
-  const [transactionId, setTransactionId] = useState<string>()
+  const [transactionId] = useState(() => `console-${crypto.randomUUID()}`)
   const start = useChange({ quiet: true, success: t.esims.actionStarted })
-  const close = () => setTransactionId(undefined)
   return (
-    <ActionButton
-      {...{ action, iccid }}
+    <ActionDialog
+      {...{ action, profile, onClose }}
       label={t.esims.actions[action]}
       text={t.esims.actionTexts[action]}
-      opened={transactionId !== undefined}
-      onOpen={() => setTransactionId(`console-${crypto.randomUUID()}`)}
-      onClose={close}
       change={start}
       onSubmit={(reason) => {
         const body = { action, transactionId, reason }
-        start.mutate({ method: 'POST', path: `${path}/actions`, body }, { onSuccess: close })
+        start.mutate({ method: 'POST', path: `${path}/actions`, body }, { onSuccess: onClose })
       }}
     />
   )
 }
 
 /** Carries the action out immediately, for the operator: a cancelled eSIM is refunded without a fee. */
-function OperatorAction({ path, action, iccid }: ActionProps) {
-  const [opened, setOpened] = useState(false)
-  // Said here, because the button is gone once the eSIM is in another state.
+function OperatorAction({ path, action, profile, onClose }: ActionProps) {
+  const isCancel = action === 'CANCEL'
+  const { tenantId, orderNo, itemNo } = profile
+  const order = useApi<OrderDetail>(`/tenants/${tenantId}/orders/${orderNo}`, {}, { enabled: isCancel }).data
+  const price = order?.items.find((item) => item.itemNo === itemNo)?.price
+  // Said here, because the action is gone once the eSIM is in another state.
   const act = useChange<EsimActionOutcome>({
     quiet: true,
     success: ({ outcome }) => (outcome === 'refused' ? undefined : t.esims.outcomes[outcome]),
   })
+  const label = isCancel ? t.esims.cancel : t.esims.actions[action]
   return (
-    <ActionButton
-      {...{ action, iccid, opened }}
-      label={action === 'CANCEL' ? t.esims.cancel : t.esims.actions[action]}
-      text={action === 'CANCEL' ? t.esims.cancelText : t.esims.actionTexts[action]}
-      onOpen={() => setOpened(true)}
-      onClose={() => setOpened(false)}
+    <ActionDialog
+      {...{ action, profile, label, onClose }}
+      submit={
+        order && price !== undefined
+          ? interpolate(t.orders.cancelAndRefund, { amount: formatMoney(price, order.currencyCode) })
+          : label
+      }
+      text={isCancel ? t.esims.cancelText : t.esims.actionTexts[action]}
       change={act}
       onSubmit={(reason) =>
         act.mutate(
@@ -82,7 +99,7 @@ function OperatorAction({ path, action, iccid }: ActionProps) {
             onSuccess({ outcome, words }) {
               if (outcome === 'refused')
                 notifyError(new Error(interpolate(t.esims.outcomes.refused, { words: words ?? '' })))
-              setOpened(false)
+              onClose()
             },
           },
         )
@@ -91,37 +108,32 @@ function OperatorAction({ path, action, iccid }: ActionProps) {
   )
 }
 
-function ActionButton(props: {
+function ActionDialog(props: {
   action: EsimAction
-  iccid: string
+  profile: ProfileRow
   label: string
+  /** The label of the button that does it, with the amount. */
+  submit?: string
   text: string
-  opened: boolean
-  onOpen(): void
   onClose(): void
   change: { isPending: boolean; error: Error | null }
   onSubmit(reason: string | undefined): void
 }) {
-  const { action, iccid, label, text, opened, onOpen, onClose, change, onSubmit } = props
+  const { action, profile, label, submit = label, text, onClose, change, onSubmit } = props
   return (
-    <>
-      <Button variant="default" onClick={onOpen}>
-        {label}
-      </Button>
-      <Dialog
-        title={`${label}: ${iccid}`}
-        opened={opened}
-        onClose={onClose}
-        submit={label}
-        danger={action !== 'UNSUSPEND'}
-        busy={change.isPending}
-        error={change.error}
-        onSubmit={({ reason }) => onSubmit(reason)}
-      >
-        <Text size="sm">{text}</Text>
-        <ReasonField />
-      </Dialog>
-    </>
+    <Dialog
+      title={`${label}: ${profile.iccid}`}
+      opened
+      onClose={onClose}
+      submit={submit}
+      danger={action !== 'UNSUSPEND'}
+      busy={change.isPending}
+      error={change.error}
+      onSubmit={({ reason }) => onSubmit(reason)}
+    >
+      <Text size="sm">{text}</Text>
+      <ReasonField />
+    </Dialog>
   )
 }
 

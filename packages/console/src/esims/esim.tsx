@@ -1,21 +1,31 @@
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
-import { Anchor, Badge, Group, Progress, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { Flag } from '#catalogue/flags/flag.tsx'
 import { packageTitleText } from '#catalogue/package-title.ts'
+import { MoreMenu, Record, StateSentence } from '#design/record.tsx'
 import { OrderNumber } from '#orders/order-number.tsx'
-import { formatPartOf } from '#parts/format.ts'
+import { formatPartOf, formatTime } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
-import { Facts, Hint, Status, TechnicalDetails, Timestamp } from '#parts/values.tsx'
-import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
+import {
+  Facts,
+  Hint,
+  Status,
+  StatusMark,
+  type StatusTone,
+  TechnicalDetails,
+  TextLink,
+  Timestamp,
+} from '#parts/values.tsx'
+import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
 import { Codes } from './activation-codes.tsx'
-import { ActionHistory, EsimActions } from './esim-actions.tsx'
+import { ActionHistory, useEsimActions } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
 import { EsimLife, PollButton } from './life.tsx'
 import { TopUp } from './top-up-dialog.tsx'
@@ -31,56 +41,93 @@ export function EsimPage() {
   const path = `/tenants/${tenantId}/profiles/${profileId}`
   const { data: profile, error, refetch } = useApi<ProfileRow>(path, {}, { refreshMs: REFRESH_MS })
   useReloadAfter(profile && `${profile.esimStatus} ${profile.suspended}`)
+  const { more, dialog } = useEsimActions(path, profile)
   if (error && !profile) return <LoadError error={error} retry={refetch} />
   if (!profile) return <Loading />
   const isReported = ['GOT_RESOURCE', 'IN_USE'].includes(profile.esimStatus)
+  const poll = canEdit(me) && isReported && <PollButton path={path} />
   return (
     <Page
       title={packageTitleText(profile.packageName)}
       back={{ to: '/profiles', label: t.esims.title }}
-      description={
-        <Group gap="xs" mt={4}>
-          {profile.location !== null && <Flag locationCode={profile.location} />}
+      picture={profile.location !== null && <Flag locationCode={profile.location} />}
+      mark={
+        <>
           <Status status={profile.esimStatus} />
           {profile.smdpStatus && !isOver(profile) && <Status status={profile.smdpStatus} />}
-          {profile.suspended && <Badge color="orange">{t.esims.suspended}</Badge>}
-          {isOperator(me) && <DealerName name={profile.clientName} />}
-        </Group>
-      }
-      actions={
-        <>
-          {canTopUp(me, profile) && <TopUp path={path} iccid={profile.iccid} />}
-          {(canOperate(me) || !isOperator(me)) && <EsimActions path={path} profile={profile} />}
+          {profile.suspended && <StatusMark tone="warn">{t.esims.suspended}</StatusMark>}
         </>
       }
+      actions={<MoreMenu actions={more} />}
     >
-      <Card title={t.esims.usage} actions={canEdit(me) && isReported && <PollButton path={path} />}>
-        <Usage profile={profile} />
-      </Card>
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Card title={t.esims.facts}>
-          <Facts cols={2} items={factsOf(profile)} />
-          <TechnicalDetails
-            items={[
-              [t.esims.iccid, profile.iccid],
-              [t.esims.esimTranNo, profile.profileId],
-              [t.orders.orderNo, profile.orderNo],
-              [t.orders.transactionId, profile.transactionId],
-              [t.esims.smdpAddress, profile.smdpAddress],
-              [t.esims.eid, profile.eid],
-              [t.esims.imsi, profile.imsi],
-              [t.esims.msisdn, profile.msisdn],
-            ]}
-          />
+      <StateSentence
+        {...stateOf(profile)}
+        actions={canTopUp(me, profile) ? <TopUp path={path} iccid={profile.iccid} /> : poll}
+      />
+      <Record
+        rail={
+          <>
+            {isOperator(me) && (
+              <Card title={t.common.dealer}>
+                <TextLink to={`/tenants/${tenantId}`}>
+                  <DealerName name={profile.clientName} />
+                </TextLink>
+              </Card>
+            )}
+            <Card title={t.esims.facts}>
+              <Facts cols={1} items={factsOf(profile)} />
+              <TechnicalDetails
+                items={[
+                  [t.esims.iccid, profile.iccid],
+                  [t.esims.esimTranNo, profile.profileId],
+                  [t.orders.orderNo, profile.orderNo],
+                  [t.orders.transactionId, profile.transactionId],
+                  [t.esims.smdpAddress, profile.smdpAddress],
+                  [t.esims.eid, profile.eid],
+                  [t.esims.imsi, profile.imsi],
+                  [t.esims.msisdn, profile.msisdn],
+                ]}
+              />
+            </Card>
+          </>
+        }
+      >
+        {canEdit(me) && <TravellerLink key={profileId} path={path} />}
+        {canEdit(me) && <Codes path={path} iccid={profile.iccid} />}
+        <Card title={t.esims.usage} actions={canTopUp(me, profile) && poll}>
+          <Usage profile={profile} />
         </Card>
         <EsimLife path={path} />
-      </SimpleGrid>
-      {canEdit(me) && <TravellerLink key={profileId} path={path} />}
-      {canEdit(me) && <Codes path={path} iccid={profile.iccid} />}
-      <TopUpHistory tenantId={tenantId} profileId={profileId} />
-      <ActionHistory path={path} />
+        <TopUpHistory tenantId={tenantId} profileId={profileId} />
+        <ActionHistory path={path} />
+      </Record>
+      {dialog}
     </Page>
   )
+}
+
+/** What an eSIM is good for now, and what the traveller or the dealer does next. */
+function stateOf(profile: ProfileRow): { tone: StatusTone; title: string; text: string | undefined } {
+  const { esimStatus, smdpStatus, suspended, orderUsage, totalVolume, installBefore, expiredTime } = profile
+  const texts = t.esims.states
+  if (suspended) return { tone: 'warn', title: texts.suspended, text: texts.suspendedText }
+  if (esimStatus === 'GOT_RESOURCE') {
+    const isInstalled = smdpStatus !== null && smdpStatus !== 'RELEASED'
+    const by = installBefore && interpolate(texts.installBefore, { time: formatTime(installBefore) })
+    return isInstalled
+      ? { tone: 'ok', title: texts.installed, text: texts.installedText }
+      : { tone: 'busy', title: texts.ready, text: [texts.readyText, by].filter(Boolean).join(' ') }
+  }
+  if (esimStatus === 'IN_USE') {
+    const left =
+      orderUsage !== null && totalVolume !== null
+        ? interpolate(t.esims.left, { volume: formatPartOf(totalVolume, Math.max(0, totalVolume - orderUsage)) })
+        : undefined
+    const until = expiredTime && interpolate(texts.until, { time: formatTime(expiredTime) })
+    return { tone: 'ok', title: texts.inUse, text: [left && `${left}.`, until].filter(Boolean).join(' ') || undefined }
+  }
+  if (esimStatus === 'USED_UP') return { tone: 'warn', title: texts.usedUp, text: texts.usedUpText }
+  return { tone: 'off', title: interpolate(texts.over, { status: t.statuses[esimStatus] }), text: texts.overText }
 }
 
 /** Hides the button where no supplier takes a top-up. The gateway has the last word. */

@@ -2,24 +2,37 @@ import { ESIM_STATUSES, SMDP_STATUSES } from '@dealer-esim/contract'
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { periodRange } from '#lists/list-period.ts'
+import type { ListView } from '#lists/list-views.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { OrderNumber } from '#orders/order-number.tsx'
-import { DealerFilter } from '#parts/dealer-filter.tsx'
-import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
+import { useDealerFilter } from '#parts/dealer-filter.tsx'
+import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatPartOf, formatVolume } from '#parts/format.ts'
 import { figureColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
-import { Hint, Status } from '#parts/values.tsx'
+import { Status } from '#parts/values.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
 import { parseTypedIccid } from './typed-iccid.ts'
 
+const VIEWS: ListView[] = (['GOT_RESOURCE', 'IN_USE', 'USED_UP'] as const).map((esimStatus) => ({
+  label: t.statuses[esimStatus],
+  search: { esimStatus },
+}))
+
 export function EsimsPage() {
   const me = useSession()
-  const [filters, setFilters] = useFilters()
+  const [filters] = useFilters()
+  const { choice, period } = useFilterKinds()
+  const choices = [
+    choice({ name: 'esimStatus', label: t.esims.esimStatus, values: ESIM_STATUSES, labels: t.statuses }),
+    choice({ name: 'smdpStatus', label: t.esims.smdpStatus, values: SMDP_STATUSES, labels: t.statuses }),
+    ...useDealerFilter(),
+    period(),
+  ]
   const { esimStatus, smdpStatus, tenantId, orderNo } = filters
   const iccid = filters.iccid === undefined ? undefined : parseTypedIccid(filters.iccid)
   const isIncomplete = filters.iccid !== undefined && iccid === undefined
@@ -27,64 +40,63 @@ export function EsimsPage() {
   const list = useList<ProfileRow>('/profiles', 'profiles', query, { enabled: !isIncomplete })
   return (
     <Page title={t.esims.title}>
-      <FilterBar
-        search={
-          <SearchField
-            label={t.esims.search}
-            value={filters.iccid ?? ''}
-            onChange={(value) => setFilters({ iccid: value })}
-          />
-        }
-      >
-        <FilterSelect name="esimStatus" label={t.esims.esimStatus} values={ESIM_STATUSES} labels={t.statuses} />
-        <FilterSelect name="smdpStatus" label={t.esims.smdpStatus} values={SMDP_STATUSES} labels={t.statuses} />
-        <DealerFilter />
-        <PeriodFilter />
-      </FilterBar>
-      {isIncomplete ? (
-        <Hint>{t.esims.searchHint}</Hint>
-      ) : (
-        <List<ProfileRow>
-          label={t.esims.title}
-          list={list}
-          name="esims"
-          idOf={(row) => row.profileId}
-          to={(row) => `/tenants/${row.tenantId}/profiles/${row.profileId}`}
-          empty={
-            isFiltered(filters)
+      <List<ProfileRow>
+        label={t.esims.title}
+        list={isIncomplete ? { ...list, rows: [], loading: false } : list}
+        name="esims"
+        search={<SearchBox name="iccid" label={t.esims.search} />}
+        filters={choices}
+        views={VIEWS}
+        idOf={(row) => row.profileId}
+        to={(row) => `/tenants/${row.tenantId}/profiles/${row.profileId}`}
+        empty={
+          isIncomplete
+            ? { title: t.esims.searchHint }
+            : isFiltered(filters)
               ? { title: t.esims.noMatch, text: t.esims.noMatchText }
               : { title: t.esims.noEsims, text: t.esims.noEsimsText }
-          }
-          columns={[
-            {
-              accessor: 'packageName',
-              title: t.esims.package,
-              phone: 'main',
-              render: (row) => <PackageName name={row.packageName} location={row.location} />,
-            },
-            { accessor: 'orderNo', title: t.esims.order, phone: 'note', render: (row) => <OrderNumber order={row} /> },
-            {
-              accessor: 'clientName',
-              title: t.common.dealer,
-              hidden: !isOperator(me),
-              render: (row) => <DealerName name={row.clientName} />,
-            },
-            { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
-            {
-              accessor: 'esimStatus',
-              title: t.esims.esimStatus,
-              phone: 'status',
-              render: (row) => <Status status={row.esimStatus} />,
-            },
-            { accessor: 'smdpStatus', title: t.esims.smdpStatus, render: (row) => <Status status={row.smdpStatus} /> },
-            figureColumn('usage', t.esims.usage, formatUsage, { phone: 'value', isNamed: true }),
-            timeColumn('createdAt', t.common.created),
-            { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },
-            { accessor: 'supplier', title: t.orders.supplier, optional: true, hidden: !isOperator(me) },
-            timeColumn('expiredTime', t.esims.expires, { optional: true }),
-          ]}
-        />
-      )}
+        }
+        columns={[
+          {
+            accessor: 'packageName',
+            title: t.esims.package,
+            phone: 'main',
+            width: 270,
+            render: (row) => <PackageName name={row.packageName} location={row.location} />,
+          },
+          {
+            accessor: 'orderNo',
+            title: t.esims.order,
+            phone: 'note',
+            width: 80,
+            render: (row) => <OrderNumber order={row} />,
+          },
+          {
+            accessor: 'clientName',
+            title: t.common.dealer,
+            hidden: !isOperator(me),
+            render: (row) => <DealerName name={row.clientName} />,
+          },
+          { accessor: 'iccid', title: t.esims.iccid, cellsClassName: 'mono' },
+          {
+            accessor: 'esimStatus',
+            title: t.esims.esimStatus,
+            phone: 'status',
+            render: (row) => <Status status={row.esimStatus} />,
+          },
+          {
+            accessor: 'smdpStatus',
+            title: t.esims.smdpStatus,
+            optional: true,
+            render: (row) => <Status status={row.smdpStatus} />,
+          },
+          figureColumn('usage', t.esims.usage, formatUsage, { width: 140, phone: 'value', isNamed: true }),
+          timeColumn('createdAt', t.common.created),
+          { accessor: 'transactionId', title: t.orders.transactionId, optional: true, cellsClassName: 'break' },
+          { accessor: 'supplier', title: t.orders.supplier, optional: true, hidden: !isOperator(me) },
+          timeColumn('expiredTime', t.esims.expires, { optional: true }),
+        ]}
+      />
     </Page>
   )
 }

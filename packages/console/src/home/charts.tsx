@@ -5,13 +5,13 @@ import { Hint } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { type Bar, BarChart } from './bar-chart.tsx'
 
-const GREEN = 'var(--mantine-color-teal-6)'
+const GREEN = 'var(--chart-ok)'
 
-const RED = 'var(--mantine-color-red-6)'
+const RED = 'var(--chart-bad)'
 
-const GRAY = 'var(--mantine-color-gray-5)'
+const GRAY = 'var(--chart-quiet)'
 
-const CYAN = 'var(--mantine-color-cyan-7)'
+const CYAN = 'var(--chart)'
 
 export function OrdersChart({ data }: { data: Dashboard }) {
   const sum = data.orders.reduce((all, row) => all + row.orders, 0)

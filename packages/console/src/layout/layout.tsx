@@ -1,29 +1,19 @@
-import {
-  ActionIcon,
-  AppShell,
-  Badge,
-  Box,
-  Burger,
-  Group,
-  Kbd,
-  NavLink,
-  Text,
-  UnstyledButton,
-  useComputedColorScheme,
-  useMantineColorScheme,
-} from '@mantine/core'
+import { AppShell, Badge, Box, Burger, CloseButton, Group, Kbd, Text, UnstyledButton } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
-import { IconMoon, IconSearch, IconSun } from '@tabler/icons-react'
+import { IconSearch } from '@tabler/icons-react'
 import { useIsFetching } from '@tanstack/react-query'
-import { Link, Outlet, useMatches, useRouterState } from '@tanstack/react-router'
-import { lazy, type MouseEvent, Suspense, useEffect, useRef } from 'react'
-import { useApi } from '#api/use-api.ts'
-import { NoAccess } from '#parts/page.tsx'
+import { Outlet, useMatches, useRouterState } from '@tanstack/react-router'
+import { lazy, type MouseEvent, Suspense, useEffect } from 'react'
+import { NoAccess, Tabs } from '#parts/page.tsx'
 import { useSession } from '#people/sign-in/session.ts'
 import { Logo } from '#people/sign-in/sign-in-layout.tsx'
-import { interpolate, t } from '#strings/strings.ts'
+import { GROUPS, PLANS } from '#prices/price-paths.ts'
+import { t } from '#strings/strings.ts'
+import { STOCK, STOCK_BATCHES, STOCK_CODES } from '#suppliers/supplier-paths.ts'
+import { AlertBell } from './alert-bell.tsx'
 import { isDialogOpen, useKeys } from './keys.ts'
-import { type NavigationItem, navigationFor, navigationGroups } from './navigation.ts'
+import { itemOf, navigationItems } from './navigation.ts'
+import { NavigationBar } from './navigation-bar.tsx'
 import UserMenu from './user-menu.tsx'
 
 const DealerViewBar = lazy(() => import('./dealer-view.tsx'))
@@ -47,21 +37,23 @@ export function Layout() {
   useKeys(me, { find: finder.open, showHelp: help.open })
   return (
     <AppShell
-      header={{ height: 56 }}
-      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !open } }}
+      layout="alt"
+      header={{ height: 52 }}
+      navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !open } }}
       padding={{ base: 'sm', sm: 'lg' }}
     >
       {/* biome-ignore lint/a11y/useValidAnchor: it leads to a place on the page, and is listed among the links */}
       <a href="#main" className="skip" onClick={skipToContent}>
         {t.common.skipToContent}
       </a>
-      <AppShell.Header>
+      <AppShell.Header withBorder={false}>
         <Header open={open} toggle={menu.toggle} find={finder.open} />
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={t.navigation.label}>
-        <Navigation path={path} />
+        <Brand toggle={menu.toggle} />
+        <NavigationBar path={path} />
       </AppShell.Navbar>
-      <Main />
+      <Main path={path} />
       <Suspense>
         {finderOpen && <Finder onClose={finder.close} />}
         {helpOpen && <KeyHelp onClose={help.close} />}
@@ -77,7 +69,7 @@ function skipToContent(event: MouseEvent): void {
 }
 
 /** Shows assistive technology, and tests, when everything has loaded. */
-function Main() {
+function Main({ path }: { path: string }) {
   const me = useSession()
   const mayOpen = useMatches({
     select: (matches) => matches.every(({ staticData }) => staticData.mayOpen?.(me) ?? true),
@@ -91,38 +83,45 @@ function Main() {
           <DealerViewBar />
         </Suspense>
       )}
+      {mayOpen && <SectionTabs path={path} />}
       {mayOpen ? <Outlet /> : <NoAccess />}
     </AppShell.Main>
+  )
+}
+
+/** Whose console it is. On a phone, the navigation covers the page, and is closed here. */
+function Brand({ toggle }: { toggle(): void }) {
+  const me = useSession()
+  return (
+    <Group gap="xs" wrap="nowrap" h={36} mb="md" px={4}>
+      <Logo size={24} />
+      <Text fw={600} truncate flex={1}>
+        {me.tenant?.clientName ?? t.common.product}
+      </Text>
+      <CloseButton onClick={toggle} hiddenFrom="sm" aria-label={t.common.close} />
+    </Group>
   )
 }
 
 function Header({ open, toggle, find }: { open: boolean; toggle(): void; find(): void }) {
   const me = useSession()
   return (
-    <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-      <Group gap="sm" wrap="nowrap">
-        <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.navigation.toggle} />
-        <Logo />
-        <Text fw={650} visibleFrom="xs" truncate>
-          {me.tenant?.clientName ?? t.common.product}
-        </Text>
+    <Group h="100%" px={{ base: 'xs', sm: 'lg' }} justify="space-between" wrap="nowrap" gap="xs">
+      <Burger opened={open} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t.navigation.toggle} />
+      <UnstyledButton className="finder" onClick={find} aria-label={`${t.finder.label}: ${t.finder.hintShort}`}>
+        <IconSearch size={18} />
+        <span>{t.finder.hintShort}</span>
+        <Kbd visibleFrom="sm" aria-hidden="true">
+          /
+        </Kbd>
+      </UnstyledButton>
+      <Group gap="xs" wrap="nowrap">
         {me.deployment !== 'production' && (
-          <Badge variant="light" color="orange" radius="sm" tt="none">
+          <Badge variant="light" color="orange" tt="none">
             {t.deployment[me.deployment]}
           </Badge>
         )}
-      </Group>
-      <Group gap="xs" wrap="nowrap">
-        <UnstyledButton onClick={find} aria-label={t.finder.label}>
-          <Group gap="xs" wrap="nowrap">
-            <IconSearch size={18} />
-            <Text size="sm" c="dimmed" visibleFrom="md">
-              {t.finder.label}
-            </Text>
-            <Kbd visibleFrom="md">/</Kbd>
-          </Group>
-        </UnstyledButton>
-        <SchemeToggle />
+        <AlertBell />
         <Suspense fallback={<Box w={34} />}>
           <UserMenu />
         </Suspense>
@@ -131,80 +130,20 @@ function Header({ open, toggle, find }: { open: boolean; toggle(): void; find():
   )
 }
 
-function SchemeToggle() {
-  const { setColorScheme } = useMantineColorScheme()
-  const dark = useComputedColorScheme('light', { getInitialValueInEffect: false }) === 'dark'
+/** The tabs of an entry that has several pages, on those pages. Records below them have a way back instead. */
+function SectionTabs({ path }: { path: string }) {
+  const { tabs, keepFilters = false } = itemOf(path, navigationItems(useSession())) ?? {}
+  const current = tabs?.find(({ to }) => path === to || SUBPAGES[to]?.includes(path))
+  if (!tabs || !current || tabs.length === 1) return null
   return (
-    <ActionIcon
-      variant="subtle"
-      color="gray"
-      size="lg"
-      aria-label={t.common.colorScheme}
-      onClick={() => setColorScheme(dark ? 'light' : 'dark')}
-    >
-      {dark ? <IconSun size={18} /> : <IconMoon size={18} />}
-    </ActionIcon>
-  )
-}
-
-function Navigation({ path }: { path: string }) {
-  const me = useSession()
-  const active = activeItem(path, navigationFor(me))
-  const list = useRef<HTMLDivElement>(null)
-  // In a short window the current entry may be scrolled out of view.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page has another entry
-  useEffect(() => {
-    list.current?.querySelector('[data-active]')?.scrollIntoView({ block: 'nearest' })
-  }, [active])
-  return (
-    <div ref={list} className="navigation">
-      {navigationGroups(me).map(({ label: group = '', items }) => (
-        <Box key={group} role={group ? 'group' : undefined} aria-label={group || undefined} mb={6}>
-          {group && (
-            <Text size="xs" fw={600} c="dimmed" px="sm" pb={2} aria-hidden="true">
-              {group}
-            </Text>
-          )}
-          {items.map(({ to, label, Icon, Badge: Waiting }) => (
-            <NavLink
-              key={to}
-              component={Link}
-              to={to}
-              // Exact: an order's path is below its dealer, but it does not belong to the dealers' list.
-              activeOptions={{ exact: true }}
-              label={label}
-              leftSection={<Icon size={18} stroke={1.7} />}
-              active={active === to}
-              rightSection={to === ALERTS_PATH ? <UnreadAlerts /> : Waiting && <Waiting />}
-              aria-current={path === to ? 'page' : undefined}
-            />
-          ))}
-        </Box>
-      ))}
+    <div className="section">
+      <Tabs label={t.navigation.section} items={tabs} current={current.to} keepFilters={keepFilters} />
     </div>
   )
 }
 
-const ALERTS_PATH = '/notices'
-const UNREAD_REFRESH_MS = 60_000
-/** The highest number that the gateway counts to. */
-const UNREAD_SHOWN_MAX = 99
-
-function UnreadAlerts() {
-  const { data } = useApi<{ count: number }>('/notices/unread', {}, { refreshMs: UNREAD_REFRESH_MS })
-  if (!data || data.count === 0) return null
-  const text = data.count > UNREAD_SHOWN_MAX ? `${UNREAD_SHOWN_MAX}+` : String(data.count)
-  return (
-    <Badge size="sm" color="red" variant="filled" aria-label={interpolate(t.alerts.unreadCount, { count: text })}>
-      {text}
-    </Badge>
-  )
-}
-
-/** Finds the entry of a path. Orders, eSIMs and events have paths below their dealer, but belong to their own lists. */
-function activeItem(path: string, items: NavigationItem[]): string | undefined {
-  const entry = /^\/tenants\/[^/]+\/(orders|profiles|events)\//.exec(path)?.[1]
-  const at = entry === undefined ? path.replace('/debugger', '/explorer') : `/${entry.replace('events', 'webhooks')}`
-  const fitting = items.filter(({ to }) => at === to || (to !== '/' && at.startsWith(`${to}/`)))
-  return fitting.sort((a, b) => b.to.length - a.to.length)[0]?.to
+/** Pages that are tabs of a tab. */
+const SUBPAGES: Readonly<Record<string, readonly string[]>> = {
+  [PLANS]: [GROUPS],
+  [STOCK]: [STOCK_BATCHES, STOCK_CODES],
 }

@@ -1,30 +1,17 @@
 import type { Me } from '@dealer-esim/gateway/http/console/people/me.ts'
 import {
-  IconAdjustments,
-  IconBell,
-  IconBuilding,
-  IconBuildingWarehouse,
-  IconCalculator,
-  IconCash,
-  IconChartBar,
-  IconChartDots3,
-  IconDashboard,
+  IconBuildingStore,
+  IconCode,
+  IconCreditCard,
   IconDeviceMobile,
-  IconFileInvoice,
-  IconFlask,
-  IconHistory,
-  IconKey,
-  IconListDetails,
-  IconPackage,
-  IconScale,
+  IconHome,
+  IconReceipt,
   IconSettings,
   IconShoppingBag,
-  IconShoppingCart,
   IconTag,
   IconTruckDelivery,
   IconUsers,
   IconWallet,
-  IconWebhook,
 } from '@tabler/icons-react'
 import type { ComponentType } from 'react'
 import { isOperator, mayAudit } from '#people/sign-in/session.ts'
@@ -33,110 +20,129 @@ import { PRODUCTS, RULES } from '#products/product-paths.ts'
 import { t } from '#strings/strings.ts'
 import { OpenRequests } from '#wallet/open-requests.tsx'
 
-export interface NavigationItem {
+interface NavigationPage {
   to: string
   label: string
+}
+
+export interface NavigationItem extends NavigationPage {
   Icon: typeof IconUsers
-  /** Shows how much is waiting on the page. */
+  /** The pages of the entry, as tabs. The first is its own. */
+  tabs?: NavigationPage[]
+  /** Shows how much is waiting on the entry's pages. */
   Badge?: ComponentType
+  /** Its tabs keep the filters: all are about one dealer. */
+  keepFilters?: boolean
+  /** Stands at the foot. */
+  isLast?: boolean
 }
 
-export interface NavigationGroup {
-  /** undefined: its items need no heading. */
-  label?: string
-  items: NavigationItem[]
+export const ALERTS_PATH = '/notices'
+
+/** Every page in the navigation of a person, and the alerts, which the bell opens. */
+export function navigationFor(me: Me): NavigationPage[] {
+  const pages = navigationItems(me).flatMap(({ to, label, tabs }) => tabs ?? [{ to, label }])
+  return [...pages, { to: ALERTS_PATH, label: t.alerts.title }]
 }
 
-/** Every page in the navigation of a person. */
-export function navigationFor(me: Me): NavigationItem[] {
-  return navigationGroups(me).flatMap((group) => group.items)
+/** The navigation of a person, by what people do. A dealer's people see their own tenant's pages. */
+export function navigationItems(me: Me): NavigationItem[] {
+  return isOperator(me) ? operatorItems(me) : dealerItems(me, me.tenant?.tenantId ?? '')
 }
 
-/** The navigation of a person. A dealer's people see their own tenant's pages. */
-export function navigationGroups(me: Me): NavigationGroup[] {
-  return isOperator(me) ? operatorGroups(me) : dealerGroups(me, me.tenant?.tenantId ?? '')
+/** The entry that a page belongs to. */
+export function itemOf(path: string, items: NavigationItem[]): NavigationItem | undefined {
+  const at = listOf(path)
+  const pages = items.flatMap((item) => [item, ...(item.tabs ?? [])].map(({ to }) => ({ to, item })))
+  const fitting = pages.filter(({ to }) => at === to || (to !== '/' && at.startsWith(`${to}/`)))
+  return fitting.sort((a, b) => b.to.length - a.to.length)[0]?.item
 }
 
-const { groups } = t.navigation
+/** Records whose address does not begin with that of their list. */
+const LISTS: [record: RegExp, list: string][] = [
+  [/^\/tenants\/[^/]+\/orders\//, '/orders'],
+  [/^\/tenants\/[^/]+\/profiles\//, '/profiles'],
+  [/^\/tenants\/[^/]+\/events\//, '/webhooks'],
+  [/^\/(packages\/|add-package$)/, '/catalogue'],
+  [/^\/(add-sale-rule|sale-rules-preview)$/, RULES],
+  [/^\/(add-supplier|supplier-reports)$/, '/suppliers'],
+]
 
-const DASHBOARD = { items: [{ to: '/', label: t.dashboard.title, Icon: IconDashboard }] }
-const ORDERS = { to: '/orders', label: t.orders.title, Icon: IconShoppingCart }
+function listOf(path: string): string {
+  return LISTS.find(([record]) => record.test(path))?.[1] ?? path
+}
+
+const { entries } = t.navigation
+
+const HOME = { to: '/', label: t.dashboard.title, Icon: IconHome }
+const ORDERS = { to: '/orders', label: t.orders.title, Icon: IconReceipt }
 const ESIMS = { to: '/profiles', label: t.esims.title, Icon: IconDeviceMobile }
-const WEBHOOKS = { to: '/webhooks', label: t.webhooks.title, Icon: IconWebhook }
-const EXPLORER = { to: '/explorer', label: t.explorer.title, Icon: IconFlask }
-const ALERTS = { to: '/notices', label: t.alerts.title, Icon: IconBell }
-const TOP_UP_REQUESTS = { to: '/top-up-requests', label: t.topUpRequests.title, Icon: IconCash }
-const AUDIT = { to: '/audit', label: t.audit.title, Icon: IconHistory }
+const WEBHOOKS = { to: '/webhooks', label: t.webhooks.title }
+const EXPLORER = { to: '/explorer', label: t.explorer.title }
+const DEBUGGER = { to: '/debugger', label: t.debugger.title }
+const TOP_UP_REQUESTS = { to: '/top-up-requests', label: t.topUpRequests.title }
+const AUDIT = { to: '/audit', label: t.audit.title }
 
-const operatorGroups = (me: Me): NavigationGroup[] => [
-  DASHBOARD,
+function entry(label: string, Icon: typeof IconHome, tabs: NavigationPage[]): NavigationItem {
+  return { to: tabs[0]?.to ?? '/', label, Icon, tabs }
+}
+
+const operatorItems = (me: Me): NavigationItem[] => [
+  HOME,
+  ORDERS,
+  ESIMS,
+  { to: '/tenants', label: t.dealers.title, Icon: IconBuildingStore },
+  entry(entries.products, IconTag, [
+    { to: '/catalogue', label: t.catalogue.title },
+    { to: PLANS, label: t.prices.title },
+    { to: RULES, label: t.saleRules.title },
+    { to: '/stock', label: t.stock.title },
+    { to: PRODUCTS, label: t.products.title },
+  ]),
+  { to: '/suppliers', label: t.suppliers.title, Icon: IconTruckDelivery },
   {
-    label: groups.sales,
-    items: [
-      { to: '/tenants', label: t.dealers.title, Icon: IconBuilding },
-      ORDERS,
-      ESIMS,
-      { to: '/sales', label: t.sales.title, Icon: IconChartBar },
-      { to: '/adjustments', label: t.wallet.adjustments, Icon: IconScale },
-      { ...TOP_UP_REQUESTS, Badge: OpenRequests },
-    ],
+    ...entry(entries.money, IconCreditCard, [
+      { to: '/sales', label: t.sales.title },
+      TOP_UP_REQUESTS,
+      { to: '/adjustments', label: t.wallet.adjustments },
+      { to: '/payment-settings', label: t.payments.title },
+    ]),
+    Badge: OpenRequests,
   },
+  { ...entry(entries.developers, IconCode, [WEBHOOKS, EXPLORER, DEBUGGER]), keepFilters: true },
   {
-    label: groups.supply,
-    items: [
-      { to: '/catalogue', label: t.catalogue.title, Icon: IconPackage },
-      { to: PLANS, label: t.prices.title, Icon: IconTag },
-      { to: '/stock', label: t.stock.title, Icon: IconBuildingWarehouse },
-      { to: '/suppliers', label: t.suppliers.title, Icon: IconTruckDelivery },
-      { to: PRODUCTS, label: t.products.title, Icon: IconListDetails },
-      { to: RULES, label: t.saleRules.title, Icon: IconCalculator },
-    ],
-  },
-  { label: groups.integration, items: [WEBHOOKS, EXPLORER] },
-  {
-    label: groups.administration,
-    items: [
-      ALERTS,
-      { to: '/people', label: t.people.title, Icon: IconUsers },
-      ...(me.hasCells ? [{ to: '/cells', label: t.cells.title, Icon: IconChartDots3 }] : []),
-      { to: '/settings', label: t.operatorSettings.title, Icon: IconSettings },
-      { to: '/payment-settings', label: t.payments.title, Icon: IconFileInvoice },
+    ...entry(t.operatorSettings.title, IconSettings, [
+      { to: '/settings', label: t.operatorSettings.title },
+      { to: '/people', label: t.people.title },
       AUDIT,
-    ],
+      ...(me.hasCells ? [{ to: '/cells', label: t.cells.title }] : []),
+    ]),
+    isLast: true,
   },
 ]
 
-function dealerGroups(me: Me, tenantId: string): NavigationGroup[] {
+function dealerItems(me: Me, tenantId: string): NavigationItem[] {
   const own = `/tenants/${tenantId}`
   return [
-    DASHBOARD,
+    HOME,
+    { to: '/buy', label: t.portal.title, Icon: IconShoppingBag },
+    ORDERS,
+    ESIMS,
+    entry(t.wallet.title, IconWallet, [{ to: `${own}/wallet`, label: t.wallet.title }, TOP_UP_REQUESTS]),
+    { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
+    { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
+    entry(entries.developers, IconCode, [
+      { to: `${own}/credentials`, label: t.credentials.title },
+      WEBHOOKS,
+      EXPLORER,
+      DEBUGGER,
+    ]),
     {
-      label: groups.sales,
-      items: [
-        { to: '/buy', label: t.portal.title, Icon: IconShoppingBag },
-        ORDERS,
-        ESIMS,
-        { to: `${own}/wallet`, label: t.wallet.title, Icon: IconWallet },
-        TOP_UP_REQUESTS,
-        { to: `${own}/prices`, label: t.prices.title, Icon: IconTag },
-      ],
-    },
-    {
-      label: groups.integration,
-      items: [
-        { to: `${own}/credentials`, label: t.credentials.title, Icon: IconKey },
-        { to: `${own}/settings`, label: t.settings.title, Icon: IconAdjustments },
-        WEBHOOKS,
-        EXPLORER,
-      ],
-    },
-    {
-      label: groups.administration,
-      items: [
-        ALERTS,
-        { to: `${own}/people`, label: t.people.title, Icon: IconUsers },
+      ...entry(t.settings.title, IconSettings, [
+        { to: `${own}/settings`, label: t.settings.title },
         ...(mayAudit(me) ? [AUDIT] : []),
-      ],
+      ]),
+      isLast: true,
     },
   ]
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Menu } from '@mantine/core'
+import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { IconUserCircle } from '@tabler/icons-react'
 import { useNavigate } from '@tanstack/react-router'
 import { useSession } from '#people/sign-in/session.ts'
@@ -9,6 +9,8 @@ import { signOutHere } from './sign-out.ts'
 export default function UserMenu() {
   const me = useSession()
   const navigate = useNavigate()
+  const { setColorScheme } = useMantineColorScheme()
+  const isDark = useComputedColorScheme('light', { getInitialValueInEffect: false }) === 'dark'
   return (
     <Menu position="bottom-end" withinPortal>
       <Menu.Target>
@@ -21,6 +23,9 @@ export default function UserMenu() {
           {me.name} · {t.roles[me.role]}
         </Menu.Label>
         <Menu.Item onClick={() => void navigate({ to: '/account' })}>{t.account.title}</Menu.Item>
+        <Menu.Item onClick={() => setColorScheme(isDark ? 'light' : 'dark')}>
+          {isDark ? t.common.lightScheme : t.common.darkScheme}
+        </Menu.Item>
         <Menu.Item onClick={() => void signOutHere()}>{t.account.signOut}</Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -16,7 +16,7 @@ export function Bulk<Row>(props: BulkProps<Row>) {
   const { rows, actions, onClear } = props
   const [action, setAction] = useState<BulkAction<Row>>()
   return (
-    <Group gap="xs" className="list-tools" data-bulk>
+    <Group gap="xs" className="list-bar" data-bulk>
       <Text size="sm" fw={600}>
         {plural(t.lists.bulk.selected, rows.length)}
       </Text>
@@ -25,7 +25,7 @@ export function Bulk<Row>(props: BulkProps<Row>) {
           key={one.label}
           size="xs"
           variant="default"
-          {...(one.danger && { c: 'var(--console-negative)' })}
+          {...(one.danger && { c: 'var(--bad)' })}
           onClick={() => setAction(one)}
         >
           {one.label}

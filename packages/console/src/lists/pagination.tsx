@@ -15,7 +15,7 @@ export function Pagination(props: { count: number; nextCursor: string | null; li
   const [filters, setFilters] = useFilters()
   if (nextCursor === null && !filters.cursor && count < Number(PAGE_SIZES[0])) return null
   return (
-    <Group justify="space-between">
+    <Group justify="space-between" className="list-foot">
       <Hint>
         {list.searchedTo && count > 0
           ? interpolate(t.lists.searchedTo, { time: formatDateTime(list.searchedTo) })

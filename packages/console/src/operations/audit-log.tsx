@@ -1,14 +1,15 @@
 import type { AuditEntry } from '@dealer-esim/gateway/http/console/operations/audit-log.ts'
 import type { PersonRow } from '@dealer-esim/gateway/http/console/people/people.ts'
 import type { AuditAction } from '@dealer-esim/gateway/platform/audit/audited-actions.ts'
-import { Anchor, Modal, Select, Stack, Text } from '@mantine/core'
+import { Anchor, Modal, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { CodeBlock } from '#code/code-block.tsx'
+import type { Filter } from '#lists/filter-chips.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { useList } from '#lists/use-list.ts'
-import { DealerFilter } from '#parts/dealer-filter.tsx'
-import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
+import { useDealerFilter } from '#parts/dealer-filter.tsx'
+import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatDateTime } from '#parts/format.ts'
 import { timeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
@@ -40,6 +41,7 @@ const ACTION = /^[a-z_]+(\.[a-z_]+)?$/
 
 export function AuditPage() {
   const [filters, setFilters] = useFilters()
+  const { choice, period } = useFilterKinds()
   const { action, subject, tenantId, person } = filters
   const query = {
     action: action && ACTION.test(action) ? action : undefined,
@@ -50,23 +52,20 @@ export function AuditPage() {
   }
   const list = useList<AuditEntry>('/audit', 'entries', query)
   const [shown, setShown] = useState<AuditEntry>()
+  const choices = [
+    choice({ name: 'action', label: t.audit.action, values: [], labels: ACTION_LABELS, groups: ACTION_GROUPS }),
+    ...useDealerFilter(),
+    usePersonFilter(list.rows?.[0]?.actor),
+    period(),
+  ]
   return (
     <Page title={t.audit.title} description={t.audit.text}>
-      <FilterBar>
-        <FilterSelect name="action" label={t.audit.action} values={[]} labels={ACTION_LABELS} groups={ACTION_GROUPS} />
-        <SearchField
-          label={t.audit.filterSubject}
-          value={subject ?? ''}
-          onChange={(value) => setFilters({ subject: value })}
-        />
-        <DealerFilter />
-        <PersonFilter selectedName={list.rows?.[0]?.actor} />
-        <PeriodFilter />
-      </FilterBar>
       <List<AuditEntry>
         label={t.audit.title}
         list={list}
         name="audit"
+        search={<SearchBox name="subject" label={t.audit.filterSubject} />}
+        filters={choices}
         idOf={(row) => row.auditId}
         onRowClick={setShown}
         empty={{ title: t.audit.noEntries, text: t.audit.noEntriesText }}
@@ -100,28 +99,16 @@ export function AuditPage() {
 }
 
 /** Filters by person: the user's own colleagues, and the people of the selected dealer. */
-export function PersonFilter({ selectedName }: { selectedName: string | undefined }) {
-  const [{ person, tenantId }, setFilters] = useFilters()
+function usePersonFilter(selectedName: string | undefined): Filter {
+  const [{ person, tenantId }] = useFilters()
+  const { choice } = useFilterKinds()
   const own = useApi<{ people: PersonRow[] }>('/people')
   const dealers = useApi<{ people: PersonRow[] }>('/people', { tenantId }, { enabled: tenantId !== undefined })
   const people = [...(own.data?.people ?? []), ...(tenantId ? (dealers.data?.people ?? []) : [])]
-  const options = new Map(people.map(({ personId, email }) => [personId, email]))
+  const labels = Object.fromEntries(people.map(({ personId, email }) => [personId, email]))
   // A person from elsewhere, selected by a link.
-  if (person && !options.has(person)) options.set(person, selectedName ?? t.audit.selectedPerson)
-  return (
-    <Select
-      aria-label={t.audit.actor}
-      placeholder={`${t.audit.actor}: ${t.common.anyone}`}
-      data={Array.from(options, ([value, label]) => ({ value, label }))}
-      value={person ?? null}
-      onChange={(chosen) => setFilters({ person: chosen })}
-      nothingFoundMessage={t.people.noMatch}
-      searchable
-      clearable
-      clearButtonProps={{ 'aria-label': t.common.clear }}
-      w={{ base: '100%', sm: 220 }}
-    />
-  )
+  if (person && labels[person] === undefined) labels[person] = selectedName ?? t.audit.selectedPerson
+  return choice({ name: 'person', label: t.audit.actor, values: Object.keys(labels), labels })
 }
 
 /** Shows the dealer's name instead of a UUID. The entry's details show the id. */

@@ -1,39 +1,66 @@
 import type { OrderDetail } from '@dealer-esim/gateway/http/console/orders/orders.ts'
 import { Button, NativeSelect, Text } from '@mantine/core'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
+import type { MoreAction } from '#design/record.tsx'
 import { ChangeDialog, ReasonField } from '#parts/dialog.tsx'
-import { t } from '#strings/strings.ts'
+import { formatMoney } from '#parts/format.ts'
+import { canOperate, useSession } from '#people/sign-in/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import { EvidenceField } from './evidence-field.tsx'
 import { itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
 
-/** The actions that an order's state allows to operators. */
-export function OrderActions({ order }: { order: OrderDetail }) {
-  const [open, setOpen] = useState<'cancel' | 'settle' | 'settle-cancel'>()
+type Opened = 'cancel' | 'settle' | 'settle-cancel'
+
+/** The actions that an order's state allows to operators: what it needs now, the rare ones, and the dialog that is open. */
+export function useOrderActions(order: OrderDetail | undefined): {
+  decide: ReactNode
+  more: MoreAction[]
+  dialog: ReactNode
+} {
+  const me = useSession()
+  const [open, setOpen] = useState<Opened>()
+  if (!order || !canOperate(me)) return { decide: null, more: [], dialog: null }
   const close = () => setOpen(undefined)
-  return (
-    <>
-      {waitsForSupplier(order) && (
-        <Button variant="default" onClick={() => setOpen('cancel')}>
-          {t.orders.cancel}
-        </Button>
-      )}
-      {itemsUnderReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.resolve}</Button>}
-      {esimsWithPendingCancel(order).length > 0 && (
-        <Button onClick={() => setOpen('settle-cancel')}>{t.orders.resolveCancel}</Button>
-      )}
-      {open === 'cancel' && <CancelOrder order={order} onClose={close} />}
-      {open === 'settle' && <ResolveOrder order={order} onClose={close} />}
-      {open === 'settle-cancel' && <ResolveCancel order={order} onClose={close} />}
-    </>
-  )
+  const refund = formatMoney(openAmount(order), order.currencyCode)
+  return {
+    decide: (itemsUnderReview(order).length > 0 || esimsWithPendingCancel(order).length > 0) && (
+      <>
+        {itemsUnderReview(order).length > 0 && <Button onClick={() => setOpen('settle')}>{t.orders.resolve}</Button>}
+        {esimsWithPendingCancel(order).length > 0 && (
+          <Button onClick={() => setOpen('settle-cancel')}>{t.orders.resolveCancel}</Button>
+        )}
+      </>
+    ),
+    more: waitsForSupplier(order)
+      ? [
+          {
+            label: interpolate(t.orders.cancelAndRefund, { amount: refund }),
+            isDangerous: true,
+            onClick: () => setOpen('cancel'),
+          },
+        ]
+      : [],
+    dialog: (
+      <>
+        {open === 'cancel' && <CancelOrder order={order} amount={refund} onClose={close} />}
+        {open === 'settle' && <ResolveOrder order={order} onClose={close} />}
+        {open === 'settle-cancel' && <ResolveCancel order={order} onClose={close} />}
+      </>
+    ),
+  }
 }
 
-function CancelOrder({ order, onClose }: { order: OrderDetail; onClose(): void }) {
+/** What a cancellation refunds: the eSIMs that no supplier has sold yet. */
+function openAmount({ items }: OrderDetail): number {
+  return items.reduce((sum, { itemStatus, price }) => (itemStatus === 'WAITING' ? sum + price : sum), 0)
+}
+
+function CancelOrder({ order, amount, onClose }: { order: OrderDetail; amount: string; onClose(): void }) {
   return (
     <ChangeDialog
       title={`${t.orders.cancel}: ${order.transactionId}`}
       onClose={onClose}
-      submit={t.orders.cancel}
+      submit={interpolate(t.orders.cancelAndRefund, { amount })}
       danger
       success={t.orders.cancelled}
       request={(body) => ({ method: 'POST', path: `/tenants/${order.tenantId}/orders/${order.orderNo}/cancel`, body })}

@@ -1,54 +1,41 @@
 import { ORDER_STATUSES, ORDER_TYPES } from '@dealer-esim/contract'
 import type { SupplierRow } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
 import { useApi } from '#api/use-api.ts'
-import { DealerFilter } from '#parts/dealer-filter.tsx'
-import { FilterBar, FilterField, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
+import type { Filter } from '#lists/filter-chips.tsx'
+import { useDealerFilter } from '#parts/dealer-filter.tsx'
+import { useFilterKinds } from '#parts/filters.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { locationName, sortLocations } from './buying/countries.ts'
 
-export function OrderFilters() {
+/** The filters of orders. Countries and suppliers are those that there are, and those that a link has chosen. */
+export function useOrderFilters(): Filter[] {
   const me = useSession()
-  const [{ q = '' }, setFilters] = useFilters()
-  return (
-    <FilterBar
-      search={<SearchField label={t.orders.search} value={q} onChange={(value) => setFilters({ q: value })} />}
-    >
-      <FilterSelect name="status" label={t.orders.status} values={ORDER_STATUSES} labels={t.statuses} />
-      <FilterSelect name="waiting" label={t.orders.waitingTime} values={['LATE']} labels={t.orders.waitingTimes} />
-      <FilterSelect name="orderType" label={t.orders.type} values={ORDER_TYPES} labels={t.orders.types} />
-      <DealerFilter />
-      <PeriodFilter />
-      <FilterField name="packageCode" label={t.orders.package} />
-      <LocationFilter />
-      {isOperator(me) && <SupplierFilter />}
-      <FilterField name="amountFrom" label={t.orders.amountFrom} w={165} />
-      <FilterField name="amountTo" label={t.orders.amountTo} w={150} />
-    </FilterBar>
-  )
-}
-
-/** The countries of packages, and those that a link has chosen. */
-function LocationFilter() {
-  const [{ country }] = useFilters()
-  const { data } = useApi<{ locations: string[] }>('/orders/locations')
-  const values = sortLocations(withChosen(data?.locations ?? [], country))
-  return (
-    <FilterSelect
-      name="country"
-      label={t.orders.country}
-      values={values}
-      labels={Object.fromEntries(values.map((code) => [code, locationName(code)]))}
-    />
-  )
-}
-
-function SupplierFilter() {
-  const [{ supplier }] = useFilters()
-  const { data } = useApi<{ suppliers: SupplierRow[] }>('/suppliers')
-  const values = withChosen(data?.suppliers.map((row) => row.supplier) ?? [], supplier)
-  return <FilterSelect name="supplier" label={t.orders.supplier} values={values} labels={{}} />
+  const [{ country, supplier }] = useFilters()
+  const { choice, typed, period } = useFilterKinds()
+  const dealer = useDealerFilter()
+  const locations = useApi<{ locations: string[] }>('/orders/locations').data?.locations ?? []
+  const suppliers = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { enabled: isOperator(me) }).data?.suppliers
+  const countries = sortLocations(withChosen(locations, country))
+  const names = withChosen(suppliers?.map((row) => row.supplier) ?? [], supplier)
+  return [
+    choice({ name: 'status', label: t.orders.status, values: ORDER_STATUSES, labels: t.statuses }),
+    choice({ name: 'waiting', label: t.orders.waitingTime, values: ['LATE'], labels: t.orders.waitingTimes }),
+    choice({ name: 'orderType', label: t.orders.type, values: ORDER_TYPES, labels: t.orders.types }),
+    ...dealer,
+    period(),
+    typed('packageCode', t.orders.package),
+    choice({
+      name: 'country',
+      label: t.orders.country,
+      values: countries,
+      labels: Object.fromEntries(countries.map((code) => [code, locationName(code)])),
+    }),
+    ...(isOperator(me) ? [choice({ name: 'supplier', label: t.orders.supplier, values: names, labels: {} })] : []),
+    typed('amountFrom', t.orders.amountFrom),
+    typed('amountTo', t.orders.amountTo),
+  ]
 }
 
 /** A filter in a link may name what is not in the list any more. */

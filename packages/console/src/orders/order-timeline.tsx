@@ -1,28 +1,34 @@
 import type { OrderDetail, TimelineStep } from '@dealer-esim/gateway/http/console/orders/orders.ts'
+import type { NotesView } from '@dealer-esim/gateway/http/console/tenants/notes.ts'
 import { Anchor, Timeline as Line, Text } from '@mantine/core'
 import {
   IconBell,
   IconClock,
   IconInbox,
   IconMinus,
+  IconNote,
   IconPlus,
   IconSend,
   IconTruckDelivery,
   IconUser,
 } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
+import { useApi } from '#api/use-api.ts'
 import { formatDuration, formatMoney } from '#parts/format.ts'
-import { Timestamp } from '#parts/values.tsx'
+import { Card } from '#parts/page.tsx'
+import { Timestamp, TimeZone } from '#parts/values.tsx'
+import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
+import { AddNote, NoteText, type NoteView } from '#tenants/notes.tsx'
 import { attemptResult } from '#webhooks/event.tsx'
 import { type FoldedStep, foldSteps, formatItemNos } from './fold-steps.ts'
 
 const COLORS: Record<TimelineStep['kind'], string> = {
-  REQUEST: 'cyan',
-  STATUS: 'cyan',
-  DEBIT: 'blue',
-  REFUND: 'yellow',
-  ATTEMPT: 'grape',
+  REQUEST: 'gray',
+  STATUS: 'teal',
+  DEBIT: 'gray',
+  REFUND: 'orange',
+  ATTEMPT: 'gray',
   EVENT: 'gray',
   DELIVERY: 'gray',
   DECISION: 'orange',
@@ -39,31 +45,60 @@ const ICONS: Record<TimelineStep['kind'], typeof IconClock> = {
   DECISION: IconUser,
 }
 
-/** Every step of an order, oldest first. Repeated polls are one line. */
-export function Timeline({ order }: { order: OrderDetail }) {
+type Entry = { at: string; line: FoldedStep } | { at: string; note: NoteView }
+
+/** Every step of an order and every note on it, oldest first. Repeated polls are one line. */
+export function OrderStream({ order }: { order: OrderDetail }) {
+  const me = useSession()
+  const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/notes`
+  const { data } = useApi<NotesView>(path, {}, { enabled: isOperator(me) })
+  const steps = foldSteps(order.timeline).map((line): Entry => ({ at: line.step.at, line }))
+  const notes = (data?.notes ?? []).map((note): Entry => ({ at: note.createdAt, note }))
+  // Stable: steps of one millisecond keep their order.
+  const entries = [...steps, ...notes].sort((a, b) => a.at.localeCompare(b.at))
   return (
-    <Line bulletSize={22} lineWidth={2} active={order.timeline.length}>
-      {foldSteps(order.timeline).map((line, index) => (
-        <Line.Item
-          // biome-ignore lint/suspicious/noArrayIndexKey: the steps of an order are only ever appended
-          key={index}
-          color={COLORS[line.step.kind]}
-          bullet={<Bullet kind={line.step.kind} />}
-          title={stepTitle(line, order)}
-          data-step={line.step.kind}
-        >
-          <Text size="sm" c="dimmed" component="div">
-            <Timestamp time={line.step.at} format="exact" /> {stepDetail(line.step, order)}
-            {line.count > 1 && (
-              <span data-repeats={line.count}>
-                {' · '}
-                {plural(t.orders.timelineRepeats, line.count)} <Timestamp time={line.until} format="exact" />
-              </span>
-            )}
-          </Text>
-        </Line.Item>
-      ))}
-    </Line>
+    <Card title={t.orders.timeline} actions={<TimeZone />}>
+      <Line bulletSize={22} lineWidth={2} active={entries.length}>
+        {entries.map((entry, index) =>
+          'note' in entry ? (
+            <Line.Item
+              key={entry.note.noteId}
+              color="accent"
+              bullet={<IconNote size={13} aria-hidden="true" />}
+              title={entry.note.actor}
+            >
+              <NoteText tenantId={order.tenantId} note={entry.note} />
+            </Line.Item>
+          ) : (
+            stepItem(entry.line, index, order)
+          ),
+        )}
+      </Line>
+      {isOperator(me) && <AddNote path={path} />}
+    </Card>
+  )
+}
+
+/** No component: Mantine's Timeline passes its direct children their positions. */
+function stepItem(line: FoldedStep, index: number, order: OrderDetail) {
+  return (
+    <Line.Item
+      key={index}
+      color={COLORS[line.step.kind]}
+      bullet={<Bullet kind={line.step.kind} />}
+      title={stepTitle(line, order)}
+      data-step={line.step.kind}
+    >
+      <Text size="sm" c="dimmed" component="div">
+        <Timestamp time={line.step.at} format="exact" /> {stepDetail(line.step, order)}
+        {line.count > 1 && (
+          <span data-repeats={line.count}>
+            {' · '}
+            {plural(t.orders.timelineRepeats, line.count)} <Timestamp time={line.until} format="exact" />
+          </span>
+        )}
+      </Text>
+    </Line.Item>
   )
 }
 

@@ -1,30 +1,28 @@
 import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { OrderDetail, OrderItem } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { Anchor, Group } from '@mantine/core'
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
+import { MoreMenu, Record } from '#design/record.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
-import { Amount, Copyable, Facts, Status, TechnicalDetails, Timestamp, TimeZone } from '#parts/values.tsx'
-import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
+import { Amount, Copyable, Facts, Hint, Status, TechnicalDetails, TextLink, Timestamp } from '#parts/values.tsx'
+import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { Margin } from '#sales/margin.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { DealerName } from '#tenants/dealer-name.tsx'
-import { OrderNotes } from '#tenants/notes.tsx'
-import { OrderActions } from './order-actions.tsx'
+import { useOrderActions } from './order-actions.tsx'
 import { orderNumber } from './order-number.tsx'
-import { Timeline } from './order-timeline.tsx'
-import { OrderWaiting } from './order-waiting.tsx'
+import { OrderState } from './order-state.tsx'
+import { OrderStream } from './order-timeline.tsx'
 
 const IN_PROGRESS = new Set(['PAID', 'ALLOCATING'])
 const REFRESH_MS = 3_000
 
 export function OrderPage() {
-  const me = useSession()
   const { tenantId, orderNo } = useParams({ strict: false }) as { tenantId: string; orderNo: string }
   const path = `/tenants/${tenantId}/orders/${orderNo}`
   const first = useApi<OrderDetail>(path)
@@ -35,54 +33,75 @@ export function OrderPage() {
     refetch,
   } = useApi<OrderDetail>(path, {}, { refreshMs: isInProgress ? REFRESH_MS : undefined })
   useReloadAfter(order?.orderStatus)
+  const { decide, more, dialog } = useOrderActions(order)
   if (error && !order) return <LoadError error={error} retry={refetch} />
   if (!order) return <Loading />
-  const { currencyCode: currency } = order
   const isTopUp = order.orderType === 'TOPUP'
   return (
     <Page
       title={interpolate(t.orders.titleOf, { number: orderNumber(order) })}
       back={{ to: '/orders', label: t.orders.title }}
-      description={
-        <Group gap="xs" mt={4}>
-          <PackageNames {...order} />
+      mark={
+        <>
           <Status status={order.orderStatus} />
-          {isOperator(me) && <DealerName name={order.clientName} />}
-        </Group>
+          <PackageNames {...order} />
+        </>
       }
-      actions={canOperate(me) && <OrderActions order={order} />}
+      actions={<MoreMenu actions={more} />}
     >
-      <OrderWaiting order={order} />
-      <Card>
+      <OrderState order={order} decide={decide} />
+      <Record rail={<Rail order={order} />}>
+        <Card title={isTopUp ? t.orders.types.TOPUP : t.orders.items}>
+          <Items order={order} />
+        </Card>
+        {!isTopUp && order.profiles.length > 0 && <DeliveredEsims order={order} />}
+        <OrderStream order={order} />
+      </Record>
+      {dialog}
+    </Page>
+  )
+}
+
+function Rail({ order }: { order: OrderDetail }) {
+  const me = useSession()
+  const { tenantId, currencyCode: currency } = order
+  return (
+    <>
+      {isOperator(me) && (
+        <Card title={t.common.dealer}>
+          <TextLink to={`/tenants/${tenantId}`}>
+            <DealerName name={order.clientName} />
+          </TextLink>
+        </Card>
+      )}
+      <Card title={t.orders.money}>
         <Facts
+          cols={1}
           items={[
-            [t.orders.type, t.orders.types[order.orderType]],
-            [t.common.created, <Timestamp key="c" time={order.createdAt} />],
             [t.orders.amount, <Amount key="a" value={order.amount} currency={currency} />],
             [t.orders.refunded, <Amount key="r" value={order.refundedAmount} currency={currency} />],
             [t.wallet.balanceAfter, <Amount key="b" value={order.balanceAfter} currency={currency} />],
             ...marginFacts(order),
-            [t.orders.remark, order.remark],
-            ...(order.unsignedFrom === null
-              ? []
-              : [[t.orders.unsignedFrom, order.unsignedFrom] as [string, ReactNode]]),
-            ...(order.toppedUpProfileId === null
-              ? []
-              : [
-                  [
-                    t.orders.toppedUp,
-                    <Anchor
-                      key="e"
-                      component={Link}
-                      to={`/tenants/${tenantId}/profiles/${order.toppedUpProfileId}`}
-                      search={{} as never}
-                      size="sm"
-                    >
-                      {t.orders.toppedUpEsim}
-                    </Anchor>,
-                  ] as [string, ReactNode],
-                ]),
           ]}
+        />
+      </Card>
+      <Card title={t.orders.details}>
+        <Facts
+          cols={1}
+          items={given([
+            [t.orders.type, t.orders.types[order.orderType]],
+            [t.common.created, <Timestamp key="c" time={order.createdAt} />],
+            [t.orders.remark, order.remark],
+            [t.orders.unsignedFrom, order.unsignedFrom],
+            [
+              t.orders.toppedUp,
+              order.toppedUpProfileId && (
+                <TextLink key="e" to={`/tenants/${tenantId}/profiles/${order.toppedUpProfileId}`}>
+                  {t.orders.toppedUpEsim}
+                </TextLink>
+              ),
+            ],
+          ])}
         />
         <TechnicalDetails
           items={[
@@ -92,16 +111,13 @@ export function OrderPage() {
           ]}
         />
       </Card>
-      <Card title={isTopUp ? t.orders.types.TOPUP : t.orders.items}>
-        <Items order={order} />
-      </Card>
-      {!isTopUp && <DeliveredEsims order={order} />}
-      <Card title={t.orders.timeline} actions={<TimeZone />}>
-        <Timeline order={order} />
-      </Card>
-      {isOperator(me) && <OrderNotes tenantId={tenantId} orderNo={order.orderNo} />}
-    </Page>
+    </>
   )
+}
+
+/** Facts that have a value. */
+function given(facts: [string, ReactNode][]): [string, ReactNode][] {
+  return facts.filter(([, value]) => value !== null && value !== '')
 }
 
 /** For operators: what the order cost and earned. */
@@ -149,22 +165,31 @@ function Items({ order }: { order: OrderDetail }) {
       idOf={(row) => String(row.itemNo)}
       empty={{ title: t.orders.items }}
       columns={[
-        { accessor: 'itemNo', title: t.orders.item },
+        { accessor: 'itemNo', title: t.orders.item, width: 60 },
         {
           accessor: 'packageName',
           title: t.orders.package,
-          render: (row) => <PackageName name={row.packageName} location={row.location} />,
+          wraps: true,
+          width: 190,
+          render: ({ packageName, location, failureReason }) => (
+            <>
+              <PackageName name={packageName} location={location} />
+              {failureReason && <Hint size="xs">{failureReason}</Hint>}
+            </>
+          ),
         },
         { accessor: 'itemStatus', title: t.orders.status, render: (row) => <Status status={row.itemStatus} /> },
         {
           accessor: 'price',
           title: t.orders.price,
           textAlign: 'right',
+          currency: () => order.currencyCode,
           render: (row) => <Amount value={row.price} currency={order.currencyCode} />,
         },
-        { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me) },
+        { accessor: 'supplier', title: t.orders.supplier, hidden: !isOperator(me), width: 110 },
         {
           accessor: 'supplierKey',
+          width: 150,
           title: t.orders.supplierReference,
           hidden: !isOperator(me),
           render: ({ supplierKey }) =>
@@ -180,7 +205,6 @@ function Items({ order }: { order: OrderDetail }) {
             return <Amount value={charged ?? cost} currency={currency ?? order.currencyCode} />
           },
         },
-        { accessor: 'failureReason', title: t.orders.failureReason },
       ]}
     />
   )

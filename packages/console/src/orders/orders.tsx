@@ -2,7 +2,9 @@ import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.t
 import { useState } from 'react'
 import { PackageNames } from '#catalogue/package-name.tsx'
 import { periodRange } from '#lists/list-period.ts'
+import type { ListView } from '#lists/list-views.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
+import { SearchBox } from '#parts/filters.tsx'
 import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -14,12 +16,21 @@ import { DealerName } from '#tenants/dealer-name.tsx'
 import { ExplorerButton } from '#tenants/explorer/explorer-button.tsx'
 import { BuyButton } from './buying/buy-button.tsx'
 import { OrderBulk } from './order-bulk.tsx'
-import { OrderFilters } from './order-filters.tsx'
+import { useOrderFilters } from './order-filters.tsx'
 import { orderNumber } from './order-number.tsx'
+
+/** What people look for most. */
+const VIEWS: ListView[] = [
+  { label: t.orders.views.review, search: { status: 'UNDER_REVIEW' } },
+  { label: t.orders.views.underWay, search: { status: 'ALLOCATING' } },
+  { label: t.orders.views.failed, search: { status: 'FAILED' } },
+  { label: t.orders.views.topUps, search: { orderType: 'TOPUP' } },
+]
 
 export function OrdersPage() {
   const me = useSession()
   const [filters] = useFilters()
+  const choices = useOrderFilters()
   const { q, status, waiting, orderType, tenantId, packageCode, supplier } = filters
   const list = useList<OrderRow>('/orders', 'orders', {
     ...{ q, status, waiting, orderType, tenantId, packageCode, supplier },
@@ -35,26 +46,30 @@ export function OrdersPage() {
     : { title: t.orders.noOrders, text: t.dashboard.noOrdersDealer, action: <BuyButton /> }
   return (
     <Page title={t.orders.title}>
-      <OrderFilters />
       <List<OrderRow>
         label={t.orders.title}
         list={list}
         name="orders"
+        search={<SearchBox name="q" label={t.orders.search} />}
+        filters={choices}
+        views={VIEWS}
         {...(canOperate(me) && { selected, onSelect: setSelected })}
         {...(chosen.length > 0 && { bulk: <OrderBulk orders={chosen} onClear={() => setSelected([])} /> })}
         idOf={(row) => row.orderNo}
         to={(row) => `/tenants/${row.tenantId}/orders/${row.orderNo}`}
         empty={isFiltered(filters) ? { title: t.orders.noMatch, text: t.orders.noMatchText } : noOrders}
         columns={[
-          { accessor: 'orderNo', title: t.orders.number, phone: 'main', render: orderNumber },
+          { accessor: 'orderNo', title: t.orders.number, phone: 'main', width: 80, render: orderNumber },
           {
             accessor: 'transactionId',
+            width: 130,
             title: t.orders.transactionId,
             cellsClassName: 'break',
             optional: true,
           },
           {
             accessor: 'clientName',
+            width: 130,
             title: t.common.dealer,
             hidden: !isOperator(me),
             cellsClassName: 'name',
@@ -76,11 +91,12 @@ export function OrdersPage() {
           {
             accessor: 'packages',
             title: t.orders.package,
+            width: 220,
             // On a phone, below the number: for operators the dealer, for the dealer what was bought.
             ...(!isOperator(me) && { phone: 'note' }),
             render: (row) => <PackageNames {...row} />,
           },
-          { accessor: 'esims', title: t.orders.esims, textAlign: 'right' },
+          { accessor: 'esims', title: t.orders.esims, textAlign: 'right', width: 70 },
           moneyColumn('amount', t.orders.amount, { phone: 'value' }),
           timeColumn('createdAt', t.common.created),
           moneyColumn('refundedAmount', t.orders.refunded, { optional: true }),

@@ -3,16 +3,26 @@ import { Select } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
+import type { Filter } from '#lists/filter-chips.tsx'
 import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { useFilters } from './use-filters.ts'
 
-/** Filters a list by dealer. Hidden for a dealer's own people. */
-export function DealerFilter() {
+/** Filters a list by dealer; none for a dealer's own people. */
+export function useDealerFilter(): Filter[] {
   const me = useSession()
-  const [filters, setFilters] = useFilters()
-  if (!isOperator(me)) return null
-  return <DealerSelect value={filters.tenantId} onChange={(tenantId) => setFilters({ tenantId })} />
+  const [{ tenantId }, setFilters] = useFilters()
+  const isChosen = isOperator(me) && tenantId !== undefined
+  const chosen = useApi<TenantDetail>(`/tenants/${tenantId}`, {}, { enabled: isChosen })
+  if (!isOperator(me)) return []
+  return [
+    {
+      name: 'tenantId',
+      label: t.common.dealer,
+      text: tenantId && (chosen.data?.clientName ?? t.common.loading),
+      field: <DealerSelect value={tenantId} onChange={(id) => setFilters({ tenantId: id })} />,
+    },
+  ]
 }
 
 export function DealerSelect(props: { value: string | undefined; onChange(tenantId: string | null): void }) {

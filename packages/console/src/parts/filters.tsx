@@ -1,37 +1,24 @@
-import { Button, Collapse, Group, NativeSelect, Text, TextInput } from '@mantine/core'
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks'
-import { IconAdjustmentsHorizontal, IconSearch } from '@tabler/icons-react'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { Group, NativeSelect, Text, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { IconSearch } from '@tabler/icons-react'
+import { useEffect, useRef, useState } from 'react'
+import type { Filter } from '#lists/filter-chips.tsx'
 import { PERIODS } from '#lists/list-period.ts'
 import { t } from '#strings/strings.ts'
-import { useFilters } from './use-filters.ts'
-
-/** The filters of a list: the search field, and the others, which are folded on a phone. */
-export function FilterBar({ search, children }: { search?: ReactNode; children: ReactNode }) {
-  const [open, fold] = useDisclosure(false)
-  return (
-    <Group className="filters">
-      {search}
-      <Button
-        hiddenFrom="sm"
-        variant="default"
-        leftSection={<IconAdjustmentsHorizontal size={16} />}
-        aria-expanded={open}
-        onClick={fold.toggle}
-      >
-        {t.lists.filters}
-      </Button>
-      <Group className="filters-more" data-open={open || undefined}>
-        {children}
-      </Group>
-    </Group>
-  )
-}
+import { formatDay } from './format.ts'
+import { type Filters, useFilters } from './use-filters.ts'
 
 const TYPING_MS = 250
 
 /** A text filter, applied when typing pauses. */
-export function SearchField(props: { value: string; onChange(value: string): void; label: string; w?: number }) {
+export function SearchField(props: {
+  value: string
+  onChange(value: string): void
+  label: string
+  w?: number
+  /** Gets the focus where it is shown. */
+  isFirst?: boolean
+}) {
   const [text, setText] = useState(props.value)
   const reported = useRef(props.value)
   const report = useDebouncedCallback((value: string) => {
@@ -50,7 +37,9 @@ export function SearchField(props: { value: string; onChange(value: string): voi
       aria-label={props.label}
       placeholder={props.label}
       leftSection={<IconSearch size={16} />}
-      w={{ base: '100%', sm: props.w ?? 340 }}
+      className="search"
+      {...(props.w && { w: props.w })}
+      {...(props.isFirst && { 'data-autofocus': true })}
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value)
@@ -60,23 +49,64 @@ export function SearchField(props: { value: string; onChange(value: string): voi
   )
 }
 
-/** A text filter that is kept in the URL under its name. */
-export function FilterField({ name, label, w = 170 }: { name: string; label: string; w?: number }) {
-  const [filters, setFilters] = useFilters()
-  return (
-    <SearchField label={label} value={filters[name] ?? ''} onChange={(value) => setFilters({ [name]: value })} w={w} />
-  )
-}
-
-/** A drop-down filter, kept in the URL under its name. */
-export function FilterSelect(props: {
+interface Choice {
   name: string
   label: string
   values: readonly string[]
   labels: Record<string, string>
   /** Values by group, in the order in which they are shown. */
   groups?: { group: string; values: readonly string[] }[]
-}) {
+}
+
+/** The filters of a list, each kept in the URL under its name. */
+export function useFilterKinds() {
+  const [filters] = useFilters()
+  return {
+    /** One of several values. */
+    choice(choice: Choice): Filter {
+      const { name, label, labels } = choice
+      const value = filters[name]
+      const text = value === undefined ? undefined : (labels[value] ?? value)
+      return { name, label, text, field: <ChoiceField {...choice} /> }
+    },
+    /** Any text. */
+    typed: (name: string, label: string): Filter => ({
+      name,
+      label,
+      text: filters[name],
+      field: <TypedField name={name} label={label} />,
+    }),
+    /** A period by name, or its first and last day, in the browser's time zone. */
+    period: (): Filter => ({
+      name: 'period',
+      names: ['from', 'to'],
+      label: t.lists.period,
+      text: periodText(filters),
+      field: <PeriodField />,
+    }),
+  }
+}
+
+/** The search of a list, kept in the URL under its name. */
+export function SearchBox({ name, label }: { name: string; label: string }) {
+  const [filters, setFilters] = useFilters()
+  return <SearchField label={label} value={filters[name] ?? ''} onChange={(value) => setFilters({ [name]: value })} />
+}
+
+function TypedField({ name, label }: { name: string; label: string }) {
+  const [filters, setFilters] = useFilters()
+  return (
+    <SearchField
+      label={label}
+      value={filters[name] ?? ''}
+      onChange={(value) => setFilters({ [name]: value })}
+      w={220}
+      isFirst
+    />
+  )
+}
+
+function ChoiceField(props: Choice) {
   const { name, label, labels } = props
   const [filters, setFilters] = useFilters()
   const itemsOf = (values: readonly string[]) => values.map((value) => ({ value, label: labels[value] ?? value }))
@@ -84,15 +114,23 @@ export function FilterSelect(props: {
   return (
     <NativeSelect
       aria-label={label}
+      data-autofocus
       value={filters[name] ?? ''}
       onChange={(event) => setFilters({ [name]: event.currentTarget.value })}
-      data={[{ value: '', label: `${label}: ${t.common.any}` }, ...(groups ?? itemsOf(props.values))]}
+      data={[{ value: '', label: t.common.any }, ...(groups ?? itemsOf(props.values))]}
     />
   )
 }
 
 const CUSTOM = 'custom'
 const SIDE_WIDTH = 52
+
+function periodText({ period, from, to }: Filters): string | undefined {
+  if (period !== undefined && period !== CUSTOM)
+    return t.lists.periods[period as keyof typeof t.lists.periods] ?? period
+  if (from === undefined && to === undefined) return undefined
+  return `${from === undefined ? '' : formatDay(from)} – ${to === undefined ? '' : formatDay(to)}`
+}
 
 function DateLabel({ text }: { text: string }) {
   return (
@@ -102,30 +140,26 @@ function DateLabel({ text }: { text: string }) {
   )
 }
 
-/** A period by name, or its first and last day, in the browser's time zone. */
-export function PeriodFilter() {
+function PeriodField() {
   const [filters, setFilters] = useFilters()
   const chosen = filters.period ?? (filters.from || filters.to ? CUSTOM : '')
   return (
     <Group gap="xs">
       <NativeSelect
         aria-label={t.lists.period}
+        data-autofocus
         value={chosen}
         onChange={({ currentTarget: { value } }) =>
           setFilters({ period: value, ...(value !== CUSTOM && { from: null, to: null }) })
         }
         data={[
-          { value: '', label: `${t.lists.period}: ${t.common.any}` },
+          { value: '', label: t.common.any },
           ...PERIODS.map((value) => ({ value, label: t.lists.periods[value] })),
           { value: CUSTOM, label: t.lists.periods.custom },
         ]}
       />
-      <Collapse expanded={chosen === CUSTOM} keepMounted={false}>
-        <Group gap="xs">
-          <DayField name="from" label={t.common.from} />
-          <DayField name="to" label={t.common.to} />
-        </Group>
-      </Collapse>
+      <DayField name="from" label={t.common.from} />
+      <DayField name="to" label={t.common.to} />
     </Group>
   )
 }

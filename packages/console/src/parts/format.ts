@@ -5,19 +5,38 @@ const UNITS_PER_WHOLE = 10_000
 
 /** Formats 1/10 000 of the currency, with the currency's usual decimals, or more if needed. */
 export function formatMoney(amount: number, currencyCode: string): string {
+  return moneyParts(amount, currencyCode)
+    .map(({ text }) => text)
+    .join('')
+}
+
+/** The parts of an amount, so that a column whose header names the currency can leave it out. */
+export function moneyParts(amount: number, currencyCode: string): { text: string; isCode: boolean }[] {
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency: currencyCode,
     currencyDisplay: 'code',
     maximumFractionDigits: 4,
   })
-  return withMinusSign(format, amount / UNITS_PER_WHOLE)
+  const parts = format.formatToParts(amount / UNITS_PER_WHOLE)
+  const found: { text: string; isCode: boolean }[] = []
+  for (const { type, value } of parts) {
+    // The space between the currency and the number goes with the currency.
+    const isCode = type === 'currency' || (type === 'literal' && value.trim() === '')
+    const text = type === 'minusSign' ? MINUS : value
+    const last = found.at(-1)
+    if (last?.isCode === isCode) last.text += text
+    else found.push({ text, isCode })
+  }
+  return found
 }
+
+const MINUS = '\u2212'
 
 /** Writes negative numbers with a minus sign (U+2212). Some locales have a hyphen, which is easy to miss. */
 function withMinusSign(format: Intl.NumberFormat, value: number): string {
   const parts = format.formatToParts(value)
-  return parts.map((part) => (part.type === 'minusSign' ? '\u2212' : part.value)).join('')
+  return parts.map((part) => (part.type === 'minusSign' ? MINUS : part.value)).join('')
 }
 
 /** A short form: "USD 1.2K". */

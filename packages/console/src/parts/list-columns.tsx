@@ -42,7 +42,7 @@ export function moneyColumn<Row extends { currencyCode: string }>(
   more?: Partial<Column<Row>>,
 ): Column<Row> {
   const render = (row: Row) => <Amount value={row[accessor] as number | null} currency={row.currencyCode} />
-  return figureColumn(accessor, title, render, more)
+  return figureColumn(accessor, title, render, { currency: (row) => row.currencyCode, ...more })
 }
 
 /** The buttons of a row. */

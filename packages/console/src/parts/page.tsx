@@ -1,14 +1,19 @@
-import { Anchor, Box, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { ActionIcon, Anchor, Box, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { IconChevronDown, IconChevronUp } from '@tabler/icons-react'
 import { Link, useLocation, useMatches } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { DocsLink } from '#docs/docs-link.tsx'
-import { t } from '#strings/strings.ts'
+import { neighboursOf } from '#lists/neighbours.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import { EmptyState, NoAccessText, StaleAlert } from './load-states.tsx'
-import { TextLink } from './values.tsx'
 
 interface PageProps {
   title: string
   description?: ReactNode
+  /** Before the title of a record: a flag or initials. */
+  picture?: ReactNode
+  /** Beside the title of a record: its state. */
+  mark?: ReactNode
   actions?: ReactNode
   /** A link to the parent, such as the list. */
   back?: { to: string; label: string } | undefined
@@ -16,19 +21,23 @@ interface PageProps {
 }
 
 /** A page: heading, actions and content. Also sets the title of the browser tab. */
-export function Page({ title, description, actions, back, children }: PageProps) {
+export function Page({ title, description, picture, mark, actions, back, children }: PageProps) {
   const docs = useMatches({ select: (matches) => matches.at(-1)?.staticData.docs })
   useEffect(() => {
     document.title = `${title} · ${t.common.product}`
   }, [title])
   return (
-    <Stack gap="lg" maw={1360} mx="auto">
-      <Group justify="space-between" align="flex-end" gap="sm" mih={40}>
-        <Box miw={0}>
-          {back && <TextLink to={back.to}>← {back.label}</TextLink>}
-          <Title order={1} className="break">
-            {title}
-          </Title>
+    <Stack gap="md" maw="var(--page)" mx="auto">
+      {back && <WayBack {...back} />}
+      <Group justify="space-between" gap="xs" mih={36}>
+        <Box miw={0} className="measure">
+          <Group gap="xs">
+            {picture}
+            <Title order={1} className="break">
+              {title}
+            </Title>
+            {mark}
+          </Group>
           {description && (
             <Text c="dimmed" size="sm" component="div">
               {description}
@@ -43,6 +52,44 @@ export function Page({ title, description, actions, back, children }: PageProps)
       <StaleAlert />
       {children}
     </Stack>
+  )
+}
+
+/** To the list of a record, and to its neighbours there. */
+function WayBack({ to, label }: { to: string; label: string }) {
+  const { pathname } = useLocation()
+  const near = neighboursOf(pathname)
+  return (
+    <Group justify="space-between" mb="calc(var(--space-8) * -1)" mih={32}>
+      <Anchor component={Link} to={to} size="sm" c="dimmed">
+        ← {label}
+      </Anchor>
+      {near && (
+        <Group gap={4} component="nav" aria-label={t.lists.neighbours}>
+          <Text size="xs" c="dimmed">
+            {interpolate(t.lists.position, { position: near.position, count: near.count })}
+          </Text>
+          <Neighbour to={near.previous} label={t.lists.previous} Icon={IconChevronUp} />
+          <Neighbour to={near.next} label={t.lists.next} Icon={IconChevronDown} />
+        </Group>
+      )}
+    </Group>
+  )
+}
+
+function Neighbour(props: { to: string | undefined; label: string; Icon: typeof IconChevronUp }) {
+  const { to, label, Icon } = props
+  const look = { variant: 'subtle', color: 'gray', 'aria-label': label } as const
+  if (to === undefined)
+    return (
+      <ActionIcon {...look} disabled>
+        <Icon size={18} />
+      </ActionIcon>
+    )
+  return (
+    <ActionIcon {...look} component={Link} to={to}>
+      <Icon size={18} />
+    </ActionIcon>
   )
 }
 
@@ -66,16 +113,21 @@ export function Card({ title, actions, children }: { title?: string; actions?: R
   )
 }
 
-/** Tabs for the sections of a page. Each has its own URL. */
-export function Tabs(props: { label: string; items: { to: string; label: string }[]; keepFilters?: boolean }) {
-  const { label, items, keepFilters } = props
+/** Tabs for the sections of a page. Each has its own URL. `current`: the tab that the page belongs to, if it has another URL. */
+export function Tabs(props: {
+  label: string
+  items: { to: string; label: string }[]
+  keepFilters?: boolean
+  current?: string
+}) {
+  const { label, items, keepFilters, current } = props
   const { pathname } = useLocation()
   const tabs = useRef<HTMLDivElement>(null)
   // On a phone the current tab may be scrolled out of view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: another section has another tab
   useEffect(() => {
-    const current = tabs.current?.querySelector('[aria-current=page]')
-    current?.scrollIntoView({ block: 'nearest', inline: 'center' })
+    const shown = tabs.current?.querySelector('[aria-current]')
+    shown?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [pathname])
   return (
     <Group ref={tabs} component="nav" aria-label={label} gap={0} className="tabs" wrap="nowrap">
@@ -86,6 +138,7 @@ export function Tabs(props: { label: string; items: { to: string; label: string 
           search={(keepFilters ? true : {}) as never}
           activeOptions={{ exact: true, includeSearch: false }}
           className="tab"
+          {...(current === tab.to && { 'data-current': true })}
         >
           {tab.label}
         </Link>

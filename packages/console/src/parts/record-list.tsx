@@ -3,7 +3,11 @@ import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Query } from '#api/call-api.ts'
-import ListTools from '#lists/list-tools.tsx'
+import { useDensity } from '#lists/density.ts'
+import type { Filter } from '#lists/filter-chips.tsx'
+import ListBar from '#lists/list-bar.tsx'
+import type { ListView } from '#lists/list-views.tsx'
+import { useNeighbours } from '#lists/neighbours.ts'
 import { Pagination, SearchedTo } from '#lists/pagination.tsx'
 import SortChoice from '#lists/sort-choice.tsx'
 import { type Sorting, useLocalSorting, useServerSorting } from '#lists/sorting.ts'
@@ -11,6 +15,7 @@ import type { ServerList } from '#lists/use-list.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { EmptyState, LoadError } from './load-states.tsx'
 import { useFilters } from './use-filters.ts'
+import { ColumnCurrency } from './values.tsx'
 
 /*
  * Our own table instead of a library: TanStack Table and Mantine DataTable sort, page and choose columns of rows that are
@@ -27,6 +32,12 @@ export interface Column<Row> {
   /** Shown only if it is chosen. */
   optional?: boolean
   cellsClassName?: string
+  /** Its share of the width, about in pixels on a window of 1280. By default, by what it holds. */
+  width?: number
+  /** Its text may take several lines. Other cells have one, which is cut at its end. */
+  wraps?: boolean
+  /** The currency of its amounts: stands in the header if all rows have the same. */
+  currency?: (row: Row) => string
   /** Where it stands in the condensed row on a phone. A list that says this for a column shows only such columns there. */
   phone?: 'main' | 'value' | 'status' | 'note'
   /** Its title stands before it on a phone, because the value alone does not say what it is. */
@@ -58,88 +69,129 @@ interface ListProps<Row> {
   empty: { title: string; text?: string; action?: ReactNode }
   selected?: string[]
   onSelect?: (ids: string[]) => void
-  /** Shown instead of the list's tools while rows are selected. */
+  /** Shown instead of the search and filters while rows are selected. */
   bulk?: ReactNode
+  search?: ReactNode
+  filters?: readonly Filter[]
+  /** The views that everybody has, besides the one of all rows. */
+  views?: readonly ListView[]
 }
 
-/** Every list of the console: a table whose rows are condensed on a phone. The current page is in the URL. */
+/** Every list of the console: a table with rows of one line, which are condensed on a phone. The current page is in the URL. */
 export function List<Row>(props: ListProps<Row>) {
-  const { list, columns, empty, bulk } = props
-  const { rows, loading = false, error, retry } = list ?? props
+  const { list, columns, empty, search, filters: choices = [], views = [] } = props
+  const { rows, error, retry } = list ?? props
   const local = useLocalSorting(list ? undefined : rows, props.name !== undefined)
   const sorting = useServerSorting(list) ?? local.sorting
   const [filters] = useFilters()
+  const [density] = useDensity()
+  const ordered = local.sorted ?? rows
+  useNeighbours(props.name && props.to && ordered?.map(props.to))
   if (error && !rows) return <LoadError error={error} retry={retry} />
   const chosen = props.name === undefined ? undefined : filters.columns?.split(',')
   const shown = columns.filter(
     (column, index) =>
       !column.hidden && (chosen ? index === 0 || chosen.includes(column.accessor) : column.optional !== true),
   )
-  const ordered = local.sorted ?? rows
   // An empty list without filters needs none.
-  const isShort = props.name !== undefined || props.csv !== undefined
-  const hasTools = list !== undefined || (isShort && (rows?.length !== 0 || Object.keys(filters).length > 0))
+  const isShort = props.name !== undefined || props.csv !== undefined || search !== undefined
+  const hasBar = list !== undefined || (isShort && (rows?.length !== 0 || Object.keys(filters).length > 0))
   return (
-    <>
-      {hasTools &&
-        (bulk ?? (
-          <ListTools
-            totals={list ? list.totals : rows && { count: rows.length, isComplete: true }}
-            name={props.name}
-            csv={list ? { path: list.path, query: list.fileQuery } : props.csv}
-            columns={columns}
-            shown={shown}
-            hasTimes={shown.some(({ accessor }) => ordered?.some((row) => isTime(row, accessor)))}
-          />
-        ))}
-      {rows?.length !== 0 && <SortChoice sorting={sorting} columns={columns.filter((column) => !column.hidden)} />}
+    <Paper
+      withBorder
+      className="list"
+      data-density={density}
+      data-condensed={columns.some((column) => column.phone) || undefined}
+    >
+      {hasBar && (
+        <ListBar
+          search={search}
+          filters={choices}
+          views={views}
+          totals={list ? list.totals : rows && { count: rows.length, isComplete: true }}
+          name={props.name}
+          csv={list ? { path: list.path, query: list.fileQuery } : props.csv}
+          columns={columns}
+          shown={shown}
+          bulk={props.bulk}
+        />
+      )}
       {rows?.length === 0 ? (
-        <Paper withBorder>
-          {list?.searchedTo ? (
-            <SearchedTo time={list.searchedTo} nextCursor={list.nextCursor ?? null} />
-          ) : (
-            <EmptyState {...empty} />
-          )}
-        </Paper>
+        <Nothing list={list} empty={empty} />
       ) : (
-        <Paper
-          withBorder
-          pos="relative"
-          className="list"
-          data-condensed={columns.some((column) => column.phone) || undefined}
-        >
-          <LoadingOverlay
-            visible={loading && rows !== undefined}
-            overlayProps={{ backgroundOpacity: 0 }}
-            loaderProps={{ size: 'sm' }}
-          />
-          <Table.ScrollContainer minWidth={0} type="native">
-            <Table
-              aria-label={props.label}
-              verticalSpacing="xs"
-              highlightOnHover={props.to !== undefined || !!props.onRowClick}
-            >
-              <Head {...props} rows={ordered} columns={shown} sorting={sorting} />
-              <Table.Tbody>
-                {ordered === undefined ? (
-                  <SkeletonRows columns={shown.length + (props.onSelect ? 1 : 0)} />
-                ) : (
-                  ordered.map((row) => <Row key={props.idOf(row)} {...props} columns={shown} row={row} />)
-                )}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        </Paper>
+        <>
+          <SortChoice sorting={sorting} columns={columns.filter((column) => !column.hidden)} />
+          <Rows {...props} rows={ordered} columns={shown} sorting={sorting} />
+        </>
       )}
       {list?.nextCursor !== undefined && !(list.searchedTo && rows?.length === 0) && (
         <Pagination count={rows?.length ?? 0} nextCursor={list.nextCursor} list={list} />
       )}
-    </>
+    </Paper>
   )
 }
 
-function isTime(row: unknown, accessor: string): boolean {
-  return /^\d{4}-\d\d-\d\dT.*Z$/.test(String((row as Record<string, unknown>)[accessor]))
+function Nothing<Row>({ list, empty }: { list: ServerList<Row> | undefined; empty: ListProps<Row>['empty'] }) {
+  if (list?.searchedTo) return <SearchedTo time={list.searchedTo} nextCursor={list.nextCursor ?? null} />
+  return <EmptyState {...empty} />
+}
+
+function Rows<Row>(props: ListProps<Row> & { sorting: Sorting }) {
+  const { rows, columns, sorting, list } = props
+  const isLoading = (list?.loading ?? props.loading ?? false) && rows !== undefined
+  const widths = columns.map(widthOf)
+  const whole = widths.reduce((sum, width) => sum + width, 0)
+  const currencies = columns.map((column) => commonCurrency(column, rows))
+  return (
+    <Box pos="relative" className="list-rows">
+      <LoadingOverlay visible={isLoading} overlayProps={{ backgroundOpacity: 0 }} loaderProps={{ size: 'sm' }} />
+      <Table
+        aria-label={props.label}
+        layout="fixed"
+        highlightOnHover={props.to !== undefined || !!props.onRowClick}
+        withRowBorders
+      >
+        <colgroup>
+          {props.onSelect && <col className="list-select" />}
+          {columns.map(({ accessor }, index) => (
+            <col key={accessor} style={{ width: `${((widths[index] ?? 0) / whole) * 100}%` }} />
+          ))}
+        </colgroup>
+        <Head {...props} rows={rows} columns={columns} sorting={sorting} currencies={currencies} />
+        <Table.Tbody>
+          {rows === undefined ? (
+            <SkeletonRows columns={columns.length + (props.onSelect ? 1 : 0)} />
+          ) : (
+            rows.map((row) => (
+              <Row key={props.idOf(row)} {...props} columns={columns} row={row} currencies={currencies} />
+            ))
+          )}
+        </Table.Tbody>
+      </Table>
+    </Box>
+  )
+}
+
+const WIDTHS = { name: 180, code: 160, status: 160, number: 105, money: 125, time: 150, actions: 170, text: 140 }
+
+/** By what a column holds, so that a list rarely needs to say it. */
+function widthOf<Row>(column: Column<Row>, index: number): number {
+  const { accessor, width, textAlign, cellsClassName } = column
+  if (width !== undefined) return width
+  if (accessor === 'actions') return WIDTHS.actions
+  if (cellsClassName?.includes('mono')) return WIDTHS.code
+  if (column.currency) return WIDTHS.money
+  if (textAlign === 'right') return WIDTHS.number
+  if (/(At|Time|time)$/.test(accessor)) return WIDTHS.time
+  if (/status|state/i.test(accessor)) return WIDTHS.status
+  return index === 0 ? WIDTHS.name : WIDTHS.text
+}
+
+/** The one currency of a column's amounts, for its header. */
+function commonCurrency<Row>({ currency }: Column<Row>, rows: Row[] | undefined): string | undefined {
+  if (!currency || !rows) return undefined
+  const all = new Set(rows.map(currency))
+  return all.size === 1 ? [...all][0] : undefined
 }
 
 const SKELETON_ROWS = 8
@@ -155,7 +207,7 @@ function SkeletonRows({ columns }: { columns: number }) {
   ))
 }
 
-function Head<Row>(props: ListProps<Row> & { sorting: Sorting }) {
+function Head<Row>(props: ListProps<Row> & { sorting: Sorting; currencies: (string | undefined)[] }) {
   const { columns, rows = [], idOf, selected, onSelect } = props
   const ids = rows.map(idOf)
   const all = ids.length > 0 && ids.every((id) => selected?.includes(id))
@@ -163,7 +215,7 @@ function Head<Row>(props: ListProps<Row> & { sorting: Sorting }) {
     <Table.Thead>
       <Table.Tr>
         {onSelect && (
-          <Table.Th w={40}>
+          <Table.Th className="list-select">
             <Checkbox
               aria-label={t.common.selectAll}
               checked={all}
@@ -172,8 +224,8 @@ function Head<Row>(props: ListProps<Row> & { sorting: Sorting }) {
             />
           </Table.Th>
         )}
-        {columns.map((column) => (
-          <HeadCell key={column.accessor} column={column} sorting={props.sorting} />
+        {columns.map((column, index) => (
+          <HeadCell key={column.accessor} column={column} sorting={props.sorting} currency={props.currencies[index]} />
         ))}
       </Table.Tr>
     </Table.Thead>
@@ -181,8 +233,10 @@ function Head<Row>(props: ListProps<Row> & { sorting: Sorting }) {
 }
 
 /** A header that sorts, or says why it cannot. A second click turns the order round. */
-function HeadCell<Row>({ column, sorting }: { column: Column<Row>; sorting: Sorting }) {
-  const { accessor, title, textAlign = 'left' } = column
+function HeadCell<Row>(props: { column: Column<Row>; sorting: Sorting; currency: string | undefined }) {
+  const { column, sorting, currency } = props
+  const { accessor, textAlign = 'left' } = column
+  const title = currency === undefined ? column.title : `${column.title}, ${currency}`
   const possible = sorting.by(accessor)
   if (possible === 'NEVER')
     return (
@@ -198,7 +252,7 @@ function HeadCell<Row>({ column, sorting }: { column: Column<Row>; sorting: Sort
   return (
     <Table.Th ta={textAlign} scope="col" {...(direction && { 'aria-sort': direction })}>
       <Tooltip
-        label={isPossible ? interpolate(t.lists.sortBy, { column: title }) : t.lists.tooManyToSort}
+        label={isPossible ? interpolate(t.lists.sortBy, { column: column.title }) : t.lists.tooManyToSort}
         multiline
         maw={260}
       >
@@ -216,12 +270,12 @@ function HeadCell<Row>({ column, sorting }: { column: Column<Row>; sorting: Sort
   )
 }
 
-function Row<Row>(props: ListProps<Row> & { row: Row }) {
+function Row<Row>(props: ListProps<Row> & { row: Row; currencies: (string | undefined)[] }) {
   const { row, columns, idOf, selected, onSelect, to, onRowClick } = props
   const id = idOf(row)
   const isSelected = selected?.includes(id) ?? false
   return (
-    <Table.Tr data-row={id} {...(isSelected && { bg: 'var(--mantine-primary-color-light)' })}>
+    <Table.Tr data-row={id} data-selected={isSelected || undefined}>
       {onSelect && (
         <Table.Td className="list-select">
           <Checkbox
@@ -244,9 +298,14 @@ function Row<Row>(props: ListProps<Row> & { row: Row }) {
             data-label={column.title}
             data-phone={column.phone}
             data-named={column.isNamed || content === NONE || undefined}
+            data-wraps={column.wraps}
+            data-actions={column.accessor === 'actions' || undefined}
+            {...(typeof content === 'string' && !column.wraps && { title: content })}
             {...(column.cellsClassName && { className: column.cellsClassName })}
           >
-            {index === 0 ? <RowLink row={row} to={to} onRow={onRowClick} content={content} /> : content}
+            <ColumnCurrency value={props.currencies[index]}>
+              {index === 0 ? <RowLink row={row} to={to} onRow={onRowClick} content={content} /> : content}
+            </ColumnCurrency>
           </Table.Td>
         )
       })}
@@ -263,15 +322,15 @@ function RowLink<Row>(props: {
   const { row, to, onRow, content } = props
   if (to)
     return (
-      <Anchor component={Link} to={to(row)} search={{} as never} size="sm" fw={550}>
+      <Anchor component={Link} to={to(row)} search={{} as never} size="sm" fw={600} c="var(--ink)">
         {content}
       </Anchor>
     )
   if (onRow)
     return (
-      <Anchor component="button" type="button" size="sm" fw={550} ta="left" onClick={() => onRow(row)}>
+      <Anchor component="button" type="button" size="sm" fw={600} c="var(--ink)" ta="left" onClick={() => onRow(row)}>
         {content}
       </Anchor>
     )
-  return <Box>{content}</Box>
+  return <>{content}</>
 }

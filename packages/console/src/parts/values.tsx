@@ -1,14 +1,14 @@
-import { ActionIcon, Anchor, Badge, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Anchor, Code, CopyButton, Group, SimpleGrid, Text, Tooltip } from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { createContext, type ReactNode, useContext } from 'react'
 import { interpolate, t } from '#strings/strings.ts'
 import {
   formatDateTime,
-  formatMoney,
   formatRelativeTime,
   formatTime,
   formatTimeExactly,
+  moneyParts,
   timeZoneName,
 } from './format.ts'
 
@@ -33,48 +33,55 @@ export function TimeZone() {
   )
 }
 
+const InHeader = createContext<string | undefined>(undefined)
+
+/** The currency that stands in the header of a column: its amounts do not repeat it where the header is visible. */
+export const ColumnCurrency = InHeader.Provider
+
 /** Money with its currency. Negative amounts are highlighted. */
 export function Amount({ value, currency, signed }: { value: number | null; currency: string; signed?: boolean }) {
+  const inHeader = useContext(InHeader)
   if (value === null) return <>–</>
-  const text = formatMoney(value, currency)
-  if (value < 0) return <span className="negative">{text}</span>
-  return <>{signed && value > 0 ? `+${text}` : text}</>
+  const parts = moneyParts(value, currency)
+  const sign = signed && value > 0 ? '+' : ''
+  return (
+    <span className="amount" data-negative={value < 0 || undefined} data-in-header={inHeader === currency || undefined}>
+      {sign}
+      {parts.map(({ text, isCode }) =>
+        isCode ? (
+          <span key={text} className="currency">
+            {text}
+          </span>
+        ) : (
+          text
+        ),
+      )}
+    </span>
+  )
 }
 
-/** Colours support the labels and never replace them. */
-const COLORS: Record<string, string> = {
-  ACTIVE: 'teal',
-  ON_SALE: 'teal',
-  DELIVERED: 'teal',
-  IN_USE: 'teal',
-  ENABLED: 'teal',
-  APPROVED: 'teal',
-  DONE: 'teal',
-  ACKNOWLEDGED: 'teal',
-  PAID: 'blue',
-  ALLOCATING: 'blue',
-  PENDING: 'blue',
-  RETRYING: 'orange',
-  RUNNING: 'blue',
-  GOT_RESOURCE: 'blue',
-  DOWNLOAD: 'blue',
-  INSTALLATION: 'blue',
-  RELEASED: 'gray',
-  PARTIALLY_DELIVERED: 'yellow',
-  UNDER_REVIEW: 'orange',
-  REVIEW: 'orange',
-  PROPOSED: 'orange',
-  REQUESTED: 'orange',
-  DECLINED: 'red',
-  PAUSED: 'orange',
-  INVITED: 'blue',
-  FAILED: 'red',
-  REFUSED: 'red',
-  REJECTED: 'red',
-  DEAD: 'red',
-  SUSPENDED: 'red',
-  DISABLED: 'red',
-  REVOKED: 'red',
+/** How a status looks. Done and under way are quiet; a pill says that somebody should look. */
+const TONES: Record<string, StatusTone> = {
+  ...toneOf('ok', 'ACTIVE', 'ON_SALE', 'DELIVERED', 'IN_USE', 'ENABLED', 'APPROVED', 'DONE', 'ACKNOWLEDGED'),
+  ...toneOf('busy', 'ALLOCATING', 'PENDING', 'RUNNING', 'GOT_RESOURCE', 'DOWNLOAD', 'INSTALLATION', 'INVITED'),
+  ...toneOf('warn', 'RETRYING', 'PARTIALLY_DELIVERED', 'UNDER_REVIEW', 'REVIEW', 'PROPOSED', 'REQUESTED', 'PAUSED'),
+  ...toneOf('warn', 'UNKNOWN', 'NO_MONEY'),
+  ...toneOf('bad', 'FAILED', 'REFUSED', 'REJECTED', 'DEAD', 'SUSPENDED', 'DISABLED', 'REVOKED', 'DECLINED'),
+}
+
+export type StatusTone = 'ok' | 'busy' | 'off' | 'warn' | 'bad'
+
+function toneOf(tone: StatusTone, ...statuses: string[]): Record<string, StatusTone> {
+  return Object.fromEntries(statuses.map((status) => [status, tone]))
+}
+
+/** A state in a word: a dot for a quiet one, a pill for one that needs somebody. Colours never replace the word. */
+export function StatusMark({ tone, children }: { tone: StatusTone; children: ReactNode }) {
+  return (
+    <span className="status" data-tone={tone}>
+      {children}
+    </span>
+  )
 }
 
 /** `labels` if the statuses have other names than usual. */
@@ -87,10 +94,15 @@ export function Status({
 }) {
   if (!status) return <>–</>
   return (
-    <Badge variant="light" color={COLORS[status] ?? 'gray'} tt="none" radius="sm" data-status={status}>
+    <span className="status" data-tone={toneFor(status)} data-status={status}>
       {labels[status] ?? status}
-    </Badge>
+    </span>
   )
+}
+
+/** PAID is the last status of a top-up request, and the first of an order: both need nobody. */
+function toneFor(status: string): StatusTone {
+  return TONES[status] ?? (status === 'PAID' ? 'busy' : 'off')
 }
 
 /** A text in grey: what a field or a card is for. */
@@ -131,7 +143,7 @@ export function CopyIcon({ value, label }: { value: string; label: string }) {
     <CopyButton value={value} timeout={1500}>
       {({ copied, copy }) => (
         <Tooltip label={copied ? t.common.copied : `${t.common.copy}: ${label}`}>
-          <ActionIcon variant="subtle" data-copy onClick={copy} aria-label={`${t.common.copy}: ${label}`}>
+          <ActionIcon variant="subtle" color="gray" data-copy onClick={copy} aria-label={`${t.common.copy}: ${label}`}>
             {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
           </ActionIcon>
         </Tooltip>

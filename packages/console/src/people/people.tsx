@@ -125,7 +125,7 @@ function PersonMenu({ row, onOpen }: { row: PersonRow; onOpen(open: OpenDialog):
         {row.hasProviderAccount && (
           <Menu.Item onClick={() => onOpen({ kind: 'provider', row })}>{t.people.unlinkProvider}</Menu.Item>
         )}
-        <Menu.Item {...(active && { c: 'var(--console-negative)' })} onClick={() => onOpen({ kind: 'status', row })}>
+        <Menu.Item {...(active && { c: 'var(--bad)' })} onClick={() => onOpen({ kind: 'status', row })}>
           {active ? t.people.disable : t.people.enable}
         </Menu.Item>
       </Menu.Dropdown>

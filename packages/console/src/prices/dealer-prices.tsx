@@ -3,7 +3,7 @@ import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
 import { packageTitleText } from '#catalogue/package-title.ts'
 import { useList } from '#lists/use-list.ts'
-import { FilterSelect, SearchField } from '#parts/filters.tsx'
+import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { Amount, Status } from '#parts/values.tsx'
@@ -17,7 +17,10 @@ import { PriceAssignment } from './price-assignment.tsx'
 export function DealerPricesPage() {
   const me = useSession()
   const { tenantId } = useTenant()
-  const [{ keyword, source }, setFilters] = useFilters()
+  const [{ keyword, source }] = useFilters()
+  const { choice } = useFilterKinds()
+  const { sources } = t.prices
+  const bySource = choice({ name: 'source', label: t.prices.source, values: Object.keys(sources), labels: sources })
   const isForOperator = isOperator(me)
   const query = { keyword, source: isForOperator ? source : undefined }
   const list = useList<PriceRow>(`/tenants/${tenantId}/prices`, 'prices', query, { isFileOrderFixed: true })
@@ -30,32 +33,24 @@ export function DealerPricesPage() {
   return (
     <DealerSection title={t.prices.title} text={t.prices.dealerText}>
       {isForOperator && <PriceAssignment tenantId={tenantId} />}
-      <Group>
-        <SearchField
-          label={t.prices.search}
-          value={keyword ?? ''}
-          onChange={(value) => setFilters({ keyword: value })}
-        />
-        {isForOperator && (
-          <FilterSelect
-            name="source"
-            label={t.prices.source}
-            values={Object.keys(t.prices.sources)}
-            labels={t.prices.sources}
-          />
-        )}
-        {canOperate(me) && <Button onClick={() => setSetting('any')}>{t.prices.setOwnPrice}</Button>}
-      </Group>
+      {canOperate(me) && (
+        <Group>
+          <Button onClick={() => setSetting('any')}>{t.prices.setOwnPrice}</Button>
+        </Group>
+      )}
       <List<PriceRow>
         label={t.prices.title}
         list={list}
         name="dealer-prices"
+        search={<SearchBox name="keyword" label={t.prices.search} />}
+        filters={isForOperator ? [bySource] : []}
         idOf={(row) => row.packageCode}
         {...(canOperate(me) && { onRowClick: setSetting })}
         empty={keyword || source ? { title: t.prices.noMatch, text: t.prices.noMatchText } : empty}
         columns={[
           {
             accessor: 'name',
+            width: 260,
             title: t.prices.packageName,
             phone: 'main',
             render: (row) => packageTitleText(row.name),
@@ -73,6 +68,7 @@ export function DealerPricesPage() {
             title: t.prices.price,
             textAlign: 'right',
             phone: 'value',
+            currency: () => currency,
             render: (row) => (row.price === null ? '–' : <Amount value={row.price} currency={currency} />),
           },
           {
@@ -86,12 +82,14 @@ export function DealerPricesPage() {
             title: t.prices.listPrice,
             textAlign: 'right',
             hidden: !isForOperator,
+            currency: () => currency,
             render: (row) => <Amount value={row.listPrice ?? null} currency={currency} />,
           },
           {
             accessor: 'retailPrice',
             title: t.prices.retailPrice,
             textAlign: 'right',
+            currency: () => currency,
             render: (row) => <Amount value={row.retailPrice} currency={currency} />,
           },
         ]}

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
 import { ChangeDialog } from '#parts/dialog.tsx'
-import { SearchField } from '#parts/filters.tsx'
+import { SearchBox } from '#parts/filters.tsx'
 import { actionsColumn } from '#parts/list-columns.tsx'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
@@ -23,7 +23,7 @@ import { RuleDialog } from './rule-dialog.tsx'
 export function PricePlanPage() {
   const me = useSession()
   const { planName = '' } = useParams({ strict: false }) as { planName?: string }
-  const [{ packageCode }, setFilters] = useFilters()
+  const [{ packageCode }] = useFilters()
   const path = apiPath('plan', planName)
   const { data, error, refetch } = useApi<PlanDetail>(path)
   const list = useList<PlanRule>(`${path}/rules`, 'rules', { packageCode })
@@ -52,15 +52,11 @@ export function PricePlanPage() {
         title={t.prices.rules}
         actions={changes && <Button onClick={() => setOpen('rule')}>{t.prices.setRule}</Button>}
       >
-        <SearchField
-          label={t.prices.package}
-          value={packageCode ?? ''}
-          onChange={(value) => setFilters({ packageCode: value })}
-        />
         <List<PlanRule>
           label={t.prices.rules}
           list={list}
           name="price-rules"
+          search={<SearchBox name="packageCode" label={t.prices.package} />}
           idOf={(row) => `${packagesText(row)} ${row.currencyCode ?? ''} ${row.validFrom ?? ''}`.trim()}
           empty={
             packageCode ? { title: t.prices.noMatchingRules } : { title: t.prices.noRules, text: t.prices.noRulesText }

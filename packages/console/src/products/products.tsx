@@ -1,10 +1,10 @@
 import type { SupplierProductRow, SupplierSync } from '@dealer-esim/gateway/http/console/products/products.ts'
-import { Button, Group, NativeSelect } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
-import { FilterSelect, SearchField } from '#parts/filters.tsx'
+import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatMoney, formatVolume } from '#parts/format.ts'
 import { timeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
@@ -14,13 +14,13 @@ import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, locale, plural, t } from '#strings/strings.ts'
 import { ADD_SUPPLIER } from '#suppliers/supplier-paths.ts'
 import { CostHistory } from './cost-history.tsx'
-import { RULES } from './product-paths.ts'
 import { SyncCard } from './sync-card.tsx'
 
 /** The products in the suppliers' catalogues, and when each catalogue was read. */
 export function ProductsPage() {
   const me = useSession()
-  const [filters, setFilters] = useFilters()
+  const [filters] = useFilters()
+  const { choice, typed } = useFilterKinds()
   const { supplier, keyword, packageType, sold, listed } = filters
   const country = /^[A-Z]{2}$/.test(filters.country?.toUpperCase() ?? '') ? filters.country?.toUpperCase() : undefined
   const query = {
@@ -31,48 +31,29 @@ export function ProductsPage() {
   const list = useList<SupplierProductRow>('/supplier-products', 'products', query)
   const syncs = useApi<{ syncs: SupplierSync[] }>('/supplier-syncs').data?.syncs
   const [shown, setShown] = useState<SupplierProductRow>()
+  const suppliers = (syncs ?? []).map((sync) => sync.supplier)
+  const { types, yesNo } = t.products
+  const choices = [
+    typed('country', t.products.country),
+    choice({ name: 'supplier', label: t.products.supplier, values: suppliers, labels: {} }),
+    choice({ name: 'packageType', label: t.products.type, values: Object.keys(types), labels: types }),
+    choice({ name: 'sold', label: t.products.sold, values: ['YES', 'NO'], labels: yesNo }),
+    choice({ name: 'listed', label: t.products.listed, values: ['NO'], labels: yesNo }),
+  ]
   const addSupplier = isOperatorAdmin(me) && (
     <Button component={Link} to={ADD_SUPPLIER} variant="default">
       {t.suppliers.add}
     </Button>
   )
   return (
-    <Page
-      title={t.products.title}
-      description={t.products.text}
-      actions={
-        <Button component={Link} to={RULES} variant="default">
-          {t.saleRules.title}
-        </Button>
-      }
-    >
+    <Page title={t.products.title} description={t.products.text}>
       <SyncCard />
-      <Group>
-        <SearchField
-          label={t.products.search}
-          value={keyword ?? ''}
-          onChange={(value) => setFilters({ keyword: value })}
-        />
-        <SearchField
-          label={t.products.country}
-          value={filters.country ?? ''}
-          onChange={(value) => setFilters({ country: value })}
-          w={200}
-        />
-        <SupplierFilter />
-        <FilterSelect
-          name="packageType"
-          label={t.products.type}
-          values={Object.keys(t.products.types)}
-          labels={t.products.types}
-        />
-        <FilterSelect name="sold" label={t.products.sold} values={['YES', 'NO']} labels={t.products.yesNo} />
-        <FilterSelect name="listed" label={t.products.listed} values={['NO']} labels={t.products.yesNo} />
-      </Group>
       <List<SupplierProductRow>
         label={t.products.title}
         list={list}
         name="supplier-products"
+        search={<SearchBox name="keyword" label={t.products.search} />}
+        filters={choices}
         idOf={(row) => `${row.supplier} ${row.productCode}`}
         onRowClick={setShown}
         empty={
@@ -119,23 +100,6 @@ function emptyText(syncs: readonly SupplierSync[] | undefined, addSupplier: Reac
   if (syncs === undefined || syncs.length === 0) return { title, text: t.products.noneText, action: addSupplier }
   if (syncs.some(({ isRunning }) => isRunning)) return { title, text: t.products.noneWhileReading }
   return { title, text: syncs.every(({ outcome }) => outcome === 'DONE') ? t.products.noneListed : t.products.noneRead }
-}
-
-/** Suppliers that have a catalogue. */
-function SupplierFilter() {
-  const [filters, setFilters] = useFilters()
-  const { data } = useApi<{ syncs: { supplier: string }[] }>('/supplier-syncs')
-  return (
-    <NativeSelect
-      aria-label={t.products.supplier}
-      value={filters.supplier ?? ''}
-      onChange={(event) => setFilters({ supplier: event.currentTarget.value })}
-      data={[
-        { value: '', label: `${t.products.supplier}: ${t.common.any}` },
-        ...(data?.syncs ?? []).map(({ supplier }) => ({ value: supplier, label: supplier })),
-      ]}
-    />
-  )
 }
 
 const countryNames = new Intl.DisplayNames(locale, { type: 'region' })

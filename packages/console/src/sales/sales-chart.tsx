@@ -5,9 +5,9 @@ import { t } from '#strings/strings.ts'
 import { salesTooltip } from './margin.tsx'
 import { addDays, timesOf } from './sales-period.ts'
 
-const COST = 'var(--mantine-color-gray-5)'
-const MARGIN = 'var(--mantine-color-teal-6)'
-const UNKNOWN = 'var(--mantine-color-yellow-6)'
+const COST = 'var(--chart-2)'
+const MARGIN = 'var(--chart)'
+const UNKNOWN = 'var(--chart-warn)'
 
 type Row = SalesReport['rows'][number]
 

@@ -1,10 +1,11 @@
 import type { SalesReport } from '@dealer-esim/gateway/http/console/sales.ts'
-import { Alert, Badge, CloseButton, Group, SegmentedControl } from '@mantine/core'
+import { Alert, Button, Group, SegmentedControl } from '@mantine/core'
 import { lazy, Suspense, useEffect, useRef } from 'react'
+import { apiUrl } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
-import { ExportCsv } from '#lists/export-csv.tsx'
-import { DealerFilter } from '#parts/dealer-filter.tsx'
-import { FilterSelect } from '#parts/filters.tsx'
+import { FilterChips } from '#lists/filter-chips.tsx'
+import { useDealerFilter } from '#parts/dealer-filter.tsx'
+import { useFilterKinds } from '#parts/filters.tsx'
 import { formatDay } from '#parts/format.ts'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
@@ -24,8 +25,6 @@ const WorldMap = lazy(async () => ({ default: (await import('./world-map.tsx')).
 
 const BREAKDOWNS: readonly Breakdown[] = ['day', 'dealer', 'package', 'country', 'supplier']
 const BALANCES = 'balances'
-/** Filters that come from links to this page, and are shown so that they can be removed. */
-const LINKED = ['packageCode', 'country', 'supplier'] as const
 const REFRESH_MS = 60_000
 
 /** Revenue, cost and margin of a period, and how long dealers' balances last. */
@@ -62,34 +61,30 @@ export function SalesPage() {
 }
 
 function Report({ filters }: { filters: Filters }) {
-  const [, setFilters] = useFilters()
+  const { choice, typed } = useFilterKinds()
+  const dealer = useDealerFilter()
   const by = BREAKDOWNS.find((one) => one === filters.by) ?? 'day'
   const period = chosenPeriod(filters, Date.now(), '30')
   const { tenantId, packageCode, country, supplier, orderType } = filters
   const search = given({ tenantId, packageCode, country, supplier, orderType })
   const query = { by, ...period, ...search }
+  const choices = [
+    ...dealer,
+    choice({ name: 'orderType', label: t.orders.type, values: ['NEW', 'TOPUP'], labels: t.orders.types }),
+    // Those that come from links to this page, so that they can be removed.
+    ...(packageCode ? [typed('packageCode', t.orders.package)] : []),
+    ...(country ? [{ ...typed('country', t.orders.country), text: countryLabel(country, country) }] : []),
+    ...(supplier ? [typed('supplier', t.orders.supplier)] : []),
+  ]
   const { data, error, refetch, isFetching } = useApi<SalesReport>('/sales', query, { refreshMs: REFRESH_MS })
   return (
     <>
       <Group>
         <PeriodChoice period={period} otherwise="30" />
-        <DealerFilter />
-        <FilterSelect name="orderType" label={t.orders.type} values={['NEW', 'TOPUP']} labels={t.orders.types} />
-        {LINKED.filter((name) => search[name] !== undefined).map((name) => (
-          <Badge
-            key={name}
-            variant="light"
-            size="lg"
-            tt="none"
-            data-filter={name}
-            rightSection={
-              <CloseButton size="xs" aria-label={t.common.clear} onClick={() => setFilters({ [name]: null })} />
-            }
-          >
-            {name === 'country' ? countryLabel(search[name]!, search[name]!) : search[name]}
-          </Badge>
-        ))}
-        <ExportCsv path="/sales" query={query} />
+        <FilterChips filters={choices} />
+        <Button component="a" href={apiUrl('/sales.csv', query).href} download variant="default" ml="auto">
+          {t.common.export}
+        </Button>
       </Group>
       {error && !data && <LoadError error={error} retry={refetch} />}
       {!data && !error && <Loading />}

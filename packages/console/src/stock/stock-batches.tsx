@@ -1,6 +1,6 @@
 import type { StockLevel } from '@dealer-esim/gateway/http/console/stock.ts'
 import type { StockBatchRow } from '@dealer-esim/gateway/http/console/stock-batches.ts'
-import { Button, Checkbox, Group, Text, TextInput } from '@mantine/core'
+import { Button, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { apiUrl } from '#api/call-api.ts'
 import { postForFile } from '#api/download.ts'
@@ -8,7 +8,7 @@ import { confirmFirst } from '#api/held-confirmation.ts'
 import { useApi } from '#api/use-api.ts'
 import { useList } from '#lists/use-list.ts'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
-import { FilterSelect } from '#parts/filters.tsx'
+import { useFilterKinds } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
 import { actionsColumn, countColumn, RowButton, timeColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -21,26 +21,25 @@ import { StockFrame } from './stock-tabs.tsx'
 
 /** Imports of codes: what is left of each, and when it expires. */
 export function StockBatchesPage() {
-  const [{ supplier, expiring }, setFilters] = useFilters()
+  const [{ supplier, expiring }] = useFilters()
+  const { choice } = useFilterKinds()
   const query = { supplier, expiring: expiring === 'true' ? true : undefined }
   const list = useList<StockBatchRow>('/stock/batches', 'batches', query)
   const stock = useApi<{ levels: StockLevel[]; stockSuppliers: string[] }>('/stock')
   const [open, setOpen] = useState<{ what: BatchDialog; batch: StockBatchRow }>()
   const close = () => setOpen(undefined)
+  const suppliers = stock.data?.stockSuppliers ?? []
+  const choices = [
+    choice({ name: 'supplier', label: t.stock.supplier, values: suppliers, labels: {} }),
+    choice({ name: 'expiring', label: t.stock.expiringOnly, values: ['true'], labels: { true: t.products.yesNo.YES } }),
+  ]
   return (
     <StockFrame description={t.stock.batchesText}>
-      <Group>
-        <FilterSelect name="supplier" label={t.stock.supplier} values={stock.data?.stockSuppliers ?? []} labels={{}} />
-        <Checkbox
-          label={t.stock.expiringOnly}
-          checked={expiring === 'true'}
-          onChange={(event) => setFilters({ expiring: event.currentTarget.checked ? 'true' : null })}
-        />
-      </Group>
       <List<StockBatchRow>
         label={t.stock.batches}
         list={list}
         name="stock-batches"
+        filters={choices}
         idOf={(row) => row.batchId}
         empty={
           supplier || expiring

@@ -14,7 +14,7 @@ import { interpolate, t } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
 
 const REFRESH_MS = 60_000
-const CYAN = 'var(--mantine-color-cyan-7)'
+const CYAN = 'var(--chart)'
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
 /** The operator's balance at a supplier, with its level for an alert and its history. Not shown for a supplier that states no balance. */

@@ -1,48 +1,62 @@
 import type { SupplierRow, SupplierTested } from '@dealer-esim/gateway/http/console/suppliers/suppliers.ts'
-import { Badge, Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useChange } from '#api/use-api.ts'
+import { type MoreAction, StateSentence } from '#design/record.tsx'
 import { ChangeDialog, Dialog } from '#parts/dialog.tsx'
 import { formatTime } from '#parts/format.ts'
 import { notifySuccess } from '#parts/notify.ts'
-import { Hint } from '#parts/values.tsx'
-import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
+import { StatusMark, type StatusTone } from '#parts/values.tsx'
+import { canOperate, isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { SETTINGS, supplierPage } from './supplier-paths.ts'
 
-const COLORS = {
-  working: 'teal',
-  'not-tested': 'gray',
-  failing: 'red',
-  open: 'red',
-  'half-open': 'yellow',
-  paused: 'orange',
-  broken: 'red',
-} as const
+const TONES = {
+  working: 'ok',
+  'not-tested': 'off',
+  failing: 'bad',
+  open: 'bad',
+  'half-open': 'warn',
+  paused: 'warn',
+  broken: 'bad',
+} as const satisfies Record<string, StatusTone>
 
-/** What was seen of a supplier last, and by what. */
+/** The state of a supplier in a list. Its page says more. */
 export function SupplierState({ row }: { row: SupplierRow }) {
   const state = stateOf(row)
   const time = row.failingSince === null ? '' : formatTime(row.failingSince)
   return (
-    <Stack gap={4} align="flex-start" className="list-lines">
-      <Badge variant="light" color={COLORS[state]} tt="none" radius="sm" data-state={state}>
-        {interpolate(t.suppliers.states[state], { time })}
-      </Badge>
-      {row.failure !== null && (
-        <Text size="xs" className="break" data-reason>
-          {row.failure}
-        </Text>
-      )}
-      {row.failure === null && row.seenAt !== null && row.seenBy !== null && (
-        <Hint size="xs">{interpolate(t.suppliers.seenBy[row.seenBy], { time: formatTime(row.seenAt) })}</Hint>
-      )}
-    </Stack>
+    <span data-state={state} title={row.failure ?? undefined}>
+      <StatusMark tone={TONES[state]}>{interpolate(t.suppliers.states[state], { time })}</StatusMark>
+    </span>
   )
 }
 
-function stateOf({ paused, breaker, state }: SupplierRow): keyof typeof COLORS {
+/** The state of a supplier as a sentence, with the button that tests it. */
+export function SupplierSentence({ row }: { row: SupplierRow }) {
+  const me = useSession()
+  const state = stateOf(row)
+  const time = row.failingSince === null ? '' : formatTime(row.failingSince)
+  const seen =
+    row.seenAt !== null && row.seenBy !== null
+      ? interpolate(t.suppliers.seenBy[row.seenBy], { time: formatTime(row.seenAt) })
+      : undefined
+  return (
+    <StateSentence
+      tone={TONES[state]}
+      title={
+        <span data-state={state}>
+          {interpolate(t.suppliers.sentences[state], { supplier: row.supplier, time, count: row.waiting })}
+        </span>
+      }
+      text={row.failure === null ? seen : <span data-reason>{row.failure}</span>}
+      actions={canOperate(me) && <TestButton row={row} isMain />}
+    />
+  )
+}
+
+function stateOf({ paused, breaker, state }: SupplierRow): keyof typeof TONES {
   if (paused) return 'paused'
   if (breaker === null) return 'broken'
   if (state === 'FAILING') return 'failing'
@@ -51,20 +65,18 @@ function stateOf({ paused, breaker, state }: SupplierRow): keyof typeof COLORS {
   return state === 'WORKING' ? 'working' : 'not-tested'
 }
 
-export function SupplierActions({ row }: { row: SupplierRow }) {
+/** Tests a supplier, which buys nothing, and says what went wrong. */
+function TestButton({ row, isMain }: { row: SupplierRow; isMain?: boolean }) {
   const test = useChange<SupplierTested>()
-  const resume = useChange({ success: t.suppliers.resumed })
-  const [pausing, setPausing] = useState(false)
   const [failure, setFailure] = useState<string>()
   const report = ({ works, words }: SupplierTested) => {
     if (works) notifySuccess(interpolate(t.suppliers.isWorking, { supplier: row.supplier }))
     else setFailure(words ?? '')
   }
   return (
-    <Group gap={4} justify="flex-end">
+    <>
       <Button
-        size="compact-xs"
-        variant="default"
+        {...(!isMain && { size: 'compact-xs', variant: 'default' })}
         aria-label={`${t.suppliers.test}: ${row.supplier}`}
         loading={test.isPending}
         onClick={() =>
@@ -73,28 +85,44 @@ export function SupplierActions({ row }: { row: SupplierRow }) {
       >
         {t.suppliers.test}
       </Button>
-      {row.paused ? (
+      {failure !== undefined && <TestFailed row={row} failure={failure} onClose={() => setFailure(undefined)} />}
+    </>
+  )
+}
+
+/** Stops buying from a supplier, or begins again. */
+export function usePausing(row: SupplierRow | undefined): { action: MoreAction | undefined; dialog: ReactNode } {
+  const resume = useChange({ success: t.suppliers.resumed })
+  const [pausing, setPausing] = useState(false)
+  if (!row) return { action: undefined, dialog: null }
+  return {
+    action: row.paused
+      ? {
+          label: t.suppliers.resume,
+          onClick: () => resume.mutate({ method: 'POST', path: `${supplierPage(row.supplier)}/resume` }),
+        }
+      : { label: t.suppliers.pause, isDangerous: true, onClick: () => setPausing(true) },
+    dialog: pausing && <Pause row={row} onClose={() => setPausing(false)} />,
+  }
+}
+
+/** The actions of a row. */
+export function SupplierActions({ row }: { row: SupplierRow }) {
+  const { action, dialog } = usePausing(row)
+  return (
+    <Group gap={4} justify="flex-end">
+      <TestButton row={row} />
+      {action && (
         <Button
           size="compact-xs"
           variant="default"
-          aria-label={`${t.suppliers.resume}: ${row.supplier}`}
-          loading={resume.isPending}
-          onClick={() => resume.mutate({ method: 'POST', path: `${supplierPage(row.supplier)}/resume` })}
+          aria-label={`${action.label}: ${row.supplier}`}
+          onClick={action.onClick}
         >
-          {t.suppliers.resume}
-        </Button>
-      ) : (
-        <Button
-          size="compact-xs"
-          variant="default"
-          aria-label={`${t.suppliers.pause}: ${row.supplier}`}
-          onClick={() => setPausing(true)}
-        >
-          {t.suppliers.pause}
+          {action.label}
         </Button>
       )}
-      {pausing && <Pause row={row} onClose={() => setPausing(false)} />}
-      {failure !== undefined && <TestFailed row={row} failure={failure} onClose={() => setFailure(undefined)} />}
+      {dialog}
     </Group>
   )
 }

@@ -8,6 +8,7 @@ import { Alert, Button, Group, List, Stack, Text } from '@mantine/core'
 import { useLocation, useParams } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
+import { MoreMenu, Record } from '#design/record.tsx'
 import { Dialog } from '#parts/dialog.tsx'
 import { fieldErrors, formError, formFields, markSaved } from '#parts/form-values.ts'
 import { formatMoney } from '#parts/format.ts'
@@ -25,7 +26,7 @@ import { SupplierBalance } from './supplier-balance.tsx'
 import { SupplierFigures } from './supplier-figures.tsx'
 import { SupplierFields } from './supplier-form.tsx'
 import { SETTINGS, SUPPLIERS, supplierPage } from './supplier-paths.ts'
-import { SupplierActions, SupplierState } from './supplier-state.tsx'
+import { SupplierSentence, usePausing } from './supplier-state.tsx'
 import { VerifySupplier } from './verify-supplier.tsx'
 
 const REFRESH_MS = 10_000
@@ -36,31 +37,28 @@ export function SupplierPage() {
   const me = useSession()
   const list = useApi<{ suppliers: SupplierRow[] }>('/suppliers', {}, { refreshMs: REFRESH_MS })
   const row = list.data?.suppliers.find((one) => one.supplier === supplier)
+  const pausing = usePausing(row)
   if (list.data && !row) return <NotFound />
+  const more = pausing.action && canOperate(me) ? [pausing.action] : []
   return (
     <Page
       title={supplier}
-      description={row && typeLabel(row.type)}
+      mark={row && <Text c="dimmed">{typeLabel(row.type)}</Text>}
       back={{ to: SUPPLIERS, label: t.suppliers.title }}
-      actions={row && canOperate(me) && <SupplierActions row={row} />}
+      actions={<MoreMenu actions={more} />}
     >
       {list.error && !row && <LoadError error={list.error} retry={list.refetch} />}
       {list.isLoading && <Loading />}
+      {row && <SupplierSentence row={row} />}
+      {row && <Verification row={row} />}
       {row && (
-        <Card title={t.suppliers.state}>
-          <SupplierState row={row} />
-          <Verification row={row} />
-          {row.eventsUnproven && (
-            <Alert color="orange" title={t.suppliers.eventsUnproven}>
-              {t.suppliers.eventsUnprovenText}
-            </Alert>
-          )}
-        </Card>
+        <Record rail={<SupplierBalance supplier={supplier} />}>
+          <SupplierCatalogue supplier={supplier} />
+          <SupplierFigures supplier={supplier} />
+          {isOperatorAdmin(me) && <SupplierSettings supplier={supplier} />}
+        </Record>
       )}
-      {row && <SupplierCatalogue supplier={supplier} />}
-      {row && <SupplierBalance supplier={supplier} />}
-      {row && <SupplierFigures supplier={supplier} />}
-      {row && isOperatorAdmin(me) && <SupplierSettings supplier={supplier} />}
+      {pausing.dialog}
     </Page>
   )
 }
@@ -74,6 +72,11 @@ function Verification({ row }: { row: SupplierRow }) {
       {verificationFault !== null && (
         <Alert color="red" role="alert" title={t.suppliers.verificationFault}>
           {verificationFault}
+        </Alert>
+      )}
+      {row.eventsUnproven && (
+        <Alert color="orange" title={t.suppliers.eventsUnproven}>
+          {t.suppliers.eventsUnprovenText}
         </Alert>
       )}
       {status !== null && (

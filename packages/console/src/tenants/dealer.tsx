@@ -1,15 +1,17 @@
 import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import { Outlet, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useState } from 'react'
 import { useApi, useChange } from '#api/use-api.ts'
+import { type MoreAction, MoreMenu, StateSentence } from '#design/record.tsx'
 import { Dialog, ReasonField } from '#parts/dialog.tsx'
+import { formatMoney } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Page, Tabs } from '#parts/page.tsx'
 import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { interpolate, t } from '#strings/strings.ts'
 import { ViewAsDealer } from './view-as-dealer.tsx'
 
 /** The dealer of the current URL. */
@@ -22,6 +24,7 @@ export function useTenant() {
 export function DealerPage() {
   const me = useSession()
   const { tenantId, data, error, refetch } = useTenant()
+  const { more, dialog } = useSuspension(data)
   if (error && !data) return <LoadError error={error} retry={refetch} />
   if (!data) return <Loading />
   if (!isOperator(me)) return <Outlet />
@@ -30,19 +33,10 @@ export function DealerPage() {
     <Page
       title={data.clientName}
       back={{ to: '/tenants', label: t.dealers.title }}
-      description={
-        <Group gap="xs" mt={4}>
-          <Status status={data.status} />
-          {data.currencyCode}
-        </Group>
-      }
-      actions={
-        <>
-          <ViewAsDealer tenantId={tenantId} />
-          {canOperate(me) && <Suspension tenant={data} />}
-        </>
-      }
+      mark={<Status status={data.status} />}
+      actions={<MoreMenu actions={more} />}
     >
+      <DealerState tenant={data} />
       <Tabs
         label={data.clientName}
         items={[
@@ -56,26 +50,42 @@ export function DealerPage() {
         ]}
       />
       <Outlet />
+      {dialog}
     </Page>
   )
 }
 
-function Suspension({ tenant }: { tenant: TenantDetail }) {
+/** The state of a dealer: whether it can buy, with what, and until when that lasts. */
+function DealerState({ tenant }: { tenant: TenantDetail }) {
+  const { tenantId, status, balance, currencyCode } = tenant
+  const money = { balance: formatMoney(balance, currencyCode) }
+  const texts = t.dealers.states
+  const actions = <ViewAsDealer tenantId={tenantId} />
+  if (status !== 'ACTIVE')
+    return <StateSentence tone="bad" title={texts.suspended} text={texts.suspendedText} actions={actions} />
+  if (balance + (tenant.creditLimit ?? 0) <= 0)
+    return (
+      <StateSentence tone="warn" title={interpolate(texts.empty, money)} text={texts.emptyText} actions={actions} />
+    )
+  return <StateSentence tone="ok" title={interpolate(texts.active, money)} actions={actions} />
+}
+
+/** Stops a dealer, or lets it buy again. */
+function useSuspension(tenant: TenantDetail | undefined): { more: MoreAction[]; dialog: ReactNode } {
+  const me = useSession()
   const [dialogOpen, setDialogOpen] = useState(false)
-  const isActive = tenant.status === 'ACTIVE'
+  const isActive = tenant?.status === 'ACTIVE'
   const change = useChange({ success: isActive ? t.dealers.suspended : t.dealers.resumed })
+  if (!tenant || !canOperate(me)) return { more: [], dialog: null }
   const path = `/tenants/${tenant.tenantId}/${isActive ? 'suspend' : 'resume'}`
   if (!isActive)
-    return (
-      <Button variant="default" onClick={() => change.mutate({ method: 'POST', path })}>
-        {t.dealers.resume}
-      </Button>
-    )
-  return (
-    <>
-      <Button variant="default" onClick={() => setDialogOpen(true)}>
-        {t.dealers.suspend}
-      </Button>
+    return {
+      more: [{ label: t.dealers.resume, onClick: () => change.mutate({ method: 'POST', path }) }],
+      dialog: null,
+    }
+  return {
+    more: [{ label: t.dealers.suspend, isDangerous: true, onClick: () => setDialogOpen(true) }],
+    dialog: (
       <Dialog
         title={`${t.dealers.suspend}: ${tenant.clientName}`}
         opened={dialogOpen}
@@ -88,8 +98,8 @@ function Suspension({ tenant }: { tenant: TenantDetail }) {
         <Text size="sm">{t.dealers.suspendText}</Text>
         <ReasonField />
       </Dialog>
-    </>
-  )
+    ),
+  }
 }
 
 /** A section of a dealer: a tab for operators, a separate page for the dealer's own people. */

@@ -6,10 +6,12 @@ import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { DealerWizard } from '#home/setup/dealer-wizard.tsx'
 import { Bulk } from '#lists/bulk.tsx'
+import type { Filter } from '#lists/filter-chips.tsx'
 import { periodRange } from '#lists/list-period.ts'
+import type { ListView } from '#lists/list-views.tsx'
 import { isFiltered, useList } from '#lists/use-list.ts'
 import { ReasonField } from '#parts/dialog.tsx'
-import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
+import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { formatCount } from '#parts/format.ts'
 import { moneyColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
@@ -21,10 +23,22 @@ import { PlanField } from '#prices/price-assignment.tsx'
 import { t } from '#strings/strings.ts'
 import { DealerName } from './dealer-name.tsx'
 
+const VIEWS: ListView[] = (['ACTIVE', 'SUSPENDED'] as const).map((status) => ({
+  label: t.statuses[status],
+  search: { status },
+}))
+
 export function DealersPage() {
   const me = useSession()
   const navigate = useNavigate()
-  const [filters, setFilters] = useFilters()
+  const [filters] = useFilters()
+  const { choice, period } = useFilterKinds()
+  const byTag = useTagFilter()
+  const choices = [
+    choice({ name: 'status', label: t.common.status, values: ['ACTIVE', 'SUSPENDED'], labels: t.statuses }),
+    ...(byTag ? [byTag] : []),
+    period(),
+  ]
   const { q, status, tag } = filters
   const list = useList<TenantRow>('/tenants', 'tenants', { q, status, tag, ...periodRange(filters) })
   const [selected, setSelected] = useState<string[]>([])
@@ -33,17 +47,13 @@ export function DealersPage() {
   const create = canOperate(me) && <Button onClick={() => setCreating(true)}>{t.dealers.new}</Button>
   return (
     <Page title={t.dealers.title} actions={create}>
-      <FilterBar
-        search={<SearchField label={t.dealers.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />}
-      >
-        <FilterSelect name="status" label={t.common.status} values={['ACTIVE', 'SUSPENDED']} labels={t.statuses} />
-        <TagFilter />
-        <PeriodFilter />
-      </FilterBar>
       <List<TenantRow>
         label={t.dealers.title}
         list={list}
         name="dealers"
+        search={<SearchBox name="q" label={t.dealers.search} />}
+        filters={choices}
+        views={VIEWS}
         {...(canOperate(me) && { selected, onSelect: setSelected })}
         {...(chosen.length > 0 && { bulk: <DealerBulk dealers={chosen} onClear={() => setSelected([])} /> })}
         idOf={(row) => row.tenantId}
@@ -80,15 +90,17 @@ export function DealersPage() {
   )
 }
 
-function TagFilter() {
+/** undefined: no dealer has a tag. */
+function useTagFilter(): Filter | undefined {
   const [{ tag }] = useFilters()
+  const { choice } = useFilterKinds()
   const { data } = useApi<{ tags: TagCount[] }>('/tags')
   const counts = data?.tags ?? []
   const values = counts.map((one) => one.tag)
   if (tag !== undefined && !values.includes(tag)) values.push(tag)
-  if (values.length === 0) return null
+  if (values.length === 0) return undefined
   const labels = Object.fromEntries(counts.map((one) => [one.tag, `${one.tag} (${formatCount(one.dealers)})`]))
-  return <FilterSelect name="tag" label={t.notes.tag} values={values} labels={labels} />
+  return choice({ name: 'tag', label: t.notes.tag, values, labels })
 }
 
 function DealerBulk({ dealers, onClear }: { dealers: TenantRow[]; onClear(): void }) {

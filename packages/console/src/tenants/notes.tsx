@@ -8,66 +8,89 @@ import { Hint, Timestamp } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 
+export type NoteView = NotesView['notes'][number]
+
 /** The operator's tags of a dealer and notes on it. */
 export function DealerNotes({ tenantId }: { tenantId: string }) {
-  return <Notes tenantId={tenantId} path={`/tenants/${tenantId}/notes`} hasTags />
-}
-
-/** The operator's notes on an order. */
-export function OrderNotes({ tenantId, orderNo }: { tenantId: string; orderNo: string }) {
-  return <Notes tenantId={tenantId} path={`/tenants/${tenantId}/orders/${orderNo}/notes`} />
-}
-
-function Notes({ tenantId, path, hasTags }: { tenantId: string; path: string; hasTags?: boolean }) {
-  const me = useSession()
+  const path = `/tenants/${tenantId}/notes`
   const { data } = useApi<NotesView>(path)
-  const add = useChange({ success: t.notes.added })
-  const remove = useChange({ success: t.notes.deleted })
   if (!data) return null
   return (
     <Card title={t.notes.title}>
-      <Hint>{t.notes.text}</Hint>
-      {hasTags && <Tags tenantId={tenantId} />}
+      <Tags tenantId={tenantId} />
       {data.notes.length === 0 && <Text size="sm">{t.notes.none}</Text>}
-      {data.notes.map(({ noteId, text, actor, createdAt }) => (
-        <Group key={noteId} justify="space-between" wrap="nowrap" align="flex-start" data-note>
-          <div>
-            <Text size="sm" className="note">
-              {text}
-            </Text>
-            <Hint size="xs">
-              {actor} · <Timestamp time={createdAt} />
-            </Hint>
-          </div>
-          {canOperate(me) && (
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              aria-label={t.notes.delete}
-              onClick={() => remove.mutate({ method: 'DELETE', path: `/tenants/${tenantId}/notes/${noteId}` })}
-            >
-              <IconTrash size={16} />
-            </ActionIcon>
-          )}
-        </Group>
+      {data.notes.map((note) => (
+        <div key={note.noteId}>
+          <Text size="sm" fw={600}>
+            {note.actor}
+          </Text>
+          <NoteText tenantId={tenantId} note={note} />
+        </div>
       ))}
-      {canOperate(me) && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            const form = event.currentTarget
-            add.mutate({ method: 'POST', path, body: formFields(form) }, { onSuccess: () => form.reset() })
-          }}
-        >
-          <Stack gap="xs" align="flex-start">
-            <Textarea name="text" label={t.notes.new} autosize minRows={2} maxLength={2_000} required w="100%" />
-            <Button type="submit" size="xs" variant="default" loading={add.isPending}>
-              {t.notes.add}
-            </Button>
-          </Stack>
-        </form>
-      )}
+      <AddNote path={path} />
     </Card>
+  )
+}
+
+/** The text of a note and when it was written, with the button that deletes it. */
+export function NoteText({ tenantId, note }: { tenantId: string; note: NoteView }) {
+  const me = useSession()
+  const remove = useChange({ success: t.notes.deleted })
+  const { noteId, text, createdAt } = note
+  return (
+    <Group justify="space-between" wrap="nowrap" align="flex-start" data-note>
+      <div className="measure">
+        <Text size="sm" className="note">
+          {text}
+        </Text>
+        <Hint size="xs">
+          <Timestamp time={createdAt} />
+        </Hint>
+      </div>
+      {canOperate(me) && (
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={t.notes.delete}
+          onClick={() => remove.mutate({ method: 'DELETE', path: `/tenants/${tenantId}/notes/${noteId}` })}
+        >
+          <IconTrash size={16} />
+        </ActionIcon>
+      )}
+    </Group>
+  )
+}
+
+/** Adds a note at a path. Dealers never see notes. */
+export function AddNote({ path }: { path: string }) {
+  const me = useSession()
+  const add = useChange({ success: t.notes.added })
+  if (!canOperate(me)) return null
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        const form = event.currentTarget
+        add.mutate({ method: 'POST', path, body: formFields(form) }, { onSuccess: () => form.reset() })
+      }}
+    >
+      <Stack gap="xs" align="flex-start">
+        <Textarea
+          name="text"
+          label={t.notes.new}
+          description={t.notes.text}
+          autosize
+          minRows={1}
+          maxLength={2_000}
+          required
+          w="100%"
+          className="measure"
+        />
+        <Button type="submit" variant="default" loading={add.isPending}>
+          {t.notes.add}
+        </Button>
+      </Stack>
+    </form>
   )
 }
 

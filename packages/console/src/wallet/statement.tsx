@@ -92,12 +92,14 @@ export function WalletStatement({ list, tenantId, currency, createdAt }: WalletS
             title: t.wallet.amount,
             textAlign: 'right',
             phone: 'value',
+            currency: () => currency,
             render: (row) => <Amount value={row.amount} currency={currency} signed />,
           },
           {
             accessor: 'balanceAfter',
             title: t.wallet.balanceAfter,
             textAlign: 'right',
+            currency: () => currency,
             render: (row) => <Amount value={row.balanceAfter} currency={currency} />,
           },
         ]}

@@ -1,11 +1,11 @@
 import type { TopUpRequestRow } from '@dealer-esim/gateway/http/console/wallet/top-up-requests.ts'
 import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
-import { Anchor, Group, Text } from '@mantine/core'
+import { Anchor, Text } from '@mantine/core'
 import { apiUrl } from '#api/call-api.ts'
 import { useApi } from '#api/use-api.ts'
+import type { ListView } from '#lists/list-views.tsx'
 import { useList } from '#lists/use-list.ts'
-import { DealerFilter } from '#parts/dealer-filter.tsx'
-import { FilterSelect } from '#parts/filters.tsx'
+import { useDealerFilter } from '#parts/dealer-filter.tsx'
 import { moneyColumn, timeColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -19,7 +19,10 @@ import { RequestTopUp } from './request-top-up.tsx'
 
 /** Requests are decided while the other side looks at the list. */
 const REFRESH_MS = 15_000
-const STATUSES = ['REQUESTED', 'PAID', 'DECLINED'] as const
+const VIEWS: ListView[] = (['REQUESTED', 'PAID', 'DECLINED'] as const).map((status) => ({
+  label: t.statuses[status],
+  search: { status },
+}))
 
 /** The payments that dealers report: of all dealers for operators, its own for a dealer. */
 export function TopUpRequestsPage() {
@@ -34,14 +37,12 @@ export function TopUpRequestsPage() {
       actions={me.tenant && <OwnRequest tenantId={me.tenant.tenantId} />}
     >
       {me.tenant && <HowToPay tenantId={me.tenant.tenantId} />}
-      <Group>
-        <FilterSelect name="status" label={t.common.status} values={STATUSES} labels={t.statuses} />
-        <DealerFilter />
-      </Group>
       <List<TopUpRequestRow>
         label={t.topUpRequests.title}
         list={list}
         name="top-up-requests"
+        filters={useDealerFilter()}
+        views={VIEWS}
         idOf={(row) => row.requestId}
         empty={{
           title: t.topUpRequests.none,
@@ -56,7 +57,13 @@ export function TopUpRequestsPage() {
           { accessor: 'hasReceipt', title: t.topUpRequests.receipt, render: (row) => <Receipt row={row} /> },
           { accessor: 'status', title: t.common.status, render: (row) => <Status status={row.status} /> },
           timeColumn('decidedAt', t.topUpRequests.decided),
-          { accessor: 'outcome', title: t.topUpRequests.outcome, render: (row) => <Outcome row={row} /> },
+          {
+            accessor: 'outcome',
+            title: t.topUpRequests.outcome,
+            width: 230,
+            wraps: true,
+            render: (row) => <Outcome row={row} />,
+          },
         ]}
       />
     </Page>

@@ -9,9 +9,9 @@ import { Hint } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 30_000
-const GREEN = 'var(--mantine-color-teal-6)'
-const RED = 'var(--mantine-color-red-6)'
-const CYAN = 'var(--mantine-color-cyan-7)'
+const GREEN = 'var(--chart-ok)'
+const RED = 'var(--chart-bad)'
+const CYAN = 'var(--chart)'
 
 /** How attempts to send events to a dealer's endpoint went, and how long it took to respond. */
 export function EndpointFigures({ tenantId }: { tenantId: string }) {
@@ -80,7 +80,7 @@ function ResponseTimeChart({ parts }: { parts: Parts }) {
       format={formatDuration}
       series={[
         { name: t.endpoint.median, color: CYAN },
-        { name: t.endpoint.p95, color: 'var(--mantine-color-cyan-3)' },
+        { name: t.endpoint.p95, color: 'var(--chart-2)' },
       ]}
       bars={parts.map(({ from, p50_ms, p95_ms }) => ({
         day: from,

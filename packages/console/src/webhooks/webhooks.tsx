@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { Bulk } from '#lists/bulk.tsx'
 import { periodRange } from '#lists/list-period.ts'
 import { isFiltered, useList } from '#lists/use-list.ts'
-import { DealerFilter } from '#parts/dealer-filter.tsx'
-import { FilterBar, FilterSelect, PeriodFilter, SearchField } from '#parts/filters.tsx'
+import { useDealerFilter } from '#parts/dealer-filter.tsx'
+import { SearchBox, useFilterKinds } from '#parts/filters.tsx'
 import { figureColumn, timeColumn, valueColumn } from '#parts/list-columns.tsx'
 import { Page } from '#parts/page.tsx'
 import { List } from '#parts/record-list.tsx'
@@ -24,7 +24,15 @@ const REFRESH_MS = 5_000
 
 export function WebhooksPage() {
   const me = useSession()
-  const [filters, setFilters] = useFilters()
+  const [filters] = useFilters()
+  const { choice, period } = useFilterKinds()
+  const { states, types } = t.webhooks
+  const choices = [
+    ...useDealerFilter(),
+    choice({ name: 'state', label: t.webhooks.state, values: Object.keys(states), labels: states }),
+    choice({ name: 'type', label: t.webhooks.type, values: EVENT_TYPES, labels: types }),
+    period(),
+  ]
   const tenantId = me.tenant?.tenantId ?? filters.tenantId
   const { state, type, q, orderNo } = filters
   const query = { tenantId, q, state, type, orderNo, ...periodRange(filters) }
@@ -36,25 +44,12 @@ export function WebhooksPage() {
       {tenantId && <EndpointCard tenantId={tenantId} />}
       {tenantId && <EndpointFigures tenantId={tenantId} />}
       {tenantId && <Replays tenantId={tenantId} />}
-      <FilterBar
-        search={
-          <SearchField label={t.webhooks.search} value={q ?? ''} onChange={(value) => setFilters({ q: value })} />
-        }
-      >
-        <DealerFilter />
-        <FilterSelect
-          name="state"
-          label={t.webhooks.state}
-          values={Object.keys(t.webhooks.states)}
-          labels={t.webhooks.states}
-        />
-        <FilterSelect name="type" label={t.webhooks.type} values={EVENT_TYPES} labels={t.webhooks.types} />
-        <PeriodFilter />
-      </FilterBar>
       <List<EventRow>
         label={t.webhooks.events}
         list={list}
         name="events"
+        search={<SearchBox name="q" label={t.webhooks.search} />}
+        filters={choices}
         {...(canEdit(me) && { selected, onSelect: setSelected })}
         {...(chosen.length > 0 && { bulk: <EventBulk events={chosen} onClear={() => setSelected([])} /> })}
         idOf={(row) => row.notifyId}

@@ -6,7 +6,7 @@ import { Flag } from '#catalogue/flags/flag.tsx'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { locationOf } from '#catalogue/package-title.ts'
 import { useList } from '#lists/use-list.ts'
-import { SearchField } from '#parts/filters.tsx'
+import { SearchBox } from '#parts/filters.tsx'
 import { valueColumn } from '#parts/list-columns.tsx'
 import { List } from '#parts/record-list.tsx'
 import { useFilters } from '#parts/use-filters.ts'
@@ -46,16 +46,12 @@ export function PackageSearch({ tenantId, transactionId }: { tenantId: string; t
           clearButtonProps={{ 'aria-label': t.common.clear }}
           w={{ base: '100%', sm: 260 }}
         />
-        <SearchField
-          label={t.portal.keyword}
-          value={keyword ?? ''}
-          onChange={(value) => setFilters({ keyword: value })}
-        />
       </Group>
       <List<BuyablePackage>
         label={t.portal.title}
         list={list}
         name="buyable-packages"
+        search={<SearchBox name="keyword" label={t.portal.keyword} />}
         idOf={(row) => row.packageCode}
         onRowClick={setChosen}
         empty={{ title: t.portal.noPackages, text: t.portal.noPackagesText }}

@@ -5,7 +5,7 @@ import { useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { DealerSelect } from '#parts/dealer-filter.tsx'
-import { Card, Page, Tabs } from '#parts/page.tsx'
+import { Card, Page } from '#parts/page.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { rememberSecret, useSecret } from '#people/sign-in/secret-store.ts'
 import { canAdminister, isOperator, useSession } from '#people/sign-in/session.ts'
@@ -26,14 +26,6 @@ export function ExplorerPage() {
       title={debugging ? t.debugger.title : t.explorer.title}
       description={debugging ? t.debugger.text : t.explorer.text}
     >
-      <Tabs
-        label={t.explorer.title}
-        keepFilters
-        items={[
-          { to: '/explorer', label: t.explorer.tabs.explorer },
-          { to: '/debugger', label: t.explorer.tabs.debugger },
-        ]}
-      />
       <Card>
         {isOperator(me) && <DealerSelect value={tenantId} onChange={chooseDealer} />}
         {tenantId && tenant.data ? (

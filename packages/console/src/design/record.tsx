@@ -1,0 +1,81 @@
+import { Button, Menu } from '@mantine/core'
+import {
+  IconAlertTriangle,
+  IconChevronDown,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCircleX,
+  IconClock,
+} from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import type { StatusTone } from '#parts/values.tsx'
+import { t } from '#strings/strings.ts'
+
+const ICONS: Record<StatusTone, typeof IconClock> = {
+  ok: IconCircleCheck,
+  busy: IconClock,
+  off: IconCircleDashed,
+  warn: IconAlertTriangle,
+  bad: IconCircleX,
+}
+
+/** The head of a record: what has happened, what happens next or what to do, and the one action beside it. */
+export function StateSentence(props: {
+  tone: StatusTone
+  title: ReactNode
+  text?: ReactNode
+  actions?: ReactNode
+  /** What tests and styles know it by. */
+  waiting?: string
+}) {
+  const { tone, title, text, actions, waiting } = props
+  const Icon = ICONS[tone]
+  return (
+    <section className="state" data-tone={tone} data-waiting={waiting}>
+      <Icon size={22} aria-hidden="true" />
+      <div className="state-text">
+        <p>{title}</p>
+        {text && <div>{text}</div>}
+      </div>
+      {actions && <div className="state-actions">{actions}</div>}
+    </section>
+  )
+}
+
+/** What the person came for, and beside it facts, people and money. On a phone the rail follows. */
+export function Record({ children, rail }: { children: ReactNode; rail: ReactNode }) {
+  return (
+    <div className="record">
+      <div className="record-main">{children}</div>
+      <div className="record-rail">{rail}</div>
+    </div>
+  )
+}
+
+export interface MoreAction {
+  label: string
+  isDangerous?: boolean
+  onClick(): void
+}
+
+/** The rare and the dangerous actions of a record. */
+export function MoreMenu({ actions }: { actions: readonly MoreAction[] }) {
+  if (actions.length === 0) return null
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <Button variant="default" rightSection={<IconChevronDown size={16} aria-hidden="true" />}>
+          {t.common.more}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {actions.map(({ label, isDangerous, onClick }) => (
+          // After the menu has returned the focus, so that a dialog returns it to the menu.
+          <Menu.Item key={label} {...(isDangerous && { c: 'var(--bad)' })} onClick={() => setTimeout(onClick)}>
+            {label}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

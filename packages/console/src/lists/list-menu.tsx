@@ -1,0 +1,105 @@
+import type { SavedView } from '@dealer-esim/gateway/http/console/people/saved-views.ts'
+import { ActionIcon, Menu } from '@mantine/core'
+import { IconBookmark, IconDots, IconDownload, IconTrash } from '@tabler/icons-react'
+import { apiUrl, type Query } from '#api/call-api.ts'
+import { useChange } from '#api/use-api.ts'
+import { timeZoneName } from '#parts/format.ts'
+import { useFilters } from '#parts/use-filters.ts'
+import { interpolate, t } from '#strings/strings.ts'
+import { useDensity } from './density.ts'
+
+export interface ColumnName {
+  accessor: string
+  title: string
+  hidden?: boolean
+}
+
+/** What is rarely needed on a list: its file, views, columns, and how close its rows are. */
+export function ListMenu(props: {
+  csv: { path: string; query?: Query } | undefined
+  saved: readonly SavedView[]
+  columns: ColumnName[]
+  shown: ColumnName[]
+  /** Absent: the list keeps no views. */
+  onSave?: () => void
+}) {
+  const { csv, saved, columns, shown, onSave } = props
+  const [density, setDensity] = useDensity()
+  const remove = useChange({ success: t.lists.viewDeleted })
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={t.lists.options}>
+          <IconDots size={18} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown className="list-menu">
+        {csv && (
+          <Menu.Item
+            component="a"
+            href={apiUrl(`${csv.path}.csv`, csv.query).href}
+            download
+            leftSection={<IconDownload size={16} />}
+          >
+            {t.common.export}
+          </Menu.Item>
+        )}
+        {onSave && (
+          <Menu.Item leftSection={<IconBookmark size={16} />} onClick={onSave}>
+            {t.lists.saveView}
+          </Menu.Item>
+        )}
+        {saved.map(({ viewId, name }) => (
+          <Menu.Item
+            key={viewId}
+            c="var(--bad)"
+            leftSection={<IconTrash size={16} />}
+            onClick={() => remove.mutate({ method: 'DELETE', path: `/account/views/${viewId}` })}
+          >
+            {interpolate(t.lists.deleteView, { name })}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.CheckboxItem
+          closeMenuOnClick={false}
+          checked={density === 'compact'}
+          onChange={(isCompact) => setDensity(isCompact ? 'compact' : 'usual')}
+        >
+          {t.lists.compact}
+        </Menu.CheckboxItem>
+        <Columns columns={columns} shown={shown} />
+        <Menu.Divider />
+        <Menu.Label data-zone>{interpolate(t.lists.timesIn, { zone: timeZoneName() })}</Menu.Label>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+function Columns({ columns, shown }: { columns: ColumnName[]; shown: ColumnName[] }) {
+  const [, setFilters] = useFilters()
+  const accessors = shown.map((column) => column.accessor)
+  // The first column links to the row's page.
+  const choosable = columns.filter((column, index) => index > 0 && !column.hidden)
+  if (choosable.length === 0) return null
+  return (
+    <>
+      <Menu.Divider />
+      <Menu.Label>{t.lists.columns}</Menu.Label>
+      {choosable.map(({ accessor, title }) => {
+        const isShown = accessors.includes(accessor)
+        const next = isShown ? accessors.filter((one) => one !== accessor) : [...accessors, accessor]
+        return (
+          <Menu.CheckboxItem
+            key={accessor}
+            closeMenuOnClick={false}
+            checked={isShown}
+            onChange={() => setFilters({ columns: next.join(',') })}
+          >
+            {title}
+          </Menu.CheckboxItem>
+        )
+      })}
+      <Menu.Item onClick={() => setFilters({ columns: null })}>{t.lists.usualColumns}</Menu.Item>
+    </>
+  )
+}

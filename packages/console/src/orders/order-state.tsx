@@ -1,0 +1,152 @@
+import type { OrderDetail } from '@dealer-esim/gateway/http/console/orders/orders.ts'
+import { Button, Text, Textarea } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { useChange } from '#api/use-api.ts'
+import { packagesTitleText } from '#catalogue/package-title.ts'
+import { StateSentence } from '#design/record.tsx'
+import { ChangeDialog } from '#parts/dialog.tsx'
+import { formatMoney, formatTime } from '#parts/format.ts'
+import type { StatusTone } from '#parts/values.tsx'
+import { canEdit, canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
+import { interpolate, t } from '#strings/strings.ts'
+import { orderNumber } from './order-number.tsx'
+
+/** What has become of an order, and what happens next or what to do. `decide`: the action of operators, if it needs one. */
+export function OrderState({ order, decide }: { order: OrderDetail; decide: ReactNode }) {
+  const me = useSession()
+  const { waiting } = order
+  if (waiting === null) return <StateSentence {...endOf(order)} actions={decide || <NextPage order={order} />} />
+  const [title, ...text] = sentences(waiting, isOperator(me))
+  return (
+    <StateSentence
+      tone={waiting.reason === 'REVIEW' && isOperator(me) ? 'bad' : 'warn'}
+      title={title}
+      text={text.join(' ')}
+      waiting={waiting.reason}
+      actions={
+        <>
+          {canOperate(me) && <AskSupplier order={order} isMain={!decide} />}
+          {decide}
+          {!isOperator(me) && canEdit(me) && <AskOperator order={order} />}
+        </>
+      }
+    />
+  )
+}
+
+/** The sentence of an order that nobody waits for. */
+function endOf(order: OrderDetail): { tone: StatusTone; title: string; text?: ReactNode } {
+  const { orderStatus, currencyCode, refundedAmount, items, updatedAt } = order
+  const texts = t.orders.ends
+  const delivered = items.filter(({ itemStatus }) => itemStatus === 'DELIVERED').length
+  const parts = {
+    refunded: formatMoney(refundedAmount, currencyCode),
+    amount: formatMoney(order.amount, currencyCode),
+    time: formatTime(updatedAt),
+    delivered,
+    count: items.length,
+  }
+  const reason = items.find(({ failureReason }) => failureReason !== null)?.failureReason ?? undefined
+  const refund = refundedAmount > 0 ? interpolate(texts.refunded, parts) : undefined
+  if (orderStatus === 'DELIVERED')
+    return { tone: 'ok', title: interpolate(texts.delivered, parts), text: refund ?? texts.nothingToDo }
+  if (orderStatus === 'PARTIALLY_DELIVERED')
+    return { tone: 'warn', title: interpolate(texts.partly, parts), text: joined(refund, reason) }
+  if (orderStatus === 'FAILED')
+    return { tone: 'bad', title: interpolate(texts.failed, parts), text: joined(refund, reason) }
+  if (orderStatus === 'CANCELLED') return { tone: 'off', title: interpolate(texts.cancelled, parts), text: refund }
+  return { tone: 'busy', title: texts.underWay, text: texts.nothingToDo }
+}
+
+function joined(...texts: (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined).join(' ')
+}
+
+/** Where somebody goes from an order that is over: to its eSIM, or to another purchase. */
+function NextPage({ order }: { order: OrderDetail }) {
+  const me = useSession()
+  const [profile, ...others] = order.profiles
+  const { tenantId, orderNo } = order
+  if (profile === undefined && isOperator(me)) return null
+  const [to, search, label] =
+    profile === undefined
+      ? ['/buy', {}, t.portal.title]
+      : others.length === 0
+        ? [`/tenants/${tenantId}/profiles/${profile.profileId}`, {}, t.orders.openEsim]
+        : ['/profiles', { orderNo, tenantId }, t.orders.openEsims]
+  return (
+    <Button component={Link} to={to} search={search as never}>
+      {label}
+    </Button>
+  )
+}
+
+function sentences(waiting: NonNullable<OrderDetail['waiting']>, toOperator: boolean): string[] {
+  const { reason, supplier, since, nextAskAt, reviewAt } = waiting
+  const texts = t.orders.waitingFor
+  const isNamed = toOperator && (supplier !== null || reason === 'NOT_ASKED')
+  const first = (isNamed ? texts.operator : texts.dealer)[reason]
+  const isAsked = reason === 'NO_ANSWER' || reason === 'NOT_BOUGHT'
+  return [
+    interpolate(first, { supplier: supplier ?? '', since: formatTime(since) }),
+    ...(nextAskAt !== null && reason !== 'NOT_ASKED'
+      ? [interpolate(texts.askAt, { time: formatTime(nextAskAt) })]
+      : isAsked
+        ? [texts.askNow]
+        : []),
+    reviewAt === null ? texts.moneySafe : interpolate(texts.moneySafeUntil, { time: formatTime(reviewAt) }),
+  ]
+}
+
+function AskSupplier({ order, isMain }: { order: OrderDetail; isMain: boolean }) {
+  const ask = useChange({ success: t.orders.asked })
+  const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/ask`
+  return (
+    <Button
+      {...(!isMain && { variant: 'default' })}
+      loading={ask.isPending}
+      onClick={() => ask.mutate({ method: 'POST', path })}
+    >
+      {t.orders.ask}
+    </Button>
+  )
+}
+
+/** A dealer's question, which the operator gets with the order. */
+function AskOperator({ order }: { order: OrderDetail }) {
+  const [opened, setOpened] = useState(false)
+  const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/questions`
+  return (
+    <>
+      <Button onClick={() => setOpened(true)}>{t.orders.askOperator}</Button>
+      {opened && (
+        <ChangeDialog
+          title={t.orders.askOperator}
+          onClose={() => setOpened(false)}
+          submit={t.orders.send}
+          success={t.orders.questionSent}
+          request={(body) => ({ method: 'POST', path, body })}
+        >
+          <Text size="sm" className="break">
+            {[
+              orderNumber(order),
+              packagesTitleText(order.packages),
+              formatMoney(order.amount, order.currencyCode),
+            ].join(' · ')}
+          </Text>
+          <Textarea
+            name="text"
+            label={t.orders.question}
+            description={t.orders.questionHint}
+            required
+            maxLength={2_000}
+            autosize
+            minRows={3}
+            data-autofocus
+          />
+        </ChangeDialog>
+      )}
+    </>
+  )
+}

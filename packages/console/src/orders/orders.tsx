@@ -69,7 +69,7 @@ export function OrdersPage() {
           },
           {
             accessor: 'clientName',
-            width: 130,
+            width: 150,
             title: t.common.dealer,
             hidden: !isOperator(me),
             cellsClassName: 'name',
@@ -91,13 +91,13 @@ export function OrdersPage() {
           {
             accessor: 'packages',
             title: t.orders.package,
-            width: 220,
+            width: 275,
             // On a phone, below the number: for operators the dealer, for the dealer what was bought.
             ...(!isOperator(me) && { phone: 'note' }),
             render: (row) => <PackageNames {...row} />,
           },
-          { accessor: 'esims', title: t.orders.esims, textAlign: 'right', width: 70 },
-          moneyColumn('amount', t.orders.amount, { phone: 'value' }),
+          { accessor: 'esims', title: t.orders.esims, textAlign: 'right', width: 60 },
+          moneyColumn('amount', t.orders.amount, { phone: 'value', width: 110 }),
           timeColumn('createdAt', t.common.created),
           moneyColumn('refundedAmount', t.orders.refunded, { optional: true }),
           timeColumn('updatedAt', t.common.updated, { optional: true }),

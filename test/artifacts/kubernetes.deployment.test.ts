@@ -1,6 +1,6 @@
 import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtArtifacts } from './built-artifacts.ts'
 import { hasKustomize, type Manifest, manifestsOf, readManifests } from './kustomize.ts'
 import { readmeCommands } from './readme-commands.ts'
@@ -10,10 +10,13 @@ const KEY_BYTES = 32
 
 describe.skipIf(!hasKustomize())('the archive of manifests', () => {
   const folder = emptyFolder('kubernetes')
+  let artifacts: string
+  beforeAll(() => {
+    artifacts = builtArtifacts('npm', 'kubernetes')
+  }, 900_000)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   test("README's lines create what the pods read, and its SBOM lists the images", async () => {
-    const artifacts = builtArtifacts('npm', 'kubernetes')
     const [unpack = '', createSecret = '', apply = ''] = readmeCommands('tar xzf')
     const archive = /^tar xzf (\S+\.tgz) && cd (\S+)$/.exec(unpack)!
     copyFileSync(join(artifacts, archive[1]!), join(folder, archive[1]!))

@@ -149,6 +149,17 @@ async function payTopUps(supplier: SupplierName, packageCode: string) {
   return { tenantId, orderIds }
 }
 
+/** The leases of the dead worker have expired, and its calls have ended. */
+async function letMinutePass(): Promise<void> {
+  await shop.db.tx(async (tx) => {
+    tx.send({ text: 'update orders set due_at = now(), lease_until = null where due_at is not null' })
+    tx.send({
+      text: `update order_items set in_doubt_at = in_doubt_at - interval '1 minute',
+        updated_at = updated_at - interval '1 minute' where item_status = 'ASKED'`,
+    })
+  })
+}
+
 it.each(PLAYS)(
   'a worker of %s that dies at %s while it handles top-ups of %s handles each once',
   async (supplier, point, packageCode) => {
@@ -158,8 +169,7 @@ it.each(PLAYS)(
     killed.stderr!.on('data', (text) => (stderr += text))
     expect(((await killed.ended) as unknown[])[1], stderr).toBe('SIGKILL')
     expect(stderr).toContain(`paused at ${point}`)
-    // As if half a minute had passed: the leases of the dead worker have expired.
-    await shop.db.query({ text: 'update orders set due_at = now(), lease_until = null where due_at is not null' })
+    await letMinutePass()
     const successor = fulfilmentLoop(shop)
     const end = packageCode === 'UP' ? { DELIVERED: 2 * ESIMS } : { DELIVERED: ESIMS, FAILED: ESIMS }
     try {

@@ -24,7 +24,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
   /** @param file a part of its address, where a page has several */
   async function download(path: string, file = '.csv', on = page): Promise<string[]> {
     await visit(testbed, { name: path, path, page: on })
-    const link = on.locator(`a[download][href*="${file}"]`)
+    const link = on.getByRole('menu').locator(`a[download][href*="${file}"]`)
     const options = button(on, 'List options')
     await options.first().waitFor()
     for (const one of await options.all()) {

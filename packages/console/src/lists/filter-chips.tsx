@@ -82,16 +82,22 @@ function Chip(props: { filter: Filter; isOpen: boolean; onOpen(): void; onClose(
     onClose()
   }
   return (
-    <Popover opened={isOpen} onChange={(open) => (open ? onOpen() : onClose())} trapFocus withinPortal>
+    <Popover
+      opened={isOpen}
+      onChange={(open) => (open ? onOpen() : onClose())}
+      trapFocus
+      withinPortal
+      withRoles={false}
+    >
       <Popover.Target>
         <span className="chip" data-filter={name} data-set={text !== undefined || undefined}>
-          <UnstyledButton onClick={isOpen ? onClose : onOpen} aria-expanded={isOpen}>
+          <UnstyledButton onClick={isOpen ? onClose : onOpen} aria-haspopup="dialog" aria-expanded={isOpen}>
             {text === undefined ? label : `${label}: ${text}`}
           </UnstyledButton>
           <CloseButton size="xs" aria-label={interpolate(t.lists.removeFilter, { filter: label })} onClick={remove} />
         </span>
       </Popover.Target>
-      <Popover.Dropdown>
+      <Popover.Dropdown role="dialog" aria-label={label}>
         <form
           onSubmit={(event) => {
             event.preventDefault()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { daysOfPeriod, PERIODS, periodRange } from './list-period.ts'
+import { daysOfPeriod, PERIODS, periodRange, periodText } from './list-period.ts'
 
 const NOW = new Date(2026, 2, 1, 12)
 
@@ -31,4 +31,10 @@ it('a named period wins over days, and malformed days are ignored', () => {
 it('a link may name the times instead of days', () => {
   const day = { from: '2026-02-28T00:00:00.000Z', to: '2026-03-01T00:00:00.000Z' }
   expect(periodRange(day, NOW)).toEqual(day)
+})
+
+it('is shown as days, as times of a link, and without what is neither', () => {
+  expect(periodText({ from: '2020-11-01', to: '2020-11-24' })).toBe('Nov 1, 2020 – Nov 24, 2020')
+  expect(periodText({ from: '2020-11-01T12:00:00.000Z' })).toMatch(/^Nov 1, 2020, .+ – $/)
+  expect(periodText({ from: 'abc', to: '2020-99-99T99:99Z' })).toBeUndefined()
 })

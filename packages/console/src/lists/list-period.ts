@@ -1,4 +1,5 @@
 import { isDay } from '@dealer-esim/contract'
+import { formatDay, formatTime } from '#parts/format.ts'
 
 /** Periods by name, so that a saved view or a shared link moves with the days. */
 export const PERIODS = ['today', 'yesterday', 'last7', 'last30', 'month'] as const
@@ -42,6 +43,15 @@ export function periodRange(filters: Record<string, string>, now = new Date()): 
   if (from && TIME.test(from)) range.from = from
   if (to && TIME.test(to)) range.to = to
   return range
+}
+
+/** The selected days or times as a filter shows them: "Nov 1 – Nov 24"; undefined without any that `periodRange` takes. */
+export function periodText({ from = '', to = '' }: Record<string, string>): string | undefined {
+  const [start, end] = [from, to].map((text) => {
+    if (isDay(text)) return formatDay(text)
+    return TIME.test(text) && !Number.isNaN(Date.parse(text)) ? formatTime(text) : ''
+  })
+  return start || end ? `${start} – ${end}` : undefined
 }
 
 function dayOf(date: Date): string {

@@ -3,9 +3,8 @@ import { useDebouncedCallback } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Filter } from '#lists/filter-chips.tsx'
-import { PERIODS } from '#lists/list-period.ts'
+import { PERIODS, periodText } from '#lists/list-period.ts'
 import { t } from '#strings/strings.ts'
-import { formatDay } from './format.ts'
 import { type Filters, useFilters } from './use-filters.ts'
 
 const TYPING_MS = 250
@@ -81,7 +80,7 @@ export function useFilterKinds() {
       name: 'period',
       names: ['from', 'to'],
       label: t.lists.period,
-      text: periodText(filters),
+      text: periodLabel(filters),
       field: <PeriodField />,
     }),
   }
@@ -125,11 +124,10 @@ function ChoiceField(props: Choice) {
 const CUSTOM = 'custom'
 const SIDE_WIDTH = 52
 
-function periodText({ period, from, to }: Filters): string | undefined {
-  if (period !== undefined && period !== CUSTOM)
-    return t.lists.periods[period as keyof typeof t.lists.periods] ?? period
-  if (from === undefined && to === undefined) return undefined
-  return `${from === undefined ? '' : formatDay(from)} – ${to === undefined ? '' : formatDay(to)}`
+function periodLabel(filters: Filters): string | undefined {
+  const { period } = filters
+  if (period === undefined || period === CUSTOM) return periodText(filters)
+  return t.lists.periods[period as keyof typeof t.lists.periods] ?? period
 }
 
 function DateLabel({ text }: { text: string }) {

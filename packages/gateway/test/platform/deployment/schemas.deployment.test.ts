@@ -194,6 +194,7 @@ it('every advisory lock of the gateway contains the schema', () => {
   )
   expect(locks.length).toBeGreaterThan(5)
   // The keys of migrations and of views of shards are parameters with the schema, because it may not exist or be current yet.
-  const apart = (lock: string) => /advisoryKey\(|current_schema\(\)|postgres\/(migrations|citus)\.ts/.test(lock)
+  const apart = (lock: string) =>
+    /advisoryKey\(|current_schema\(\)|postgres\/(migrations|distributed-schema)\.ts/.test(lock)
   expect(locks.filter((lock) => !apart(lock))).toEqual([])
 })

@@ -37,8 +37,7 @@ const database = {
 export default defineConfig({
   test: {
     reporters: reportDir ? ['default', new CiReport(join(reportDir, `${process.pid}.json`))] : ['default'],
-    // System tests wait for a third of their time, deployment tests for more than half: for browsers, proxies and timeouts. More of
-    // them at the same time on two cores would only wait for each other.
+    // System tests wait for a third of their time. More of them at the same time on two cores would only wait for each other.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -11,7 +11,6 @@ const root = new URL('..', import.meta.url).pathname
  */
 const SLOW: Record<string, number> = {
   'test/browser/console.deployment.test.ts': 600,
-  'packages/gateway/test/platform/deployment/auto-failover.deployment.test.ts': 240,
   'test/samples.deployment.test.ts': 120,
   'packages/gateway/test/orders/crash.deployment.test.ts': 600,
   // Not next to the other browser test: each keeps more than one core busy.

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { ignoreDoubleSubmits } from './double-submit.ts'
 
-it('the second of two submits within a frame is ignored, and the next step is not', () => {
+it('the second of two submits within a frame is ignored, but not the next step, nor a submit after an entry', () => {
   vi.useFakeTimers()
   const form = new EventTarget()
   ignoreDoubleSubmits(form)
@@ -15,5 +15,8 @@ it('the second of two submits within a frame is ignored, and the next step is no
   vi.advanceTimersByTime(150)
   expect(submit()).toBe(true)
   expect(submitted).toHaveBeenCalledTimes(3)
+  expect(submit()).toBe(false)
+  form.dispatchEvent(new Event('input'))
+  expect(submit()).toBe(true)
   vi.useRealTimers()
 })

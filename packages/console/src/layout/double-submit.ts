@@ -4,10 +4,14 @@ const IGNORED_MS = 100
 /**
  * Ignores a second submit of a form that comes before the page can show that the first one was taken: two clicks of a worn
  * mouse come within one frame, and would create two of what is created once. A submit by a button with another label is
- * another step, such as the confirmation of a payment.
+ * another step, such as the confirmation of a payment, and so is one after an entry, such as a corrected field.
  */
 export function ignoreDoubleSubmits(page: EventTarget): void {
-  const taken = new WeakMap<EventTarget, string | null>()
+  let taken = new WeakMap<EventTarget, string | null>()
+  const forget = () => {
+    taken = new WeakMap()
+  }
+  page.addEventListener('input', forget, { capture: true })
   page.addEventListener(
     'submit',
     (event) => {

@@ -11,5 +11,5 @@ export function readmeCommands(start: string): string[] {
   return block
     .trimEnd()
     .split('\n')
-    .map((line) => line.replace(/ +#.*$/, ''))
+    .map((line) => line.split(' #')[0]!.trimEnd())
 }

@@ -11,7 +11,7 @@ import type { CheckInput, Finding, Findings } from './finding.ts'
 const TIMEOUT_MS = 5_000
 const ANSWER_SIZE_MAX_BYTES = 65_536
 
-/** Calls PUBLIC_URL as a dealer would, without credentials: a gateway answers with the code for a missing header. */
+/** What stands between dealers and the gateway: HOST, the metrics' address, and whether PUBLIC_URL leads to a gateway. */
 export async function checkAddresses({ config, outbound }: CheckInput, findings: Findings): Promise<Finding[]> {
   const found: Finding[] = []
   const { deployment, host, publicUrl, metricsHost, metricsPort, trustedProxies = [] } = config
@@ -29,15 +29,7 @@ export async function checkAddresses({ config, outbound }: CheckInput, findings:
     found.push(findings.ok(await describeProcess(outbound, metricsHost, metricsPort)))
   }
   if (publicUrl === undefined) return found
-  const outcome = await outbound.request({
-    url: `${publicUrl}/open-api/v1/health`,
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: '{}',
-    timeoutMs: TIMEOUT_MS,
-    answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
-    allowPrivate: true,
-  })
+  const outcome = await callPublicUrl(outbound, publicUrl)
   if (outcome.kind === 'failed') {
     return [
       ...found,
@@ -47,6 +39,19 @@ export async function checkAddresses({ config, outbound }: CheckInput, findings:
     ]
   }
   return [...found, judgeAnswer(publicUrl, outcome.status, codeOf(outcome.body), findings)]
+}
+
+/** Calls PUBLIC_URL as a dealer would, without credentials: a gateway answers with the code for a missing header. */
+export function callPublicUrl(outbound: CheckInput['outbound'], publicUrl: string) {
+  return outbound.request({
+    url: `${publicUrl}/open-api/v1/health`,
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+    timeoutMs: TIMEOUT_MS,
+    answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
+    allowPrivate: true,
+  })
 }
 
 function judgeAnswer(publicUrl: string, status: number, code: string | undefined, findings: Findings): Finding {

@@ -5,9 +5,7 @@ import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import type { Config } from '#platform/config/config.ts'
-
-const TIMEOUT_MS = 5_000
-const ANSWER_SIZE_MAX_BYTES = 4_096
+import { callPublicUrl } from '../doctor/check-reach.ts'
 
 type Address = Pick<Config, 'host' | 'port' | 'publicUrl' | 'tlsCertFile' | 'tlsKeyFile'>
 
@@ -17,6 +15,7 @@ type Address = Pick<Config, 'host' | 'port' | 'publicUrl' | 'tlsCertFile' | 'tls
  */
 export async function findWrongRoute(config: Address, outbound: Outbound): Promise<string | undefined> {
   const { host, port, publicUrl, tlsCertFile, tlsKeyFile } = config
+  if (publicUrl === undefined) return 'PUBLIC_URL is not set. Set it to the address that dealers use.'
   const proof = randomBytes(16).toString('hex')
   const answer = (_: unknown, response: { end(text: string): void }) => response.end(proof)
   const server =
@@ -33,15 +32,7 @@ export async function findWrongRoute(config: Address, outbound: Outbound): Promi
     return `The gateway will not be able to listen on ${host}:${port}: ${message}. Correct HOST and PORT.`
   }
   try {
-    const outcome = await outbound.request({
-      url: `${publicUrl}/open-api/v1/health`,
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: '{}',
-      timeoutMs: TIMEOUT_MS,
-      answerSizeMaxBytes: ANSWER_SIZE_MAX_BYTES,
-      allowPrivate: true,
-    })
+    const outcome = await callPublicUrl(outbound, publicUrl)
     if (outcome.kind !== 'failed' && outcome.body.toString() === proof) return undefined
     const seen = outcome.kind === 'failed' ? outcome.message : `something else answered, with ${outcome.status}`
     return `PUBLIC_URL ${publicUrl} does not lead here yet (${seen}). Let DNS, the firewall and the proxy lead it to ${host}:${port}.`

@@ -105,7 +105,7 @@ const ATTEMPTS_MAX = 3
 const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
 
-/** The state that attempts at placing a batch share with attempts at placing its parts. */
+/** What attempts at placing a batch hand on to attempts at placing its parts. */
 interface Effort {
   /** When the oldest request arrived (monotonic). */
   since: number
@@ -139,8 +139,8 @@ async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<Verd
  *
  * A batch whose COMMIT was not answered runs again with the ids that it already has. The wallet's lock makes it wait until
  * the first attempt has ended, and an order found under its own id was placed by that attempt. An optimistic first attempt
- * may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer is "unknown"
- * only if the database does not come back in time.
+ * may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer is 000001 (internal
+ * error, or unknown) if the database does not come back in time, or if an order fails for a reason of its own.
  */
 async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Effort): Promise<Verdict[]> {
   const { since } = effort
@@ -158,7 +158,7 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Ef
       deps.wake.wake('webhooks', tenantIds)
       return verdicts
     } catch (failure) {
-      deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed; it is retried or split')
+      deps.log.warn({ err: failure, orders: inputs.length }, 'a batch of orders failed')
       inDoubt ||= failure instanceof CommitUnknown
       const remedy = remedyFor(failure, inputs, { inDoubt, attempt, isLate: isTimeUp(deps, effort) })
       if (remedy === 'by dealer' || remedy === 'halve') return placeParts(deps, inputs, remedy, { since, inDoubt })
@@ -184,8 +184,8 @@ function remedyFor(
   if (isLocked && byDealer(inputs).length > 1) return 'by dealer'
   if (isTemporary && (inDoubt || attempt < ATTEMPTS_MAX)) return 'retry'
   // A smaller batch does not help against a full disk or a locked wallet.
-  const isOfOneOrder = !isTemporary || (isContended && !isLocked)
-  return isOfOneOrder && inputs.length > 1 ? 'halve' : lastVerdict
+  const mayBeOfOneOrder = !isTemporary || (isContended && !isLocked)
+  return mayBeOfOneOrder && inputs.length > 1 ? 'halve' : lastVerdict
 }
 
 const NO_PARTITION = '23514'

@@ -31,7 +31,8 @@ export interface PlacementDeps {
  * @param inDoubt true if the COMMIT of an earlier attempt was not answered
  */
 export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDoubt: boolean): Promise<Verdict[]> {
-  // Stock that has run out since must not refuse an order that may already be placed.
+  // An optimistic first attempt may still wait for its lock. If stock refused the order now, the wallet would stay unchanged,
+  // and that attempt could place the order after its dealer had received the refusal.
   const placing = inDoubt ? { ...deps, stock: UNCOUNTED } : deps
   const { verdicts, wallets } = await deps.db.tx(async (tx) => {
     const placement = await placeLocked(tx, placing, inputs)
@@ -70,7 +71,8 @@ interface Placement {
  *
  * Locks: the wallets' rows, in ascending tenant order. All other rows are new. The context is read after the locks, by a
  * separate statement: a statement's snapshot is older than the lock that it waits for, and would not show the orders of the
- * transaction that held the lock.
+ * transaction that held the lock. Statements of a transaction run in the order in which they are sent (read committed), also
+ * where nothing waits for an answer before the next one, and COMMIT follows the last.
  *
  * The locks are held for two round trips for any number of orders: locks and reads, then the writing statement and COMMIT.
  */

@@ -28,7 +28,7 @@ export function buildDeb({ root, work, output, staged, time, arch }) {
 
   cpSync(staged.folder, at(LIBRARY), { recursive: true })
   for (const name of ['bin', 'ops', 'README.md', 'LICENSE']) rmSync(join(tree, LIBRARY, name), { recursive: true })
-  fetchArgon2(root, [arch], join(tree, LIBRARY, 'node_modules'))
+  const native = fetchArgon2(root, [arch], join(tree, LIBRARY, 'node_modules'))
   const node = join(work, `node-${arch}`)
   fetchNode(arch, node)
   cpSync(join(node, 'bin/node'), at(`${LIBRARY}/node`))
@@ -68,7 +68,8 @@ export function buildDeb({ root, work, output, staged, time, arch }) {
     env: { ...process.env, SOURCE_DATE_EPOCH: String(time) },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  writeSbom(`${file}.cdx.json`, { name: NAME, version, time, components: staged.components, others: [nodeComponent()] })
+  const components = [...staged.components, ...native]
+  writeSbom(`${file}.cdx.json`, { name: NAME, version, time, components, others: [nodeComponent()] })
 }
 
 /** The unit of a checkout, with the package's paths. @param {string} text */

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { lockedComponents } from './components.mjs'
 
 const NODE_VERSION = '24.21.0'
 /** @type {Record<string, string>} */
@@ -18,13 +19,22 @@ export function fetchNode(arch, folder) {
   fetchPackage(`node-linux-${arch}`, NODE_VERSION, NODE_INTEGRITY[arch] ?? '', folder)
 }
 
-/** Extracts @node-rs/argon2 for these architectures into a node_modules folder. @param {string} root @param {string[]} architectures @param {string} modules */
+/**
+ * Extracts @node-rs/argon2 for these architectures into a node_modules folder.
+ * @param {string} root @param {string[]} architectures @param {string} modules
+ * @returns what it extracted, for the SBOM
+ */
 export function fetchArgon2(root, architectures, modules) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  for (const name of ['@node-rs/argon2', ...architectures.map((arch) => `@node-rs/argon2-linux-${arch}-gnu`)]) {
+  const names = ['@node-rs/argon2', ...architectures.map((arch) => `@node-rs/argon2-linux-${arch}-gnu`)]
+  for (const name of names) {
     const { version, integrity } = packages[`node_modules/${name}`]
     fetchPackage(name, version, integrity, join(modules, name))
   }
+  return lockedComponents(
+    root,
+    names.map((name) => `node_modules/${name}`),
+  )
 }
 
 /** @param {string} name @param {string} version @param {string} integrity @param {string} folder */

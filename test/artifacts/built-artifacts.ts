@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { root } from '../local-gateway.ts'
 
@@ -19,6 +19,13 @@ export function builtArtifacts(...names: Artifact[]): string {
   const command = ['-w', String(WAIT_SECONDS), `${folder}.lock`, 'sh', '-c', script, 'sh', stamp, sources(), folder]
   execFileSync('flock', command, { cwd: root, stdio: 'pipe' })
   return folder
+}
+
+/** The package URLs in the SBOM whose file name has this ending, without versions: `pkg:npm/fastify`. */
+export function sbomPackages(artifacts: string, ending: string): string[] {
+  const file = readdirSync(artifacts).find((name) => name.endsWith(ending))!
+  const { components } = JSON.parse(readFileSync(join(artifacts, file), 'utf8')) as { components: { purl: string }[] }
+  return components.map(({ purl }) => purl.replace(/@[^@]*$/, '').replace('%40', '@'))
 }
 
 /** Copies the sources to another path with the packages that are installed here, for a second build of the same commit. */

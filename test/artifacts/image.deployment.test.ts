@@ -8,7 +8,7 @@ import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { root } from '../local-gateway.ts'
-import { builtArtifacts } from './built-artifacts.ts'
+import { builtArtifacts, sbomPackages } from './built-artifacts.ts'
 import { inRoot } from './debian-root.ts'
 import { startPrefixProxy } from './prefix-proxy.ts'
 import { readmeCommands } from './readme-commands.ts'
@@ -64,6 +64,13 @@ describe.skipIf(!isPossible)('the container image', () => {
   afterAll(async () => {
     await server?.stop()
     rmSync(folder, { recursive: true, force: true })
+  })
+
+  test('its SBOM lists the bundled packages, the native ones, Node, and the libraries of Debian', () => {
+    const packages = sbomPackages(artifacts, 'amd64.tar.cdx.json')
+    const native = ['pkg:npm/@node-rs/argon2-linux-x64-gnu', 'pkg:npm/@node-rs/argon2-linux-arm64-gnu']
+    const expected = ['pkg:npm/fastify', ...native, 'pkg:generic/node', 'pkg:deb/debian/libc6', 'pkg:deb/debian/tzdata']
+    expect(packages).toEqual(expect.arrayContaining(expected))
   })
 
   const inside = (command: string[], variables: Record<string, string>) => ({

@@ -9,6 +9,13 @@ describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overl
   const of = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
   const deployments = of('Deployment')
 
+  test('conforms to the schemas of Kubernetes', async () => {
+    for (const manifest of manifests) await expect(faultsOf(manifest)).resolves.toBe(undefined)
+    const { spec } = deployments[0]!
+    const misspelled = { ...deployments[0]!, spec: { ...spec, replicas: 'two' } }
+    await expect(faultsOf(misspelled)).resolves.toMatch(/replicas/)
+  })
+
   test('runs the gateway without rights, with probes, and gives it time to stop', () => {
     expect(deployments.length).toBeGreaterThan(0)
     for (const { spec } of deployments) {
@@ -81,6 +88,23 @@ describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overl
     expect(new Set(names).size).toBe(names.length)
   })
 })
+
+const SCHEMAS: Record<string, () => Promise<object>> = {
+  v1: () => import('kubernetes-models/v1'),
+  'apps/v1': () => import('kubernetes-models/apps/v1'),
+  'policy/v1': () => import('kubernetes-models/policy/v1'),
+}
+
+/** What Kubernetes would refuse of an object; undefined if nothing. */
+async function faultsOf(manifest: object & { apiVersion: string; kind: string }): Promise<string | undefined> {
+  const models = (await SCHEMAS[manifest.apiVersion]!()) as Record<string, new (data: object) => { validate(): void }>
+  try {
+    new models[manifest.kind]!(manifest).validate()
+    return undefined
+  } catch (failure) {
+    return String(failure)
+  }
+}
 
 function isSubset(part: Record<string, string>, whole: Record<string, string>): boolean {
   return Object.entries(part).every(([name, value]) => whole[name] === value)

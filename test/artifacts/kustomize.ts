@@ -21,6 +21,7 @@ interface Probe {
 }
 
 export interface Manifest {
+  apiVersion: string
   kind: string
   metadata: { name: string; labels?: Record<string, string> }
   data: Record<string, string>

@@ -9,7 +9,7 @@ export const COMPLETION_SHELLS = ['bash', 'zsh'] as const
 export function completionScript(name: string, program: Command, shell: (typeof COMPLETION_SHELLS)[number]): string {
   const id = `_${name.replaceAll('-', '_')}`
   const words = pathsOf(program).map(([path, list]) => `    '${path}') words='${list.join(' ')}' ;;`)
-  const intro = shell === 'zsh' ? 'autoload -Uz bashcompinit && bashcompinit\n' : ''
+  const intro = shell === 'zsh' ? ZSH_INTRO : ''
   return `${intro}${id}_words() {
   local words=
   case "$1" in
@@ -18,21 +18,27 @@ ${words.join('\n')}
   printf '%s' "$words"
 }
 ${id}() {
-  local path= at word
+  local called= at word
   for ((at = 1; at < COMP_CWORD; at++)); do
     word=\${COMP_WORDS[at]}
-    case " $(${id}_words "$path") " in *" $word "*) [[ $word == -* ]] || path="\${path:+$path }$word" ;; esac
+    case " $(${id}_words "$called") " in *" $word "*) [[ $word == -* ]] || called="\${called:+$called }$word" ;; esac
   done
-  COMPREPLY=($(compgen -W "$(${id}_words "$path")" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  COMPREPLY=($(compgen -W "$(${id}_words "$called")" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F ${id} ${name}
 `
 }
 
-/** What can follow each command: its commands, or its options. */
-function pathsOf(program: Command, path = ''): [path: string, words: string[]][] {
-  const commands = program.commands.map((command) => command.name())
-  const options = program.options.flatMap(({ long }) => (long ? [long] : []))
-  const below = program.commands.flatMap((command) => pathsOf(command, `${path} ${command.name()}`.trim()))
-  return [[path, [...commands, ...options, '--help']], ...below]
+/** zsh's `complete` needs compdef, which exists after compinit. -i: asks nothing, and skips folders that others can write. */
+const ZSH_INTRO = `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
+autoload -Uz bashcompinit && bashcompinit
+`
+
+/** What can follow each command: its commands, its options, and those of the commands above it, such as --json. */
+function pathsOf(command: Command, path = '', above: readonly string[] = []): [path: string, words: string[]][] {
+  const names = command.commands.map((each) => each.name())
+  const options = [...command.options.flatMap(({ long }) => (long ? [long] : [])), ...above]
+  const inherited = options.filter((option) => option !== '--version')
+  const below = command.commands.flatMap((each) => pathsOf(each, `${path} ${each.name()}`.trim(), inherited))
+  return [[path, [...names, ...options, '--help']], ...below]
 }

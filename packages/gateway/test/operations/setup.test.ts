@@ -1,20 +1,22 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { readEnvironmentFile } from '#operations/setup/environment-file.ts'
+import { VARIABLES } from '#platform/config/variables.ts'
 import { packageRoot } from '#platform/package-root.ts'
 import { canRun } from '../harness/can-run.ts'
 import { withServerClient } from '../harness/databases/database.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
 import { startGateway, stopGateways, temporaryFolder } from '../harness/processes/gateway-process.ts'
 import { createAuthority } from '../harness/servers/certificates.ts'
+import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 
 /* A new operator's way: a fresh PostgreSQL with passwords, a certificate, and one command. */
 
@@ -51,15 +53,31 @@ const databases = async () => {
   return rows.map(({ datname }) => datname as string)
 }
 
-test('flags alone make a production gateway that starts, serves and satisfies doctor', async () => {
+test('flags alone make a production gateway in a minute that starts, serves and satisfies doctor', async () => {
   const file = at('environment')
-  const made = await admin(flags(file, 'esim_one'), env)
+  const mailServer = await startSmtpReceiver()
+  onTestFinished(() => mailServer.close())
+  const mail = ['--smtp-url', mailServer.url, '--mail-from', 'eSIM <esim@example.com>']
+  const startedAt = performance.now()
+  const made = await admin([...flags(file, 'esim_one'), ...mail], env)
+  const seconds = (performance.now() - startedAt) / 1_000
   expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('Created role and database esim_one')])
+  expect(seconds, `setup took ${seconds.toFixed(1)} s`).toBeLessThan(60)
   expect(made.stdout).toContain('0 faults')
-  expect(made.stdout).not.toContain('does not lead here')
+  expect(made.stdout).toContain('Signed in to the mail server.')
+  const left = [
+    `Keep a copy of the master key apart .* without the key in ${file}, a backup is useless\\.`,
+    `Start the gateway with the variables of ${file}: systemctl enable --now dealer-esim, or .*`,
+    `Open this link to choose a password: https://localhost:${port}/console/welcome#\\S+`,
+    'Then connect a supplier and create a dealer .*',
+  ]
+  const numbered = left.map((line, index) => `${index + 1}\\. ${line}`)
+  expect(made.stdout).toMatch(new RegExp(`\nWhat is left to do:\n${numbered.join('\n')}\n$`))
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const settings = readEnvironmentFile(file)
   expect(settings).toMatchObject({ DEPLOYMENT: 'production', MASTER_KEY: expect.stringMatching(/^.{43}=$/) })
+  expect(settings).toMatchObject({ SMTP_URL: mailServer.url, MAIL_FROM: 'eSIM <esim@example.com>' })
+  expect(environmentOf(made.stdout)).toMatchObject(settings)
 
   const gateway = await startGateway({ env: { ...env, ...settings } })
   const { ok, faults, findings } = await adminJson<{ ok: boolean; faults: number; findings: object[] }>(['doctor'], {
@@ -75,6 +93,16 @@ test('flags alone make a production gateway that starts, serves and satisfies do
   expect(people.map(({ email }) => email)).toEqual(['ada@example.com'])
   await gateway.kill()
 })
+
+/** The variables of a gateway that is started by the command that setup printed; a stub of the program prints them. */
+function environmentOf(printed: string): Record<string, string> {
+  writeFileSync(at('dealer-esim-gateway'), '#!/usr/bin/env node\nconsole.log(JSON.stringify(process.env))', {
+    mode: 0o755,
+  })
+  const [, start = ''] = /^\d\. Start .*, or (.*)$/m.exec(printed) ?? []
+  const PATH = [folder, dirname(process.execPath), process.env.PATH].join(':')
+  return JSON.parse(execFileSync('sh', ['-c', start], { env: { PATH }, encoding: 'utf8' }))
+}
 
 test('a second setup keeps the master key and the database, and changes what is given', async () => {
   const file = at('again')
@@ -172,9 +200,13 @@ test('config list shows each setting with its source, also when the configuratio
     SMTP_URL: 'smtps://u:hunter2@h',
   })
   expect(list.code).toBe(1)
+  const rows = list.stdout.split('\n').filter((line) => /^[A-Z]/.test(line) && !line.startsWith('FAULT: '))
+  expect(rows.map((line) => line.split(' ')[0])).toEqual(Object.values(VARIABLES).map(({ name }) => name))
   expect(list.stdout).toMatch(new RegExp(`^MASTER_KEY +\\*{8} +file ${at('key')}$`, 'm'))
   expect(list.stdout).toMatch(/^PORT +x +environment$/m)
   expect(list.stdout).toMatch(/^LOG_LEVEL +info +default$/m)
+  expect(list.stdout).toMatch(/^SMTP_URL +\*{8} +environment$/m)
+  expect(list.stdout).toMatch(/^PUBLIC_URL +not set$/m)
   expect(list.stdout).toMatch(/^FAULT: PORT must be/m)
   expect(list.stdout + list.stderr).not.toContain('hunter2')
   expect(list.stdout).not.toContain(readFileSync(at('key'), 'utf8').trim())

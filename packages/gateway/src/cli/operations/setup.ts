@@ -123,7 +123,8 @@ async function printResult(context: AdminContext, { file, plan, wrongRoute, invi
   const left = [
     ...(wrongRoute ? [wrongRoute] : []),
     `Keep a copy of the master key apart from the backups of the database: without the key in ${file}, a backup is useless.`,
-    `Start the gateway with the variables of ${file}: systemctl enable --now dealer-esim, or set -a; . ${file}; dealer-esim-gateway`,
+    // A shell cannot read the file: MAIL_FROM=eSIM <esim@example.com>
+    `Start the gateway with the variables of ${file}: systemctl enable --now dealer-esim, or node --env-file=${file} "$(command -v dealer-esim-gateway)"`,
     ...(invitation
       ? [`Open this link to choose a password: ${invitation.link}`]
       : ['Invite the first operator: people create --help']),

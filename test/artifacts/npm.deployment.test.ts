@@ -66,7 +66,9 @@ test('npx starts a gateway in an empty folder, which sells, stops, and goes on w
   expect(await run(tour, empty)).not.toBe('')
   expect(await run(doctor, empty)).toContain('No faults were found')
   const version = [...doctor.slice(0, -1), '--version']
-  expect(await run(version, empty)).toMatch(/^\d+\.\d+\.\d+ \([0-9a-f]{8}(-modified)?\)\n$/)
+  const released = await run(version, empty)
+  expect(released).toMatch(/^\d+\.\d+\.\d+ \([0-9a-f]{8}(-modified)?\)\n$/)
+  expect(await run([...tour.slice(0, -1), '--version'], empty)).toBe(released)
   await first.stop('SIGINT')
   expect(existsSync(join(empty.cwd, '.data/postgres/postmaster.pid'))).toBe(false)
 

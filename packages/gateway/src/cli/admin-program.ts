@@ -1,7 +1,5 @@
-import { execFileSync } from 'node:child_process'
+import { releaseText } from '@dealer-esim/lib/process/release.ts'
 import { Command, CommanderError } from 'commander'
-import packageJson from '#package.json' with { type: 'json' }
-import { packageRoot } from '#platform/package-root.ts'
 import { failureText, isUsageError, UsageError } from './kernel/cli-failure.ts'
 import { type AdminContext, adminContext } from './kernel/context.ts'
 
@@ -169,24 +167,4 @@ function incompleteError(program: Command, args: readonly string[]): UsageError 
 
 function capital(text: string): string {
   return text[0]!.toUpperCase() + text.slice(1)
-}
-
-/** Set by `npm run dist`. */
-declare const RELEASE_COMMIT: string | undefined
-
-/** This release and its commit, e.g. `0.1.0 (fe2c68f0)`; without the commit if nobody knows it. */
-export function releaseText(): string {
-  const commit = typeof RELEASE_COMMIT === 'string' ? RELEASE_COMMIT : commitOfCheckout()
-  return commit === undefined ? packageJson.version : `${packageJson.version} (${commit})`
-}
-
-function commitOfCheckout(): string | undefined {
-  try {
-    const command = ['rev-parse', '--short=8', 'HEAD']
-    return execFileSync('git', command, { cwd: packageRoot(), stdio: ['ignore', 'pipe', 'ignore'] })
-      .toString()
-      .trim()
-  } catch {
-    return undefined // copied without its history, or without git
-  }
 }

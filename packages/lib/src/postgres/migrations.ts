@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { releaseText } from '#process/release.ts'
 import { StartRefused } from '#process/start-stop.ts'
 import type { Log } from '#telemetry/log.ts'
 import type { Db } from './db.ts'
@@ -187,7 +188,7 @@ function compare(files: MigrationFile[], ran: Migration[]): MigrationFile[] {
     const file = files[index]
     if (!file) {
       throw new MigrationRefused(
-        `This database is newer than this release: it has ${migration.name}, this release has ${files.length} migrations. Start the newer release.`,
+        `This database is newer than this release: it has ${migration.name}, which ${releaseText()} lacks. Start the newer release again, or restore the backup that was made before the upgrade (docs/running.md).`,
       )
     }
     if (isSame(file, migration)) continue

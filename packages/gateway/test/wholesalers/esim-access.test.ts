@@ -1,5 +1,6 @@
+import { createSimulator } from '@dealer-esim/wholesaler-simulators'
 import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-access.ts'
-import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
+import type { Outcome, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
@@ -95,6 +96,68 @@ describe('a top-up', () => {
     expect((await order(request)).kind).toBe('unknown')
     expect((await query(request)).kind).toBe('retry')
     expect(simulator.counters().toppedUpByKey[request.key]).toBeUndefined()
+  })
+
+  describe('by several days of a day pass', () => {
+    const { productCode, cost } = products.find(({ packageType, isDayPass }) => packageType === 'TOPUP' && isDayPass)!
+    const guard = { cost, salePrice: cost, currencyCode: 'USD' }
+    const byDays = async (changes: Partial<SupplierRequest>) =>
+      topUpOf(await buy(), { productCode, periodNum: 3, ...changes })
+
+    it.each([
+      ['with a guard', { guard }],
+      ['without one', {}],
+    ])('adds all of them once, and its charge is that of all days, %s', async (_, changes) => {
+      const request = await byDays(changes)
+      const { debited } = simulator.counters()
+      const charged = { amount: 3n * cost, currencyCode: 'USD' }
+      expect(await order(request)).toMatchObject({ kind: 'toppedUp', charged })
+      expect((await order(request)).kind).toBe('toppedUp')
+      expect(simulator.counters().debited - debited).toBe(Number(3n * cost))
+      expect(simulator.orders().find(({ key }) => key === request.key)?.periods).toBe(3)
+    })
+
+    it('is found after its answer was lost, and not bought again', async () => {
+      const request = await byDays({ guard })
+      simulator.addFault({ kind: 'answer-lost', operation: 'topUp', times: 1 })
+      expect((await order(request)).kind).toBe('unknown')
+      expect((await query(request)).kind).toBe('toppedUp')
+      expect(simulator.counters().toppedUpByKey[request.key]).toBe(1)
+    })
+
+    it('follows the current price up to the sale price, and is refused above it', async () => {
+      const cheaper = await byDays({ guard: { ...guard, cost: cost - 1n } })
+      expect(await order(cheaper)).toMatchObject({ kind: 'toppedUp', charged: { amount: 3n * cost } })
+      const dearer = await byDays({ guard: { ...guard, cost: cost - 2n, salePrice: cost - 1n } })
+      expect(await order(dearer)).toMatchObject({ kind: 'refused', price: { amount: cost } })
+      expect(simulator.counters().toppedUpByKey[dearer.key]).toBeUndefined()
+    })
+
+    it('may be tried again if the current price is unknown, and is refused if the eSIM does not take the package', async () => {
+      const request = await byDays({ guard })
+      simulator.addFault({ kind: 'down', operation: 'catalogue', times: 1 })
+      expect((await order(request)).kind).toBe('retry')
+      expect((await order({ ...request, productCode: 'OTHER' })).kind).toBe('refused')
+      expect(simulator.counters().toppedUpByKey[request.key]).toBeUndefined()
+    })
+
+    it('is refused without a debit by a wholesaler that takes the amount for that of one day', async () => {
+      const { credentials } = simulator
+      const other = await createSimulator('esim-access', { catalogueSize: 5, credentials, forms: ['amount-per-day'] })
+      try {
+        const there = create({ url: other.url })
+        const first = requestOf()
+        const { esim } = (await order(first, there)) as Extract<Outcome, { kind: 'delivered' }>
+        const sold = { ...first, ...esim, shown: true }
+        const { debited } = other.counters()
+        const by = (periodNum: number) => order(topUpOf(sold, { productCode, periodNum, guard }), there)
+        expect((await by(3)).kind).toBe('refused')
+        expect(other.counters().debited).toBe(debited)
+        expect((await by(1)).kind).toBe('toppedUp')
+      } finally {
+        await other.close()
+      }
+    })
   })
 
   it('is refused for a cancelled eSIM, even if its ICCID was sold again', async () => {

@@ -80,8 +80,12 @@ export async function createWholesalerTestbed<Config extends object>(wholesaler:
       const { iccid, matchingId } = outcome.esim
       return { ...request, reference: outcome.reference, iccid, matchingId, shown: true }
     },
-    topUpOf({ key, reference, iccid, matchingId }: SuppliedEsim): SupplierRequest {
-      return requestOf({ productCode: topUp.productCode, topUp: { key, reference, iccid, matchingId } })
+    topUpOf(
+      { key, reference, iccid, matchingId }: SuppliedEsim,
+      changes: Partial<SupplierRequest> = {},
+    ): SupplierRequest {
+      const esim = { key, reference, iccid, matchingId }
+      return requestOf({ productCode: topUp.productCode, topUp: esim, ...changes })
     },
     /** Proceeds as fulfilment: queries a purchase of unknown outcome, and orders again if nothing was bought. */
     async untilDecided(request: SupplierRequest, by = supplier): Promise<Outcome> {

@@ -72,7 +72,7 @@ export function packageEntry(product: Product, currencyCode: string, forms: Worl
     favorite: false,
     speed: '4G/5G',
     ipExport: 'HK',
-    supportTopUpType: 2,
+    supportTopUpType: topUpType(product),
     fupPolicy: forms.has('stated-terms') ? TERMS.fairUse : '',
     locationNetworkList: coverage.countries.map((code) => ({
       locationName: countryName(code),
@@ -86,6 +86,11 @@ export function packageEntry(product: Product, currencyCode: string, forms: Worl
 function dataType({ volume, isDaily }: Product): number {
   if (volume === null) return 4
   return isDaily ? 2 : 1
+}
+
+/** 2: by a package; 3: by days, sent as periodNum. */
+function topUpType({ isDaily }: Product): number {
+  return isDaily ? 3 : 2
 }
 
 /** One row of `esim/query`. */
@@ -114,7 +119,7 @@ export function esimRow(account: Account, esim: Esim, { origin, options: { forms
     puk: '',
     apn: 'internet',
     ipExport: 'HK',
-    supportTopUpType: 2,
+    supportTopUpType: topUpType(product),
     fupPolicy: '',
     packageList: esim.plans.map((plan) => ({
       packageName: plan.product.name,

@@ -110,6 +110,26 @@ it('a top-up goes onto the eSIM once, with a package that fits', async () => {
   expect(simulator.counters().toppedUpByKey).toEqual({ 'U-1': 1 })
 })
 
+it.each([3, '3'])(
+  'a top-up of a day pass adds its days, for the amount of all of them (periodNum %j)',
+  async (periodNum) => {
+    await start({ catalogueSize: 5 })
+    const { packageList } = (await call('package/list', { type: 'TOPUP' })).obj
+    const pass = packageList.find((one: { supportTopUpType: number }) => one.supportTopUpType === 3)
+    await order('T-1')
+    const { esimNo: esimTranNo } = simulator.esims()[0]!
+    const before = (await call('esim/query', { esimTranNo, pager })).obj.esimList[0]
+    const body = { esimTranNo, packageCode: pass.packageCode, transactionId: 'U-1', periodNum }
+    expect((await call('esim/topup', { ...body, amount: pass.price })).errorCode).toBe('200006')
+    expect((await call('esim/topup', { ...body, packageCode: packageList[0].packageCode })).errorCode).toBe('200008')
+    const { debited } = simulator.counters()
+    const { obj } = await call('esim/topup', { ...body, amount: 3 * pass.price })
+    expect(obj.totalDuration - before.totalDuration).toBe(3)
+    expect(obj.totalVolume - before.totalVolume).toBe(3 * pass.volume)
+    expect(simulator.counters().debited - debited).toBe(3 * pass.price)
+  },
+)
+
 it('a cancelled eSIM is paid back, and its ICCID is used again under another number', async () => {
   await start()
   await order('T-1')

@@ -232,11 +232,12 @@ interface TopUpBody extends OneEsim {
   packageCode?: string
   slug?: string
   transactionId: string
+  periodNum?: number | string | null
   amount?: number | null
 }
 
 function topUp({ account, options }: World, { body, effects }: Call): Answer {
-  const { packageCode, slug, transactionId, amount, ...which } = body as TopUpBody
+  const { packageCode, slug, transactionId, periodNum, amount, ...which } = body as TopUpBody
   const target = findEsim(account, which)
   const earlier = account.findOrderByKey(transactionId)
   if (earlier && options.repeatedKey === 'refused') throw new Refused('repeated-key', 'The transactionId was used.')
@@ -246,8 +247,11 @@ function topUp({ account, options }: World, { body, effects }: Call): Answer {
       throw new Refused('unknown-package', `${product.code} does not fit eSIM ${target.iccid}.`)
     if (['CANCEL', 'REVOKED', 'USED_EXPIRED', 'UNUSED_EXPIRED'].includes(target.status))
       throw new Refused('wrong-state', `eSIM ${target.iccid} is ${target.status}.`)
-    if (amount && amount !== product.price) throw new Refused('wrong-amount', `The amount is ${product.price}.`)
-    account.buy({ product, key: transactionId, target }, effects)
+    const periods = Number(periodNum || 1)
+    if (periods > 1 && !product.isDaily) return answers.failure('200008', 'Only daily packages have a periodNum.')
+    const total = options.forms.has('amount-per-day') ? product.price : product.price * periods
+    if (amount && amount !== total) throw new Refused('wrong-amount', `The amount is ${total}.`)
+    account.buy({ product, key: transactionId, periods, target }, effects)
   }
   const isOwn = options.forms.has('own-transactions')
   return answers.success({

@@ -1,4 +1,4 @@
-import { integer, list, object, oneOf, optional, optionalOrEmpty, text } from '#shape.ts'
+import { digits, either, integer, list, object, oneOf, optional, optionalOrEmpty, text } from '#shape.ts'
 
 /* Requests of the RT family. Optional members may be null or empty, which real programs send. */
 
@@ -47,6 +47,7 @@ export const TOP_UP = object({
   packageCode: maybeText,
   slug: maybeText,
   transactionId: text({ max: 50 }),
+  periodNum: optionalOrEmpty(either(integer({ min: 1, max: 365 }), digits({ min: 1, max: 365 }))),
   amount: maybeInteger,
 })
 

@@ -21,6 +21,7 @@ const FORMS_OF_ONE = {
   'esim-access': [
     'unit-words', // durations in hours, and units in the plural
     'own-transactions', // a top-up is answered under a transactionId of the wholesaler
+    'amount-per-day', // the amount of a top-up by several days is that of one day
   ],
   'esim-go': [
     'organisation-object', // the organisation is not in a list

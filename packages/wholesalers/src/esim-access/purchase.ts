@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { isObject, type JsonObject, textOf, unitsOf } from '#members.ts'
-import { refuseSeveralDays } from '#several-days.ts'
 import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest, UnreadableEntry } from '#supplier.ts'
 import { type Call, entriesIn, type RtAnswer } from './client.ts'
 import { type EsimRow, timeOf } from './decode.ts'
@@ -19,7 +18,7 @@ export const CHECK_AFTER_MS: readonly number[] = [0, 500, 1_500]
 
 export async function order(account: Account, request: SupplierRequest): Promise<Outcome> {
   const { key, productCode, periodNum } = request
-  const placed = await buyAtPrice(account, request, 'BASE', (price) => {
+  const placed = await buyAtPrice(account, request, (price) => {
     const line = { packageCode: productCode, count: 1, ...(periodNum && { periodNum }) }
     return account.call('esim/order', { transactionId: key, packageInfoList: [{ ...line, ...(price && { price }) }] })
   })
@@ -38,18 +37,17 @@ export async function order(account: Account, request: SupplierRequest): Promise
   return outcome.kind === 'unknown' ? { ...outcome, charged, reference } : outcome
 }
 
-/** The wholesaler answers a top-up immediately, so it needs no query. A top-up of a day pass adds one day. */
+/** The wholesaler answers a top-up immediately, so it needs no query. */
 export async function topUp(account: Account, request: TopUpRequest): Promise<Outcome> {
-  const refusal = refuseSeveralDays(request)
-  if (refusal !== undefined) return refusal
-  const { key: transactionId, productCode: packageCode } = request
+  const { key: transactionId, productCode: packageCode, periodNum } = request
   const found = await findEsim(account.call, request.topUp)
   if ('failure' in found) return { kind: 'retry', message: found.failure.message, ...downOf(found.failure) }
   const esimTranNo = found.value?.esimTranNo
   if (esimTranNo === undefined) return { kind: 'refused', message: 'the wholesaler has no such eSIM' }
-  const added = await buyAtPrice(account, request, 'TOPUP', (price) =>
-    account.call('esim/topup', { esimTranNo, packageCode, transactionId, ...(price && { amount: price }) }),
-  )
+  const what = { esimTranNo, packageCode, transactionId, ...(periodNum && { periodNum }) }
+  const send = (amount: number | undefined) => account.call('esim/topup', { ...what, ...(amount && { amount }) })
+  const hasDays = periodNum !== undefined && periodNum > 1
+  const added = await (hasDays ? buyDays(account, request, periodNum, send) : buyAtPrice(account, request, send))
   if ('kind' in added) return added
   const { obj, charged } = added
   const answered = textOf(obj.transactionId) ?? transactionId
@@ -128,6 +126,27 @@ function downOf(failure: Exclude<RtAnswer, { kind: 'done' }>): { down?: true } {
   return failure.kind === 'none' && failure.down ? { down: true } : {}
 }
 
+/**
+ * Tops up by several days of a day pass. Public documents do not say whether `amount` is for one day or for all of them, so it
+ * is always sent, as the price of all days that the wholesaler states now: one that compares it with the price of a single
+ * day, or sells only one, refuses it and debits nothing.
+ */
+async function buyDays(
+  { call, currencyCode }: Account,
+  request: TopUpRequest,
+  days: number,
+  send: (amount: number) => Promise<RtAnswer>,
+): Promise<Bought | Outcome> {
+  const { guard } = request
+  const price = await currentPrice(call, request)
+  if (typeof price !== 'bigint') return price
+  if (guard?.currencyCode === currencyCode && price > guard.salePrice) return tooExpensive(guard, price)
+  const amount = price * BigInt(days)
+  const answer = await send(Number(amount))
+  if (answer.kind !== 'done') return outcomeOfFailure(answer, true)
+  return { obj: answer.obj, charged: { amount, currencyCode } }
+}
+
 type Bought = { obj: JsonObject; charged: Charge | undefined }
 
 const OTHER_PRICE: readonly string[] = ['200005', '200006']
@@ -139,7 +158,6 @@ const OTHER_PRICE: readonly string[] = ['200005', '200006']
 async function buyAtPrice(
   account: Account,
   request: SupplierRequest,
-  type: 'BASE' | 'TOPUP',
   send: (price: number | undefined) => Promise<RtAnswer>,
 ): Promise<Bought | Outcome> {
   const { currencyCode } = account
@@ -147,16 +165,14 @@ async function buyAtPrice(
   let price = guard?.cost
   let answer = await send(price === undefined ? undefined : Number(price))
   if (guard !== undefined && answer.kind === 'failed' && OTHER_PRICE.includes(answer.code)) {
-    const current = await currentPrice(account.call, request.productCode, type)
-    if (current === undefined) {
-      return { kind: 'retry', message: `${answer.message}; the current price could not be queried` }
-    }
+    const current = await currentPrice(account.call, request)
+    if (typeof current !== 'bigint') return current
     if (current > guard.salePrice) return tooExpensive(guard, current)
     price = current
     answer = await send(Number(current))
     if (answer.kind === 'failed' && OTHER_PRICE.includes(answer.code)) return { kind: 'retry', message: answer.message }
   }
-  if (answer.kind !== 'done') return outcomeOfFailure(answer, type === 'TOPUP')
+  if (answer.kind !== 'done') return outcomeOfFailure(answer, request.topUp !== undefined)
   // The answer states no amount, but the wholesaler has compared our price with its own.
   const days = BigInt(request.periodNum ?? 1)
   return { obj: answer.obj, charged: price ? { amount: price * days, currencyCode } : undefined }
@@ -168,11 +184,16 @@ function tooExpensive({ currencyCode }: PriceGuard, amount: bigint): Outcome {
   return { kind: 'refused', message, price: { amount, currencyCode } }
 }
 
-async function currentPrice(call: Call, packageCode: string, type: 'BASE' | 'TOPUP'): Promise<bigint | undefined> {
-  const answer = await call('package/list', { type, packageCode })
-  if (answer.kind !== 'done') return undefined
-  const offered = entriesIn(answer, 'packageList')
-    ?.filter(isObject)
-    .find((one) => one.packageCode === packageCode || one.slug === packageCode)
-  return unitsOf(offered?.price)
+/** Top-ups are listed by eSIM: with a packageCode, the list has those of the eSIMs of that package. */
+async function currentPrice(call: Call, { productCode, topUp }: SupplierRequest): Promise<bigint | Outcome> {
+  const which = topUp ? { type: 'TOPUP', iccid: topUp.iccid } : { type: 'BASE', packageCode: productCode }
+  const answer = await call('package/list', which)
+  const entries = answer.kind === 'done' ? entriesIn(answer, 'packageList')?.filter(isObject) : undefined
+  const offered = entries?.find((one) => one.packageCode === productCode || one.slug === productCode)
+  if (topUp && entries && !offered) {
+    return { kind: 'refused', message: 'the wholesaler does not offer this top-up for the eSIM' }
+  }
+  const down = answer.kind === 'done' ? {} : downOf(answer)
+  const message = 'the current price could not be queried'
+  return unitsOf(offered?.price) ?? { kind: 'retry', message, ...down }
 }

@@ -30,6 +30,11 @@ export interface Supplier {
    */
   topUp?(requests: TopUpRequest[]): Promise<Outcome[]>
   /**
+   * The product codes of the top-ups that an eSIM takes now, as the supplier lists them. undefined: it gave no complete list.
+   * Absent: it has no such list.
+   */
+  topUpsOf?(esim: Pick<SuppliedEsim, 'iccid'>): Promise<string[] | undefined>
+  /**
    * Cancels an eSIM that was not installed. `actionKey` names the attempt at the supplier, as `key` names an order: a repeat
    * with the same one changes nothing. Without it, the eSIM is one that no dealer has, and is cancelled only once.
    */

@@ -11,7 +11,7 @@ export const UNSETTLED: Readonly<Record<string, readonly string[]>> = {
   ],
   'esim-access': [
     'The form of the times in a search: the documented one is sent. A search that misses an order repeats it under the same key, which buys nothing more.',
-    'Whether the list of top-ups without an ICCID is complete: a top-up that an eSIM does not take is refused.',
+    'Whether the list of top-ups without an ICCID is complete: dealers see only top-ups that the list by ICCID has, too. One that an eSIM does not take is refused.',
     'Whether the amount of a top-up by several days is that of all days: it is sent as such. A wholesaler that takes it for that of one day refuses it, and nothing is debited.',
     'How many SMS a package includes: their number is not stated, so none is promised.',
   ],

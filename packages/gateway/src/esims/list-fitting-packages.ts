@@ -14,10 +14,11 @@ import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import type { EsimToTopUp } from '#catalogue/topup-fit.ts'
 import { allowsTopUp } from '#orders/placing/top-up-offer.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
+import { topUpsListedFor } from './listed-top-ups.ts'
 
 /**
  * The answer of `package/list`. If the request names an eSIM, it lists the packages that can be added to it now. It
- * lists nothing if the eSIM's state or its supplier allows no top-up.
+ * lists nothing if the eSIM's state or its supplier allows no top-up, and leaves out what its supplier does not list for it.
  * @param base list only the packages that can be added to eSIMs of this BASE package; ignored if the request names an eSIM
  * @throws ApiError 000108, 310403
  */
@@ -35,9 +36,17 @@ export async function listPackagesFor(
   const esim = await findEsimToTopUp(deps.db, buyer.tenantId, request)
   if (esim === undefined) throw new ApiError('310403')
   const answer = listPackages(catalogue, buyer, request, esim)
-  const supplier = deps.suppliers.get(esim.supplier)?.supplier
-  const isPossible = supplier?.topUp !== undefined && allowsTopUp(esim, supplier.traits)
-  return isPossible ? answer : { ...answer, packageList: [], nextCursor: null }
+  const supplied = deps.suppliers.get(esim.supplier)
+  if (supplied?.supplier.topUp === undefined || !allowsTopUp(esim, supplied.supplier.traits)) {
+    return { ...answer, packageList: [], nextCursor: null }
+  }
+  const listed = answer.packageList.length > 0 ? await topUpsListedFor(supplied, esim.iccid) : undefined
+  if (listed === undefined) return answer
+  const isListed = (packageCode: string) => {
+    const route = catalogue.find(packageCode)?.routes.find((one) => one.supplier === esim.supplier)
+    return route !== undefined && listed.has(route.productCode)
+  }
+  return { ...answer, packageList: answer.packageList.filter(({ packageCode }) => isListed(packageCode)) }
 }
 
 function listEsimFaults({ type, esimTranNo, updatedSince }: PackageListRequest): FaultDetail[] {
@@ -55,6 +64,7 @@ function listEsimFaults({ type, esimTranNo, updatedSince }: PackageListRequest):
 export interface TopUpCandidate extends EsimToTopUp {
   esimStatus: EsimStatus
   smdpStatus: SmdpStatus | null
+  iccid: string
 }
 
 /** Finds an eSIM of a tenant by its id, its ICCID or both. If several have the ICCID, the newest is taken. */
@@ -66,7 +76,7 @@ export async function findEsimToTopUp(
   if (esimTranNo !== undefined && !isUuid(esimTranNo)) return undefined
   const [esim] = await db.query<TopUpCandidate>({
     name: esimTranNo === undefined ? 'profiles-to-top-up-by-iccid' : 'profiles-to-top-up-by-id',
-    text: `select i.package_code, p.supplier, p.esim_status, p.smdp_status
+    text: `select i.package_code, p.supplier, p.iccid, p.esim_status, p.smdp_status
            from profiles p join order_items i using (tenant_id, order_id, item_no)
            where p.tenant_id = $1 and ${
              esimTranNo === undefined ? 'p.iccid = $2' : '($2::text is null or p.iccid = $2) and p.profile_id = $3'

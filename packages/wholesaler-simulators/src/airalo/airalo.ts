@@ -121,6 +121,7 @@ function listOperations(world: World, tokens: Tokens): Operation[] {
     get('usage', 'sims/{iccid}/usage', ({ params }) =>
       answers.ok(answers.usageBody(account, account.getEsim(params.iccid!), forms)),
     ),
+    get('topUps', 'sims/{iccid}/topups', (call) => listTopUpsOf(world, call)),
     get('balance', 'balance', () => {
       const amount = account.balance / 10_000
       return answers.ok({ balances: { name: 'balance', availableBalance: { amount, currency: account.currencyCode } } })
@@ -192,6 +193,14 @@ function topUp({ account, options }: World, { body, effects }: Call): Answer {
     throw new Refused('unknown-package', `${package_id} does not fit eSIM ${iccid}.`)
   const bought = account.buy({ product, key: description ?? null, target }, effects)
   return answers.ok(answers.orderBody(bought, shownOf(account, options, ''), true))
+}
+
+/** The packages that an eSIM takes, in one list without pages. */
+function listTopUpsOf({ account, options: { forms } }: World, { params, catalogue }: Call): Answer {
+  const { coverage } = account.getEsim(params.iccid!).order.product
+  const { products } = catalogue()
+  const fitting = products.filter((product) => product.kind === 'topUp' && product.coverage.code === coverage.code)
+  return answers.ok(fitting.map((product) => answers.packageEntry(product, account.currencyCode, forms)))
 }
 
 /** The filter is a LIKE: it also finds orders whose description only contains the text. The newest come first. */

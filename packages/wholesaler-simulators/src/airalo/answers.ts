@@ -88,7 +88,7 @@ function beforeDiscount(price: number): number {
 /** US dollars for one unit of another currency, in the form currency-prices. */
 const DOLLARS = 1.25
 
-function packageEntry(product: Product, currency: string, forms: Forms) {
+export function packageEntry(product: Product, currency: string, forms: Forms) {
   const { code, kind, name, price, retailPrice, volume, days } = product
   const net = price / 10_000
   const dollars = currency === 'USD' ? net : net * DOLLARS

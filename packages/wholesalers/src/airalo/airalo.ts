@@ -8,7 +8,7 @@ import type { CancelOutcome, Outcome, ReceivedEvent, Supplier, SupplierRequest }
 import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient, DEFAULTS, sign } from './client.ts'
 import { findOrders, INCLUDE, ListFailure, listSold } from './lists.ts'
 import { outcomeOfFailedQuery, outcomeOfFound, outcomeOfOrder } from './outcome.ts'
-import { listProducts } from './products.ts'
+import { listProducts, listTopUpsOf } from './products.ts'
 import { readBalance, reportOn, testAccount } from './reports.ts'
 
 /** The requests of one purchase: a token and the order, and both again if Airalo refuses the token. */
@@ -35,6 +35,7 @@ export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloD
     },
     order: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(client, request))),
     topUp: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(client, request))),
+    topUpsOf: ({ iccid }) => listTopUpsOf(client, iccid),
     query: (requests) => Promise.all(requests.map((request) => query(client, request))),
     cancel: () => Promise.resolve(CANCELLED_BY_HAND),
     report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),

@@ -12,6 +12,7 @@ import {
   roundHalfUp,
   textOf,
 } from '#members.ts'
+import { pageOf } from '#rest-client.ts'
 import type { SupplierProduct, UnreadableEntry } from '#supplier.ts'
 import { isUnreadable, readEach, Unreadable } from '#unreadable-entry.ts'
 import type { AiraloClient } from './client.ts'
@@ -72,6 +73,14 @@ export function productsOf(row: JsonObject, terms: Terms): (SupplierProduct | Un
       return productOf(one, { countries, fupPolicy: fairUseOf(one) ?? fairUseOf(operator) }, terms) ?? []
     })
   })
+}
+
+/** The top-ups that an eSIM takes. @returns undefined if there is no list, or an entry may be any package */
+export async function listTopUpsOf(client: Pick<AiraloClient, 'get'>, iccid: string): Promise<string[] | undefined> {
+  const answer = await client.get(`/sims/${encodeURIComponent(iccid)}/topups`)
+  if (answer.kind === 'failed' || answer.status !== 200) return undefined
+  const ids = pageOf(answer, 'data', false)?.rows.map((one) => (isObject(one) && isText(one.id) ? one.id : undefined))
+  return ids?.includes(undefined) ? undefined : ids?.filter((id) => id !== undefined)
 }
 
 /** Pure. @returns undefined if the package has no data, or is neither an eSIM nor a top-up */

@@ -8,7 +8,7 @@ import { act } from './actions.ts'
 import { type Call, createCall, DEFAULTS, type EsimAccessConfig, type EsimAccessDeps, entriesIn } from './client.ts'
 import { profileReportOf } from './decode.ts'
 import { findEsim, queryRows } from './find.ts'
-import { listProducts, listSold, queryBalance } from './lists.ts'
+import { listProducts, listSold, listTopUpsOf, queryBalance } from './lists.ts'
 import type { Failure } from './outcome.ts'
 import { type Account, CHECK_AFTER_MS, order, query, topUp } from './purchase.ts'
 
@@ -38,6 +38,7 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
     },
     order: (requests) => Promise.all(requests.map((request) => order(account, request))),
     topUp: (requests) => Promise.all(requests.map((request) => topUp(account, request))),
+    topUpsOf: ({ iccid }) => listTopUpsOf(call, iccid),
     query: (requests) => Promise.all(requests.map((request) => query(account, request))),
     async cancel(esim) {
       const outcome = await act(call, 'CANCEL', esim)

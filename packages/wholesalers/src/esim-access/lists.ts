@@ -1,6 +1,6 @@
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { includedOf } from '#allowances.ts'
-import { fairUseOf, isCountryCode, type JsonObject, textOf, unitsOf, wholeOf } from '#members.ts'
+import { fairUseOf, isCountryCode, isObject, type JsonObject, textOf, unitsOf, wholeOf } from '#members.ts'
 import type { BalanceOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
 import { type Call, entriesIn } from './client.ts'
@@ -47,6 +47,17 @@ export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct 
     if (entries === undefined) throw new Error('the catalogue is unreadable')
     yield* readEach(entries, `the list of type ${packageType}`, (one) => productOf(one, packageType))
   }
+}
+
+/**
+ * The top-ups that an eSIM takes, by code and by slug: the product code of a package is either.
+ * @returns undefined if there is no list, or an entry may be any package
+ */
+export async function listTopUpsOf(call: Call, iccid: string): Promise<string[] | undefined> {
+  const answer = await call('package/list', { type: 'TOPUP', iccid })
+  const entries = answer.kind === 'done' ? entriesIn(answer, 'packageList') : undefined
+  const codes = entries?.map((one) => (isObject(one) ? [textOf(one.packageCode), textOf(one.slug)] : []))
+  return codes?.every(([code]) => code !== undefined) ? codes.flat().filter((one) => one !== undefined) : undefined
 }
 
 /** dataType: 1 in total, 2 and 3 a day, 4 unlimited a day. */

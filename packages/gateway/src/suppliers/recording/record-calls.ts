@@ -39,7 +39,7 @@ export interface ExchangeSink {
 
 const OPERATIONS = [
   ...['order', 'query', 'topUp', 'cancel', 'suspend', 'unsuspend', 'revoke', 'test', 'report', 'balance'],
-  ...['list', 'catalogue'],
+  ...['list', 'catalogue', 'topUpsOf'],
 ] as const
 export type RecordedOperation = (typeof OPERATIONS)[number] | typeof RECEIVE
 

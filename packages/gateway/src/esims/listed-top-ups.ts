@@ -1,0 +1,71 @@
+import { systemClock } from '@dealer-esim/lib/clock.ts'
+import { settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
+import { asQuestion } from '@dealer-esim/wholesalers/account-rate.ts'
+import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
+import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
+
+/** What a supplier answered about an eSIM; undefined: nothing. */
+type Answer = ReadonlySet<string> | undefined
+
+interface Known {
+  answer: Promise<Answer>
+  /** Both by the monotonic clock. */
+  askedMs: number
+  untilMs: number
+}
+
+/**
+ * The product codes of the top-ups that an eSIM takes now, as its supplier lists them. The supplier is asked at most once in
+ * ten minutes about an eSIM on a node, only while no purchase waits for a request, and not while it is paused or down.
+ * @returns undefined: it has no such list, or did not answer in time. Then only our own rule says what fits
+ */
+export async function topUpsListedFor(
+  { supplier, gate, paused }: Pick<ConfiguredSupplier, 'supplier' | 'gate' | 'paused'>,
+  iccid: string,
+): Promise<Answer> {
+  if (supplier.topUpsOf === undefined) return undefined
+  const known = answersOf(supplier)
+  const now = systemClock.monotonic()
+  const last = known.get(iccid)
+  if (last !== undefined && last.untilMs > now) return inTime(last)
+  if (paused || gate.state !== 'closed') return undefined
+  if (known.size >= ESIMS_MAX) for (const [each, { untilMs }] of known) if (untilMs <= now) known.delete(each)
+  if (known.size >= ESIMS_MAX) return undefined
+  const asked: Known = { answer: ask(supplier, iccid), askedMs: now, untilMs: now + KEPT_MS }
+  known.set(iccid, asked)
+  void asked.answer.then((answer) => {
+    if (answer === undefined) asked.untilMs = systemClock.monotonic() + UNANSWERED_KEPT_MS
+  })
+  return inTime(asked)
+}
+
+const KEPT_MS = 600_000
+const UNANSWERED_KEPT_MS = 30_000
+/** Since the question, so that a list of many pages waits once. A late answer serves the next request. */
+const ANSWER_WAIT_MS = 2_000
+const TURN_WAIT_MS = 1_000
+/** The most eSIMs that are remembered for one supplier. */
+const ESIMS_MAX = 1_000
+
+const answers = new WeakMap<Supplier, Map<string, Known>>()
+
+function answersOf(supplier: Supplier): Map<string, Known> {
+  const known = answers.get(supplier) ?? new Map<string, Known>()
+  answers.set(supplier, known)
+  return known
+}
+
+/** Never rejects. */
+async function ask(supplier: Supplier, iccid: string): Promise<Answer> {
+  try {
+    const { result } = await asQuestion(() => supplier.topUpsOf!({ iccid }), TURN_WAIT_MS)
+    return result && new Set(result)
+  } catch {
+    return undefined
+  }
+}
+
+async function inTime({ answer, askedMs }: Known): Promise<Answer> {
+  const leftMs = Math.max(0, askedMs + ANSWER_WAIT_MS - systemClock.monotonic())
+  return (await settlesWithin(answer, leftMs)) ? answer : undefined
+}

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { migrationsFolder } from '../packages/gateway/src/platform/package-root.ts'
-import { type ReplayedCall, replayRecording } from '../packages/gateway/src/suppliers/recording/replay-recording.ts'
+import {
+  parseRecording,
+  type ReplayedCall,
+  replayRecording,
+} from '../packages/gateway/src/suppliers/recording/replay-recording.ts'
 import { systemIds } from '../packages/lib/src/ids.ts'
 import { createDb } from '../packages/lib/src/postgres/db.ts'
 import { migrate } from '../packages/lib/src/postgres/migrations.ts'
@@ -13,41 +17,49 @@ import { silentLog } from '../packages/lib/src/telemetry/log.ts'
 
 const ROWS_SHOWN = 3
 
-const [file] = process.argv.slice(2)
-if (file === undefined) {
-  console.error('Name a file: npm run recording FILE.')
+const [file, ...others] = process.argv.slice(2)
+if (file === undefined || others.length > 0) {
+  console.error('Name one file: npm run recording FILE.')
   process.exit(2)
 }
-const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-recording-'))
-const server = await startEmbeddedPostgres({ dataDir, log: silentLog, purpose: 'command', fsync: false })
 try {
-  await migrate({ databaseUrl: server.url, log: silentLog, directory: migrationsFolder() })
-  const db = createDb({ url: server.url, poolSize: 4, applicationName: 'recording' })
-  try {
-    for await (const call of replayRecording({ db, ids: systemIds }, readFileSync(file, 'utf8')))
-      console.log(describe(call))
-  } finally {
-    await db.close()
-  }
+  // Before a database is started: a file that cannot be read is refused immediately.
+  await replay(parseRecording(readFileSync(file, 'utf8')))
 } catch (error) {
   console.error(`${file}: ${error instanceof Error ? error.message : error}`)
   process.exitCode = 1
-} finally {
-  await server.stop()
-  rmSync(dataDir, { recursive: true, force: true })
 }
 
-function describe({ operation, exchanges, result, error, unsent }: ReplayedCall): string {
+async function replay(recording: ReturnType<typeof parseRecording>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-recording-'))
+  const server = await startEmbeddedPostgres({ dataDir, log: silentLog, purpose: 'command', fsync: false })
+  try {
+    await migrate({ databaseUrl: server.url, log: silentLog, directory: migrationsFolder() })
+    const db = createDb({ url: server.url, poolSize: 4, applicationName: 'recording' })
+    try {
+      for await (const call of replayRecording({ db, ids: systemIds }, recording)) console.log(describe(call))
+    } finally {
+      await db.close()
+    }
+  } finally {
+    await server.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+function describe({ operation, exchanges, result, error, unsent, unanswered }: ReplayedCall): string {
   const requests = exchanges.map(
     ({ request, answer, failure }) => `  ${request.method} ${request.path} → ${answer?.status ?? failure?.phase}`,
   )
   const rows = Array.isArray(result) ? result : [result]
   const shown = rows.slice(0, ROWS_SHOWN).map((row) => `  ${json(row)}`)
   const more = rows.length > ROWS_SHOWN ? [`  … ${rows.length} in all`] : []
+  const timedOut = unanswered.map((request) => `  ${request} → no answer is recorded`)
   const missed = unsent > 0 ? [`  ${unsent} recorded requests were not sent this time`] : []
   return [
     operation,
     ...requests,
+    ...timedOut,
     ...(error === undefined ? [...shown, ...more] : [`  failed: ${error}`]),
     ...missed,
   ].join('\n')

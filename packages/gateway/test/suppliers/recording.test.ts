@@ -8,7 +8,7 @@ import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RecordedExchange } from '#suppliers/recording/record-calls.ts'
 import { redactExchanges } from '#suppliers/recording/redact-recording.ts'
-import { type ReplayedCall, replayRecording } from '#suppliers/recording/replay-recording.ts'
+import { parseRecording, type ReplayedCall, replayRecording } from '#suppliers/recording/replay-recording.ts'
 import { loadSuppliers } from '#suppliers/supplier-registry.ts'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminFailure, adminUsageError } from '../harness/processes/admin-in-process.ts'
@@ -122,7 +122,7 @@ describe.each(KINDS)('a recording of %s', (kind) => {
 
   it('is read by the adapter as its answers were', async () => {
     const replayed: ReplayedCall[] = []
-    for await (const call of replayRecording(shop, text)) replayed.push(call)
+    for await (const call of replayRecording(shop, parseRecording(text))) replayed.push(call)
     expect(replayed.filter(({ error, unsent }) => error !== undefined || unsent > 0)).toEqual([])
     const resultsOf = (name: string) =>
       replayed.filter(({ operation }) => operation === name).map(({ result }) => result)
@@ -245,7 +245,7 @@ describe('a recording', () => {
       },
     })
     for (const secret of [iccid, clientId!, clientSecret!, 'airalo-signature']) expect(text).not.toContain(secret)
-    for await (const { operation, error } of replayRecording(shop, text))
+    for await (const { operation, error } of replayRecording(shop, parseRecording(text)))
       expect([operation, error]).toEqual(['receive', undefined])
     await shop.db.query({ text: `delete from suppliers where supplier = 'recorded'` }).catch(() => {})
   })

@@ -15,6 +15,8 @@ export interface ReplayedCall {
   error?: string
   /** Requests that the adapter did not send this time. */
   unsent: number
+  /** Requests that the recording has no answer to, such as `GET /v1/orders/KEY`. They time out. */
+  unanswered: string[]
 }
 
 interface ReplayDeps {
@@ -27,19 +29,19 @@ const SUPPLIER = 'recorded'
 /** A replay has every answer already, so an adapter need not wait for a delivery longer than for an answer. */
 const TIMEOUT_MS = 1_000
 
-/**
- * Calls the adapter of a recording's type again, in the order of the recording, and answers its requests from it.
- * @throws Error if `text` is no recording
- */
-export async function* replayRecording(deps: ReplayDeps, text: string): AsyncGenerator<ReplayedCall> {
-  const { supplierType, config, exchanges } = parseRecording(text)
+/** Calls the adapter of a recording's type again, in the order of the recording, and answers its requests from it. */
+export async function* replayRecording(
+  deps: ReplayDeps,
+  { supplierType, config, exchanges }: RecordedCalls,
+): AsyncGenerator<ReplayedCall> {
   await deps.db.query({
     text: `insert into suppliers (supplier, type, config) values ($1, $2, '') on conflict do nothing`,
     values: [SUPPLIER, supplierType],
   })
   let left: RedactedExchange[] = []
+  let unanswered: string[] = []
   const outbound: Outbound = {
-    request: async (request) => answerFrom(left, request),
+    request: async (request) => answerFrom(left, unanswered, request),
     close: async () => {},
   }
   const plain = { encrypt: (value: string | Buffer) => Buffer.from(value), decrypt: (value: Buffer) => value }
@@ -56,19 +58,21 @@ export async function* replayRecording(deps: ReplayDeps, text: string): AsyncGen
   for (const ofCall of groupByCall(exchanges)) {
     const { operation, arguments: input } = ofCall[0]!.call
     if (operation === RECEIVE) {
-      yield { operation, exchanges: ofCall, result: 'an event, whose signature is not recorded', unsent: 0 }
+      const result = 'an event, whose signature is not recorded'
+      yield { operation, exchanges: ofCall, result, unsent: 0, unanswered: [] }
       continue
     }
     left = [...ofCall]
+    unanswered = []
     const method = (supplier as unknown as Record<string, ((...input: unknown[]) => unknown) | undefined>)[operation]
     const replayed = { operation, exchanges: ofCall }
     try {
       const answer = method?.apply(supplier, input.map(reviveArgument))
       const result = LISTS.has(operation) ? await collect(answer as AsyncIterable<unknown>) : await answer
-      yield { ...replayed, result, unsent: left.length }
+      yield { ...replayed, result, unsent: left.length, unanswered }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      yield { ...replayed, result: undefined, error: message, unsent: left.length }
+      yield { ...replayed, result: undefined, error: message, unsent: left.length, unanswered }
     }
   }
   await supplier.stop?.()
@@ -83,20 +87,23 @@ function groupByCall(exchanges: readonly RedactedExchange[]): RedactedExchange[]
   return [...calls.values()]
 }
 
-interface Recording {
+/** What a replay reads of the file that `supplier record` writes. */
+interface RecordedCalls {
   supplierType: SupplierType
   config: Record<string, unknown>
   exchanges: RedactedExchange[]
 }
 
-function parseRecording(text: string): Recording {
-  let file: Partial<Recording>
+/** @throws Error if `text` is not the file of a recording, with a sentence that says what it must be */
+export function parseRecording(text: string): RecordedCalls {
+  let file: Partial<RecordedCalls> & { expected?: unknown }
   try {
     file = JSON.parse(text)
   } catch (error) {
     throw new Error(`It is not JSON: ${(error as Error).message}.`)
   }
-  const { supplierType, config = {}, exchanges } = file ?? {}
+  const { supplierType, config = {}, exchanges, expected } = file ?? {}
+  if (supplierType === undefined && expected !== undefined) throw new Error(OTHER_FORM)
   const type = SUPPLIER_TYPES.find((known) => known === supplierType)
   if (type === undefined) throw new Error(`Its supplierType must be one of ${SUPPLIER_TYPES.join(', ')}.`)
   if (!Array.isArray(exchanges) || !exchanges.every(isExchange)) {
@@ -104,6 +111,9 @@ function parseRecording(text: string): Recording {
   }
   return { supplierType: type, config, exchanges }
 }
+
+const OTHER_FORM =
+  'It is a case with an `expected` outcome, not a file of supplier record. Run it with: npx vitest run packages/wholesalers/src/recordings.test.ts.'
 
 function isExchange(exchange: Partial<RedactedExchange> | null): boolean {
   const { call, request } = exchange ?? {}
@@ -127,8 +137,15 @@ function reviveArgument(argument: unknown): unknown {
   })
 }
 
-/** Takes the recorded exchange of a request out of `left`: the one with its body, otherwise the first one of its path. */
-function answerFrom(left: RedactedExchange[], { method, url, body }: OutboundRequest): OutboundOutcome {
+/**
+ * Takes the recorded exchange of a request out of `left`: the one with its body, otherwise the first one of its path. A request
+ * without one is added to `unanswered`.
+ */
+function answerFrom(
+  left: RedactedExchange[],
+  unanswered: string[],
+  { method, url, body }: OutboundRequest,
+): OutboundOutcome {
   const { pathname, searchParams } = new URL(url)
   const sent = body === undefined ? '' : String(body)
   const matches = left.filter(({ request }) => {
@@ -142,12 +159,9 @@ function answerFrom(left: RedactedExchange[], { method, url, body }: OutboundReq
   const found = exact ?? matches[0]
   if (found === undefined && pathname.endsWith('/token')) return answerOf({ status: 200, headers: {}, body: TOKEN })
   if (found === undefined) {
-    return {
-      kind: 'failed',
-      phase: 'time-out',
-      sent: true,
-      message: `the recording has no answer to ${method} ${pathname}`,
-    }
+    unanswered.push(`${method} ${pathname}`)
+    const message = `the recording has no answer to ${method} ${pathname}`
+    return { kind: 'failed', phase: 'time-out', sent: true, message }
   }
   left.splice(left.indexOf(found), 1)
   const { answer, failure } = found

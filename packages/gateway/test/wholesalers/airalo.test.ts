@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
+import type { SuppliedEsim, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
+import { fastify } from 'fastify'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
+import { supplierApi } from '#http/supplier-api.ts'
 import {
   addPackage,
   addSupplier,
@@ -19,8 +22,9 @@ import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 const TIMEOUT_MS = 2_000
 const MINUTE_MS = 60_000
 const RETRY_WAIT_MAX_MS = 500
-/** A busy machine may read a request this much later than the next one. */
-const LATE_MS = 50
+/** A hundredth of a minute, and the margin of 1/15 by which account-rate.ts spaces requests wider. */
+const USAGE_STEP_MS = 640
+const QUEUE_MS = 2_000
 function configOf({ url, credentials: { clientId = '', clientSecret = '' } }: Simulator) {
   return { url, clientId, clientSecret, timeoutMs: TIMEOUT_MS }
 }
@@ -34,6 +38,33 @@ const testbed = await createWholesalerTestbed({
 const { base, buy, create, order, products, query, requestOf, shop, simulator, supplier, takenOf, topUpOf } = testbed
 afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
+
+/**
+ * Asks about an eSIM for which other requests wait. @returns by how much that moves the next free moment. If it was asked only
+ * after the others had been sent, it is asked again.
+ */
+async function queueStepMs(node: Supplier, esim: SuppliedEsim): Promise<number> {
+  const row = `wholesaler:${esim.iccid}`
+  for (;;) {
+    const [queue] = await shop.db.query<{ endsAt: string }>({
+      text: `insert into supplier_rates as r (supplier, next_at) values ($1, clock_timestamp() + $2 * interval '1 millisecond')
+             on conflict (supplier) do update set next_at = excluded.next_at returning next_at::text as ends_at`,
+      values: [row, QUEUE_MS],
+    })
+    const answered = node.report!([esim])
+    const { stepMs, isQueued } = await waitUntil(async () => {
+      const [moved] = await shop.db.query<{ stepMs: number; isQueued: boolean }>({
+        text: `select (extract(epoch from next_at - $2::text::timestamptz) * 1000)::float8 as step_ms,
+                 clock_timestamp() < $2::text::timestamptz as is_queued
+               from supplier_rates where supplier = $1 and next_at <> $2::text::timestamptz`,
+        values: [row, queue!.endsAt],
+      })
+      return moved
+    })
+    await answered
+    if (isQueued) return stepMs
+  }
+}
 
 describe('an order', () => {
   it('has its codes, its number and the charge', async () => {
@@ -274,14 +305,12 @@ describe('the account', () => {
 
   it('asks about one eSIM at most 100 times a minute over all nodes, and about others without a wait', async () => {
     const [one, other] = [await buy(), await buy()]
+    for (const node of [supplier, create()])
+      expect(Math.abs((await queueStepMs(node, one)) - USAGE_STEP_MS)).toBeLessThan(1)
     simulator.resetRecords()
     await Promise.all([supplier.report!([one, one]), create().report!([one, other])])
     const asked = simulator.requests().filter(({ operation }) => operation === 'usage')
-    const aboutOne = asked.filter(({ path }) => path.includes(one.iccid))
-    const [first, second, third] = aboutOne.map(({ atMs }) => atMs)
-    const apartMs = MINUTE_MS / 100 - LATE_MS
-    expect(second! - first!).toBeGreaterThan(apartMs)
-    expect(third! - second!).toBeGreaterThan(apartMs)
+    expect(asked).toHaveLength(4)
     expect(asked.findIndex(({ path }) => path.includes(other.iccid))).toBeLessThan(2)
   })
 
@@ -302,10 +331,11 @@ describe('the account', () => {
 })
 
 describe('an event', () => {
-  const send = (body: string, secret = simulator.credentials.clientSecret!) => {
+  const signed = (body: string, secret = simulator.credentials.clientSecret!) => {
     const signature = createHmac('sha512', secret).update(body).digest('hex')
-    return supplier.receive!({ headers: { 'airalo-signature': signature }, body: Buffer.from(body) })
+    return { headers: { 'airalo-signature': signature }, body: Buffer.from(body) }
   }
+  const send = (body: string, secret?: string) => supplier.receive!(signed(body, secret))
 
   it('names the order to query by its description', async () => {
     expect(await send('{"id":1,"description":"KEY-1"}')).toEqual({ kind: 'changed', keys: ['KEY-1'], reports: [] })
@@ -321,6 +351,34 @@ describe('an event', () => {
     for (const remaining_percentage of [undefined, null, -1, 101, 'few']) {
       expect(await lowData({ remaining_percentage })).toMatchObject({ keys: [], reports: [] })
     }
+  })
+
+  it('about low data raises the usage of its eSIM, if it is sent to the route with its signature', async () => {
+    await addPackage(shop.db, 'LOW_DATA', [{ supplier: 'wholesaler', productCode: base.productCode }])
+    const tenantId = await addTenant(shop.db)
+    await payOrders(shop.db, tenantId, 'LOW_DATA')
+    const loop = fulfilmentLoop(shop)
+    await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
+    await loop.stop(5_000)
+    const esim = async () => {
+      const [row] = await shop.db.query<{ iccid: string; orderUsage: bigint; totalVolume: bigint }>({
+        text: 'select iccid, coalesce(order_usage, 0) as order_usage, total_volume from profiles where tenant_id = $1',
+        values: [tenantId],
+      })
+      return row!
+    }
+    const { iccid, totalVolume } = await esim()
+    const app = fastify()
+    await app.register((scope) => supplierApi(scope, { ...shop, config: { trustedProxies: [], deployment: 'local' } }))
+    const post = async (remaining_percentage: number, secret?: string) => {
+      const body = JSON.stringify({ level: '75%', remaining_percentage, iccid })
+      const { headers } = signed(body, secret)
+      return (await app.inject({ method: 'POST', url: '/suppliers/wholesaler/events', headers, payload: body }))
+        .statusCode
+    }
+    expect([await post(1, 'other'), (await esim()).orderUsage]).toEqual([401, 0n])
+    expect([await post(25), (await esim()).orderUsage]).toEqual([204, (totalVolume * 75n) / 100n])
+    await app.close()
   })
 
   it('with a wrong signature or none is refused', async () => {

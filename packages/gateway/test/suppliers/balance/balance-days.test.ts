@@ -19,7 +19,13 @@ beforeAll(async () => {
   tenantId = await addTenant(testbed.db)
 })
 beforeEach(async () => {
-  for (const table of ['supplier_balance_days', 'supplier_balance_readings', 'supplier_attempts', 'alerts']) {
+  for (const table of [
+    'supplier_balance_days',
+    'supplier_balance_readings',
+    'supplier_attempts',
+    'supplier_verifications',
+    'alerts',
+  ]) {
     await testbed.db.query({ text: `delete from ${table}` })
   }
 })
@@ -35,19 +41,55 @@ async function read(amounts: Record<number, number>) {
   }
 }
 
+interface Bought {
+  outcome?: string
+  operation?: string
+  /** The cost in the catalogue, of each day. */
+  cost?: number
+  costCurrency?: string
+  days?: number
+}
+
 /** A purchase that was answered a minute after it was sent. */
-async function buy(hour: number, charge: number | null, outcome = 'delivered', operation = 'ORDER') {
+async function buy(hour: number, charge: number | null, bought: Bought = {}) {
   const [orderId] = await payOrders(testbed.db, tenantId, 'P')
   await testbed.db.query({
     text: `update order_items set supplier = 'whole', supplier_charge = $3, supplier_charge_currency = case when $3::bigint is null then null else 'USD' end
            where tenant_id = $1 and order_id = $2`,
     values: [tenantId, orderId, charge],
   })
+  const { days } = bought
+  if (days !== undefined) {
+    await testbed.db.query({
+      text: `update orders set package_lines = jsonb_set(package_lines, '{0,periodNum}', to_jsonb($3::int)) where tenant_id = $1 and order_id = $2`,
+      values: [tenantId, orderId, days],
+    })
+  }
+  await attempt(hour, orderId!, bought)
+  return orderId!
+}
+
+async function attempt(
+  hour: number,
+  orderId: string,
+  { outcome = 'delivered', operation = 'ORDER', cost, costCurrency = 'USD' }: Bought,
+) {
   await testbed.db.query({
     text: `insert into supplier_attempts (tenant_id, attempt_id, order_id, item_no, supplier, operation, lease_token, started_at,
-             finished_at, outcome)
-           values ($1, $2, $3, 1, 'whole', $4, $2, $5, $5::timestamptz + interval '1 minute', $6)`,
-    values: [tenantId, systemIds.uuid(), orderId, operation, at(hour), outcome],
+             finished_at, outcome, cost, cost_currency)
+           values ($1, $2, $3, 1, 'whole', $4, $2, $5, $5::timestamptz + interval '1 minute', $6, $7::bigint,
+             case when $7::bigint is null then null else $8 end)`,
+    values: [tenantId, systemIds.uuid(), orderId, operation, at(hour), outcome, cost ?? null, costCurrency],
+  })
+}
+
+/** A purchase by `supplier verify`. */
+async function verify(hour: number, cost: number, state = 'VERIFIED') {
+  await testbed.db.query({
+    text: `insert into supplier_verifications (supplier, verification_id, order_id, product_code, cost, currency_code, state,
+             started_at, finished_at)
+           values ('whole', $1, $1, 'X', $2, 'USD', $3, $4, $4::timestamptz + interval '1 minute')`,
+    values: [systemIds.uuid(), cost, state, at(hour)],
   })
 }
 
@@ -60,7 +102,7 @@ it('a day whose purchases explain the fall is not flagged', async () => {
   await read({ 0: 100_000, 10: 70_000, 24.1: 70_000 })
   await buy(5, 20_000)
   await buy(6, 10_000)
-  await buy(7, 99_000, 'refused')
+  await buy(7, 99_000, { outcome: 'refused' })
   expect(await check()).toEqual([])
   expect(await testbed.alerts('SUPPLIER_CHARGES')).toEqual([])
 })
@@ -100,7 +142,7 @@ it('a top-up of the operator is not flagged, and hides no fall of another time',
 it('a purchase that is under way at a reading is not flagged on either side, nor one in doubt', async () => {
   await read({ 0: 100_000, 12: 80_000, 24.01: 50_000 })
   await buy(-0.005, 20_000)
-  await buy(24, 30_000, 'unknown')
+  await buy(24, 30_000, { outcome: 'unknown' })
   expect(await check()).toEqual([])
 })
 
@@ -114,4 +156,68 @@ it('a day with an unknown charge is not compared, and waits for a reading of the
   expect(await testbed.db.query({ text: 'select unexplained from supplier_balance_days' })).toEqual([
     { unexplained: null },
   ])
+})
+
+it('where the charge is unknown, the cost in the catalogue stands in, for each day of a day pass', async () => {
+  await read({ 0: 100_000, 12: 85_000, 24.1: 80_000 })
+  await buy(5, null, { cost: 5_000, days: 3 })
+  expect(await check()).toEqual([{ day: DAY, unexplained: 5_000n }])
+})
+
+it('where the charge is unknown, a fall below the cost in the catalogue is flagged', async () => {
+  await read({ 0: 100_000, 12: 90_000, 24.1: 90_000 })
+  await buy(5, null, { cost: 5_000, days: 3, operation: 'TOPUP', outcome: 'toppedUp' })
+  expect(await check()).toEqual([{ day: DAY, unexplained: -5_000n }])
+})
+
+it('a known charge counts instead of the cost in the catalogue', async () => {
+  await read({ 0: 100_000, 12: 60_000, 24.1: 60_000 })
+  await buy(5, 30_000, { cost: 20_000, days: 3 })
+  await buy(6, 10_000, { cost: 99_000, costCurrency: 'EUR' })
+  expect(await check()).toEqual([])
+})
+
+it('a day whose only known cost is in another currency is not compared', async () => {
+  await read({ 0: 100_000, 12: 60_000, 24.1: 60_000 })
+  await buy(5, null, { cost: 5_000, costCurrency: 'EUR' })
+  expect(await check()).toEqual([])
+  const compared = await testbed.db.query({ text: 'select bought_max, unexplained from supplier_balance_days' })
+  expect(compared).toEqual([{ boughtMax: 5_000n, unexplained: null }])
+})
+
+it('a cancelled purchase explains its fall although its charge is 0, and a fall that the refund has hidden', async () => {
+  await read({ 0: 100_000, 6: 80_000, 8: 95_000, 24.1: 95_000 })
+  const given = await buy(5, 0, { cost: 10_000, days: 2 })
+  await attempt(7, given, { operation: 'CANCEL', outcome: 'cancelled' })
+  expect(await check()).toEqual([])
+  await testbed.db.query({ text: 'delete from supplier_balance_days' })
+  await testbed.db.query({ text: 'delete from supplier_balance_readings' })
+  await read({ 0: 100_000, 24.1: 100_000 })
+  expect(await check()).toEqual([])
+})
+
+it('a fall that a purchase does not explain is flagged although another one was cancelled', async () => {
+  await read({ 0: 100_000, 6: 65_000, 8: 85_000, 24.1: 85_000 })
+  const given = await buy(5, 0, { cost: 20_000 })
+  await attempt(7, given, { operation: 'CANCEL', outcome: 'cancelled' })
+  expect(await check()).toEqual([{ day: DAY, unexplained: 15_000n }])
+})
+
+it('a purchase without its debit is flagged if a cancellation of it was refused', async () => {
+  await read({ 0: 100_000, 24.1: 100_000 })
+  const kept = await buy(5, 20_000)
+  await attempt(7, kept, { operation: 'CANCEL', outcome: 'refused' })
+  expect(await check()).toEqual([{ day: DAY, unexplained: -20_000n }])
+})
+
+it('a verification explains a fall of its day, need not have been debited, and explains nothing if it was refused', async () => {
+  await read({ 0: 100_000, 12: 88_000, 24.1: 85_000 })
+  await verify(5, 12_000)
+  await verify(6, 99_000, 'REFUSED')
+  await verify(-2, 99_000)
+  expect(await check()).toEqual([{ day: DAY, unexplained: 3_000n }])
+  await testbed.db.query({ text: 'delete from supplier_balance_days' })
+  await testbed.db.query({ text: 'delete from supplier_balance_readings' })
+  await read({ 0: 100_000, 24.1: 100_000 })
+  expect(await check()).toEqual([])
 })

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findOrders, listSold } from './airalo/lists.ts'
 import { listProducts as airaloProducts } from './airalo/products.ts'
@@ -8,6 +9,7 @@ import { listProducts as esimGoProducts, listOrders, readOrders } from './esim-g
 import { reportOn as esimGoReport } from './esim-go/reports.ts'
 import { findProfile } from './gateway/actions.ts'
 import { listProducts as gatewayProducts, listProfiles } from './gateway/lists.ts'
+import { isObject } from './members.ts'
 import { listProducts as mobimatterProducts } from './mobimatter/lists.ts'
 import { reportOn as mobimatterReport } from './mobimatter/reports.ts'
 import type { ReportOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from './supplier.ts'
@@ -15,7 +17,7 @@ import { isUnreadable } from './unreadable-entry.ts'
 import { listPurchases, listProducts as zenditProducts } from './zendit/lists.ts'
 import { reportOn as zenditReport } from './zendit/reports.ts'
 
-/* One unreadable entry among many, at each position of every list: all others are read, and the entry is named. */
+/* Unreadable entries of every kind among many, at any position of every list: all others are read, and the entries are named. */
 
 /** What was read, and what was named. */
 interface Read {
@@ -25,52 +27,65 @@ interface Read {
 
 const NAMES = ['A', 'B', 'C', 'D']
 const TIME = '2026-11-25T12:00:00Z'
-const iccidOf = (name: string) => `89999000000000000${name.charCodeAt(0)}`
+/** Names of a long list are `N0`, `N1`, … */
+const numberOf = (name: string) => (name.length === 1 ? name.charCodeAt(0) : 1_000 + Number(name.slice(1)))
+const nameOf = (number: number) => (number < 1_000 ? String.fromCharCode(number) : `N${number - 1_000}`)
+const iccidOf = (name: string) => `8999900000000${String(numberOf(name)).padStart(6, '0')}`
 const airaloPackage = (id: string) => ({ id, type: 'sim', net_price: 1, amount: 1_000, day: 1, is_unlimited: false })
+const priceOf = (fixed: unknown, currency: string, currencyDivisor: number) => ({ fixed, currency, currencyDivisor })
 const reply = (body: object) => async () =>
   ({ kind: 'reply', status: 200, body, retryAfterMs: undefined, time: undefined }) as never
 
 interface List {
   entry(name: string): unknown
+  /** Values of members with which an entry cannot be read. */
+  odd?: Record<string, unknown[]>
+  /** Only the first unreadable entry is named, or all together by what holds them. */
+  namesOne?: 'the first' | 'all together'
+  /** It is about one eSIM, so it never has thousands of entries. */
+  isOfOneEsim?: true
   readAll(entries: unknown[]): Promise<Read>
 }
 
 const LISTS: Record<string, List> = {
   'the rows of Airalo’s catalogue': {
     entry: (name) => ({ slug: name, country_code: 'JP', operators: [{ packages: [airaloPackage(name)] }] }),
+    odd: { operators: [null, 7] },
     readAll: (data) => productsOf(airaloProducts({ get: reply({ data, meta: { last_page: 1 } }) } as never, 'USD')),
   },
   'the operators of a row at Airalo': {
     entry: (name) => ({ packages: [airaloPackage(name)] }),
+    odd: { packages: [null, 'odd'] },
     readAll: (operators) => productsOf(airaloProducts({ get: reply(airaloRow({ operators })) } as never, 'USD')),
   },
   'the packages of an operator at Airalo': {
     entry: airaloPackage,
+    odd: { id: [null], type: [null], amount: ['odd'], day: [1.5, null], net_price: [null] },
     readAll: (packages) =>
       productsOf(airaloProducts({ get: reply(airaloRow({ operators: [{ packages }] })) } as never, 'USD')),
   },
   'Airalo’s orders with a key': {
-    entry: (name) => ({ id: name.charCodeAt(0), description: 'KEY' }),
+    entry: (name) => ({ id: numberOf(name), description: 'KEY' }),
+    odd: { description: [7, undefined] },
+    namesOne: 'the first',
     async readAll(data) {
       const { orders, unreadable } = await findOrders({ get: reply({ data, meta: { last_page: 1 } }) }, 'KEY')
-      return { read: orders.map(({ id }) => String.fromCharCode(Number(id))), named: unreadable ? [unreadable] : [] }
+      return { read: orders.map(({ id }) => nameOf(Number(id))), named: unreadable ? [unreadable] : [] }
     },
   },
   'Airalo’s sold eSIMs': {
     entry: (name) => ({ description: name, created_at: TIME, sims: [airaloSim(name)] }),
-    async readAll(data) {
-      return recordsOf(listSold({ get: reply({ data, meta: { last_page: 1 } }) }, new Date(0)))
-    },
+    odd: { created_at: [null, 1.5], description: [7], sims: [[null], [{ iccid: 'odd' }], 7] },
+    readAll: (data) => recordsOf(soldAtAiralo(data)),
   },
-  'the catalogue of eSIM Access': {
-    entry: (packageCode) => ({ packageCode, name: packageCode, price: 1, duration: 1, volume: 1, dataType: 1 }),
-    readAll(packageList) {
-      const call = async (_: string, { type }: { type?: string }) => {
-        return { kind: 'done' as const, obj: { packageList: type === 'BASE' ? packageList : [] } }
-      }
-      return productsOf(esimAccessProducts(call as never))
-    },
+  'the eSIMs of an order at Airalo': {
+    entry: airaloSim,
+    odd: { iccid: [null, 1.5, 'odd'], qrcode: [null] },
+    namesOne: 'all together',
+    readAll: (sims) => recordsOf(soldAtAiralo([{ description: 'KEY', created_at: TIME, sims }]), byIccid),
   },
+  'the packages of eSIM Access': esimAccessList('BASE'),
+  'the top-ups of eSIM Access': esimAccessList('TOPUP'),
   'the eSIMs of eSIM Access': {
     entry: (transactionId) => ({ transactionId }),
     async readAll(esimList) {
@@ -82,6 +97,7 @@ const LISTS: Record<string, List> = {
   },
   'the catalogue of eSIM Go': {
     entry: (name) => ({ name, price: 1, duration: 1, dataAmount: 1_000, billingType: 'FixedCost' }),
+    odd: { name: [null], price: [null, 'odd'], duration: [1.5, null], dataAmount: [1.5, 'odd'] },
     readAll(bundles) {
       const get = (path: string) =>
         reply(path === '/catalogue' ? { bundles, pageCount: 1 } : { currency: 'USD', balance: 1 })()
@@ -90,6 +106,7 @@ const LISTS: Record<string, List> = {
   },
   'the orders of eSIM Go': {
     entry: (orderReference) => ({ orderReference, order: [{ item: 'B' }] }),
+    odd: { orderReference: [null], order: [null, [null], [{ item: 7 }]] },
     async readAll(orders) {
       const [page] = await all(readOrders({ get: reply({ orders, pageCount: 1 }) } as never, new Date(0)))
       return { read: page!.orders.map(({ reference }) => reference), named: page!.unreadable.map(({ entry }) => entry) }
@@ -98,12 +115,12 @@ const LISTS: Record<string, List> = {
   'the catalogue of MobiMatter': {
     entry: (productId) => ({
       ...{ productId, productCategory: 'esim_realtime', wholesalePrice: 1 },
-      productDetails: [
-        { name: 'PLAN_DATA_LIMIT', value: '1' },
-        { name: 'PLAN_DATA_UNIT', value: 'GB' },
-        { name: 'PLAN_VALIDITY', value: '24' },
-      ],
+      productDetails: planOf('1', 'GB', '24'),
     }),
+    odd: {
+      ...{ productId: [null], productCategory: [null], wholesalePrice: [null, 'odd'], currencyCode: ['dollar'] },
+      productDetails: [null, planOf('1', 'XB', '24'), planOf('1.2.3', 'GB', '24'), planOf('1', 'GB', 'odd')],
+    },
     readAll: (result) => productsOf(mobimatterProducts({ products: reply({ result }) } as never)),
   },
   'the offers of Zendit': {
@@ -111,6 +128,10 @@ const LISTS: Record<string, List> = {
       ...{ offerId, dataGB: 1, durationDays: 1 },
       cost: { fixed: 1, currency: 'USD', currencyDivisor: 100 },
     }),
+    odd: {
+      ...{ offerId: [null], dataGB: ['odd'], durationDays: [1.5, null] },
+      cost: [null, priceOf(null, 'USD', 100), priceOf(1, 'USD', 1.5), priceOf(1, 'dollar', 100)],
+    },
     readAll: (list) => productsOf(zenditProducts({ get: reply({ list, total: list.length }) } as never)),
   },
   'the purchases of Zendit': {
@@ -118,9 +139,8 @@ const LISTS: Record<string, List> = {
       ...{ transactionId, status: 'DONE', createdAt: TIME },
       confirmation: { iccid: iccidOf(transactionId) },
     }),
-    async readAll(list) {
-      return recordsOf(listPurchases({ get: reply({ list, total: list.length }) } as never, new Date(0)))
-    },
+    odd: { transactionId: [null], status: [null], createdAt: [null, 1.5], confirmation: [null, { iccid: 'odd' }] },
+    readAll: (list) => recordsOf(listPurchases({ get: reply({ list, total: list.length }) } as never, new Date(0))),
   },
   'the sold eSIMs of eSIM Access': {
     entry: (transactionId) => ({
@@ -128,6 +148,7 @@ const LISTS: Record<string, List> = {
       iccid: iccidOf(transactionId),
       createTime: '2026-11-25T12:00:00+0000',
     }),
+    odd: { transactionId: [7], iccid: ['odd', 1.5] },
     async readAll(esimList) {
       const call = async () => ({ kind: 'done' as const, obj: { esimList, pager: { total: esimList.length } } })
       return recordsOf(esimAccessSold(call as never, new Date()))
@@ -138,13 +159,21 @@ const LISTS: Record<string, List> = {
       orderReference,
       order: [{ item: 'B', esims: [{ iccid: iccidOf(orderReference) }] }],
     }),
-    async readAll(orders) {
-      const store = { listInDoubt: async () => [], findKeys: async () => new Map() }
-      return recordsOf(listOrders({ get: reply({ orders, pageCount: 1 }) } as never, store as never, new Date(0)))
+    odd: {
+      orderReference: [null],
+      order: [null, ...[null, 7, { iccid: null }, { iccid: 1.5 }].map((esim) => [{ item: 'B', esims: [esim] }])],
     },
+    readAll: (orders) => recordsOf(soldAtEsimGo(orders)),
+  },
+  'the eSIMs of an order at eSIM Go': {
+    entry: (name) => ({ iccid: iccidOf(name) }),
+    odd: { iccid: [null, 1.5, undefined] },
+    namesOne: 'all together',
+    readAll: (esims) => recordsOf(soldAtEsimGo([{ orderReference: 'R', order: [{ item: 'B', esims }] }]), byIccid),
   },
   'the eSIMs at another gateway': {
     entry: (transactionId) => ({ transactionId, iccid: iccidOf(transactionId), createTime: TIME }),
+    odd: { transactionId: [null], iccid: ['odd', 1.5] },
     async readAll(profileList) {
       const profiles = async () => ({ profileList, nextCursor: null })
       const upstream = async (send: (client: object) => Promise<unknown>) => ({ value: await send({ profiles }) })
@@ -152,6 +181,7 @@ const LISTS: Record<string, List> = {
     },
   },
   'the eSIMs of an order at another gateway': {
+    isOfOneEsim: true,
     entry: (name) => ({ transactionId: 'KEY', iccid: iccidOf(name) }),
     async readAll(profileList) {
       const profiles = async () => ({ profileList })
@@ -164,6 +194,7 @@ const LISTS: Record<string, List> = {
     },
   },
   'the usage of eSIM Access': {
+    isOfOneEsim: true,
     entry: (esimTranNo) => ({ esimTranNo, dataUsage: 1 }),
     async readAll(esimUsageList) {
       const call = async () => ({ kind: 'done' as const, obj: { esimUsageList } })
@@ -174,11 +205,13 @@ const LISTS: Record<string, List> = {
     },
   },
   'the bundles of an eSIM at eSIM Go': {
+    isOfOneEsim: true,
     entry: (name) => ({ name, assignments: [{ bundleState: 'active', startTime: startOf(name), endTime: TIME }] }),
     readAll: (bundles) =>
       startsRead(bundles, (shown) => esimGoReport({ get: dated({ bundles: shown }) } as never, ESIM)),
   },
   'the assignments of a bundle at eSIM Go': {
+    isOfOneEsim: true,
     entry: (name) => ({ bundleState: 'active', startTime: startOf(name), endTime: TIME }),
     readAll: (rows) =>
       startsRead(rows, (assignments) =>
@@ -186,42 +219,86 @@ const LISTS: Record<string, List> = {
       ),
   },
   'the plans of an eSIM at Zendit': {
+    isOfOneEsim: true,
     entry: (name) => ({ startAt: startOf(name), endAt: TIME }),
     readAll: (rows) => startsRead(rows, (list) => zenditReport({ get: dated({ list }) } as never, ESIM)),
   },
   'the packages of an eSIM at MobiMatter': {
+    isOfOneEsim: true,
     entry: (name) => ({ activationDate: startOf(name), expirationDate: TIME }),
     readAll: (rows) =>
       startsRead(rows, (packages) =>
         mobimatterReport({ client: { info: dated({ result: { packages } }) }, store: STORE } as never, ESIM),
       ),
   },
-  'the catalogue of another gateway': {
-    entry: (packageCode) => ({
-      ...{ packageCode, name: packageCode, status: 'ON_SALE', packageType: 'BASE', dataType: 'TOTAL' },
-      ...{ volume: 1, duration: 1, price: 1, currencyCode: 'USD', locationCodes: ['JP'] },
-    }),
-    readAll(packageList) {
-      const upstream = async (send: (client: object) => Promise<unknown>) => ({ value: await send({ packages }) })
-      const packages = async ({ type }: { type: string }) => {
-        return { packageList: type === 'BASE' ? packageList : [], nextCursor: null }
-      }
-      return productsOf(gatewayProducts(upstream as never))
-    },
-  },
+  'the packages of another gateway': gatewayList('BASE'),
+  'the top-ups of another gateway': gatewayList('TOPUP'),
 }
 
-describe.each(Object.entries(LISTS))('%s', (_, { entry, readAll }) => {
-  it.each([
-    ['null', null],
-    ['a number', 7],
-    ['a text', 'odd'],
-    ['an array', [1]],
-  ])('with %s at each position is read around it', async (_, odd) => {
+function esimAccessList(type: 'BASE' | 'TOPUP'): List {
+  return {
+    entry: (packageCode) => ({ packageCode, name: packageCode, price: 1, duration: 1, volume: 1, dataType: 1 }),
+    odd: {
+      ...{ packageCode: [null], name: [null], price: [null, 'odd'], volume: [1.5, null] },
+      ...{ durationUnit: ['FORTNIGHT'], duration: [1.5, null] },
+    },
+    readAll(packageList) {
+      const call = async (_: string, asked: { type?: string }) => {
+        return { kind: 'done' as const, obj: { packageList: asked.type === type ? packageList : [] } }
+      }
+      return productsOf(esimAccessProducts(call as never), type)
+    },
+  }
+}
+
+function gatewayList(type: 'BASE' | 'TOPUP'): List {
+  return {
+    entry: (packageCode) => ({
+      ...{ packageCode, name: packageCode, status: 'ON_SALE', packageType: type, dataType: 'TOTAL' },
+      ...{ volume: 1, duration: 1, price: 1, currencyCode: 'USD', locationCodes: ['JP'] },
+    }),
+    odd: {
+      ...{ packageCode: [null], packageType: ['odd'], volume: [1.5, null], duration: [1.5, null] },
+      ...{ price: [1.5, null], currencyCode: ['dollar'], locationCodes: [null] },
+    },
+    readAll(packageList) {
+      const upstream = async (send: (client: object) => Promise<unknown>) => ({ value: await send({ packages }) })
+      const packages = async (asked: { type: string }) => {
+        return { packageList: asked.type === type ? packageList : [], nextCursor: null }
+      }
+      return productsOf(gatewayProducts(upstream as never), type)
+    },
+  }
+}
+
+function soldAtAiralo(data: unknown[]) {
+  return listSold({ get: reply({ data, meta: { last_page: 1 } }) }, new Date(0))
+}
+
+function soldAtEsimGo(orders: unknown[]) {
+  const store = { listInDoubt: async () => [], findKeys: async () => new Map() }
+  return listOrders({ get: reply({ orders, pageCount: 1 }) } as never, store as never, new Date(0))
+}
+
+function planOf(limit: string, unit: string, validity: string) {
+  const details = { PLAN_DATA_LIMIT: limit, PLAN_DATA_UNIT: unit, PLAN_VALIDITY: validity }
+  return Object.entries(details).map(([name, value]) => ({ name, value }))
+}
+
+/** The unreadable entries of a list: those that are no objects first. */
+function oddEntriesOf({ entry, odd = {} }: List): unknown[] {
+  const objects = Object.entries(odd).flatMap(([member, values]) =>
+    values.map((value) => ({ ...(entry('Z') as object), [member]: value })),
+  )
+  return [null, 7, 'odd', [1], ...objects]
+}
+
+describe.each(Object.entries(LISTS))('%s', (_, list) => {
+  it.each(oddEntriesOf(list).map((odd) => [odd]))('with %j at each position is read around it', async (odd) => {
     for (let position = 0; position <= NAMES.length; position++) {
-      const entries = NAMES.map(entry)
+      const entries = NAMES.map(list.entry)
       entries.splice(position, 0, odd)
-      const { read, named } = await readAll(entries)
+      const { read, named } = await list.readAll(entries)
       expect([...read].sort()).toEqual(NAMES)
       expect(named).toHaveLength(1)
     }
@@ -239,60 +316,69 @@ function dated(body: object) {
 
 /** A report is the sum of its entries: an entry is read if the sum changes without it. */
 async function startsRead(entries: unknown[], reportOn: (entries: unknown[]) => Promise<ReportOutcome>): Promise<Read> {
-  const isEntry = (one: unknown) => typeof one === 'object' && one !== null && !Array.isArray(one)
   const read: string[] = []
   for (let first = 0; first < NAMES.length; first++) {
-    const known = entries.filter(isEntry).slice(first)
-    const outcome = await reportOn(entries.filter((one) => !isEntry(one) || known.includes(one)))
+    const known = entries.filter(isObject).slice(first)
+    const outcome = await reportOn(entries.filter((one) => !isObject(one) || known.includes(one)))
     const start = outcome.kind === 'reported' ? outcome.report.activateTime : undefined
     if (start?.toISOString() === new Date(startOf(NAMES[first]!)).toISOString()) read.push(NAMES[first]!)
   }
   return { read, named: ((await reportOn(entries)).unreadable ?? []).map(({ entry }) => entry) }
 }
 
-async function eachOf(
-  find: (name: string) => Promise<{ isRead: boolean; unreadable: UnreadableEntry[] }>,
-): Promise<Read> {
+async function eachOf(find: (name: string) => Promise<{ isRead: boolean; unreadable: UnreadableEntry[] }>) {
   const found = await Promise.all(NAMES.map(find))
-  return {
-    read: NAMES.filter((_, index) => found[index]!.isRead),
-    named: found[0]!.unreadable.map(({ entry }) => entry),
-  }
+  const read = NAMES.filter((_, index) => found[index]!.isRead)
+  return { read, named: found[0]!.unreadable.map(({ entry }) => entry) }
 }
 
-/** The records by key, and the unreadable entries by name. */
-async function recordsOf(entries: AsyncIterable<SupplierRecord | UnreadableEntry>): Promise<Read> {
+/** The records by key, or by `nameIn`, and the unreadable entries by name. */
+async function recordsOf(
+  entries: AsyncIterable<SupplierRecord | UnreadableEntry>,
+  nameIn = ({ key }: SupplierRecord) => key,
+): Promise<Read> {
   const found = await all(entries)
   return {
-    read: found.flatMap((one) => (isUnreadable(one) ? [] : one.key)),
+    read: found.flatMap((one) => (isUnreadable(one) ? [] : nameIn(one))),
     named: found.flatMap((one) => (isUnreadable(one) ? one.entry : [])),
   }
 }
 
-describe.each(Object.entries(LISTS).filter(([name]) => !/ of an (order|eSIM) at | of a bundle /.test(name)))(
-  '%s, of thousands of entries',
-  (_, { entry, readAll }) => {
-    it('is read around one that is unreadable, at any position', async () => {
-      const seed = Math.floor(Math.random() * 2 ** 31)
-      const names = Array.from({ length: MANY }, (_, index) => NAMES[index % NAMES.length]!)
-      for (const position of [0, seed % MANY, MANY]) {
-        const entries: unknown[] = names.map(entry)
-        entries.splice(position, 0, null)
-        const { read, named } = await readAll(entries)
-        const where = `seed ${seed}, position ${position}`
-        expect(new Set(read), where).toEqual(new Set(NAMES))
-        expect(named, where).toHaveLength(1)
-        expect(named[0], where).toContain(` ${position + 1} of `)
-      }
-    })
-  },
-)
+const byIccid = ({ iccid }: SupplierRecord) => nameOf(Number(iccid.slice(-6)))
 
-const MANY = 3_000
+const MANY_NAMES = Array.from({ length: 3_000 }, (_, index) => `N${index}`)
+
+const LONG_LISTS = Object.entries(LISTS).filter(([, { isOfOneEsim }]) => isOfOneEsim !== true)
+it.each(LONG_LISTS)('%s, of thousands of entries, is read around odd ones, wherever they stand', async (_, list) => {
+  const { entry, namesOne, readAll } = list
+  const oddEntries = oddEntriesOf(list)
+  const { length } = oddEntries
+  const last = MANY_NAMES.length + length - 1
+  const places = fc.uniqueArray(fc.nat({ max: last }), { minLength: length, maxLength: length })
+  const shuffled = fc.shuffledSubarray(oddEntries, { minLength: length })
+  const check = async (unsorted: number[], kinds: unknown[]) => {
+    const positions = [...unsorted].sort((one, other) => one - other)
+    const entries = MANY_NAMES.map(entry)
+    for (const [index, position] of positions.entries()) entries.splice(position, 0, kinds[index])
+    const { read, named } = await readAll(entries)
+    expect([...read].sort()).toEqual([...MANY_NAMES].sort())
+    expect(named).toHaveLength(namesOne === undefined ? length : 1)
+    const isNamed = (position: number) => named.some((one) => one.includes(` ${position + 1} of `))
+    const unnamed = positions.filter((position, index) => !isObject(kinds[index]) && !isNamed(position))
+    if (namesOne === undefined) expect(unnamed).toEqual([])
+    if (namesOne === 'the first') expect(isNamed(positions[0]!)).toBe(true)
+  }
+  const ends = [0, last, ...Array.from({ length: length - 2 }, (_, index) => index + 1)]
+  await fc.assert(fc.asyncProperty(places, shuffled, check), { numRuns: 3, examples: [[ends, oddEntries]] })
+})
 
 /** The products by code, and the unreadable entries by name and reason. */
-async function productsOf(entries: AsyncIterable<SupplierProduct | UnreadableEntry>): Promise<Read> {
+async function productsOf(
+  entries: AsyncIterable<SupplierProduct | UnreadableEntry>,
+  type: 'BASE' | 'TOPUP' = 'BASE',
+): Promise<Read> {
   const found = await all(entries)
+  expect(found.every((one) => isUnreadable(one) || one.packageType === type)).toBe(true)
   return {
     read: found.flatMap((one) => (isUnreadable(one) ? [] : one.productCode)),
     named: found.flatMap((one) => (isUnreadable(one) ? `${one.entry}: ${one.reason}` : [])),

@@ -11,6 +11,8 @@ export interface EsimGoOrder {
   bundle: string
   /** The new eSIMs, or the one that was topped up. Empty until the order is carried out. */
   esims: JsonObject[]
+  /** Some entries among the eSIMs are not even objects. */
+  hasOddEsims: boolean
   createdAt: Date | undefined
   status: string | undefined
   charged: Charge | undefined
@@ -23,12 +25,14 @@ export function orderOf(members: JsonObject): EsimGoOrder | undefined {
   if (!isText(orderReference) || !isObject(line) || others.length > 0) return undefined
   const { item, esims } = line
   if (!isText(item)) return undefined
+  const listed = entriesOf(esims) ?? []
   const amount = amountOf(members.total)
   const currencyCode = currencyOf(members.currency)
   return {
     reference: orderReference,
     bundle: item,
-    esims: (entriesOf(esims) ?? []).filter(isObject),
+    esims: listed.filter(isObject),
+    hasOddEsims: !listed.every(isObject),
     createdAt: dateOf(members.createdDate ?? members.createDate),
     status: textOf(status)?.toLowerCase(),
     charged: amount === undefined || amount < 0n || currencyCode === undefined ? undefined : { amount, currencyCode },

@@ -59,13 +59,15 @@ export async function* listOrders(
     yield* unreadable
     const inDoubt = await store.listInDoubt()
     const keys = await store.findKeys(orders.map(({ reference }) => reference))
-    for (const { reference, bundle, esims, createdAt = since } of orders) {
+    for (const { reference, bundle, esims, hasOddEsims, createdAt = since } of orders) {
       const key = keys.get(reference)
       if (key === undefined && inDoubt.includes(bundle)) continue
-      for (const esim of esims) {
-        const iccid = iccidOf(esim)
-        if (iccid === undefined) yield { entry: reference, reason: 'the iccid of its eSIM is unreadable' }
-        else yield { key: key ?? reference, iccid, cancelled: false, time: createdAt }
+      const iccids = esims.map(iccidOf)
+      for (const iccid of iccids) {
+        if (iccid !== undefined) yield { key: key ?? reference, iccid, cancelled: false, time: createdAt }
+      }
+      if (hasOddEsims || iccids.includes(undefined)) {
+        yield { entry: reference, reason: 'the iccid of its eSIM is unreadable' }
       }
     }
   }

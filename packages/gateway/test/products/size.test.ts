@@ -8,7 +8,8 @@ import { createProductsTestbed, type ProductsTestbed } from './products-testbed.
 
 const PRODUCTS = 5_000
 const COUNTRIES_MIN = 200
-const PREVIEW_MAX_MS = 10_000
+/** A preview takes at most this many times as long as the first sync, which reads the same products and writes their rows. */
+const SYNCS_MAX = 5
 const MEMORY_MAX_BYTES = 200 * 1024 * 1024
 
 let testbed: ProductsTestbed
@@ -47,7 +48,7 @@ async function rowsWritten() {
   return counts
 }
 
-it('5 000 products are previewed within 10 s and 200 MB, and applied in one transaction', async () => {
+it('5 000 products are previewed about as fast as they are synced, in 200 MB, and applied in one transaction', async () => {
   const first = await measure(() => testbed.sync('large'))
   expect(first.result).toMatchObject({ outcome: 'DONE', added: PRODUCTS })
   const [covered] = await testbed.db.query<{ count: number }>({
@@ -58,7 +59,7 @@ it('5 000 products are previewed within 10 s and 200 MB, and applied in one tran
   await testbed.setRule('all', { ...rule, codeTemplate: '{product}' })
   const preview = await measure(() => previewRules(testbed.db))
   expect(preview.result.counts).toMatchObject({ ADDED: PRODUCTS, BLOCKED: 0 })
-  expect(preview.tookMs).toBeLessThan(PREVIEW_MAX_MS)
+  expect(preview.tookMs).toBeLessThan(SYNCS_MAX * first.tookMs)
   expect(preview.grownBytes).toBeLessThan(MEMORY_MAX_BYTES)
   const apply = await measure(() => applyRules(testbed, preview.result.basis, SYSTEM))
   expect(apply.result).toEqual({ added: PRODUCTS, changed: 0 })
@@ -69,7 +70,7 @@ it('5 000 products are previewed within 10 s and 200 MB, and applied in one tran
   expect(written).toEqual({ transactions: 1, packages: PRODUCTS })
   const again = await measure(() => previewRules(testbed.db))
   expect(again.result.counts).toMatchObject({ ADDED: 0, CHANGED: 0, UNCHANGED: PRODUCTS })
-  expect(again.tookMs).toBeLessThan(PREVIEW_MAX_MS)
+  expect(again.tookMs).toBeLessThan(SYNCS_MAX * first.tookMs)
   expect(again.grownBytes).toBeLessThan(MEMORY_MAX_BYTES)
 })
 

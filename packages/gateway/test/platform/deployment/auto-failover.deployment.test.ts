@@ -15,6 +15,7 @@ import {
   prepareDealer,
   recentOrders,
   type SentOrder,
+  slowness,
   startNodeLoad,
   UNDISTURBED_ORDERS,
 } from './failover-load.ts'
@@ -29,7 +30,7 @@ import { hasPostgres15 } from './postgres-pair.ts'
  */
 
 const ROUNDS = Number(process.env.AUTO_FAILOVER_ROUNDS ?? 1)
-/** Medians, because the machine may be busy. */
+/** Medians, on a machine with little else to do. */
 const FIRST_ANSWER_MAX_MS = 60_000
 const AFTER_PROMOTION_MAX_MS = 10_000
 /** Longer than any answer takes on a busy machine. Without an end, one dealer's orders would wait for minutes. */
@@ -88,6 +89,8 @@ interface FailedOver {
   afterPromotionMs: number[]
   /** RequestIDs that were accepted twice. */
   twice: number
+  /** How many times slower than an idle machine this one was before the failure. */
+  slowness: number
 }
 
 async function failOver(how: Failure): Promise<FailedOver> {
@@ -108,7 +111,13 @@ async function failOver(how: Failure): Promise<FailedOver> {
   const twice = await acceptedTwice(gateways, dealer, recentOrders(loads, failedAt))
   await cluster.recover(primary)
   const afterPromotionMs = firstAnswersMs.map((firstMs) => Math.max(0, Math.round(firstMs - promotedMs)))
-  return { how, firstAnswersMs: firstAnswersMs.map(Math.round), afterPromotionMs, twice }
+  return {
+    how,
+    firstAnswersMs: firstAnswersMs.map(Math.round),
+    afterPromotionMs,
+    twice,
+    slowness: slowness(loads, failedAt),
+  }
 }
 
 async function failWhenEnded({ exited, logs }: GatewayProcess): Promise<never> {
@@ -142,11 +151,14 @@ it.skipIf(!isPossible)(
     const world = { gateway: gateways[0]!, dealer, db: operator.deps.db, requested: sent, receiver }
     await expectRecordsToAgree(world, ENDS_WITHIN_MS)
     expect(failovers.map(({ twice }) => twice)).toEqual(failovers.map(() => 0))
-    expect(longestAnswerMs).toBeLessThanOrEqual(ANSWER_MAX_MS)
+    expect(longestAnswerMs).toBeLessThanOrEqual(ANSWER_MAX_MS * Math.max(...failovers.map((each) => each.slowness)))
     for (const how of new Set(ways)) {
       const own = failovers.filter((each) => each.how === how)
-      expect(median(own.flatMap((each) => each.firstAnswersMs)), how).toBeLessThanOrEqual(FIRST_ANSWER_MAX_MS)
-      expect(median(own.flatMap((each) => each.afterPromotionMs)), how).toBeLessThanOrEqual(AFTER_PROMOTION_MAX_MS)
+      const slower = Math.max(...own.map((each) => each.slowness))
+      expect(median(own.flatMap((each) => each.firstAnswersMs)), how).toBeLessThanOrEqual(FIRST_ANSWER_MAX_MS * slower)
+      expect(median(own.flatMap((each) => each.afterPromotionMs)), how).toBeLessThanOrEqual(
+        AFTER_PROMOTION_MAX_MS * slower,
+      )
     }
   },
 )

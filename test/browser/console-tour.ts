@@ -113,6 +113,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('audit', '/audit'),
     stop('audit-entry', '/audit', (at) => at.locator('[data-row] button').first().click()),
     stop('account', '/account'),
+    stop('design', '/design'),
     stop('not-found', '/nowhere'),
   ]
 }
@@ -165,7 +166,7 @@ export async function visit(testbed: ConsoleTestbed, { name, path, page, act }: 
     await act(page)
     await loadingEnds(page)
   }
-  const failures = await page.locator('[data-failure]').allInnerTexts()
+  const failures = await page.locator('[data-failure]:not([data-sample] *)').allInnerTexts()
   if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${testbed.logText().slice(-4_000)}`)
 }
 
@@ -185,7 +186,8 @@ const NOTHING_LOADS = `new Promise((resolve) => {
   let since = performance.now()
   new MutationObserver(() => (since = performance.now())).observe(document.body, { subtree: true, childList: true })
   const look = () => {
-    if (document.querySelector('[aria-busy=true], [role=status][aria-label], [data-loading]')) since = performance.now()
+    const loading = [...document.querySelectorAll('[aria-busy=true], [role=status][aria-label], [data-loading]')]
+    if (loading.some((one) => !one.closest('[data-sample]'))) since = performance.now()
     if (performance.now() - since > 60) resolve()
     else setTimeout(look, 20)
   }

@@ -100,6 +100,7 @@ export const pages = [
   page('/cells', () => import('./cells.tsx'), 'CellsPage', isOperator),
   page('/audit', () => import('./operations/audit-log.tsx'), 'AuditPage', mayAudit),
   page('/account', () => import('./people/account/account.tsx'), 'AccountPage'),
+  page('/design', () => import('./design/design-page.tsx'), 'DesignPage', isOperator),
   // Any other path.
   page('/$', () => import('./parts/page.tsx'), 'NotFound'),
 ]
@@ -154,5 +155,6 @@ export const PAGE_DOCS: Readonly<Record<string, string>> = {
   '/settings': 'configuration#settings-in-the-console',
   '/cells': 'scaling#what-cells-share',
   '/audit': 'after-the-sale#audit-traces-and-retention',
+  '/design': 'console',
   '/account': 'sign-in#ways-to-sign-in',
 }

@@ -1,19 +1,29 @@
-import type { SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
+import type { SaleRuleEffect, SaleRuleRow } from '@dealer-esim/gateway/http/console/products/sale-rules.ts'
 import { Button, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import type { ApiError } from '#api/call-api.ts'
+import { type ApiError, call } from '#api/call-api.ts'
 import { useApi, useChange } from '#api/use-api.ts'
+import { PackageName } from '#catalogue/package-name.tsx'
+import { MoreMenu, Record } from '#design/record.tsx'
 import { ChangeDialog } from '#parts/dialog.tsx'
 import { formFields, markSaved } from '#parts/form-values.ts'
+import { formatMoney, formatPercent } from '#parts/format.ts'
 import { ErrorText, LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, NotFound, Page } from '#parts/page.tsx'
 import { UnsavedWarning } from '#parts/unsaved.tsx'
-import { Hint } from '#parts/values.tsx'
+import { Amount, Hint } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
-import { t } from '#strings/strings.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 import { RULE_PREVIEW, RULES, rulePath } from './product-paths.ts'
 import { NEW_RULE, parseRule, type TypedRule, typedRule } from './sale-rule-form.ts'
+
+/** How long after the last key the effect of the typed rule is asked for. */
+const TYPING_MS = 400
+/** Stands for a rule that has no name yet. */
+const NEW_NAME = 'new'
 
 const BACK = { to: RULES, label: t.saleRules.title }
 
@@ -43,9 +53,7 @@ export function SaleRulePage() {
       back={BACK}
       actions={
         canOperate(me) && (
-          <Button variant="default" onClick={() => setDeleting(true)}>
-            {t.saleRules.delete}
-          </Button>
+          <MoreMenu actions={[{ label: t.saleRules.delete, isDangerous: true, onClick: () => setDeleting(true) }]} />
         )
       }
     >
@@ -63,6 +71,8 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
   const { data: syncs } = useApi<{ syncs: { supplier: string }[] }>('/supplier-syncs')
   const save = useChange({ success: t.saleRules.saved, quiet: true })
   const [errors, setErrors] = useState<Record<string, string>>({})
+  const [draft, setDraft] = useState(() => parseRule(typed))
+  const [settledDraft] = useDebouncedValue(draft, TYPING_MS)
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const form = event.currentTarget
@@ -103,11 +113,11 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
   )
   const { choices } = t.saleRules
   return (
-    <form onSubmit={submit}>
-      <Stack gap="lg">
+    <form onSubmit={submit} onChange={(event) => setDraft(parseRule(formFields(event.currentTarget)))}>
+      <Record rail={'rule' in settledDraft && <RuleEffect ruleName={ruleName} rule={settledDraft.rule} />}>
         <Card title={t.saleRules.products}>
           <Hint>{t.saleRules.productsText}</Hint>
-          <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
+          <SimpleGrid cols={{ base: 1, sm: 2 }} style={{ alignItems: 'end' }}>
             {ruleName === undefined && input('ruleName', { required: true })}
             {input('position')}
             {input('suppliers', { placeholder: (syncs?.syncs ?? []).map(({ supplier }) => supplier).join(', ') })}
@@ -124,7 +134,7 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
           </SimpleGrid>
         </Card>
         <Card title={t.saleRules.priceAndPackage}>
-          <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} style={{ alignItems: 'end' }}>
+          <SimpleGrid cols={{ base: 1, sm: 2 }} style={{ alignItems: 'end' }}>
             {input('currencyCode', { required: true })}
             {input('percent', { required: true })}
             {input('fixed')}
@@ -145,8 +155,58 @@ function RuleForm({ ruleName, typed }: { ruleName?: string; typed: TypedRule }) 
             </Group>
           )}
         </Card>
-      </Stack>
+      </Record>
     </form>
+  )
+}
+
+/** What the rule would sell as it is typed now. */
+function RuleEffect({ ruleName = NEW_NAME, rule }: { ruleName: string | undefined; rule: object }) {
+  const { data: effect, error } = useQuery<SaleRuleEffect, ApiError>({
+    queryKey: ['/sale-rules/effect', ruleName, rule],
+    queryFn: ({ signal }) => call<SaleRuleEffect>('POST', '/sale-rules/effect', { body: { ruleName, rule }, signal }),
+    placeholderData: keepPreviousData,
+  })
+  const texts = t.saleRules.effect
+  return (
+    <Card title={texts.title}>
+      <div role="status" aria-live="polite">
+        {error && <Hint>{error.message}</Hint>}
+        {effect && !error && <EffectFigures effect={effect} />}
+      </div>
+    </Card>
+  )
+}
+
+function EffectFigures({ effect }: { effect: SaleRuleEffect }) {
+  const texts = t.saleRules.effect
+  const { currencyCode, packages, lowestPrice, lowestMargin, highestMargin, medianMargin, examples } = effect
+  if (lowestPrice === null) return <Hint>{texts.nothing}</Hint>
+  const percent = (value: number | null) => formatPercent((value ?? 0) / 100)
+  return (
+    <Stack gap="md">
+      <Text fw={600}>
+        {plural(texts.summary, packages, {
+          price: formatMoney(lowestPrice, currencyCode),
+          lowest: percent(lowestMargin),
+          highest: percent(highestMargin),
+        })}
+      </Text>
+      <Hint>{interpolate(texts.median, { margin: percent(medianMargin) })}</Hint>
+      {examples.map(({ name, locationCodes, cost, price, margin }) => (
+        <div key={`${name} ${price}`}>
+          <PackageName name={name} location={locationCodes[0] ?? ''} more={locationCodes.length - 1} />
+          <Group gap="xs" justify="space-between">
+            <Text size="sm" fw={600}>
+              <Amount value={price} currency={currencyCode} />
+            </Text>
+            <Hint>
+              {interpolate(texts.example, { cost: formatMoney(cost, currencyCode), margin: percent(margin) })}
+            </Hint>
+          </Group>
+        </div>
+      ))}
+    </Stack>
   )
 }
 

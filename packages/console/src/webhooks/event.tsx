@@ -1,15 +1,16 @@
 import type { EventView } from '@dealer-esim/gateway/http/console/webhooks.ts'
-import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
-import { Link, useParams } from '@tanstack/react-router'
+import { Button, Stack, Text } from '@mantine/core'
+import { useParams } from '@tanstack/react-router'
 import { useApi, useChange } from '#api/use-api.ts'
 import { CodeBlock } from '#code/code-block.tsx'
 import { prettyJson } from '#code/highlight.ts'
-import { formatDuration } from '#parts/format.ts'
+import { Record, StateSentence } from '#design/record.tsx'
+import { formatDuration, formatRelativeTime } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
 import { Card, Page } from '#parts/page.tsx'
-import { Copyable, Facts, Hint, Timestamp, TimeZone } from '#parts/values.tsx'
+import { Facts, Hint, type StatusTone, TechnicalDetails, TextLink, Timestamp, TimeZone } from '#parts/values.tsx'
 import { canEdit, isOperator, useSession } from '#people/sign-in/session.ts'
-import { interpolate, t } from '#strings/strings.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
 import { EventState, EventStatuses } from './event-state.tsx'
 
 const REFRESH_MS = 3_000
@@ -27,46 +28,72 @@ export function EventPage() {
     <Page
       title={t.webhooks.types[event.notifyType]}
       back={{ to: '/webhooks', label: t.webhooks.title }}
-      description={
-        <Group gap="xs" mt={4}>
-          <EventState event={event} />
-          {isOperator(me) && (
-            <Anchor component={Link} to={`/tenants/${tenantId}`} search={{} as never} size="sm">
-              {event.clientName}
-            </Anchor>
-          )}
-        </Group>
-      }
-      actions={
-        canEdit(me) && (
-          <Button
-            variant="default"
-            loading={resend.isPending}
-            onClick={() => resend.mutate({ method: 'POST', path: `${path}/resend` })}
-          >
-            {t.webhooks.resend}
-          </Button>
-        )
-      }
+      mark={<EventState event={event} />}
     >
-      <Card>
+      <StateSentence
+        tone={TONES[event.deliveryState]}
+        title={stateOf(event)}
+        text={t.webhooks.sentences[event.deliveryState].text}
+        actions={
+          canEdit(me) && (
+            <Button
+              variant={event.deliveryState === 'DEAD' ? 'filled' : 'default'}
+              loading={resend.isPending}
+              onClick={() => resend.mutate({ method: 'POST', path: `${path}/resend` })}
+            >
+              {t.webhooks.resend}
+            </Button>
+          )
+        }
+      />
+      <Record rail={<EventFacts event={event} dealer={isOperator(me) ? `/tenants/${tenantId}` : undefined} />}>
+        <Card title={t.webhooks.attemptLog} actions={<TimeZone />}>
+          {event.deliveries.length === 0 && <Hint>{t.webhooks.noAttempts}</Hint>}
+          {event.deliveries.map((delivery) => (
+            <Attempt key={delivery.attemptId} delivery={delivery} />
+          ))}
+        </Card>
+        <Card>
+          <CodeBlock label={t.webhooks.requestBody} text={JSON.stringify(event.body, null, 2)} language="json" />
+        </Card>
+      </Record>
+    </Page>
+  )
+}
+
+const TONES: Record<EventView['deliveryState'], StatusTone> = {
+  PENDING: 'busy',
+  DELIVERED: 'ok',
+  DEAD: 'bad',
+  UNSENT: 'off',
+}
+
+/** What the receiver has answered so far, and when the gateway tries again. */
+function stateOf({ deliveryState, deliveries, dueAt }: EventView): string {
+  const last = deliveries.at(-1)
+  return interpolate(t.webhooks.sentences[deliveryState].title, {
+    attempts: plural(t.webhooks.sentences.attempts, deliveries.length),
+    result: last ? attemptResult(last) : t.webhooks.noAttempts,
+    time: dueAt === null ? '–' : formatRelativeTime(dueAt),
+  })
+}
+
+function EventFacts({ event, dealer }: { event: EventView; dealer: string | undefined }) {
+  const { tenantId, orderNo } = event
+  return (
+    <>
+      <Card title={t.webhooks.type}>
         <Facts
+          cols={1}
           items={[
-            [t.webhooks.notifyId, <Copyable key="n" value={event.notifyId} label={t.webhooks.notifyId} />],
             [
-              t.orders.number,
-              event.orderNo === null ? (
-                '–'
+              t.common.dealer,
+              dealer === undefined ? (
+                event.clientName
               ) : (
-                <Anchor
-                  key="o"
-                  component={Link}
-                  to={`/tenants/${tenantId}/orders/${event.orderNo}`}
-                  search={{} as never}
-                  size="sm"
-                >
-                  {event.orderNo}
-                </Anchor>
+                <TextLink key="t" to={dealer}>
+                  {event.clientName}
+                </TextLink>
               ),
             ],
             [t.webhooks.reportedStatus, <EventStatuses key="s" event={event} />],
@@ -74,17 +101,15 @@ export function EventPage() {
             [t.webhooks.nextAttempt, <Timestamp key="d" time={event.dueAt} />],
           ]}
         />
+        {orderNo !== null && <TextLink to={`/tenants/${tenantId}/orders/${orderNo}`}>{t.webhooks.openOrder}</TextLink>}
       </Card>
-      <Card>
-        <CodeBlock label={t.webhooks.requestBody} text={JSON.stringify(event.body, null, 2)} language="json" />
-      </Card>
-      <Card title={t.webhooks.attemptLog} actions={<TimeZone />}>
-        {event.deliveries.length === 0 && <Hint>{t.webhooks.noAttempts}</Hint>}
-        {event.deliveries.map((delivery) => (
-          <Attempt key={delivery.attemptId} delivery={delivery} />
-        ))}
-      </Card>
-    </Page>
+      <TechnicalDetails
+        items={[
+          [t.webhooks.notifyId, event.notifyId],
+          [t.orders.number, orderNo],
+        ]}
+      />
+    </>
   )
 }
 

@@ -102,6 +102,27 @@ describe('sale rules', () => {
     expect(drafted.body).toMatchObject({ doubtful: 0, products: 120, linesLeftOut: 0 })
     expect(drafted.body.counts.ADDED).toBe(drafted.body.lines.length)
     expect((await get('/sale-rules')).rules).toEqual([])
+    const effect = (await operator.call('POST', '/sale-rules/effect', draft)).body
+    const prices = drafted.body.lines.map((line: { priceAfter: number }) => line.priceAfter)
+    const margins = drafted.body.lines.map((line: { margin: number; priceAfter: number }) =>
+      Math.floor((line.margin * 100) / line.priceAfter),
+    )
+    expect(effect).toMatchObject({
+      ...{ currencyCode: 'USD', packages: drafted.body.counts.ADDED, lowestPrice: Math.min(...prices) },
+      ...{ lowestMargin: Math.min(...margins), highestMargin: Math.max(...margins) },
+    })
+    expect(effect.examples.map((one: { price: number }) => one.price)).toEqual(
+      [...effect.examples.map((one: { price: number }) => one.price)].sort((a, b) => a - b),
+    )
+    expect(effect.examples.at(-1).price).toBe(Math.max(...prices))
+    const nothing = { ruleName: 'none', rule: { ...rule, filter: { countries: ['AQ'] } } }
+    expect((await operator.call('POST', '/sale-rules/effect', nothing)).body).toMatchObject({
+      packages: 0,
+      lowestPrice: null,
+    })
+    expect(await operator.call('POST', '/sale-rules/effect', { ...draft, rule: { percent: 'x' } })).toMatchObject({
+      status: 422,
+    })
     const apply = () => operator.call('POST', '/sale-rules/apply', { basis: drafted.body.basis })
     expect(await apply()).toMatchObject({ status: 409, body: { code: 'PREVIEW_OUTDATED' } })
     expect((await operator.call('PUT', '/sale-rules/japan', rule)).body).toMatchObject({ isApplied: false, rule })

@@ -49,9 +49,7 @@ export async function computeChanges(
   which: 'definition' | 'applied',
   drafts: ReadonlyMap<string, SaleRule> = new Map(),
 ): Promise<ComputedChanges> {
-  const rules = await readRules(tx, which, drafts)
-  const products = await readListedProducts(tx)
-  const plan = planPackages(rules, products, ratesByPair(await listRates(tx)))
+  const { rules, products, plan } = await readPlan(tx, which, drafts)
   const owned = await readOwned(tx)
   const codes = [...new Set([...plan.packages.keys(), ...owned.keys()])]
     .filter((code) => !plan.blocked.has(code))
@@ -72,6 +70,17 @@ export async function computeChanges(
   const taken = await blockTakenSlugs(tx, packages, blocked)
   const byName = new Map(rules.map((rule) => [rule.ruleName, rule]))
   return { packages: taken, blocked, plan, rules: byName, products: products.length }
+}
+
+/** What the rules make of the listed products, whatever packages exist. @param drafts as for computeChanges */
+export async function readPlan(
+  tx: Tx,
+  which: 'definition' | 'applied',
+  drafts: ReadonlyMap<string, SaleRule>,
+): Promise<{ rules: ParsedRule[]; products: OfferedProduct[]; plan: PackagePlan }> {
+  const rules = await readRules(tx, which, drafts)
+  const products = await readListedProducts(tx)
+  return { rules, products, plan: planPackages(rules, products, ratesByPair(await listRates(tx))) }
 }
 
 interface Owned {

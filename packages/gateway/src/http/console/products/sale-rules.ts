@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { csvText } from '@dealer-esim/lib/csv.ts'
+import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type, { type Static } from 'typebox'
 import { applyRules } from '#products/rules/apply-rules.ts'
 import { deleteRule, getRule, listRules, releasePackages, setRule } from '#products/rules/manage-rules.ts'
@@ -10,7 +11,8 @@ import {
   previewCells,
   previewRules,
 } from '#products/rules/preview-rules.ts'
-import { mergeRule, saleRule, saleRuleInput } from '#products/rules/sale-rule.ts'
+import { effectOfRule } from '#products/rules/rule-effect.ts'
+import { mergeRule, type SaleRule, saleRule, saleRuleInput } from '#products/rules/sale-rule.ts'
 import { csvRoute, inOnePart } from '../kernel/csv-route.ts'
 import { OPERATORS, OPERATORS_WRITE, type Route, route } from '../kernel/route.ts'
 import { CLOSED, done, line, money, nullable, time } from '../kernel/route-schemas.ts'
@@ -76,11 +78,34 @@ const preview = Type.Object({
 })
 export type SaleRulePreview = Static<typeof preview>
 
+const percent = () => Type.Integer({ description: 'Of the price, in percent' })
+const ruleEffect = Type.Object({
+  currencyCode: Type.String(),
+  packages: Type.Integer({ description: 'Packages that the rule would make' }),
+  lowestPrice: nullable(money()),
+  lowestMargin: nullable(percent()),
+  medianMargin: nullable(percent()),
+  highestMargin: nullable(percent()),
+  examples: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      locationCodes: Type.Array(Type.String()),
+      cost: money(),
+      price: money(),
+      margin: percent(),
+    }),
+  ),
+})
+export type SaleRuleEffect = Static<typeof ruleEffect>
+
+const draft = Type.Object({ ruleName: line(64), rule: saleRuleInput }, CLOSED)
 const params = Type.Object({ ruleName: line(64) }, CLOSED)
 /** Those with warnings come first. */
 const LINES_MAX = 1_000
 /** A preview of a large catalogue takes a few seconds of this process. */
 const PREVIEWS_PER_MINUTE = 20
+/** While a person types a rule. No package is read, so it takes a tenth of a preview. */
+const EFFECTS_PER_MINUTE = 60
 
 export const saleRuleRoutes: Route[] = [
   route({
@@ -146,7 +171,7 @@ export const saleRuleRoutes: Route[] = [
     ratePerMinute: PREVIEWS_PER_MINUTE,
     body: Type.Object(
       {
-        draft: Type.Optional(Type.Object({ ruleName: line(64), rule: saleRuleInput }, CLOSED)),
+        draft: Type.Optional(draft),
         change: Type.Optional(Type.Enum(PREVIEW_CHANGES, { description: 'Only lines of this kind' })),
       },
       CLOSED,
@@ -154,12 +179,20 @@ export const saleRuleRoutes: Route[] = [
     answer: preview,
     async handle({ deps }, { body }) {
       const drafts = new Map()
-      if (body.draft !== undefined) {
-        const { ruleName, rule } = body.draft
-        const saved = (await listRules(deps.db)).find((one) => one.ruleName === ruleName)
-        drafts.set(ruleName, mergeRule(saved?.rule, rule))
-      }
+      if (body.draft !== undefined) drafts.set(body.draft.ruleName, await draftedRule(deps.db, body.draft))
       return shown(await previewRules(deps.db, drafts), body.change)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/sale-rules/effect',
+    access: OPERATORS,
+    summary: 'What a draft of a sale rule would sell, at which prices and margins. Changes nothing',
+    ratePerMinute: EFFECTS_PER_MINUTE,
+    body: draft,
+    answer: ruleEffect,
+    async handle({ deps }, { body }) {
+      return { ...(await effectOfRule(deps.db, body.ruleName, await draftedRule(deps.db, body))) } as SaleRuleEffect
     },
   }),
   route({
@@ -194,6 +227,12 @@ export const saleRuleRoutes: Route[] = [
     handle: async ({ deps, by }, { body }) => ({ released: await releasePackages(deps, body.packageCodes, by) }),
   }),
 ]
+
+/** The saved rule of that name, or a new one, with the members of the draft. */
+async function draftedRule(db: Db, { ruleName, rule }: Static<typeof draft>): Promise<SaleRule> {
+  const saved = (await listRules(db)).find((one) => one.ruleName === ruleName)
+  return mergeRule(saved?.rule, rule)
+}
 
 function shown(result: Preview, change: PreviewLine['change'] | undefined) {
   const lines = result.lines.filter((line) => change === undefined || line.change === change)

@@ -76,6 +76,23 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.getByText('Nothing would change').waitFor()
   })
 
+  it('a rule says what it sells while it is typed, before it is saved', async () => {
+    await navigate(testbed, page, '/sale-rules/Everything')
+    const effect = page.getByRole('status').filter({ hasText: /margin/ })
+    const [, packages] = /(\d+) packages from/.exec(await effect.innerText()) ?? []
+    await page.getByLabel('Countries (codes)').fill('JP')
+    await expect
+      .poll(async () => Number(/(\d+) package/.exec(await effect.innerText())?.[1]))
+      .toBeLessThan(Number(packages))
+    await page.getByLabel('Percent added to the cost').fill('x')
+    await page
+      .getByRole('status')
+      .filter({ hasText: /percent/i })
+      .waitFor()
+    await page.getByLabel('Percent added to the cost').fill('25')
+    await page.getByLabel('Countries (codes)').fill('')
+  })
+
   it('a package is separated from its rule in the catalogue', async () => {
     const packageCode = await soldPackage()
     const ofRule = async () => {

@@ -1,58 +1,84 @@
-import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { builtArtifacts } from './built-artifacts.ts'
 import { hasKustomize, type Manifest, manifestsOf, readManifests } from './kustomize.ts'
 import { readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run } from './service.ts'
 
 const KEY_BYTES = 32
+const DATABASE_URL = 'postgres://dealer_esim:p@db.example.com/dealer_esim'
 
-describe.skipIf(!hasKustomize())('the archive of manifests', () => {
-  const folder = emptyFolder('kubernetes')
-  let artifacts: string
-  beforeAll(() => {
-    artifacts = builtArtifacts('npm', 'kubernetes')
-  }, 900_000)
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = emptyFolder('kubernetes')
+const [unpack = '', createSecret = '', apply = ''] = readmeCommands('tar xzf')
+const [, archive = '', unpacked = ''] = /^tar xzf (\S+\.tgz) && cd (\S+)$/.exec(unpack) ?? []
+let artifacts: string
+beforeAll(() => {
+  artifacts = builtArtifacts('npm', 'kubernetes')
+  copyFileSync(join(artifacts, archive), join(folder, archive))
+}, 900_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test("README's lines create what the pods read, and its SBOM lists the images", async () => {
-    const [unpack = '', createSecret = '', apply = ''] = readmeCommands('tar xzf')
-    const archive = /^tar xzf (\S+\.tgz) && cd (\S+)$/.exec(unpack)!
-    copyFileSync(join(artifacts, archive[1]!), join(folder, archive[1]!))
-    // Without a cluster, each command prints what it would send.
-    const secretCommand = `${createSecret} --dry-run=client --output=yaml`
-    const script = [unpack, secretCommand, 'echo ---', apply.replace('kubectl apply -k', 'kubectl kustomize')]
-    expect(script.at(-1)).not.toBe(apply)
-    const databaseUrl = 'postgres://dealer_esim:p@db.example.com/dealer_esim'
-    const env = { PATH: process.env.PATH!, HOME: folder, DATABASE_URL: databaseUrl }
-    const printed = await run(['sh', '-ec', script.join('\n')], { cwd: folder, env })
-    const [secret, ...manifests] = readManifests(printed)
-
-    const contents = Object.entries(secret!.data).map(([name, text]) => [name, Buffer.from(text, 'base64').toString()])
-    const { 'master-key': masterKey = '', ...others } = Object.fromEntries(contents)
-    expect(Buffer.from(masterKey, 'base64')).toHaveLength(KEY_BYTES)
-    expect(others).toEqual({ 'database-url': databaseUrl })
-    const { MASTER_KEY_FILE, DATABASE_URL_FILE } = manifests.find(({ kind }) => kind === 'ConfigMap')!.data
-    const pod = deploymentsIn(manifests)[0]!.spec.template.spec
-    const mount = pod.containers[0].volumeMounts.find(({ name }) => name === 'secrets')!
-    expect([MASTER_KEY_FILE, DATABASE_URL_FILE]).toEqual(
-      ['master-key', 'database-url'].map((name) => `${mount.mountPath}/${name}`),
-    )
-    expect(pod.volumes.find(({ name }) => name === mount.name)?.secret?.secretName).toBe(secret!.metadata.name)
-
-    const overlays = join(folder, archive[2]!, 'overlays')
-    const images = readdirSync(overlays)
-      .flatMap((overlay) => deploymentsIn(manifestsOf(join(overlays, overlay))))
-      .flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image))
-    const sbom = archive[1]!.replace('.tgz', '.cdx.json')
-    const { components } = JSON.parse(readFileSync(join(artifacts, sbom), 'utf8')) as {
-      components: { type: string; name: string; version: string }[]
-    }
-    expect(components.map(({ type, name, version }) => [type, `${name}:${version}`])).toEqual(
-      [...new Set(images)].map((image) => ['container', image]),
-    )
+/** Runs lines in the folder of the archive; `programs` come before the machine's own. */
+const runLines = (lines: string[], programs = '') =>
+  run(['sh', '-ec', lines.join('\n')], {
+    cwd: folder,
+    env: { PATH: `${programs}:${process.env.PATH}`, HOME: folder, DATABASE_URL },
   })
+
+test("README's lines create what the pods read", async () => {
+  // There is no cluster: a kubectl that prints what it is to do.
+  const programs = join(folder, 'programs')
+  mkdirSync(programs)
+  const recorder = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2)))`
+  writeFileSync(join(programs, 'kubectl'), recorder, { mode: 0o755 })
+  const calls = (await runLines([unpack, createSecret, apply], programs)).trimEnd().split('\n')
+  const [[create, secret, generic, name, ...literals], [verb, flag, overlay]] = calls.map((line) =>
+    JSON.parse(line),
+  ) as [string[], [string, string, string]]
+  expect([create, secret, generic, verb, flag]).toEqual(['create', 'secret', 'generic', 'apply', '-k'])
+  const contents = literals.map((each) => /^--from-literal=([\w-]+)=(.*)$/.exec(each)!.slice(1))
+  const { 'master-key': masterKey = '', ...others } = Object.fromEntries(contents)
+  expect(Buffer.from(masterKey, 'base64')).toHaveLength(KEY_BYTES)
+  expect(others).toEqual({ 'database-url': DATABASE_URL })
+
+  const manifests = manifestsOf(join(folder, unpacked, overlay))
+  const { MASTER_KEY_FILE, DATABASE_URL_FILE } = manifests.find(({ kind }) => kind === 'ConfigMap')!.data
+  const pod = deploymentsIn(manifests)[0]!.spec.template.spec
+  const mount = pod.containers[0].volumeMounts.find(({ name: volume }) => volume === 'secrets')!
+  expect([MASTER_KEY_FILE, DATABASE_URL_FILE]).toEqual(
+    ['master-key', 'database-url'].map((file) => `${mount.mountPath}/${file}`),
+  )
+  expect(pod.volumes.find(({ name: volume }) => volume === mount.name)?.secret?.secretName).toBe(name)
+})
+
+test.skipIf(!hasKustomize())("kubectl accepts README's lines", async () => {
+  const secret = `${createSecret} --dry-run=client --output=yaml`
+  const overlay = apply.replace('kubectl apply -k', 'kubectl kustomize')
+  expect(overlay).not.toBe(apply)
+  const kinds = readManifests(await runLines([unpack, secret, 'echo ---', overlay])).map(({ kind }) => kind)
+  expect(kinds.sort()).toEqual([
+    'ConfigMap',
+    'Deployment',
+    'PodDisruptionBudget',
+    'Secret',
+    'Service',
+    'ServiceAccount',
+  ])
+})
+
+test('its SBOM lists the images, which are of this release', async () => {
+  await runLines([unpack])
+  const overlays = join(folder, unpacked, 'overlays')
+  const images = readdirSync(overlays)
+    .flatMap((overlay) => deploymentsIn(manifestsOf(join(overlays, overlay))))
+    .flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image))
+  const [, version] = /(\d+\.\d+\.\d+)/.exec(archive)!
+  expect([...new Set(images)]).toEqual([`dealer-esim-gateway:${version}`])
+  const { components } = JSON.parse(readFileSync(join(artifacts, archive.replace('.tgz', '.cdx.json')), 'utf8')) as {
+    components: { type: string; name: string; version: string }[]
+  }
+  expect(components.map((each) => [each.type, `${each.name}:${each.version}`])).toEqual([['container', images[0]]])
 })
 
 function deploymentsIn(manifests: Manifest[]): Manifest[] {

@@ -1,13 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { inspectConfig } from '@dealer-esim/gateway/platform/config/config.ts'
 import { VARIABLES } from '@dealer-esim/gateway/platform/config/variables.ts'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { root } from '../local-gateway.ts'
-import { hasKustomize, manifestsOf } from './kustomize.ts'
+import { hasKustomize, type Kustomization, manifestsByKubectl, manifestsOf } from './kustomize.ts'
 
-describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overlay %s', (overlay) => {
-  const manifests = manifestsOf(join(root, 'ops/kubernetes/overlays', overlay))
+const OVERLAYS = join(root, 'ops/kubernetes/overlays')
+const hasKubectl = hasKustomize()
+
+describe.each(readdirSync(OVERLAYS))('the overlay %s', (overlay) => {
+  const manifests = manifestsOf(join(OVERLAYS, overlay))
   const of = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
   const deployments = of('Deployment')
+
+  test.skipIf(!hasKubectl)('is to kubectl what it is to these tests', () => {
+    const sorted = (objects: typeof manifests) =>
+      Object.fromEntries(objects.map((each) => [`${each.kind} ${each.metadata.name}`, each]))
+    expect(sorted(manifests)).toEqual(sorted(manifestsByKubectl(join(OVERLAYS, overlay))))
+  })
 
   test('conforms to the schemas of Kubernetes', async () => {
     for (const manifest of manifests) await expect(faultsOf(manifest)).resolves.toBe(undefined)
@@ -26,7 +38,10 @@ describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overl
         ['/livez', '/livez', '/readyz'].map((path) => ({ path, port: 'metrics' })),
       )
       expect(container.ports).toContainEqual({ name: 'metrics', containerPort: Number(VARIABLES.metricsPort.default) })
-      expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+      expect(securityContext).toMatchObject({
+        ...{ runAsNonRoot: true, runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 },
+        seccompProfile: { type: 'RuntimeDefault' },
+      })
       expect(container.securityContext).toEqual({
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
@@ -41,6 +56,24 @@ describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overl
     }
   })
 
+  test("runs this release's image, by a service account without a token, with a configuration that the gateway accepts", () => {
+    const accounts = of('ServiceAccount')
+    for (const { automountServiceAccountToken } of accounts) expect(automountServiceAccountToken).toBe(false)
+    for (const { spec } of deployments) {
+      const { containers, serviceAccountName } = spec.template.spec
+      const [{ image, args, envFrom }] = containers
+      expect(image).toBe('dealer-esim-gateway:@VERSION@') // npm run dist puts the version here
+      expect(args.slice(0, -1)).toEqual(['dealer-esim-gateway', '--role'])
+      expect(accounts.map(({ metadata }) => metadata.name)).toContain(serviceAccountName)
+      const { data } = of('ConfigMap').find(({ metadata }) => metadata.name === envFrom[0]!.configMapRef.name)!
+      const { MASTER_KEY_FILE, DATABASE_URL_FILE, CELL_NAME, ...settings } = data
+      const known = Object.values(VARIABLES).map(({ name }) => name)
+      expect(Object.keys(settings).filter((name) => !known.some((each) => each === name))).toEqual([])
+      const secrets = { MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), DATABASE_URL: 'postgres://u:p@db/gateway' }
+      expect(inspectConfig({ ...settings, ...secrets }, args.slice(1)).faults).toEqual([])
+    }
+  })
+
   test('takes secrets by reference, from a Secret that it does not contain', () => {
     expect(of('Secret')).toEqual([])
     const configured = of('ConfigMap')
@@ -51,6 +84,11 @@ describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overl
       const mount = container.volumeMounts.find(({ name }) => name === 'secrets')!
       const secret = volumes.find(({ name }) => name === mount.name)!.secret!
       expect(secret.secretName).toMatch(/dealer-esim$/)
+      // Group fsGroup reads it, and nobody else.
+      expect(secret.defaultMode).toBe(0o440)
+      // All that can be written under a read-only root.
+      expect(volumes.filter(({ name }) => name !== mount.name)).toEqual([{ name: 'tmp', emptyDir: {} }])
+      expect(container.volumeMounts).toContainEqual({ name: 'tmp', mountPath: '/tmp' })
       for (const name of ['MASTER_KEY_FILE', 'DATABASE_URL_FILE'])
         expect(map.data[name]).toMatch(new RegExp(`^${mount.mountPath}/`))
       const known = Object.values<{ name: string; secret?: true }>(VARIABLES)
@@ -62,7 +100,13 @@ describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overl
   test('a disruption budget covers every deployment, and selects its pods', () => {
     const covers = (labels: Record<string, string>) =>
       of('PodDisruptionBudget').filter(({ spec }) => isSubset(spec.selector.matchLabels, labels))
-    for (const { spec } of deployments) expect(covers(spec.template.metadata.labels)).toHaveLength(1)
+    for (const { spec } of deployments) {
+      const budgets = covers(spec.template.metadata.labels)
+      expect(budgets).toHaveLength(1)
+      // It lets a node be drained, and never takes the last of several processes.
+      const { minAvailable, maxUnavailable } = budgets[0]!.spec
+      expect([minAvailable, maxUnavailable]).toEqual(spec.replicas > 1 ? [1, undefined] : [undefined, 1])
+    }
   })
 
   test('each service leads to pods that serve', () => {
@@ -87,6 +131,21 @@ describe.skipIf(!hasKustomize()).each(['one-node', 'apart', 'cells'])('the overl
     const names = of('ConfigMap').map(({ data }) => data.CELL_NAME)
     expect(new Set(names).size).toBe(names.length)
   })
+})
+
+test('every file of the manifests belongs to an overlay', () => {
+  const used = new Set<string>()
+  const follow = (path: string) => {
+    if (!path.endsWith('.yaml')) return follow(join(path, 'kustomization.yaml'))
+    used.add(path)
+    if (!path.endsWith('/kustomization.yaml')) return
+    const { resources, patches = [] } = parse(readFileSync(path, 'utf8')) as Kustomization
+    for (const name of [...resources, ...patches.map((patch) => patch.path)]) follow(join(path, '..', name))
+  }
+  for (const overlay of readdirSync(OVERLAYS)) follow(join(OVERLAYS, overlay))
+  const folder = join(root, 'ops/kubernetes')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'))
+  expect([...used].sort()).toEqual(files.map((file) => join(folder, file)).sort())
 })
 
 const SCHEMAS: Record<string, () => Promise<object>> = {

@@ -277,6 +277,8 @@ export interface ProfileReport {
   usage?: bigint
   /** The part of the volume that is left, if the supplier states no bytes: it only raises a known usage. */
   remainingPercent?: number
+  /** Bytes that are used at least, such as those of one of several bundles: they only raise a known usage. */
+  usageAtLeast?: bigint
   /** When it was installed. Absent: the supplier does not say when. */
   installationTime?: Date
   activateTime?: Date

@@ -3,10 +3,8 @@ import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulat
 import { airaloSupplier } from '@dealer-esim/wholesalers/airalo/airalo.ts'
 import type { SuppliedEsim, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
-import { fastify } from 'fastify'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { fulfilmentLoop } from '#fulfilment/fulfilment-loop.ts'
-import { supplierApi } from '#http/supplier-api.ts'
 import {
   addPackage,
   addSupplier,
@@ -17,6 +15,7 @@ import {
   waitUntil,
   walletOf,
 } from '../harness/shop.ts'
+import { createSoldEsim } from './sold-esim.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const TIMEOUT_MS = 2_000
@@ -354,31 +353,13 @@ describe('an event', () => {
   })
 
   it('about low data raises the usage of its eSIM, if it is sent to the route with its signature', async () => {
-    await addPackage(shop.db, 'LOW_DATA', [{ supplier: 'wholesaler', productCode: base.productCode }])
-    const tenantId = await addTenant(shop.db)
-    await payOrders(shop.db, tenantId, 'LOW_DATA')
-    const loop = fulfilmentLoop(shop)
-    await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
-    await loop.stop(5_000)
-    const esim = async () => {
-      const [row] = await shop.db.query<{ iccid: string; orderUsage: bigint; totalVolume: bigint }>({
-        text: 'select iccid, coalesce(order_usage, 0) as order_usage, total_volume from profiles where tenant_id = $1',
-        values: [tenantId],
-      })
-      return row!
-    }
-    const { iccid, totalVolume } = await esim()
-    const app = fastify()
-    await app.register((scope) => supplierApi(scope, { ...shop, config: { trustedProxies: [], deployment: 'local' } }))
-    const post = async (remaining_percentage: number, secret?: string) => {
-      const body = JSON.stringify({ level: '75%', remaining_percentage, iccid })
-      const { headers } = signed(body, secret)
-      return (await app.inject({ method: 'POST', url: '/suppliers/wholesaler/events', headers, payload: body }))
-        .statusCode
-    }
-    expect([await post(1, 'other'), (await esim()).orderUsage]).toEqual([401, 0n])
-    expect([await post(25), (await esim()).orderUsage]).toEqual([204, (totalVolume * 75n) / 100n])
-    await app.close()
+    const sold = await createSoldEsim(shop, base.productCode)
+    const { iccid, totalVolume, usage } = sold
+    const post = (remaining_percentage: number, secret?: string) =>
+      sold.post(signed(JSON.stringify({ level: '75%', remaining_percentage, iccid }), secret))
+    expect([await post(1, 'other'), await usage()]).toEqual([401, null])
+    expect([await post(25), await usage()]).toEqual([204, (totalVolume * 75n) / 100n])
+    await sold.close()
   })
 
   it('with a wrong signature or none is refused', async () => {

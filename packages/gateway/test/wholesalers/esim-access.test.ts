@@ -3,6 +3,7 @@ import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-ac
 import type { Outcome, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
 import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { createSoldEsim } from './sold-esim.ts'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
 const testbed = await createWholesalerTestbed({
@@ -14,7 +15,7 @@ const testbed = await createWholesalerTestbed({
   },
   create: esimAccessSupplier,
 })
-const { base, buy, create, order, products, query, requestOf, simulator, supplier, takenOf, topUpOf } = testbed
+const { base, buy, create, order, products, query, requestOf, shop, simulator, supplier, takenOf, topUpOf } = testbed
 afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
 
@@ -217,6 +218,30 @@ it('an event only names the eSIM to query, and one from another address is refus
   expect(await send({ transactionId: esim.key }, '192.0.2.7')).toEqual({ kind: 'changed', keys: [esim.key] })
   expect(await send({ orderNo: '1234567890', orderStatus: 'Test' }, '192.0.2.7')).toEqual({ kind: 'changed', keys: [] })
   for (const address of ['198.51.100.1', undefined]) expect((await send(ordered, address)).kind).toBe('refused')
+})
+
+it('an event about usage raises that of its eSIM if it comes from an address of the wholesaler', async () => {
+  const sold = await createSoldEsim(shop, base.productCode)
+  const { iccid, totalVolume: volume, usage } = sold
+  const post = (orderUsage: bigint, address: string) => {
+    const content = { transactionId: 'O1-1', iccid, totalVolume: Number(volume), orderUsage: Number(orderUsage) }
+    const body = Buffer.from(JSON.stringify({ notifyType: 'DATA_USAGE', content }))
+    return sold.post({ headers: {}, body }, address)
+  }
+  expect([await post(volume / 2n, '198.51.100.1'), await usage()]).toEqual([401, null])
+  expect([await post(volume / 2n, '192.0.2.7'), await usage()]).toEqual([204, volume / 2n])
+  expect([await post(volume / 4n, '192.0.2.7'), await usage()]).toEqual([204, volume / 2n])
+  await sold.close()
+})
+
+it('an event about usage that anybody can send has no figures', async () => {
+  const open = create({ eventAddresses: undefined })
+  const content = { transactionId: 'KEY-1', iccid: '8999900000000000017', orderUsage: 5 }
+  const body = Buffer.from(JSON.stringify({ notifyType: 'DATA_USAGE', content }))
+  expect(await open.receive!({ headers: {}, body, address: '192.0.2.7' })).toEqual({
+    kind: 'changed',
+    keys: ['KEY-1'],
+  })
 })
 
 it('the test names the problem and what to do about it', async () => {

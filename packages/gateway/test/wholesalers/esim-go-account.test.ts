@@ -2,11 +2,26 @@ import { createHmac } from 'node:crypto'
 import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEsimGoTestbed, PRODUCTS } from './esim-go-testbed.ts'
+import { createSoldEsim } from './sold-esim.ts'
 
 /* The supplier after the sale, and its account, at its wholesaler's simulator. */
 
 const testbed = await createEsimGoTestbed()
-const { buy, buyByHand, config, create, loseOrder, order, products, requestOf, simulator, supplier, topUpOf } = testbed
+const {
+  base,
+  buy,
+  buyByHand,
+  config,
+  create,
+  loseOrder,
+  order,
+  products,
+  requestOf,
+  shop,
+  simulator,
+  supplier,
+  topUpOf,
+} = testbed
 afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
 
@@ -111,15 +126,53 @@ describe('the account', () => {
   })
 })
 
-it.each(['hex', 'base64'] as const)('an event signed in %s is a hint to query its eSIM', async (encoding) => {
-  const { iccid, key } = await buy()
-  const send = (body: string, signature: string) =>
-    supplier.receive!({ headers: { 'x-signature-sha256': signature }, body: Buffer.from(body) })
-  const sign = (body: string) => createHmac('sha256', config.apiKey).update(body).digest(encoding)
-  const body = JSON.stringify({ iccid, alertType: 'Utilisation', bundle: {} })
-  expect(await send(body, sign(body))).toEqual({ kind: 'changed', keys: [key] })
-  const unknown = JSON.stringify({ iccid: '8948000000000000000' })
-  expect(await send(unknown, sign(unknown))).toEqual({ kind: 'changed', keys: [] })
-  expect(await send(`${body} `, sign(body))).toMatchObject({ kind: 'refused' })
-  expect(await send(body, '')).toMatchObject({ kind: 'refused' })
+describe('an event', () => {
+  const signed = (body: string, encoding: 'hex' | 'base64' = 'hex', apiKey = config.apiKey) => {
+    const signature = createHmac('sha256', apiKey).update(body).digest(encoding)
+    return { headers: { 'x-signature-sha256': signature }, body: Buffer.from(body) }
+  }
+  const utilisation = (iccid: string, bundle: object, alertType = 'Utilisation') =>
+    JSON.stringify({ iccid, alertType, bundle: { name: base.productCode, ...bundle } })
+  const measured = { initialQuantity: 1_000_000_000, remainingQuantity: 200_000_000, unlimited: false }
+
+  it.each(['hex', 'base64'] as const)('signed in %s says which eSIM to query', async (encoding) => {
+    const { iccid, key } = await buy()
+    const body = JSON.stringify({ iccid, alertType: 'FirstAttachment', bundle: {} })
+    expect(await supplier.receive!(signed(body, encoding))).toEqual({ kind: 'changed', keys: [key] })
+    const unknown = JSON.stringify({ iccid: '8948000000000000000' })
+    expect(await supplier.receive!(signed(unknown, encoding))).toEqual({ kind: 'changed', keys: [] })
+    const { headers } = signed(body, encoding)
+    expect(await supplier.receive!({ headers, body: Buffer.from(`${body} `) })).toMatchObject({ kind: 'refused' })
+    expect(await supplier.receive!({ headers: {}, body: Buffer.from(body) })).toMatchObject({ kind: 'refused' })
+  })
+
+  it('about utilisation has its figures, if they are readable bytes', async () => {
+    const { iccid, key } = await buy()
+    const receive = (bundle: object, alertType?: string) =>
+      supplier.receive!(signed(utilisation(iccid, { ...measured, ...bundle }, alertType)))
+    const used = { kind: 'changed', keys: [key], reports: [{ iccid, report: { usageAtLeast: 800_000_000n } }] }
+    for (const members of [{}, { unit: 'BYTES' }]) expect(await receive(members)).toMatchObject(used)
+    const unmeasured = [
+      { remainingQuantity: 1_000_000_001 },
+      { remainingQuantity: -1 },
+      { remainingQuantity: null },
+      { initialQuantity: '1000' },
+      { initialQuantity: 90.5 },
+      { unlimited: true },
+      { unit: 'minutes' },
+    ]
+    for (const bundle of unmeasured) expect(await receive(bundle)).toEqual({ kind: 'changed', keys: [key] })
+    expect(await receive({}, 'LowBalance')).toEqual({ kind: 'changed', keys: [key] })
+  })
+
+  it('raises the usage of its eSIM, never lowers it, and changes nothing without its signature', async () => {
+    const sold = await createSoldEsim(shop, base.productCode)
+    const { iccid, totalVolume: volume, usage, post } = sold
+    const half = { ...measured, initialQuantity: Number(volume), remainingQuantity: Number(volume / 2n) }
+    const quarter = { ...half, remainingQuantity: Number((volume * 3n) / 4n) }
+    expect([await post(signed(utilisation(iccid, half), 'hex', 'other')), await usage()]).toEqual([401, null])
+    expect([await post(signed(utilisation(iccid, half))), await usage()]).toEqual([204, volume / 2n])
+    expect([await post(signed(utilisation(iccid, quarter))), await usage()]).toEqual([204, volume / 2n])
+    await sold.close()
+  })
 })

@@ -1,8 +1,8 @@
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { asQuestion, TURN_WAIT_MAX_MS } from '#account-rate.ts'
 import { isListedSender, unlistedSender } from '#event-senders.ts'
-import { isObject, parseObject, textOf, wholeOf } from '#members.ts'
-import type { ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, UnreadableEntry } from '#supplier.ts'
+import { iccidOf, isObject, type JsonObject, parseObject, textOf, wholeOf } from '#members.ts'
+import type { ProfileReport, ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, UnreadableEntry } from '#supplier.ts'
 import { objectsIn, unreadableIn } from '#unreadable-entry.ts'
 import { act } from './actions.ts'
 import { type Call, createCall, DEFAULTS, type EsimAccessConfig, type EsimAccessDeps, entriesIn } from './client.ts'
@@ -90,8 +90,8 @@ export async function queryUsage(call: Call, esimTranNo: string): Promise<FoundU
 }
 
 /**
- * Events are unsigned, so they only say what to query. An event without our key costs a request at the wholesaler, so it is
- * used only if it comes from one of its addresses.
+ * Events are unsigned: they say what to query. What costs a request at the wholesaler, such as an event without our key, and
+ * the figures of an event are used only if it comes from one of the wholesaler's addresses.
  */
 async function receive(
   call: Call,
@@ -103,12 +103,21 @@ async function receive(
   const content = parseObject(body.toString())?.content
   if (!isObject(content)) return { kind: 'refused', message: 'the body is not an event' }
   const key = textOf(content.transactionId)
-  if (key !== undefined) return { kind: 'changed', keys: [key] }
+  const reports = isKnown ? usageReports(content) : []
+  if (key !== undefined) return { kind: 'changed', keys: [key], ...(reports.length > 0 && { reports }) }
   const orderNo = textOf(content.orderNo)
   if (!isKnown || orderNo === undefined || content.orderStatus !== 'GOT_RESOURCE') return { kind: 'changed', keys: [] }
   const { result: found } = await asQuestion(() => queryRows(call, { orderNo }))
   const rows = 'value' in found ? found.value : []
   return { kind: 'changed', keys: rows.flatMap(({ transactionId }) => transactionId ?? []) }
+}
+
+/** The figures of a DATA_USAGE event, `{iccid, totalVolume, orderUsage}`. It may arrive late. */
+function usageReports(content: JsonObject): { iccid: string; report: ProfileReport }[] {
+  const iccid = iccidOf(content)
+  const usageAtLeast = wholeOf(content.orderUsage)
+  if (iccid === undefined || usageAtLeast === undefined) return []
+  return [{ iccid, report: { time: new Date(systemClock.now()), usageAtLeast } }]
 }
 
 /** The message about a failed test: the problem, and what to do about it. */

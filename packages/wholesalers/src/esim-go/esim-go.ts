@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { iccidOf, parseObject } from '#members.ts'
 import { longestMs, type RestDeps, TIMEOUT_MS } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
@@ -7,7 +8,7 @@ import { DEFAULTS, type EsimGoConfig, esimGoClient, SEND_WITHIN_MS } from './cli
 import { listOrders, listProducts, readBalance, testAccount } from './lists.ts'
 import { createOrderStore, type OrderStore } from './progress.ts'
 import { CHECK_AFTER_MS, CLAIM_WAIT_MAX_MS, CLOCK_TOLERANCE_MS, type EsimGoContext, order, query } from './purchase.ts'
-import { cancel, reportOn } from './reports.ts'
+import { cancel, reportOn, usedInEvent } from './reports.ts'
 
 /** Sending an order, searching it and querying it. */
 const CALLS_MAX = 4
@@ -61,14 +62,19 @@ interface Event {
   body: Buffer
 }
 
-/** Verifies an event and finds the key of the eSIM that it names. It is only a hint to query that eSIM. */
+/** Verifies an event, finds the key of the eSIM that it names, and takes what its bundle has used at least. */
 async function receive({ apiKey }: EsimGoConfig, store: OrderStore, event: Event): Promise<ReceivedEvent> {
   if (!isSigned(event, apiKey)) {
     return { kind: 'refused', message: 'X-Signature-SHA256 is not the signature of the event with the apiKey' }
   }
-  const iccid = iccidOf(parseObject(event.body.toString()) ?? {})
-  const key = iccid === undefined ? undefined : await store.findKeyOf(iccid)
-  return { kind: 'changed', keys: key === undefined ? [] : [key] }
+  const content = parseObject(event.body.toString()) ?? {}
+  const iccid = iccidOf(content)
+  if (iccid === undefined) return { kind: 'changed', keys: [] }
+  const key = await store.findKeyOf(iccid)
+  const usageAtLeast = usedInEvent(content)
+  const changed = { kind: 'changed', keys: key === undefined ? [] : [key] } as const
+  if (usageAtLeast === undefined) return changed
+  return { ...changed, reports: [{ iccid, report: { time: new Date(systemClock.now()), usageAtLeast } }] }
 }
 
 /** The public documents disagree whether the signature is in base64 or in hexadecimal digits, so both are accepted. */

@@ -105,6 +105,16 @@ function usageOf({ initial, remaining, isUnlimited }: Assignment): bigint | unde
 }
 
 /**
+ * Pure: what the bundle of a Utilisation event has used, `{alertType, bundle: {initialQuantity, remainingQuantity, unit}}`. The
+ * eSIM may have others, so it has used at least this much. undefined: nothing is measured, or minutes or SMS are.
+ */
+export function usedInEvent({ alertType, bundle }: JsonObject): bigint | undefined {
+  if (!isObject(bundle) || !/^utilisation$/i.test(String(alertType))) return undefined
+  const isInBytes = bundle.unit === undefined || /^bytes$/i.test(String(bundle.unit))
+  return isInBytes ? usageOf(assignmentOf('', bundle)) : undefined
+}
+
+/**
  * Revokes the bundle of an eSIM that was not started, for a refund. The bundle's state shows whether an earlier call was
  * executed. eSIM Go identifies the eSIM by its ICCID and the bundle by its name, so we leave an eSIM with more than one bundle
  * as it is.

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import type { Profile } from '@dealer-esim/contract'
 import type { Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { describe, expect, it } from 'vitest'
@@ -257,5 +258,31 @@ describe('an action of an upstream on an eSIM', () => {
     expect(sent).toEqual([{ transactionId: KEY, esimTranNo: 'E-1', packageCode: 'P', periodNum: 3 }])
     orderType = 'NEW'
     expect(await supplier.query([{ ...REQUEST, topUp }], 'RESUME')).toEqual([OTHER_ORDER])
+  })
+})
+
+describe('an event about usage', () => {
+  const usage = { orderUsage: 500, usageUpdateTime: '2026-11-20T13:28:09.000Z' }
+  const receive = (members: object, secret = 'demo_app_secret') => {
+    const content = { transactionId: KEY, iccid: ESIM.iccid, ...usage, ...members }
+    const body = JSON.stringify({ notifyId: 'N-1', notifyType: 'ESIM_USAGE', content })
+    const timestamp = String(Math.floor(Date.now() / 1_000))
+    const signature = createHmac('sha256', secret).update(`N-1.${timestamp}.${body}`).digest('base64')
+    const signed = { 'webhook-id': 'N-1', 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
+    return upstream({}).supplier.receive!({ headers: signed, body: Buffer.from(body) })
+  }
+
+  it('has its figures, with their time', async () => {
+    const report = { time: new Date(usage.usageUpdateTime), usage: 500n }
+    expect(await receive({})).toEqual({ kind: 'changed', keys: [KEY], reports: [{ iccid: ESIM.iccid, report }] })
+  })
+
+  it.each([{ orderUsage: -1 }, { orderUsage: '500' }, { usageUpdateTime: 'soon' }, { iccid: 7 }])(
+    'with %j only says which order to query',
+    async (members) => expect(await receive(members)).toEqual({ kind: 'changed', keys: [KEY] }),
+  )
+
+  it('with another signature is refused', async () => {
+    expect(await receive({}, 'other')).toMatchObject({ kind: 'refused' })
   })
 })

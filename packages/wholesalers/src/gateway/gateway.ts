@@ -3,11 +3,13 @@ import type { OrderAnswer } from '@dealer-esim/contract'
 import type { Outbound, OutboundFailure } from '@dealer-esim/lib/outbound/outbound.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { DealerEsimError, verifyEvent } from '@dealer-esim/sdk'
+import { dateOf, iccidOf, wholeOf } from '#members.ts'
 import type {
   BalanceOutcome,
   CancelOutcome,
   Charge,
   Outcome,
+  ProfileReport,
   ReceivedEvent,
   ReportOutcome,
   SuppliedEsim,
@@ -189,11 +191,19 @@ async function receive(
   try {
     const event = await verifyEvent({ appSecret: config.appSecret, headers, body })
     const key = 'transactionId' in event.content ? event.content.transactionId : null
-    return { kind: 'changed', keys: key === null ? [] : [key] }
+    const reports = event.notifyType === 'ESIM_USAGE' ? usageReports(event.content) : []
+    return { kind: 'changed', keys: key === null ? [] : [key], ...(reports.length > 0 && { reports }) }
   } catch (error) {
     if (!(error instanceof DealerEsimError)) throw error
     return { kind: 'refused', message: error.message }
   }
+}
+
+/** The upstream may be another implementation, so each member is checked. */
+function usageReports(content: object): { iccid: string; report: ProfileReport }[] {
+  const { orderUsage, usageUpdateTime, ...named } = content as Record<string, unknown>
+  const [iccid, usage, time] = [iccidOf(named), wholeOf(orderUsage), dateOf(usageUpdateTime)]
+  return iccid === undefined || usage === undefined || time === undefined ? [] : [{ iccid, report: { time, usage } }]
 }
 
 function testMessage(failure: DealerEsimError, network: OutboundFailure | undefined): string {

@@ -119,6 +119,14 @@ describe('usage', () => {
     expect(afterReport(unlimited, { remainingPercent: 10, time: at(2) }, undefined)).toBe(unlimited)
   })
 
+  it('of which a report names only a part raises a known one, and never lowers it', () => {
+    const known = profile({ orderUsage: 850n, usageUpdateTime: at(1) })
+    expect(afterReport(known, { usageAtLeast: 900n, time: at(2) }, undefined)).toMatchObject({ orderUsage: 900n })
+    expect(afterReport(profile(), { usageAtLeast: 0n, time: at(2) }, undefined)).toMatchObject({ orderUsage: 0n })
+    expect(afterReport(known, { usageAtLeast: 850n, time: at(2) }, undefined)).toBe(known)
+    expect(afterReport(known, { usageAtLeast: 900n, time: at(0) }, undefined)).toBe(known)
+  })
+
   it('is taken from the newest report, by its own time', () => {
     const first = afterReport(profile(), { usage: 50n, time: at(5) }, undefined)
     expect(afterReport(first, { usage: 40n, time: at(4) }, undefined)).toBe(first)

@@ -100,7 +100,7 @@ export function afterReport(
   else if (next.activateTime !== null) {
     next.expiredTime ??= new Date(next.activateTime.getTime() + next.totalDuration * DAY_MS)
   }
-  const usage = report.usage ?? usageOfPercent(next, report)
+  const usage = report.usage ?? raisedUsage(next, report)
   if (usage !== undefined && (next.usageUpdateTime === null || report.time > next.usageUpdateTime)) {
     next.orderUsage = usage
     next.usageUpdateTime = report.time
@@ -108,14 +108,12 @@ export function afterReport(
   return sameLife(profile, next) ? profile : next
 }
 
-/** The usage at which this percentage is left, if it is more than is known: a percentage is coarse. */
-function usageOfPercent(
-  { totalVolume, orderUsage }: ProfileLife,
-  { remainingPercent }: ProfileReport,
-): bigint | undefined {
-  if (totalVolume === null || remainingPercent === undefined) return undefined
-  const usage = (totalVolume * BigInt(100 - remainingPercent)) / 100n
-  return usage > (orderUsage ?? -1n) ? usage : undefined
+/** What an event proves to be used, if it is more than is known: a percentage is coarse, and an event may arrive late. */
+function raisedUsage({ totalVolume, orderUsage }: ProfileLife, report: ProfileReport): bigint | undefined {
+  const { usageAtLeast, remainingPercent } = report
+  const isShare = totalVolume !== null && remainingPercent !== undefined
+  const usage = isShare ? (totalVolume * BigInt(100 - remainingPercent)) / 100n : usageAtLeast
+  return usage !== undefined && usage > (orderUsage ?? -1n) ? usage : undefined
 }
 
 function advances(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {

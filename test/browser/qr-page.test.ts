@@ -14,6 +14,7 @@ const CONTENT = {
   smdpAddress: 'a-rather-long-name.rsp.smdp.example.com',
   matchingId: MATCHING_ID,
   isConfirmationCodeRequired: true,
+  confirmationCode: '4711-0000',
   apn: 'plus.example',
   msisdn: '+85200000000',
   iccid: '8985200000000000017',

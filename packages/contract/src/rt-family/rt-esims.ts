@@ -57,6 +57,9 @@ const rtEsim = Type.Object({
   smsStatus: rtSmsStatus(),
   msisdn: nullable(Type.String()),
   ac: Type.String({ description: 'The activation code.' }),
+  confirmationCode: Type.Optional(
+    Type.String({ description: 'The phone asks for it. Absent if it asks for none. Not a member of the family.' }),
+  ),
   qrCodeUrl: Type.String({ description: 'A picture of the activation code.' }),
   shortUrl: Type.String({ description: 'A page for the traveller.' }),
   smdpStatus: Type.Enum(SMDP_STATUSES),

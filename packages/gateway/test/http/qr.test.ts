@@ -103,13 +103,13 @@ describe('qrCodeUrl', () => {
     }
   })
 
-  it('the page announces that a confirmation code is required, and never shows it', async () => {
+  it('the page shows the confirmation code of an eSIM that has one', async () => {
     await setStatus('GOT_RESOURCE', 'RELEASED')
     for (const { confirmationCode, qrCodeUrl } of await profiles()) {
       const { text } = await get(`/qr/${qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
-      expect(text.includes('Your phone will ask for a confirmation code')).toBe(confirmationCode !== null)
-      expect(text).not.toContain(CONFIRMATION_CODE)
+      expect(text.includes(`>${CONFIRMATION_CODE}</code>`)).toBe(confirmationCode !== null)
     }
+    expect(logged).not.toContain(CONFIRMATION_CODE)
   })
 
   it.each([

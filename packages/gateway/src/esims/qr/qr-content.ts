@@ -11,6 +11,8 @@ export interface QrContent {
   /** Empty if the SM-DP+ identifies the eSIM by the device. */
   matchingId: string
   isConfirmationCodeRequired: boolean
+  /** null: none is required, or it is not known. */
+  confirmationCode: string | null
   iccid: string
   packageName: string
   /** The access point that the phone needs, if its supplier names one. */
@@ -85,13 +87,14 @@ export async function findSharedEsim(deps: LinkDeps, token: string): Promise<Sha
 }
 
 function codesOf({ cipher }: Pick<LinkDeps, 'cipher'>, { tenantId }: QrSubject, row: Row): QrContent {
-  const { ac, matchingId, kycUrl = null } = decryptSecrets(cipher, tenantId, row.secrets)
+  const { ac, matchingId, confirmationCode = null, kycUrl = null } = decryptSecrets(cipher, tenantId, row.secrets)
   const parsed = parseActivationCode(ac)
   return {
     ac,
     smdpAddress: row.smdpAddress,
     matchingId,
     isConfirmationCodeRequired: parsed.ok && parsed.value.confirmationCodeRequired,
+    confirmationCode,
     iccid: row.iccid,
     packageName: row.packageName,
     apn: row.apn,

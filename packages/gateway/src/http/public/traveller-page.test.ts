@@ -29,7 +29,8 @@ function factsOf(page: string): Record<string, string> {
 }
 
 const CODES: QrContent = {
-  ...{ ac: 'LPA:1$a.example.com$M', smdpAddress: 'a.example.com', matchingId: 'M', isConfirmationCodeRequired: false },
+  ...{ ac: 'LPA:1$a.example.com$M', smdpAddress: 'a.example.com', matchingId: 'M' },
+  ...{ isConfirmationCodeRequired: false, confirmationCode: null },
   ...{ iccid: ESIM.iccid, packageName: ESIM.packageName, apn: null, kycUrl: null, msisdn: null, terms: ESIM.terms },
 }
 
@@ -48,6 +49,17 @@ it('links to the page on which the traveller proves their identity, until the in
   expect(qrPage('token', codes)).toContain(link)
   expect(sharePage('token', { ...ESIM, codes })).toContain(link)
   expect(sharePage('token', ESIM)).not.toContain('identity')
+})
+
+it('shows the confirmation code beside the other codes, until the installation', () => {
+  const codes = { ...CODES, isConfirmationCodeRequired: true, confirmationCode: '47<11>' }
+  const shown = '<code translate="no">47&lt;11&gt;</code>'
+  for (const page of [qrPage('token', codes), sharePage('token', { ...ESIM, codes })]) {
+    expect(page).toContain(shown)
+    expect(page).not.toContain('Ask your seller')
+  }
+  expect(qrPage('token', { ...codes, confirmationCode: null })).toContain('Ask your seller for it')
+  for (const page of [qrPage('token', CODES), sharePage('token', ESIM)]) expect(page).not.toMatch(/confirmation code/i)
 })
 
 it('says when the eSIM was installed, if its supplier says so', () => {

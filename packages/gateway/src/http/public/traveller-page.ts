@@ -12,8 +12,7 @@ import { escapeHtml } from './docs-page.ts'
 
 /**
  * The page that a traveller sees. It is mostly opened on the phone that will get the eSIM, so links for that phone come
- * first. It does not show the confirmation code, which protects the eSIM from others who have the link. Links are
- * relative, so that a proxy's path prefix does not matter.
+ * first. Links are relative, so that a proxy's path prefix does not matter.
  */
 export function qrPage(token: string, content: QrContent): string {
   const number = content.msisdn === null ? '' : `\n<dl>\n${fact('Phone number', content.msisdn)}\n</dl>`
@@ -90,9 +89,6 @@ function timeText(time: Date): string {
 
 function installation(token: string, content: QrContent): string {
   const { ac, smdpAddress, matchingId, apn, kycUrl } = content
-  const confirmation = content.isConfirmationCodeRequired
-    ? '<p>Your phone will ask for a confirmation code. Your seller can give it to you.</p>\n'
-    : ''
   const identity =
     kycUrl === null
       ? ''
@@ -100,7 +96,7 @@ function installation(token: string, content: QrContent): string {
 <p><a class="button" href="${escapeHtml(kycUrl)}" rel="noreferrer">Prove your identity</a></p>
 `
   return `<p>Stay connected to Wi-Fi or mobile data during the installation. The eSIM can be installed only once.</p>
-${confirmation}${identity}<h2>On this phone</h2>
+${confirmation(content)}${identity}<h2>On this phone</h2>
 <p><a class="button" href="${escapeHtml(appleInstallUrl(ac))}" rel="noreferrer">Install on this iPhone <small>iOS 17.4 or later</small></a></p>
 <p><a class="button" href="${escapeHtml(androidInstallUrl(ac))}" rel="noreferrer">Install on this Android phone</a></p>
 <h2>On another phone</h2>
@@ -114,6 +110,15 @@ ${matchingId === '' ? '' : manualEntry('Activation code', matchingId)}
 ${manualEntry('Both in one line, if your phone asks for it', ac)}
 ${apn === null ? '' : manualEntry('APN, if mobile data does not work', apn)}
 </dl>`
+}
+
+/** The code that the phone asks for in every way of installing. */
+function confirmation({ confirmationCode, isConfirmationCodeRequired }: QrContent): string {
+  if (confirmationCode !== null) {
+    return `<dl>\n${manualEntry('Confirmation code, for which your phone will ask', confirmationCode)}\n</dl>\n`
+  }
+  if (!isConfirmationCodeRequired) return ''
+  return '<p>Your phone will ask for a confirmation code. Ask your seller for it before you begin.</p>\n'
 }
 
 function htmlPage(title: string, heading: string, body: string, iccid: string): string {

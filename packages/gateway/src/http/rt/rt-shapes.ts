@@ -36,7 +36,7 @@ export function rtEsim(
   { supportTopUpType, installationTime }: Pick<RtEsim, 'supportTopUpType'> & { installationTime: Date | undefined },
 ): RtEsim {
   const { esimTranNo, orderNo, transactionId, imsi, iccid, msisdn, ac, qrCodeUrl, esimStatus, eid, pin, puk } = profile
-  const { packageCode, packageName, totalDuration, durationUnit } = profile
+  const { packageCode, packageName, totalDuration, durationUnit, confirmationCode } = profile
   const item = catalogue.find(packageCode)
   const createTime = rtTime(profile.createTime)
   const duration = item?.duration ?? totalDuration
@@ -44,6 +44,8 @@ export function rtEsim(
   const volume = item?.volume == null ? (profile.totalVolume ?? 0) : Number(item.volume)
   return {
     ...{ esimTranNo, orderNo, transactionId, imsi, iccid, msisdn, ac, qrCodeUrl, eid, pin, puk },
+    // The family has no such member, so an eSIM without a confirmation code has none here.
+    ...(confirmationCode !== null && { confirmationCode }),
     smsStatus: item?.smsStatus ?? 0,
     shortUrl: profile.shareUrl ?? qrCodeUrl,
     smdpStatus: profile.smdpStatus ?? 'RELEASED',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { putPackages } from '#catalogue/packages/put-packages.ts'
+import { encryptEsimSecrets } from '#esims/profile-secrets.ts'
 import { addDealer, OPERATOR } from '#test/harness/api-node.ts'
 import { packageInput } from '#test/harness/catalogue-testbed.ts'
 import { waitUntil } from '#test/harness/shop.ts'
@@ -177,6 +178,18 @@ describe('esim/query', () => {
       { esimTranNo: esim.esimTranNo, totalVolume: 2 * GB },
     ])
   })
+})
+
+test('the confirmation code of an eSIM is a member of its answers, which other eSIMs do not have', async () => {
+  const { esimTranNo, iccid } = await bed.delivered()
+  const read = async () => (await bed.post('esim/query', { esimTranNo })).obj.esimList[0]
+  expect(await read()).not.toHaveProperty('confirmationCode')
+  const { cipher, db } = bed.node.deps
+  const { tenantId } = bed.dealer
+  const esim = { iccid, smdpAddress: 'smdp.example.com', matchingId: 'M', confirmationCode: '4711' }
+  const values = [tenantId, esimTranNo, encryptEsimSecrets(cipher, tenantId, esim)]
+  await db.query({ text: 'update profiles set secrets = $3 where tenant_id = $1 and profile_id = $2', values })
+  expect(await read()).toMatchObject({ ac: 'LPA:1$smdp.example.com$M$$1', confirmationCode: '4711' })
 })
 
 test('esim/usage/query refuses a list that is empty, too long or of another type, and skips what is unknown', async () => {

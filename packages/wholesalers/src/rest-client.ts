@@ -128,8 +128,14 @@ function contentOf(text: string): Pick<RestReply, 'body' | 'list' | 'page'> {
   const content = parseJson(text)
   if (Array.isArray(content)) return { body: undefined, list: content }
   if (isObject(content)) return { body: content }
+  const page = pageTitleOf(text)
+  return { body: undefined, ...(page && { page }) }
+}
+
+/** @returns undefined if the text is not a web page with a title */
+export function pageTitleOf(text: string): string | undefined {
   const [, title] = /<title[^<>]{0,100}>([^<]{1,200})/i.exec(text) ?? []
-  return { body: undefined, ...(title && { page: title.trim() }) }
+  return title?.trim()
 }
 
 /**
@@ -167,6 +173,13 @@ export function describeReply(by: string, { status, page }: RestReply, ...texts:
   if (text !== undefined) return `status ${status}: ${text}`
   const content = page === undefined ? 'no readable body' : `the page “${page}”`
   return `${by} answered with status ${status} and ${content}`
+}
+
+/** The message about a test that a proxy in front of the wholesaler refused, such as Cloudflare: no credentials are at fault. */
+export function describeBlocked(by: string, reply: RestReply): string | undefined {
+  if (reply.status !== 403 || reply.body !== undefined || reply.list !== undefined) return undefined
+  const message = withoutStop(describeReply(by, reply))
+  return `Address: ${message}. ${by}'s network refuses this gateway: ask ${by} to allow its outgoing address.`
 }
 
 /** The message without its full stop, so that a sentence can follow it. */

@@ -1,5 +1,5 @@
 import { amountOf, currencyOf, entriesOf, isObject, type JsonObject, resultIn } from '#members.ts'
-import { downOf, withoutStop } from '#rest-client.ts'
+import { describeBlocked, downOf, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, ProfileReport, ReportOutcome, SuppliedEsim } from '#supplier.ts'
 import type { AiraloClient } from './client.ts'
 import { bytesOf, messageOf, timeOf } from './decode.ts'
@@ -73,9 +73,11 @@ function balanceOf(body: JsonObject | undefined): Extract<BalanceOutcome, { kind
 /** Reads the balance, which changes nothing. @returns a message for the operator: the problem and how to fix it */
 export async function testAccount(client: AiraloClient): Promise<string | undefined> {
   const answer = await client.get('/balance')
-  const message = withoutStop(messageOf(answer))
   // Without a token, the message already names the problem and what to do about it.
   if (answer.kind === 'failed') return messageOf(answer).replace(/^not sent: /, '')
+  const blocked = describeBlocked('Airalo', answer)
+  if (blocked !== undefined) return blocked
+  const message = withoutStop(messageOf(answer))
   if (answer.status === 401 || answer.status === 403) {
     return `Credentials: ${message}. Ask Airalo whether the account may use its Partner API.`
   }

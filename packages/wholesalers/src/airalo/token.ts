@@ -5,7 +5,14 @@ import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import { isAhead } from '@dealer-esim/lib/leases.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { isCount, isText, type JsonObject, resultIn } from '#members.ts'
-import { describeFailure, type RestAnswer, type RestFailure, TIMEOUT_MS, withoutStop } from '#rest-client.ts'
+import {
+  describeBlocked,
+  describeFailure,
+  type RestAnswer,
+  type RestFailure,
+  TIMEOUT_MS,
+  withoutStop,
+} from '#rest-client.ts'
 import { storableText } from '#stored-answer.ts'
 import { supplierOwner } from '#supplier.ts'
 import { messageOf } from './decode.ts'
@@ -162,10 +169,9 @@ function tokenOf(data: JsonObject | undefined): { token: string; validS: number 
 
 function failureOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return describeFailure(answer)
+  const blocked = describeBlocked('Airalo', answer)
+  if (blocked !== undefined) return blocked
   const message = withoutStop(messageOf(answer))
-  if (answer.status === 403 && answer.body === undefined) {
-    return `Address: ${message}. Airalo's network refuses this gateway: ask Airalo to allow its outgoing address.`
-  }
   switch (answer.status) {
     case 400:
     case 401:

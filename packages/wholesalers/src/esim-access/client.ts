@@ -6,7 +6,8 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import Type, { type Static } from 'typebox'
 import { accountRate } from '#account-rate.ts'
 import { eventAddressesMember } from '#event-senders.ts'
-import { entriesOf, isObject, type JsonObject, parseObject } from '#members.ts'
+import { entriesOf, isObject, isText, type JsonObject, parseObject } from '#members.ts'
+import { pageTitleOf } from '#rest-client.ts'
 import {
   accountRateSettings,
   addressSetting,
@@ -56,8 +57,8 @@ export type RtAnswer =
   | { kind: 'done'; obj: JsonObject; list?: readonly unknown[] }
   /** A failure in the form of the interface. */
   | { kind: 'failed'; code: string; message: string }
-  /** No answer, or none in the form of the interface. `sent`: it may have been executed. */
-  | { kind: 'none'; message: string; sent: boolean; phase?: string; down?: true }
+  /** No answer, or none in the form of the interface. `sent`: it may have been executed. `refusal`: a proxy's, which says no more. */
+  | { kind: 'none'; message: string; sent: boolean; phase?: string; down?: true; refusal?: 'blocked' | 'busy' }
 
 /** One call of an operation, such as `esim/order`. */
 export type Call = (operation: string, body: JsonObject) => Promise<RtAnswer>
@@ -123,7 +124,12 @@ export function parseAnswer(status: number, text: string): RtAnswer {
   }
   // A request that was refused before it reached the interface, by a proxy for example, was not executed.
   const isRefused = status >= 400 && status < 500 && status !== 408
-  return { kind: 'none', message: `HTTP ${status} without a valid answer`, sent: !isRefused, down: true }
+  const page = answer === undefined ? pageTitleOf(text) : undefined
+  const said = [answer?.errorMsg, answer?.errorMessage, answer?.message].find(isText)
+  const content = page === undefined ? 'without a valid answer' : `and the page “${page}”`
+  const message = said === undefined ? `HTTP ${status} ${content}` : `HTTP ${status}: ${said}`
+  const refusal = status === 429 ? 'busy' : status === 403 && answer === undefined ? 'blocked' : undefined
+  return { kind: 'none', message, sent: !isRefused, down: true, ...(refusal && { refusal }) }
 }
 
 /** The entries of a list in an answer, under its name or instead of the object. */

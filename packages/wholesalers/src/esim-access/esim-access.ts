@@ -127,6 +127,8 @@ function testMessage(failure: Failure): string {
     if (failure.phase === 'dns') return `DNS: the name does not resolve: ${message}. Check url.`
     if (failure.phase === 'tls') return `TLS: the handshake failed: ${message}. Check url and a proxy in between.`
     if (failure.phase !== undefined) return `Connection: ${message}. Check url, and that a firewall lets it through.`
+    if (failure.refusal === 'blocked') return `Address: ${message}. Ask the wholesaler to allow this gateway's address.`
+    if (failure.refusal === 'busy') return `Busy: ${message}. Try again; if it stays so, lower perSecond or share.`
     return `Protocol: ${message}. Check url: it is given without /api/v1/open.`
   }
   switch (failure.code) {

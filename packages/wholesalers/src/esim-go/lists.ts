@@ -12,7 +12,7 @@ import {
   type JsonObject,
   textOf,
 } from '#members.ts'
-import { describeFailure, listOf, pageOf, type RestAnswer, withoutStop } from '#rest-client.ts'
+import { describeBlocked, describeFailure, listOf, pageOf, type RestAnswer, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { isUnreadable, readEach, Unreadable } from '#unreadable-entry.ts'
 import type { EsimGoClient } from './client.ts'
@@ -196,6 +196,8 @@ function organisationOf(answer: RestAnswer): JsonObject | undefined {
 export async function testAccount(client: EsimGoClient): Promise<string | undefined> {
   const answer = await client.get('/organisation')
   if (answer.kind === 'failed') return describeFailure(answer)
+  const blocked = describeBlocked('eSIM Go', answer)
+  if (blocked !== undefined) return blocked
   const { status } = answer
   const message = withoutStop(messageOf(answer))
   if (status === 401 || status === 403) return `Credentials: ${message}. Copy the API key from eSIM Go's portal.`
@@ -203,7 +205,7 @@ export async function testAccount(client: EsimGoClient): Promise<string | undefi
     return `Protocol: ${message}. The url must end with the version, as in https://api.esim-go.com/v2.5.`
   }
   if (status === 429) return `Busy: ${message}. Try again; if it stays so, lower perSecond or share.`
-  if (status !== 200) return message
+  if (status !== 200) return `${message}.`
   const organisation = organisationOf(answer)
   if (organisation === undefined) return 'Protocol: no currency is named. Check that the url is that of eSIM Go.'
   if (amountOf(organisation.balance) !== undefined) return undefined

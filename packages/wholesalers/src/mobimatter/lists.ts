@@ -10,7 +10,7 @@ import {
   parseObject,
   textOf,
 } from '#members.ts'
-import { describeFailure, listOf, type RestAnswer, withoutStop } from '#rest-client.ts'
+import { describeBlocked, describeFailure, listOf, type RestAnswer, withoutStop } from '#rest-client.ts'
 import type { BalanceOutcome, SupplierProduct, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
 import type { MobimatterClient } from './client.ts'
@@ -117,6 +117,8 @@ function balanceOf(answer: RestAnswer): BalanceOutcome | undefined {
 export async function testAccount(client: MobimatterClient): Promise<string | undefined> {
   const answer = await client.balance()
   if (answer.kind === 'failed') return describeFailure(answer)
+  const blocked = describeBlocked('MobiMatter', answer)
+  if (blocked !== undefined) return blocked
   const { status } = answer
   const message = withoutStop(messageOf(answer))
   if (status === 401 || status === 403) {
@@ -125,7 +127,7 @@ export async function testAccount(client: MobimatterClient): Promise<string | un
   if (status === 404) {
     return `Protocol: ${message}. The url is given without /api/v2, as in https://api.mobimatter.com/mobimatter.`
   }
-  if (status !== 200) return message
+  if (status !== 200) return `${message}.`
   if (balanceOf(answer) !== undefined) return undefined
   return 'Protocol: the balance is unreadable. Check that the url is that of MobiMatter.'
 }

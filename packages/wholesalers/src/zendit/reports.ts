@@ -81,7 +81,7 @@ export async function testAccount(client: ZenditClient): Promise<string | undefi
   if (answer.status === 403) return `Address: ${message}. Allow this gateway's outgoing address in Zendit's console.`
   if (answer.status === 404)
     return `Protocol: ${message}. The url must end with the version, as in https://api.zendit.io/v1.`
-  if (answer.status !== 200) return `${answer.status}: ${message}`
+  if (answer.status !== 200) return `${message}.`
   const { currency, currencyDivisor, availableBalance } = answer.body ?? {}
   if (moneyOf(availableBalance, currency, currencyDivisor)) return undefined
   return 'Protocol: the balance is unreadable. Check that the url is that of Zendit or of something compatible with it.'

@@ -17,6 +17,8 @@ export interface ServerDeps {
   deliverAfterMs: number
   /** Puts the answer of an operation into the forms of the options. */
   show(operation: string, answer: Answer): Answer
+  /** The answer of a server that fails. Default: the page of a proxy. */
+  serverError?: Answer
   /** Answers the requests under `CONTROL_PATH`. */
   control(raw: RawRequest): Answer
 }
@@ -47,14 +49,14 @@ async function serve(deps: ServerDeps, request: IncomingMessage, response: Serve
   record.operation = typeof operation.name === 'string' ? operation.name : nameOf(operation.name, parsed)
   const faults = deps.faults.take(record.operation, `${request.url} ${raw.raw}`)
   record.faults = faults.map(({ kind }) => kind)
-  if (await applyBefore(faults, response, record)) return
+  if (await applyBefore(deps, faults, response, record)) return
   const refusal = check(deps, operation, raw, parsed, search)
   const answer =
     refusal ??
     refusalOf(deps, faults) ??
     deps.show(record.operation, run(deps, operation, { params, search, parsed, faults }))
   record.reachedAccount = refusal === undefined && !faults.some(isRefusal)
-  await answerUnder(faults, response, record, answer)
+  await answerUnder(deps, faults, response, record, answer)
 }
 
 /** @returns the answer to a request that never reaches the account */
@@ -134,10 +136,15 @@ function catalogueUnder(faults: Fault[], account: Account): ShownCatalogue {
 const YEN_PER_UNIT = 150
 
 /** @returns whether the request ends here, without an action */
-async function applyBefore(faults: Fault[], response: ServerResponse, record: RequestRecord): Promise<boolean> {
+async function applyBefore(
+  { serverError = SERVER_ERROR }: ServerDeps,
+  faults: Fault[],
+  response: ServerResponse,
+  record: RequestRecord,
+): Promise<boolean> {
   for (const { kind, delayMs } of faults) {
     if (kind === 'request-lost') response.destroy()
-    else if (kind === 'server-error-before') finish(response, record, SERVER_ERROR)
+    else if (kind === 'server-error-before') finish(response, record, serverError)
     else if (kind === 'hang') await wait(delayMs).then(() => response.destroy())
     else if (kind === 'slow-request') await wait(delayMs)
     if (kind === 'request-lost' || kind === 'server-error-before' || kind === 'hang') return true
@@ -145,11 +152,17 @@ async function applyBefore(faults: Fault[], response: ServerResponse, record: Re
   return false
 }
 
-async function answerUnder(faults: Fault[], response: ServerResponse, record: RequestRecord, answer: Answer) {
+async function answerUnder(
+  { serverError = SERVER_ERROR }: ServerDeps,
+  faults: Fault[],
+  response: ServerResponse,
+  record: RequestRecord,
+  answer: Answer,
+) {
   for (const { kind, delayMs } of faults) {
     if (kind === 'slow-answer') await wait(delayMs)
     if (kind === 'answer-lost') return response.destroy()
-    if (kind === 'server-error-after') return finish(response, record, SERVER_ERROR)
+    if (kind === 'server-error-after') return finish(response, record, serverError)
     if (kind === 'answer-garbled') return finish(response, record, { ...SERVER_ERROR, status: 200 })
     if (kind === 'answer-cut') return sendHalf(response, answer)
   }

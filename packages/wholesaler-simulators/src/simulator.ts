@@ -5,6 +5,7 @@ import { describeEsimAccess } from './esim-access/esim-access.ts'
 import { describeEsimGo } from './esim-go/esim-go.ts'
 import { Faults } from './faults.ts'
 import { type Form, inForms } from './forms/answer-forms.ts'
+import { behindProxy, FRAMEWORK_ERROR } from './forms/proxy-answers.ts'
 import { describeMobimatter } from './mobimatter/mobimatter.ts'
 import { RequestLog } from './requests.ts'
 import { Account } from './simulated-account.ts'
@@ -93,10 +94,12 @@ export async function createSimulator(kind: SimulatorKind, options: SimulatorOpt
   const faults = new Faults()
   const events = new Events(faults)
   const requests = new RequestLog()
-  const account = createAccount(description, options, clock, (change) => events.send(wholesaler.eventsOf(change)))
+  const forms = new Set(options.forms)
+  const smdpAddress = `${forms.has('smdp-urls') ? 'https://' : ''}${description.smdpAddress}`
+  const described = { ...description, smdpAddress }
+  const account = createAccount(described, options, clock, (change) => events.send(wholesaler.eventsOf(change)))
   events.url = options.eventsUrl ?? null
   events.needsHead = description.needsHead ?? false
-  const forms = new Set(options.forms)
   let origin = ''
   const wholesaler = description.createWholesaler({
     account,
@@ -116,7 +119,10 @@ export async function createSimulator(kind: SimulatorKind, options: SimulatorOpt
   const { perSecond = null, deliverAfterMs = 0 } = options
   const control = answerControl.bind(undefined, controls)
   const server = createSimulatorServer({
-    ...{ wholesaler, account, faults, requests, perSecond, deliverAfterMs, control },
+    ...(forms.has('proxy-answers')
+      ? { wholesaler: behindProxy(wholesaler), serverError: FRAMEWORK_ERROR }
+      : { wholesaler }),
+    ...{ account, faults, requests, perSecond, deliverAfterMs, control },
     show: (operation, answer) => inForms(forms, operation, answer),
   })
   await new Promise<void>((resolve, reject) => {

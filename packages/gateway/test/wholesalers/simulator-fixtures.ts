@@ -26,7 +26,7 @@ import {
 import { withSuccessiveCalls } from './successive-calls.ts'
 
 /** The suppliers that are tested at simulators. */
-const CREATE = {
+export const CREATE = {
   airalo: airaloSupplier,
   'esim-access': esimAccessSupplier,
   'esim-go': esimGoSupplier,
@@ -79,7 +79,7 @@ export async function createSimulatorFixtures(
       const purchases = { operation: buys, items: ORDERS * COUNT, crashes: isSerial ? 1 : (ORDERS * COUNT) / 2 }
       const topUps = { operation: 'topUp', items: TOP_UPS, crashes: TOP_UPS / 2 }
       const supplier = withSuccessiveCalls(inner, () => untilWorkedOff(simulator))
-      return Object.assign(simulatedFaults(simulator, [purchases, topUps], timeoutMs), {
+      return Object.assign(simulatedFaults(simulator, [purchases, topUps], timeoutMs, forms), {
         supplier: withShortTimes(supplier, isSerial ? 3 * timeoutMs : timeoutMs, true),
         ...(await products),
         countTopUps: async () => simulator.counters().toppedUp,
@@ -156,16 +156,26 @@ interface FaultyOperation {
 }
 
 /** Simulates the faults of a conformance fixture at a simulator. Requests after those that got a fault succeed. */
-function simulatedFaults(simulator: Simulator, operations: FaultyOperation[], timeoutMs: number): Switches {
+function simulatedFaults(
+  simulator: Simulator,
+  operations: FaultyOperation[],
+  timeoutMs: number,
+  forms: readonly Form[],
+): Switches {
+  // Where a framework answers for the interface, what is lost elsewhere has its answer.
+  const isAnswered = forms.includes('proxy-answers')
+  const [lostRequest, lostAnswer] = isAnswered
+    ? (['server-error-before', 'server-error-after'] as const)
+    : (['request-lost', 'answer-lost'] as const)
   const faultsOf = ({ operation, items, crashes }: FaultyOperation): Record<Fault, SimulatorFault[]> => ({
     none: [],
     refuse: [{ kind: 'out-of-stock', operation }],
     half: [{ kind: 'out-of-stock', operation, every: 2 }],
     late: [{ kind: 'slow-answer', operation, delayMs: timeoutMs + LATE_BY_MS, times: items }],
-    lost: [{ kind: 'answer-lost', operation, times: items }],
+    lost: [{ kind: lostAnswer, operation, times: items }],
     dies: [
-      { kind: 'request-lost', operation, every: 2, times: crashes },
-      { kind: 'answer-lost', operation, every: 2, skip: 1, times: crashes },
+      { kind: lostRequest, operation, every: 2, times: crashes },
+      { kind: lostAnswer, operation, every: 2, skip: 1, times: crashes },
     ],
   })
   const switches = { fault: 'none' as Fault, ignoresQueries: false }

@@ -27,12 +27,16 @@ function createWholesaler(world: World): Wholesaler {
     ...world.options.credentials,
   }
   const tokens = new Tokens(world, credentials)
+  let others = 0
   return {
     basePath: '/v2',
     credentials,
     operations: listOperations(world, tokens),
     authenticate: (request) => tokens.check(request),
-    refuse: answers.refusal,
+    refuse(reason, text, code) {
+      const isOther = reason === 'out-of-stock' && world.options.forms.has('other-refusals')
+      return isOther ? answers.otherRefusal(others++, text) : answers.refusal(reason, text, code)
+    },
     refuseShape: answers.shapeRefusal,
     eventsOf: (change) =>
       eventsOf(world, change).map((body) => ({

@@ -37,6 +37,12 @@ export function refusal(reason: Refusal, text: string, code?: string): Answer {
   return { status: 422, body: { code: Number(code ?? CODE_OF_REFUSAL[reason] ?? 53), reason: text } }
 }
 
+/** Refusals of the form other-refusals, in turn: of the request, of its checksum, and without a code. */
+export function otherRefusal(index: number, reason: string): Answer {
+  const bodies = [{ code: 43, reason }, { code: 14, reason }, { reason }]
+  return { status: 422, body: bodies[index % bodies.length] }
+}
+
 export function shapeRefusal({ kind, path }: RequestProblem): Answer {
   if (kind === 'unknown-path') return message(404, 'Not found')
   if (kind === 'method') return message(405, 'Method not allowed')

@@ -31,6 +31,9 @@ export const CODE_OF_REFUSAL: Record<Exclude<Refusal, 'refused'>, string> = {
   'wrong-amount': '200006',
 }
 
+/** Codes of faults of the order's members, in turn: refusals of the form other-refusals. */
+export const ORDER_FAULTS = ['310201', '310211', '310221', '310231', '310251']
+
 export const CODE_OF_PROBLEM: Record<RequestProblem['kind'], string> = {
   'unknown-path': '000103',
   method: '000103',

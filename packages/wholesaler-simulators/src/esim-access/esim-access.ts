@@ -28,13 +28,17 @@ function createWholesaler(world: World): Wholesaler {
     ...world.options.credentials,
   }
   const { account, clock } = world
+  let others = 0
   return {
     basePath: '',
     credentials,
     operations: listOperations(world),
     authenticate: (request) => authenticate(credentials, request, clock.now()),
-    refuse: (reason, message, code) =>
-      answers.failure(code ?? answers.CODE_OF_REFUSAL[reason === 'refused' ? 'down' : reason], message),
+    refuse(reason, message, code) {
+      const isOther = reason === 'out-of-stock' && world.options.forms.has('other-refusals')
+      if (isOther) return answers.failure(answers.ORDER_FAULTS[others++ % answers.ORDER_FAULTS.length]!, message)
+      return answers.failure(code ?? answers.CODE_OF_REFUSAL[reason === 'refused' ? 'down' : reason], message)
+    },
     refuseShape: ({ kind, path }) => answers.failure(answers.CODE_OF_PROBLEM[kind], `${path}: ${kind}`),
     eventsOf: (change) => answers.notificationsOf(account, change, clock.now()),
   }

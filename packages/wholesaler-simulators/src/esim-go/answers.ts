@@ -18,6 +18,9 @@ export function failure(status: number, message: string): Answer {
 /** The answer while an order is being carried out: try again later. */
 export const PROCESSING: Answer = { status: 503, headers: { 'Retry-After': '1' }, body: { message: 'Processing' } }
 
+/** The status of every answer to an account that was deactivated. */
+export const DEACTIVATED = 410
+
 export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
   'rate-limited': 429,
   down: 503,
@@ -59,13 +62,7 @@ export function bundleEntry(product: Product, forms: World['options']['forms']) 
   }
 }
 
-interface Shown {
-  withIccids: boolean
-  forms: World['options']['forms']
-}
-
-export function orderBody(account: Account, order: Order, { withIccids, forms }: Shown) {
-  const scheme = forms.has('smdp-urls') ? 'http://' : ''
+export function orderBody(account: Account, order: Order, { withIccids = true } = {}) {
   const esims = order.target ? [order.target] : order.esims
   return {
     orderReference: order.reference,
@@ -78,7 +75,7 @@ export function orderBody(account: Account, order: Order, { withIccids, forms }:
         pricePerUnit: order.product.price / 10_000,
         subTotal: order.amount / 10_000,
         ...(withIccids && order.deliveredMs !== null
-          ? { esims: esims.map((esim) => esimEntry(esim, scheme)), iccids: esims.map(({ iccid }) => iccid) }
+          ? { esims: esims.map(esimEntry), iccids: esims.map(({ iccid }) => iccid) }
           : {}),
       },
     ],
@@ -89,8 +86,8 @@ export function orderBody(account: Account, order: Order, { withIccids, forms }:
   }
 }
 
-function esimEntry({ iccid, matchingId, smdpAddress }: Esim, scheme: string) {
-  return { iccid, matchingId, smdpAddress: `${scheme}${smdpAddress}` }
+function esimEntry({ iccid, matchingId, smdpAddress }: Esim) {
+  return { iccid, matchingId, smdpAddress }
 }
 
 function bundleState(account: Account, esim: Esim, plan: Plan): string {

@@ -27,10 +27,12 @@ function createWholesaler(world: World): Wholesaler {
     operations: listOperations(world),
     authenticate: ({ headers }) =>
       headers['x-api-key'] === credentials.apiKey ? undefined : answers.failure(403, 'access denied'),
-    refuse: (reason, message, code) =>
-      code === undefined && reason === 'down'
-        ? answers.PROCESSING
-        : answers.failure(code === undefined ? answers.STATUS_OF_REFUSAL[reason] : Number(code), message),
+    refuse(reason, message, code) {
+      if (code !== undefined) return answers.failure(Number(code), message)
+      if (reason === 'down') return answers.PROCESSING
+      const isDeactivated = reason === 'unauthorized' && world.options.forms.has('deactivated-account')
+      return answers.failure(isDeactivated ? answers.DEACTIVATED : answers.STATUS_OF_REFUSAL[reason], message)
+    },
     refuseShape: ({ kind, path }) => answers.failure(answers.STATUS_OF_PROBLEM[kind] ?? 400, `${path}: ${kind}`),
     eventsOf: (change) => answers.eventsOf(world, change, credentials.apiKey),
   }
@@ -100,7 +102,7 @@ interface OrderBody {
 }
 
 /** A top-up is for one eSIM: an order for several is refused, which the gateway never sends. */
-function order({ account, options }: World, { body, effects }: Call): Answer {
+function order({ account }: World, { body, effects }: Call): Answer {
   const { type, order: lines } = body as OrderBody
   const [{ quantity, item, iccids }] = lines
   const product = account.getProduct(item)
@@ -112,12 +114,12 @@ function order({ account, options }: World, { body, effects }: Call): Answer {
   }
   const bought = account.buy({ product, key: null, count: quantity, target }, effects)
   return answers.ok({
-    ...answers.orderBody(account, bought, { withIccids: true, forms: options.forms }),
+    ...answers.orderBody(account, bought),
     runningBalance: account.balance / 10_000,
   })
 }
 
-function listOrders({ account, options }: World, { query }: Call): Answer {
+function listOrders({ account }: World, { query }: Call): Answer {
   const { createdAt } = query
   const [, comparison = 'gte', time = ''] = /^(gte|gt|lte|lt):(.*)$/.exec(createdAt ?? '') ?? []
   const atMs = Date.parse(time)
@@ -129,7 +131,7 @@ function listOrders({ account, options }: World, { query }: Call): Answer {
   const withIccids = query.includeIccids !== undefined && query.includeIccids !== 'false'
   const rows = found.slice((page - 1) * limit, page * limit)
   return answers.ok({
-    orders: rows.map((one) => answers.orderBody(account, one, { withIccids, forms: options.forms })),
+    orders: rows.map((one) => answers.orderBody(account, one, { withIccids })),
     pageCount: Math.ceil(found.length / limit),
     rows: found.length,
     pageSize: limit,
@@ -143,10 +145,10 @@ const COMPARE: Record<string, (left: number, right: number) => boolean> = {
   lt: (left, right) => left < right,
 }
 
-function findOrder({ account, options }: World, { params }: Call): Answer {
+function findOrder({ account }: World, { params }: Call): Answer {
   const found = account.getOrder(params.reference!)
   if (found.state === 'pending') return answers.PROCESSING
-  return answers.ok(answers.orderBody(account, found, { withIccids: true, forms: options.forms }))
+  return answers.ok(answers.orderBody(account, found))
 }
 
 /** Takes the latest bundle of that name off the eSIM, if it was not started. */

@@ -6,6 +6,8 @@ const FORMS_OF_ALL = [
   'odd-entries', // the catalogue has entries that are not objects
   'odd-product', // the first product of the catalogue has no price
   'long-decimals', // amounts have the traces of binary fractions
+  'smdp-urls', // the SM-DP+ address is a URL, also in an activation code
+  'proxy-answers', // a proxy or a framework in front of the interface answers what did not reach it
   'stated-terms', // packages state calls, SMS and a condition of fair use, and eSIMs a telephone number
 ] as const
 
@@ -13,19 +15,21 @@ const FORMS_OF_ONE = {
   airalo: [
     'discount-pricing', // the account has a discount on retail prices instead of net prices
     'recycled-usage', // the usage of an ended eSIM is that of a recycled one: nothing of nothing
+    'other-refusals', // a package that is out of stock is refused with another code, or with a reason alone
     'failed-orders', // an order that is not delivered has failed
     'currency-prices', // flat prices are in US dollars, those in the account's currency stand in `prices`
     'country-lists', // an operator names its countries instead of its coverages
     'spaced-events', // events are sent with white space, and signed without it
   ],
   'esim-access': [
+    'other-refusals', // a package that is out of stock is refused with the codes of faults of an order
     'unit-words', // durations in hours, and units in the plural
     'own-transactions', // a top-up is answered under a transactionId of the wholesaler
     'amount-per-day', // the amount of a top-up by several days is that of one day
   ],
   'esim-go': [
     'organisation-object', // the organisation is not in a list
-    'smdp-urls', // the SM-DP+ address is a URL
+    'deactivated-account', // an account that is refused was deactivated: status 410
     'unsigned-events', // callbacks of version 2, the default of an account, carry no signature
   ],
   mobimatter: [
@@ -35,13 +39,14 @@ const FORMS_OF_ONE = {
   ],
   zendit: [
     'cost-fees', // purchases name a fee that their cost contains
+    'fees-on-top', // purchases and offers name a fee beside their cost
     'region-names', // regional offers name their region instead of its countries
   ],
 } as const
 
 export type Form = (typeof FORMS_OF_ALL)[number] | (typeof FORMS_OF_ONE)[keyof typeof FORMS_OF_ONE][number]
 
-export const FORMS: readonly Form[] = [...FORMS_OF_ALL, ...Object.values(FORMS_OF_ONE).flat()]
+export const FORMS: readonly Form[] = [...new Set<Form>([...FORMS_OF_ALL, ...Object.values(FORMS_OF_ONE).flat()])]
 
 /** The forms in which the simulator of a kind can answer. */
 export function formsOf(kind: keyof typeof FORMS_OF_ONE): readonly Form[] {

@@ -43,7 +43,7 @@ export function offerEntry(product: Product, currency: string, forms: Forms) {
     ...describeProduct(product, forms),
     enabled: product.inStock,
     priceType: 'FIXED',
-    cost: { currency, currencyDivisor: 100, fixed: product.price / 100 },
+    cost: { currency, currencyDivisor: 100, ...offered(product.price / 100, forms) },
     price: { currency, currencyDivisor: 100, fixed: product.retailPrice / 100 },
     deliveryType: 'ESIM',
     productType: 'ESIM',
@@ -71,10 +71,20 @@ function describeProduct({ code, name, coverage, volume, days }: Product, forms:
   }
 }
 
-/** The body of a purchase, the same in the answer to a query and in an event. */
-/** The fee that a cost contains, in hundredths. */
+/** In hundredths. */
 const FEE = 10
 
+function offered(total: number, forms: Forms) {
+  return forms.has('fees-on-top') ? { fixed: total - FEE, fee: FEE } : { fixed: total }
+}
+
+/** The account is debited the total, which `cost` contains with its fee, or without it. */
+function costs(total: number, forms: Forms) {
+  if (forms.has('fees-on-top')) return { cost: total - FEE, costBase: total - FEE, costFee: FEE }
+  return forms.has('cost-fees') ? { cost: total, costBase: total - FEE, costFee: FEE } : { cost: total }
+}
+
+/** The body of a purchase, the same in the answer to a query and in an event. */
 export function purchaseBody(account: Account, order: Order, forms: Forms) {
   const esim = order.target ?? order.esims[0]
   const time = (ms: number) => new Date(ms).toISOString()
@@ -84,8 +94,7 @@ export function purchaseBody(account: Account, order: Order, forms: Forms) {
     status: statusOf(order),
     productType: 'ESIM',
     priceType: 'FIXED',
-    cost: order.amount / 100,
-    ...(forms.has('cost-fees') ? { costBase: order.amount / 100 - FEE, costFee: FEE } : {}),
+    ...costs(order.amount / 100, forms),
     costCurrency: account.currencyCode,
     costCurrencyDivisor: 100,
     createdAt: time(order.createdMs),

@@ -1,0 +1,165 @@
+import { systemIds } from '@dealer-esim/lib/ids.ts'
+import { createOutbound, type Outbound } from '@dealer-esim/lib/outbound/outbound.ts'
+import {
+  createSimulator,
+  type Form,
+  formsOf,
+  SIMULATOR_KINDS,
+  type Simulator,
+  type SimulatorKind,
+} from '@dealer-esim/wholesaler-simulators'
+import type { Charge, Outcome, Supplier, SupplierProduct, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
+import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
+import { CREATE, chooseProducts, SIMULATED } from './simulator-fixtures.ts'
+
+/*
+ * Each wholesaler in each form of its answers: what is sold is debited once, at the cost in the catalogue, and the charge is
+ * that or unknown. The conformance suite has the same forms with faults and workers, but draws few of them in a run.
+ */
+
+let database: TestDatabase
+let shop: Shop
+let outbound: Outbound
+beforeAll(async () => {
+  database = await createTestDatabase()
+  shop = await createShop(database.url)
+  outbound = createOutbound()
+})
+afterAll(async () => {
+  await outbound.close()
+  await shop.close()
+  await database.drop()
+})
+
+const USUAL = 'usual'
+const CASES = SIMULATOR_KINDS.flatMap((kind) =>
+  [USUAL, ...formsOf(kind)].map((form) => [kind, form] as [SimulatorKind, Form | typeof USUAL]),
+)
+/** Refusals in turn: enough for all codes of a form. */
+const REFUSALS = 6
+
+describe.each(CASES)('%s in the form %s', (kind, form) => {
+  const name = `${kind}-${form}`.slice(0, 40)
+  const buys = SIMULATED[kind].buys ?? 'order'
+  let simulator: Simulator
+  let supplier: Supplier
+  let base: SupplierProduct
+  let topUp: SupplierProduct
+  /** Others for new eSIMs: eSIM Go sells nothing more of one that is in doubt. */
+  let others: SupplierProduct[]
+  let keys = 0
+
+  beforeAll(async () => {
+    const currencyCode = form === 'currency-prices' ? 'EUR' : 'USD'
+    simulator = await createSimulator(kind, { catalogueSize: 30, currencyCode, forms: form === USUAL ? [] : [form] })
+    const isLimited = kind === 'esim-access' || kind === 'esim-go'
+    const more = { ...(isLimited && { perSecond: 1_000 }), ...(kind === 'airalo' && { currencyCode }) }
+    const config = { url: simulator.url, ...simulator.credentials, ...more }
+    await addSupplier(shop, name, kind, config)
+    supplier = CREATE[kind](name, config as never, { ...shop, outbound })
+    const products: SupplierProduct[] = []
+    for await (const product of readableProducts(supplier)) products.push(product)
+    const chosen = chooseProducts(products)
+    base = chosen.base
+    topUp = chosen.topUp
+    others = products.filter((one) => one.packageType === 'BASE' && !one.isDayPass && one !== base)
+  })
+  beforeEach(() => simulator.clearFaults())
+  afterAll(() => simulator.close())
+
+  const requestOf = (members: Partial<SupplierRequest> = {}): SupplierRequest => {
+    const { productCode } = members.topUp ? topUp : base
+    return { tenantId: 'T', orderId: systemIds.uuid(), itemNo: 1, key: `KEY-${++keys}`, productCode, ...members }
+  }
+  const requestOfOther = () => requestOf({ productCode: others.pop()!.productCode })
+  const order = async (request: SupplierRequest): Promise<Outcome> =>
+    (await (request.topUp ? supplier.topUp!([request as never]) : supplier.order([request])))[0]!
+  const query = async (request: SupplierRequest) => (await supplier.query([request], 'RESUME'))[0]!
+  /** Queries a purchase in doubt until it is decided. */
+  async function untilDecided(request: SupplierRequest, first: Outcome): Promise<Outcome> {
+    let outcome = first
+    const isOpen = () => outcome.kind === 'unknown' || outcome.kind === 'ordered'
+    for (let queries = 0; queries < 20 && isOpen(); queries++) outcome = await query(request)
+    return outcome
+  }
+  const isUnknownOr = (cost: bigint) => (charged: Charge | undefined) =>
+    charged === undefined || (charged.amount === cost && charged.currencyCode === base.currencyCode)
+  async function buy() {
+    const request = requestOf()
+    const outcome = await order(request)
+    if (outcome.kind !== 'delivered') throw new Error(`it answered ${JSON.stringify(outcome)}`)
+    return { ...request, ...outcome.esim, esim: outcome.esim, reference: outcome.reference, shown: true }
+  }
+
+  it('sells an eSIM at the cost in the catalogue, and states that charge or none', async () => {
+    const before = simulator.counters().balance
+    const { esim, reference, ...request } = await buy()
+    expect(before - simulator.counters().balance).toBe(Number(base.cost))
+    expect(esim.charged).toSatisfy(isUnknownOr(base.cost))
+    expect(esim.smdpAddress).toMatch(/^[a-z0-9.-]+\.example$/)
+    expect(esim.confirmationCode !== undefined).toBe(form === 'confirmation-codes')
+    for (const named of [reference, undefined]) {
+      const found = await query({ ...request, reference: named })
+      expect(found).toMatchObject({ kind: 'delivered', esim: { iccid: esim.iccid } })
+      if (found.kind === 'delivered') expect(found.esim.charged).toSatisfy(isUnknownOr(base.cost))
+    }
+  })
+
+  it('tops an eSIM up at the cost in the catalogue, and states that charge or none', async () => {
+    const { key, reference, iccid, matchingId } = await buy()
+    const { balance, toppedUp } = simulator.counters()
+    const request = requestOf({ topUp: { key, reference, iccid, matchingId } })
+    const outcome = await untilDecided(request, await order(request))
+    expect(outcome.kind).toBe('toppedUp')
+    if (outcome.kind === 'toppedUp') expect(outcome.charged).toSatisfy(isUnknownOr(topUp.cost))
+    const after = simulator.counters()
+    expect([balance - after.balance, after.toppedUp - toppedUp]).toEqual([Number(topUp.cost), 1])
+  })
+
+  it('is refused where nothing is in stock, and never where the account or the network is at fault', async () => {
+    const { taken } = simulator.counters()
+    simulator.addFault({ kind: 'out-of-stock', operation: buys })
+    for (let refusals = 0; refusals < REFUSALS; refusals++) {
+      expect(await order(requestOfOther()), `refusal ${refusals}`).toMatchObject({ kind: 'refused' })
+    }
+    for (const fault of ['unauthorized', 'rate-limited', 'down'] as const) {
+      simulator.clearFaults()
+      simulator.addFault({ kind: fault, operation: buys })
+      expect(['retry', 'unknown'], fault).toContain((await order(requestOfOther())).kind)
+    }
+    simulator.clearFaults()
+    expect(simulator.counters().taken).toBe(taken)
+  })
+
+  it('is in doubt or found where the server failed after the purchase, and was bought once', async () => {
+    const before = simulator.counters().balance
+    const request = requestOf()
+    simulator.addFault({ kind: 'server-error-after', operation: buys, times: 1 })
+    const first = await order(request)
+    expect(['unknown', 'ordered', 'delivered']).toContain(first.kind)
+    expect(await untilDecided(request, first)).toMatchObject({ kind: 'delivered' })
+    expect(before - simulator.counters().balance).toBe(Number(base.cost))
+  })
+
+  it('reports an eSIM that has ended, used or not', async () => {
+    const [used, unused] = [await buy(), await buy()]
+    const usedBytes = Number(base.volume ?? 2_000_000_000n) / 2
+    simulator.changeEsim({ iccid: used.iccid, status: 'IN_USE', usedBytes })
+    simulator.changeEsim({ iccid: used.iccid, status: 'USED_EXPIRED' })
+    simulator.changeEsim({ iccid: unused.iccid, status: 'UNUSED_EXPIRED' })
+    const [ended, lapsed] = await supplier.report!([used, unused])
+    const isMeasured = form !== 'recycled-usage' && base.volume !== null
+    if (isMeasured) expect(ended).toMatchObject({ kind: 'reported', report: { usage: BigInt(usedBytes) } })
+    if (form === 'recycled-usage') expect(ended).not.toHaveProperty('report.usage')
+    if (!STATES_END.has(kind)) return
+    expect(ended).toMatchObject({ report: { esimStatus: 'USED_EXPIRED' } })
+    const isKnown = form === 'recycled-usage' ? 'USED_EXPIRED' : 'UNUSED_EXPIRED'
+    expect(lapsed).toMatchObject({ report: { esimStatus: isKnown } })
+  })
+})
+
+/** The others state when an eSIM ends, but not that it has. */
+const STATES_END: ReadonlySet<SimulatorKind> = new Set(['airalo', 'esim-access', 'esim-go'])

@@ -45,6 +45,8 @@ export interface Supplier {
   unsuspend?(esim: SuppliedEsim, actionKey: string): Promise<ActionOutcome>
   /** Ends the service of an eSIM for good. */
   revoke?(esim: SuppliedEsim, actionKey: string): Promise<ActionOutcome>
+  /** Sends an SMS to an eSIM. A repeat is a second SMS: no interface takes a key for it. Absent: the supplier sends none. */
+  sendSms?(esim: SuppliedEsim, message: string): Promise<ActionOutcome>
   /** undefined: it works. Otherwise a message for the operator. */
   test(): Promise<string | undefined>
   /** Status and usage of eSIMs, in their order, with one request for each. */

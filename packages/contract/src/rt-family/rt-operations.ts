@@ -61,7 +61,7 @@ export const rtOperations = {
   'esim/unsuspend': action('End the suspension of an eSIM'),
   'esim/revoke': action('Revoke an eSIM without a refund'),
   'esim/usage/query': operation('Get the usage of eSIMs', rtUsageRequest, rtUsageAnswer),
-  'esim/sendSms': operation('Refused: this gateway sends no SMS to eSIMs', rtSmsRequest, NOTHING, [
+  'esim/sendSms': operation('Send an SMS to an eSIM; a repeat is a second one', rtSmsRequest, NOTHING, [
     ...(['200002', '310403'] as const),
   ]),
   'webhook/save': operation(

@@ -195,6 +195,22 @@ describe('an action', () => {
   })
 })
 
+it('an SMS is sent once to the eSIM, not to another with its ICCID, and is in doubt without an answer', async () => {
+  const [esim, gone] = [await buy(), await buy()]
+  await supplier.cancel(gone, 'A-1')
+  const sent = () =>
+    simulator.requests().filter(({ operation, reachedAccount }) => operation === 'sms' && reachedAccount)
+  expect(await supplier.sendSms!(esim, 'Welcome')).toEqual({ kind: 'done' })
+  simulator.addFault({ kind: 'answer-lost', operation: 'sms', times: 1 })
+  expect(await supplier.sendSms!(esim, 'Welcome')).toMatchObject({ kind: 'unknown' })
+  expect(sent()).toHaveLength(2)
+  simulator.addFault({ kind: 'refused', operation: 'sms', code: '200002', times: 1 })
+  expect(await supplier.sendSms!(esim, 'Welcome')).toMatchObject({ kind: 'refused' })
+  simulator.addFault({ kind: 'request-lost', operation: 'query', times: 1 })
+  expect(await supplier.sendSms!(esim, 'Welcome')).toMatchObject({ kind: 'refused' })
+  expect(sent()).toHaveLength(2)
+})
+
 it('a report has usage and status, and the list names every eSIM with its key', async () => {
   const esim = await buy()
   simulator.changeEsim({ iccid: esim.iccid, status: 'IN_USE', profile: 'ENABLED', usedBytes: 12_345 })

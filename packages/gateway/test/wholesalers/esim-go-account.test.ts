@@ -126,6 +126,23 @@ describe('the account', () => {
   })
 })
 
+it('an SMS is sent once to the eSIM, up to 160 characters, and is in doubt without an answer', async () => {
+  const esim = await buy()
+  const sent = () =>
+    simulator.requests().filter(({ operation, reachedAccount }) => operation === 'sms' && reachedAccount)
+  expect(await supplier.sendSms!(esim, 'Welcome')).toEqual({ kind: 'done' })
+  for (const kind of ['answer-lost', 'server-error-after', 'answer-cut'] as const) {
+    simulator.addFault({ kind, operation: 'sms', times: 1 })
+    expect(await supplier.sendSms!(esim, 'Welcome'), kind).toMatchObject({ kind: 'unknown' })
+  }
+  for (const kind of ['unauthorized', 'rate-limited', 'refused'] as const) {
+    simulator.addFault({ kind, operation: 'sms', times: 1 })
+    expect(await supplier.sendSms!(esim, 'Welcome'), kind).toMatchObject({ kind: 'refused' })
+  }
+  expect(await supplier.sendSms!(esim, 'x'.repeat(161))).toMatchObject({ kind: 'refused' })
+  expect(sent()).toHaveLength(4)
+})
+
 describe('an event', () => {
   const signed = (body: string, encoding: 'hex' | 'base64' = 'hex', apiKey = config.apiKey) => {
     const signature = createHmac('sha256', apiKey).update(body).digest(encoding)

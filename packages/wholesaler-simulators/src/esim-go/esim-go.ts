@@ -18,7 +18,7 @@ export function describeEsimGo(): Description {
   }
 }
 
-/** Operations: catalogue, order, topUp (an order with ICCIDs), query, list, usage, cancel, balance. */
+/** Operations: catalogue, order, topUp (an order with ICCIDs), query, list, usage, cancel, sms, balance. */
 function createWholesaler(world: World): Wholesaler {
   const credentials = { apiKey: randomBytes(24).toString('base64url'), ...world.options.credentials }
   return {
@@ -67,6 +67,16 @@ function listOperations(world: World): Operation[] {
       path: '/v2.5/esims/{iccid}/bundles/{name}',
       query: shapes.REVOKE,
       run: (call) => revoke(world, call),
+    },
+    {
+      name: 'sms',
+      method: 'POST',
+      path: '/v2.5/esims/{iccid}/sms',
+      body: shapes.SMS,
+      run({ params }) {
+        account.getEsim(params.iccid!)
+        return answers.ok({ status: 'sent' })
+      },
     },
     get('balance', 'organisation', () => {
       const { balance, currencyCode } = account

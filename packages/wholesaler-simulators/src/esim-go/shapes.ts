@@ -37,5 +37,7 @@ export const ONE_ORDER = object({ includeIccids: anything })
 
 export const REVOKE = object({ type: oneOf('transaction', 'validate'), refundToBalance: oneOf('true', 'false') })
 
+export const SMS = object({ message: text({ max: 160 }), from: optional(oneOf('eSIM')) })
+
 /** Used bundles are listed in either case. */
 export const BUNDLES = object({ includeUsed: optional(oneOf('true', 'false')) })

@@ -36,6 +36,19 @@ export async function act(call: Call, action: EsimAction, esim: SuppliedEsim): P
   return outcomeOfFailedAction(answer)
 }
 
+/** Sends an SMS to the eSIM, by its own number, too. */
+export async function sendSms(call: Call, esim: SuppliedEsim, message: string): Promise<ActionOutcome> {
+  const found = await findEsim(call, esim)
+  // Nothing was sent yet, whatever the failure.
+  if ('failure' in found) return { kind: 'refused', message: found.failure.message }
+  const esimTranNo = found.value?.esimTranNo
+  if (esimTranNo === undefined) return { kind: 'refused', message: 'the wholesaler has no such eSIM' }
+  const answer = await call('esim/sendSms', { esimTranNo, message })
+  if (answer.kind === 'done') return { kind: 'done' }
+  if (answer.kind === 'none' && !answer.sent) return { kind: 'refused', message: answer.message }
+  return outcomeOfFailedAction(answer)
+}
+
 /** An eSIM in one of these states is not suspended. */
 const IN_SERVICE: readonly (string | undefined)[] = ['GOT_RESOURCE', 'IN_USE']
 

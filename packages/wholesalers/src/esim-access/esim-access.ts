@@ -4,7 +4,7 @@ import { isListedSender, unlistedSender } from '#event-senders.ts'
 import { iccidOf, isObject, type JsonObject, parseObject, textOf, wholeOf } from '#members.ts'
 import type { ProfileReport, ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, UnreadableEntry } from '#supplier.ts'
 import { objectsIn, unreadableIn } from '#unreadable-entry.ts'
-import { act } from './actions.ts'
+import { act, sendSms } from './actions.ts'
 import { type Call, createCall, DEFAULTS, type EsimAccessConfig, type EsimAccessDeps, entriesIn } from './client.ts'
 import { profileReportOf } from './decode.ts'
 import { findEsim, queryRows } from './find.ts'
@@ -47,6 +47,7 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
     suspend: (esim) => act(call, 'SUSPEND', esim),
     unsuspend: (esim) => act(call, 'UNSUSPEND', esim),
     revoke: (esim) => act(call, 'REVOKE', esim),
+    sendSms: (esim, message) => sendSms(call, esim, message),
     report: (esims) => Promise.all(esims.map((esim) => report(call, esim))),
     list: (since) => listSold(call, since),
     catalogue: () => listProducts(call),

@@ -31,6 +31,8 @@ export interface EsimGoClient {
   order(bundle: string, iccid: string | undefined): Promise<RestAnswer>
   /** Revokes a bundle that was not started, for a refund to the balance. */
   revoke(iccid: string, bundle: string): Promise<RestAnswer>
+  /** Sends an SMS under the only sender that every account has. */
+  sms(iccid: string, message: string): Promise<RestAnswer>
   get(path: string, query?: Record<string, string>): Promise<RestAnswer>
 }
 
@@ -47,6 +49,8 @@ export function esimGoClient(supplier: string, config: EsimGoConfig, deps: RestD
       send('DELETE', `${bundlesPath(iccid)}/${encodeURIComponent(bundle)}`, {
         query: { type: 'transaction', refundToBalance: 'true' },
       }),
+    sms: (iccid, message) =>
+      send('POST', `/esims/${encodeURIComponent(iccid)}/sms`, { body: { message, from: 'eSIM' }, reuse: false }),
     get: (path, query = {}) => send('GET', path, { query }),
   }
 }

@@ -3,9 +3,10 @@ import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { iccidOf, parseObject } from '#members.ts'
 import { longestMs, type RestDeps, TIMEOUT_MS } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
-import type { ReceivedEvent, Supplier } from '#supplier.ts'
-import { DEFAULTS, type EsimGoConfig, esimGoClient, SEND_WITHIN_MS } from './client.ts'
+import type { ActionOutcome, ReceivedEvent, SuppliedEsim, Supplier } from '#supplier.ts'
+import { DEFAULTS, type EsimGoClient, type EsimGoConfig, esimGoClient, SEND_WITHIN_MS } from './client.ts'
 import { listOrders, listProducts, readBalance, testAccount } from './lists.ts'
+import { outcomeOfSms } from './outcome.ts'
 import { createOrderStore, type OrderStore } from './progress.ts'
 import { CHECK_AFTER_MS, CLAIM_WAIT_MAX_MS, CLOCK_TOLERANCE_MS, type EsimGoContext, order, query } from './purchase.ts'
 import { cancel, reportOn, usedInEvent } from './reports.ts'
@@ -48,6 +49,7 @@ export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDep
     topUp: (requests) => Promise.all(requests.map((request) => refuseSeveralDays(request) ?? order(context, request))),
     query: (requests) => Promise.all(requests.map((request) => query(context, request))),
     cancel: (esim) => cancel(client, esim),
+    sendSms: (esim, message) => sendSms(client, esim, message),
     report: (esims) => Promise.all(esims.map((esim) => reportOn(client, esim))),
     list: (since) => listOrders(client, store, since),
     catalogue: () => listProducts(client),
@@ -55,6 +57,15 @@ export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDep
     receive: (event) => receive(config, store, event),
     test: () => testAccount(client),
   }
+}
+
+const SMS_LENGTH_MAX = 160
+
+async function sendSms(client: EsimGoClient, { iccid }: SuppliedEsim, message: string): Promise<ActionOutcome> {
+  if (message.length > SMS_LENGTH_MAX) {
+    return { kind: 'refused', message: `eSIM Go sends an SMS of at most ${SMS_LENGTH_MAX} characters` }
+  }
+  return outcomeOfSms(await client.sms(iccid, message))
 }
 
 interface Event {

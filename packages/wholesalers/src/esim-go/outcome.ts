@@ -1,6 +1,6 @@
 import { iccidOf, isText, type JsonObject, resultIn } from '#members.ts'
 import { downOf, type RestAnswer } from '#rest-client.ts'
-import type { Outcome, SupplierRequest } from '#supplier.ts'
+import type { ActionOutcome, Outcome, SupplierRequest } from '#supplier.ts'
 import { type EsimGoOrder, esimOf, messageOf, orderOf } from './decode.ts'
 
 const RATE_WAIT_MS = 1_000
@@ -82,4 +82,13 @@ export function outcomeOfFind(
   const order = status === 200 ? orderOf(resultIn(body, 'data', 'orderReference') ?? {}) : undefined
   if (order?.reference === reference) return outcomeOfPurchase(order, request)
   return { kind: 'unknown', message, reference, ...(status >= 500 ? { down: true as const } : {}) }
+}
+
+/** Pure: any answer below 500 but a success says that nothing was sent. */
+export function outcomeOfSms(answer: RestAnswer): ActionOutcome {
+  const message = messageOf(answer)
+  if (answer.kind === 'failed') return { kind: answer.sent ? 'unknown' : 'refused', message }
+  const { status } = answer
+  if (status >= 200 && status < 300) return { kind: 'done' }
+  return { kind: status < 400 || status >= 500 || status === 408 ? 'unknown' : 'refused', message }
 }

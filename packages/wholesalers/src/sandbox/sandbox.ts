@@ -115,6 +115,7 @@ export function sandboxSupplier(
     unsuspend: (esim, actionKey) => act(db, name, 'UNSUSPEND', esim, actionKey),
     revoke: (esim, actionKey) => act(db, name, 'REVOKE', esim, actionKey),
     report: (esims) => reportUsage(db, name, config.usageMs ?? DEFAULTS.usageMs, esims),
+    sendSms: async () => ({ kind: 'done' }),
     test: async () => undefined,
     async *list(since) {
       const rows = await db.query<

@@ -5,7 +5,7 @@ import { toApiError } from '../answer.ts'
 export class RtFailure extends Error {
   readonly code: RtCode
   constructor(
-    code: '000105' | '200002' | '200008' | '200009' | '200010' | '401001' | '900001',
+    code: '000001' | '000105' | '200002' | '200008' | '200009' | '200010' | '401001' | '900001',
     message: string,
     options?: ErrorOptions,
   ) {

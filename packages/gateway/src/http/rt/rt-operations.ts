@@ -13,7 +13,8 @@ import { wideChangedAt } from '#catalogue/prices/quote.ts'
 import type { Deps } from '#deps.ts'
 import { ensureAction } from '#esims/actions/start-action.ts'
 import { queryUsage } from '#esims/esim-usage.ts'
-import { findEsimToTopUp, listPackagesFor } from '#esims/list-fitting-packages.ts'
+import { listPackagesFor } from '#esims/list-fitting-packages.ts'
+import { sendSms } from '#esims/send-sms.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
 import { findEndpoint } from '#webhooks/endpoint/endpoint.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
@@ -64,7 +65,7 @@ export const handlers: { [Name in RtOperationName]: Handler } = {
       })),
     }
   },
-  'esim/sendSms': refuseSms,
+  'esim/sendSms': sendOneSms,
   'webhook/save': saveWebhook,
   'webhook/query': queryWebhook,
 }
@@ -154,11 +155,10 @@ async function* pagesFrom(
 const SMS_LENGTH_MAX = 500
 
 /**
- * Refuses to send an SMS to an eSIM. Few wholesalers send any, and the request has no transactionId, so a repeat could be a
- * second SMS. Faults of the request are answered first.
- * @throws RtFailure 000105, 200002, 200008; ApiError 000107, 310403
+ * Sends an SMS. The request has no transactionId, so a repeat is a second SMS. Faults of the request are answered first.
+ * @throws RtFailure 000001, 000105, 200002, 200008, 900001; ApiError 000107, 310403
  */
-async function refuseSms(deps: Deps, { tenant, request }: RtCall): Promise<never> {
+async function sendOneSms(deps: Deps, { tenant, request }: RtCall): Promise<object> {
   const [esimTranNo, iccid] = [textOf(request, 'esimTranNo'), textOf(request, 'iccid')]
   const { message } = request
   if (esimTranNo === undefined && iccid === undefined) throw new RtFailure('000105', 'Send esimTranNo or iccid.')
@@ -168,13 +168,25 @@ async function refuseSms(deps: Deps, { tenant, request }: RtCall): Promise<never
     const details = [{ field: 'message', reason: `Use at most ${SMS_LENGTH_MAX} characters.` }]
     throw new ApiError('000107', { details })
   }
-  const esim = await findEsimToTopUp(deps.db, tenant.tenantId, { esimTranNo, iccid })
-  if (esim === undefined) throw new ApiError('310403')
-  throw new RtFailure(
-    '200002',
-    'Nothing was sent: this gateway sends no SMS to eSIMs. Reach the traveller another way.',
-  )
+  const outcome = await sendSms(deps, tenant.tenantId, { esimTranNo, iccid }, message)
+  if (outcome === 'done') return {}
+  const { code, text } = SMS_FAILURES[outcome]
+  throw new RtFailure(code, text)
 }
+
+/** Programs repeat a request on 900001 only. */
+const SMS_FAILURES = {
+  impossible: {
+    code: '200002',
+    text: 'Nothing was sent: the supplier of this eSIM sends no SMS, or the eSIM has ended. Reach the traveller another way.',
+  },
+  refused: { code: '200002', text: 'Nothing was sent: the supplier of this eSIM refused the SMS.' },
+  busy: { code: '900001', text: 'Nothing was sent: the supplier is busy. Repeat the request with a new RT-RequestID.' },
+  unknown: {
+    code: '000001',
+    text: 'The supplier did not say whether the SMS was sent. Do not repeat the request unless the traveller may get it twice.',
+  },
+} as const
 
 /**
  * `webhook/set` of the dealer API with one difference: a program that saves a URL here expects events in the format of the

@@ -203,26 +203,68 @@ test('esim/usage/query refuses a list that is empty, too long or of another type
   expect(obj.esimUsageList).toEqual([{ esimTranNo, dataUsage: 0, totalData: GB, lastUpdateTime: null }])
 })
 
-test('esim/sendSms is refused and says why, after the faults of the request', async () => {
-  const { esimTranNo, iccid } = await bed.delivered()
+describe('esim/sendSms', () => {
   const message = 'Welcome'
-  for (const esim of [{ esimTranNo }, { iccid, esimTranNo: '' }]) {
-    const { success, errorCode, errorMsg } = await bed.post('esim/sendSms', { ...esim, message })
-    expect([success, errorCode, errorMsg]).toEqual([false, '200002', expect.stringContaining('Nothing was sent')])
-  }
-  const codes = []
-  for (const body of [
-    { message },
-    { iccid },
-    { iccid, message: 7 },
-    { iccid, message: 'x'.repeat(501) },
-    { iccid: 'x', message },
-  ]) {
-    codes.push(await bed.codeOf('esim/sendSms', body))
-  }
-  expect(codes).toEqual(['000105', '000105', '200008', '000107', '310403'])
-  const other = await addDealer(bed.node.deps)
-  expect(await bed.codeOf('esim/sendSms', { iccid, message }, {}, other)).toBe('310403')
+
+  test('sends one SMS through the supplier of the eSIM, by its number or ICCID', async () => {
+    const esims = [await bed.delivered(), await bed.delivered()]
+    const sent: unknown[] = []
+    bed.supplier.itself.sendSms = async ({ iccid }, text) => {
+      sent.push([iccid, text])
+      return { kind: 'done' }
+    }
+    const requests = [{ esimTranNo: esims[0]!.esimTranNo }, { iccid: `${esims[1]!.iccid}F`, esimTranNo: '' }]
+    for (const esim of requests) expect(await bed.codeOf('esim/sendSms', { ...esim, message })).toBeNull()
+    expect(sent).toEqual(esims.map(({ iccid }) => [iccid, message]))
+  })
+
+  test('says whether an SMS that failed was sent, and never repeats it', async () => {
+    const { esimTranNo } = await bed.delivered()
+    let calls = 0
+    const answers = [
+      async () => ({ kind: 'refused', message: 'a text of the supplier' }) as const,
+      async () => ({ kind: 'unknown', message: 'no answer' }) as const,
+      async () => Promise.reject(new Error('a fault')),
+    ]
+    bed.supplier.itself.sendSms = () => answers[calls++]!()
+    for (const [code, text] of [
+      ['200002', 'Nothing was sent'],
+      ['000001', 'did not say'],
+      ['000001', 'did not say'],
+    ]) {
+      const { errorCode, errorMsg } = await bed.post('esim/sendSms', { esimTranNo, message })
+      expect([errorCode, errorMsg]).toEqual([code, expect.stringContaining(text!)])
+      expect(errorMsg).not.toContain('a text of the supplier')
+    }
+    expect(calls).toBe(answers.length)
+  })
+
+  test('is refused where the supplier sends none, and for an eSIM that has ended', async () => {
+    const [esim, ended] = [await bed.delivered(), await bed.delivered()]
+    bed.supplier.itself.sendSms = async () => ({ kind: 'done' })
+    await bed.set(ended, `esim_status = 'REVOKED'`)
+    expect(await bed.codeOf('esim/sendSms', { esimTranNo: ended.esimTranNo, message })).toBe('200002')
+    delete bed.supplier.itself.sendSms
+    const { errorCode, errorMsg } = await bed.post('esim/sendSms', { esimTranNo: esim.esimTranNo, message })
+    expect([errorCode, errorMsg]).toEqual(['200002', expect.stringContaining('sends no SMS')])
+  })
+
+  test('is refused for faults of the request, and for an eSIM of another dealer', async () => {
+    const { iccid } = await bed.delivered()
+    const codes = []
+    for (const body of [
+      { message },
+      { iccid },
+      { iccid, message: 7 },
+      { iccid, message: 'x'.repeat(501) },
+      { iccid: 'x', message },
+    ]) {
+      codes.push(await bed.codeOf('esim/sendSms', body))
+    }
+    expect(codes).toEqual(['000105', '000105', '200008', '000107', '310403'])
+    const other = await addDealer(bed.node.deps)
+    expect(await bed.codeOf('esim/sendSms', { iccid, message }, {}, other)).toBe('310403')
+  })
 })
 
 /*

@@ -915,6 +915,13 @@ create table schema_migrations (
   constraint schema_migrations_pkey PRIMARY KEY (version)
 );
 
+create table schema_releases (
+  release integer not null,
+  label text not null,
+  first_at timestamp with time zone not null default now(),
+  constraint schema_releases_pkey PRIMARY KEY (release)
+);
+
 create table second_factor_roles (
   role text not null,
   required_since timestamp with time zone not null default now(),

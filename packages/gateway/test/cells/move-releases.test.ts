@@ -1,4 +1,5 @@
 import { createDb, type Database } from '@dealer-esim/lib/postgres/db.ts'
+import { RELEASE } from '@dealer-esim/lib/process/release.ts'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { Move } from '#cells/move/cell-session.ts'
 import { findMove, insertMove } from '#cells/move/move-state.ts'
@@ -31,7 +32,7 @@ beforeEach(async () => {
   const source = { name: 'main', db: node.deps.db, nodes: [] }
   move = { moveId: node.deps.ids.uuid(), tenantId, source, target: { name: 'eu1', db: targetDb, nodes: [] } }
   await node.deps.db.tx(async (tx) => insertMove(tx, move, 'OUT', OPERATOR.actor))
-  await targetDb.query({ text: 'delete from schema_migrations where version = 9999' })
+  await downgradeTarget()
   steps.length = 0
 })
 
@@ -54,8 +55,15 @@ function run(progress: MoveDeps['progress'] = () => {}) {
   )
 }
 
+/** To the next release, on whose schema this one would run. */
 async function upgradeTarget(): Promise<void> {
   await targetDb.query({ text: `insert into schema_migrations values (9999, '9999_next_release.sql', 'next')` })
+  await targetDb.query({ text: `insert into schema_releases values ($1, 'next')`, values: [RELEASE + 1] })
+}
+
+async function downgradeTarget(): Promise<void> {
+  await targetDb.query({ text: 'delete from schema_migrations where version = 9999' })
+  await targetDb.query({ text: 'delete from schema_releases where release > $1', values: [RELEASE] })
 }
 
 const statesOfMove = () =>
@@ -96,7 +104,7 @@ it('the target serves the dealer if it was upgraded after the source had closed,
   await expect(run()).rejects.toThrow(OF_TARGET)
   expect(steps).toEqual([isOpen, 'routed'])
   expect(await statesOfMove()).toEqual(['SWITCHED', 'SWITCHED'])
-  await targetDb.query({ text: 'delete from schema_migrations where version = 9999' })
+  await downgradeTarget()
   await run()
   expect(await statesOfMove()).toEqual(['DONE', 'DONE'])
 })

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MigrationRefused, migrate } from '@dealer-esim/lib/postgres/migrations.ts'
+import { RELEASE } from '@dealer-esim/lib/process/release.ts'
 import { StartRefused } from '@dealer-esim/lib/process/start-stop.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import pg from 'pg'
@@ -58,34 +59,25 @@ describe('migrating', () => {
     expect(ran.filter((names) => names.length > 0)).toHaveLength(1)
   })
 
-  it.each([
-    ['whose file has changed since', '0001_deployment.sql', '0001_deployment.sql'],
-    ['whose files have other numbers', '0018_supplier_statements.sql', '0099_supplier_statements.sql'],
-  ])('refuses a database of another baseline, %s', async (_, ours, theirs) => {
-    const text = readFileSync(join(directory, ours), 'utf8')
-    rmSync(join(directory, ours))
-    writeFileSync(join(directory, theirs), `${text}select 1;`)
+  it('refuses a database on which a file ran that has changed since, and says how to go on', async () => {
+    const file = join(directory, '0001_deployment.sql')
+    writeFileSync(file, `${readFileSync(file, 'utf8')}select 1;`)
     await migrate({ databaseUrl: database.url, log, directory })
     const before = await query('select * from schema_migrations order by version')
     await expect(migrate({ databaseUrl: database.url, log, directory: migrationsFolder() })).rejects.toThrow(
       new MigrationRefused(
-        'This database was created by an earlier development version. Delete its data directory or create a new database.',
+        'Migration 0001_deployment.sql is not the one that ran on this database. Released migrations never change: undo the change of the file, and append a migration instead. If a development version created the database, delete its data directory or create a new database.',
       ),
     )
     expect(await query('select * from schema_migrations order by version')).toEqual(before)
   })
 
-  it('refuses a database that has more files of an earlier baseline than this one', async () => {
-    rmSync(directory, { recursive: true, force: true })
-    const earlier = mkdtempSync(directory)
-    for (let number = 1; number <= 24; number++) {
-      writeFileSync(join(earlier, `${String(number).padStart(4, '0')}_a.sql`), `create table a${number} (x int);`)
-    }
-    await migrate({ databaseUrl: database.url, log, directory: earlier })
+  it('refuses a database with files of other numbers', async () => {
+    renameSync(join(directory, '0018_supplier_statements.sql'), join(directory, '0017_supplier_statements.sql'))
+    await migrate({ databaseUrl: database.url, log, directory })
     await expect(migrate({ databaseUrl: database.url, log, directory: migrationsFolder() })).rejects.toThrow(
-      /^This database was created by an earlier/,
+      /^This database ran 0017_supplier_statements\.sql, which \d+\.\d+\.\d+.* does not have\. If a development version created/,
     )
-    rmSync(earlier, { recursive: true, force: true })
   })
 
   it('treats a file with different line endings as unchanged', async () => {
@@ -98,14 +90,56 @@ describe('migrating', () => {
     rmSync(unix, { recursive: true, force: true })
   })
 
-  it('refuses a database that a newer release migrated', async () => {
+  describe('a schema of a later release', () => {
+    const thirdFolder = `${directory}-third`
+    beforeEach(() => {
+      cpSync(migrationsFolder(), thirdFolder, { recursive: true })
+      for (const number of [9001, 9002]) {
+        writeFileSync(join(thirdFolder, `${number}_later.sql`), `create table later_${number} (x int);`)
+      }
+    })
+    afterEach(() => rmSync(thirdFolder, { recursive: true, force: true }))
+    const migrateAs = (release: number, folder: string) =>
+      migrate({
+        ...{ databaseUrl: database.url, log, directory: folder },
+        release: { release, label: `0.${release}.0 (0123abcd)` },
+      })
+
+    it('is accepted from the next release, whatever number of migrations it has, and is left as it is', async () => {
+      expect((await migrateAs(3, thirdFolder)).slice(-2)).toEqual(['9001_later.sql', '9002_later.sql'])
+      const before = await query('select * from schema_migrations order by version')
+      expect(await migrateAs(2, directory)).toEqual([])
+      expect(await query('select * from schema_migrations order by version')).toEqual(before)
+      expect(await query('select release, label from schema_releases order by 1')).toEqual([
+        { release: 2, label: '0.2.0 (0123abcd)' },
+        { release: 3, label: '0.3.0 (0123abcd)' },
+      ])
+      expect(await migrateAs(3, thirdFolder)).toEqual([])
+    })
+
+    it('is refused from a release after the next, with both releases', async () => {
+      await migrateAs(3, thirdFolder)
+      await expect(migrateAs(1, directory)).rejects.toThrow(
+        new MigrationRefused(
+          'This database was upgraded to release 3, 0.3.0 (0123abcd); this is release 1, 0.1.0 (0123abcd). A release runs on its own schema and on that of the next release. Start release 2 or 3, or restore a backup that was made before the upgrade (docs/upgrading.md).',
+        ),
+      )
+    })
+
+    it('is refused from a release after the next that added no migration', async () => {
+      await migrateAs(3, directory)
+      await expect(migrateAs(1, directory)).rejects.toThrow(/^This database was upgraded to release 3, /)
+    })
+  })
+
+  it('refuses files that no later release explains', async () => {
     writeFileSync(join(directory, '0001_other.sql'), 'select 1;')
     await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(/each has its own number/)
     rmSync(join(directory, '0001_other.sql'))
     await migrate({ databaseUrl: database.url, log, directory })
     await query(`insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', '')`)
     const refusal =
-      /^This database is newer than this release: it has 9999_future\.sql, which \d+\.\d+\.\d+( \([0-9a-f]{8}\))? lacks\. Start the newer release again, or restore the backup that was made before the upgrade \(docs\/running\.md\)\.$/
+      /^This database is newer than this release: it has 9999_future\.sql, which \d+\.\d+\.\d+( \([0-9a-f]{8}\))? lacks\. Start the newer release again, or restore the backup that was made before the upgrade \(docs\/upgrading\.md\)\.$/
     await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(refusal)
   })
 
@@ -128,7 +162,11 @@ describe('migrating', () => {
     writeFileSync(join(broken, '0002_b.sql'), 'create table b (x int); select nonsense;')
     await expect(migrate({ databaseUrl: database.url, log, directory: broken })).rejects.toThrow(/0002_b\.sql failed/)
     const tables = await query(`select tablename from pg_tables where schemaname = current_schema() order by 1`)
-    expect(tables.map((row) => row.tablename)).toEqual(['a', 'schema_migrations'])
+    expect(tables.map((row) => row.tablename)).toEqual(['a', 'schema_migrations', 'schema_releases'])
+    // The release before finds the file that ran, and who ran it.
+    expect(await query('select name, release from schema_migrations, schema_releases')).toEqual([
+      { name: '0001_a.sql', release: RELEASE },
+    ])
     rmSync(broken, { recursive: true, force: true })
   })
 

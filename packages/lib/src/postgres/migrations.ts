@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { releaseText } from '#process/release.ts'
+import { RELEASE, releaseText } from '#process/release.ts'
 import { StartRefused } from '#process/start-stop.ts'
 import type { Log } from '#telemetry/log.ts'
 import type { Db } from './db.ts'
@@ -21,7 +21,17 @@ export interface MigrateOptions {
   log: Log
   /** The folder of the numbered files. */
   directory: string
+  /** Default: this one. Tests migrate as another release. */
+  release?: Release
 }
+
+/** A release as the database records it, such as 3, `0.3.0 (fe2c68f0)`. */
+export interface Release {
+  release: number
+  label: string
+}
+
+const THIS_RELEASE: Release = { release: RELEASE, label: releaseText() }
 
 /** The database and this release do not fit together. The message says what to do. */
 export class MigrationRefused extends StartRefused {
@@ -36,7 +46,7 @@ export class MigrationRefused extends StartRefused {
  * ran there has changed since
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { databaseUrl, schema = DEFAULT_SCHEMA, isProduction = false, log, directory } = options
+  const { databaseUrl, schema = DEFAULT_SCHEMA, isProduction = false, log, directory, release = THIS_RELEASE } = options
   const files = readMigrations(directory)
   const poolerFault = await findPoolerFault(databaseUrl).catch((cause) => {
     throw new StartRefused(explainNoConnection(cause), { cause })
@@ -56,12 +66,15 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await ensureSchema(client, schema, { isProduction })
     const adapt = await adaptMigrations(client, schema, { isProduction, log })
     await client.query(MIGRATIONS_TABLE)
-    const pending = compare(files, await recorded(client))
+    await client.query(RELEASES_TABLE)
+    const query = async <Row extends object>(text: string) => (await client.query<Row>(text)).rows
+    const { pending } = compare(files, await readState(query), release)
     for (const file of pending) {
       const startedAt = performance.now()
-      await run(client, { ...file, sql: adapt(file.sql) })
+      await run(client, { ...file, sql: adapt(file.sql) }, release)
       log.info({ migration: file.name, durationMs: Math.round(performance.now() - startedAt) }, 'migrated')
     }
+    await recordRelease(client, release)
     return pending.map((file) => file.name)
   } finally {
     await client.end() // ends the advisory lock with the session
@@ -84,15 +97,31 @@ export async function requireMigrated(db: Pick<Db, 'query'>, directory: string):
  * @returns the names of the files that are still to run. @throws MigrationRefused if the database belongs to another release
  */
 export async function pendingMigrations(db: Pick<Db, 'query'>, directory: string): Promise<string[]> {
-  const ran = await db.query<Migration>({ text: RECORDED }).catch((error) => {
-    if (sqlState(error) === UNDEFINED_TABLE) return []
-    throw error
-  })
-  return compare(readMigrations(directory), ran).map((file) => file.name)
+  return (await compareSchema(db, directory)).pending
+}
+
+export interface SchemaComparison {
+  /** The names of the files that are still to run. */
+  pending: string[]
+  /** The next release, if it has migrated the database, and the files of it that we lack. */
+  next?: Release & { files: string[] }
+}
+
+/** @throws MigrationRefused if the database belongs to neither this release nor the next one */
+export async function compareSchema(db: Pick<Db, 'query'>, directory: string): Promise<SchemaComparison> {
+  const state = await readState((text) => db.query({ text }))
+  const { pending, additional } = compare(readMigrations(directory), state, THIS_RELEASE)
+  return {
+    pending: pending.map((file) => file.name),
+    ...(state.newest !== undefined &&
+      state.newest.release > RELEASE && { next: { ...state.newest, files: additional.map((file) => file.name) } }),
+  }
 }
 
 const UNDEFINED_TABLE = '42P01'
 const RECORDED = 'select version, name, checksum from schema_migrations order by version'
+const RECORDED_RELEASE = 'select release, label from schema_releases order by release desc limit 1'
+const RECORD_RELEASE = 'insert into schema_releases (release, label) values ($1, $2) on conflict do nothing'
 
 const OLDEST_SERVER = 150_000
 
@@ -120,6 +149,14 @@ const MIGRATIONS_TABLE = `
     name text not null,
     checksum text not null,
     applied_at timestamptz not null default now()
+  )`
+
+/** Every release that has migrated the database or found it migrated. Before release 1 there was no such table. */
+const RELEASES_TABLE = `
+  create table if not exists schema_releases (
+    release integer primary key,
+    label text not null,
+    first_at timestamptz not null default now()
   )`
 
 interface Migration {
@@ -172,24 +209,34 @@ async function ensureSchema(
   await createSchema(client, schema, { isProduction })
 }
 
-async function recorded(client: pg.Client): Promise<Migration[]> {
-  return (await client.query<Migration>(RECORDED)).rows
+/** What the database records. */
+interface SchemaState {
+  ran: Migration[]
+  /** undefined: a database from before release 1. */
+  newest: Release | undefined
+}
+
+async function readState(query: <Row extends object>(text: string) => Promise<Row[]>): Promise<SchemaState> {
+  const rows = <Row extends object>(text: string) =>
+    query<Row>(text).catch((error) => {
+      if (sqlState(error) === UNDEFINED_TABLE) return []
+      throw error
+    })
+  return { ran: await rows<Migration>(RECORDED), newest: (await rows<Release>(RECORDED_RELEASE))[0] }
 }
 
 /**
- * Returns the files that are still to run. The files that ran must be the first of ours, byte for byte.
- *
- * Until 0.1.0 is tagged the files are a baseline: a schema change edits the file of its area, and a database that was created
- * from an earlier baseline is refused. From the tag on a schema change adds a file, and the message about a changed file must
- * then ask to undo the change.
+ * Finds the files that are still to run, and those that only the next release has. The files that ran must be ours, byte for
+ * byte and in our order; more of them are accepted from the next release, whose migrations only add (docs/upgrading.md).
  */
-function compare(files: MigrationFile[], ran: Migration[]): MigrationFile[] {
+function compare(files: MigrationFile[], { ran, newest }: SchemaState, ours: Release) {
+  if (newest !== undefined && newest.release > ours.release + 1) throw new MigrationRefused(tooNewText(newest, ours))
+  const isNext = newest?.release === ours.release + 1
   for (const [index, migration] of ran.entries()) {
     const file = files[index]
     if (!file) {
-      throw new MigrationRefused(
-        `This database is newer than this release: it has ${migration.name}, which ${releaseText()} lacks. Start the newer release again, or restore the backup that was made before the upgrade (docs/running.md).`,
-      )
+      if (isNext) break
+      throw new MigrationRefused(newerText(migration.name, ours))
     }
     if (isSame(file, migration)) continue
     if (files.some((other) => isSame(other, migration))) {
@@ -198,10 +245,24 @@ function compare(files: MigrationFile[], ran: Migration[]): MigrationFile[] {
       )
     }
     throw new MigrationRefused(
-      'This database was created by an earlier development version. Delete its data directory or create a new database.',
+      file.version === migration.version
+        ? `Migration ${file.name} is not the one that ran on this database. Released migrations never change: undo the change of the file, and append a migration instead. ${DEVELOPMENT_DATABASE}`
+        : `This database ran ${migration.name}, which ${ours.label} does not have. ${DEVELOPMENT_DATABASE}`,
     )
   }
-  return files.slice(ran.length)
+  return { pending: files.slice(ran.length), additional: ran.slice(files.length) }
+}
+
+const DEVELOPMENT_DATABASE =
+  'If a development version created the database, delete its data directory or create a new database.'
+
+function tooNewText(newest: Release, ours: Release): string {
+  return `This database was upgraded to release ${newest.release}, ${newest.label}; this is release ${ours.release}, ${ours.label}. A release runs on its own schema and on that of the next release. Start release ${newest.release - 1} or ${newest.release}, or restore a backup that was made before the upgrade (docs/upgrading.md).`
+}
+
+/** @param name of a migration that this release lacks */
+export function newerText(name: string, { label }: Pick<Release, 'label'> = THIS_RELEASE): string {
+  return `This database is newer than this release: it has ${name}, which ${label} lacks. Start the newer release again, or restore the backup that was made before the upgrade (docs/upgrading.md).`
 }
 
 function isSame(one: Migration, other: Migration): boolean {
@@ -209,12 +270,14 @@ function isSame(one: Migration, other: Migration): boolean {
 }
 
 /**
- * Runs a file and records it, in one transaction. Sends one statement at a time, because a distributed schema refuses
+ * Runs a file and records it, in one transaction, with the release: the release before must not find a file that no release
+ * explains, even if this process ends after the first file. Sends one statement at a time, because a distributed schema refuses
  * several in one message.
  */
-async function run(client: pg.Client, file: MigrationFile): Promise<void> {
+async function run(client: pg.Client, file: MigrationFile, release: Release): Promise<void> {
   try {
     await client.query('begin')
+    await recordRelease(client, release)
     for (const statement of splitStatements(file.sql)) await client.query(statement)
     await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
       file.version,
@@ -226,6 +289,10 @@ async function run(client: pg.Client, file: MigrationFile): Promise<void> {
     await client.query('rollback').catch(() => {})
     throw new Error(`Migration ${file.name} failed: ${(error as Error).message}`, { cause: error })
   }
+}
+
+async function recordRelease(client: pg.Client, { release, label }: Release): Promise<void> {
+  await client.query(RECORD_RELEASE, [release, label])
 }
 
 /**

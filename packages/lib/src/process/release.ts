@@ -6,6 +6,12 @@ import packageJson from '#package.json' with { type: 'json' }
 /** Set by `npm run dist`. */
 declare const RELEASE_COMMIT: string | undefined
 
+/**
+ * Counts the releases, so that a database can tell how much newer it is. A release page (docs/releases) goes with each number,
+ * and test/previous-release moves to a commit with the number before.
+ */
+export const RELEASE = 1
+
 /** This release and its commit, e.g. `0.1.0 (fe2c68f0)`; without the commit if nobody knows it. */
 export function releaseText(): string {
   const commit = typeof RELEASE_COMMIT === 'string' ? RELEASE_COMMIT : commitOfCheckout()

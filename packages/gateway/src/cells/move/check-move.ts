@@ -1,5 +1,5 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
-import { MigrationRefused, pendingMigrations } from '@dealer-esim/lib/postgres/migrations.ts'
+import { compareSchema, MigrationRefused, newerText } from '@dealer-esim/lib/postgres/migrations.ts'
 import { Refusal, shortList } from '@dealer-esim/lib/refusal.ts'
 import { findDeployment } from '#platform/deployment/ensure-deployment.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
@@ -34,7 +34,10 @@ async function findOtherRelease({ source, target }: Move): Promise<string[]> {
 
 async function whyOtherRelease({ name, db }: MovingCell): Promise<string[]> {
   try {
-    const [missing] = await pendingMigrations(db, migrationsFolder())
+    const { pending, next } = await compareSchema(db, migrationsFolder())
+    // The next release's tables may have columns that this one would not copy.
+    if (next !== undefined) return [`Cell ${name}: ${newerText(next.files[0] ?? `release ${next.release}`)}`]
+    const [missing] = pending
     return missing === undefined ? [] : [`The database of cell ${name} lacks ${missing}: migrate it first.`]
   } catch (error) {
     if (error instanceof MigrationRefused) return [`Cell ${name}: ${error.message}`]

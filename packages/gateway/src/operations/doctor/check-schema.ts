@@ -1,4 +1,4 @@
-import { pendingMigrations } from '@dealer-esim/lib/postgres/migrations.ts'
+import { compareSchema } from '@dealer-esim/lib/postgres/migrations.ts'
 import { findMissingPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
 import { PARTITIONED } from '#platform/retention/retention-table.ts'
@@ -6,7 +6,14 @@ import { findLatestLedgerCheck } from '#wallet/verify/verify-loop.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
-  const pending = await pendingMigrations(db, migrationsFolder())
+  const { pending, next } = await compareSchema(db, migrationsFolder())
+  if (next !== undefined) {
+    return [
+      findings.ok(
+        `The database was upgraded to the next release, ${next.label}. This release runs on it too, beside the next one or after going back.`,
+      ),
+    ]
+  }
   if (pending.length === 0) return [findings.ok('The database has the tables of this release.')]
   const [first, last] = [pending[0], pending.at(-1)]
   const which = pending.length === 1 ? String(first) : `${pending.length} migrations, ${first} to ${last}`

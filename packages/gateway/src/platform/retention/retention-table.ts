@@ -186,6 +186,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   tenant_move_changes: 'removed as they are copied',
   trial_dealers: 'a local gateway has four at most',
   schema_migrations: 'one row a migration',
+  schema_releases: 'one row a release',
 }
 
 function ofTenants(table: string, keepDays: number, column: string, age: 'time' | 'uuid', what: string): DeletedTable {

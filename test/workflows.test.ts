@@ -9,7 +9,10 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 interface Workflow {
   jobs: Record<
     string,
-    { steps: { run?: string; uses?: string }[]; strategy?: { matrix: { node: (string | number)[] } } }
+    {
+      steps: { run?: string; uses?: string; with?: Record<string, unknown> }[]
+      strategy?: { matrix: { node: (string | number)[] } }
+    }
   >
 }
 
@@ -31,6 +34,15 @@ test.each(readdirSync(join(root, '.github/workflows')))('%s runs commands that e
     else expect([program, existsSync(join(root, first))]).toEqual(['bash', true])
   }
 })
+
+test.each(readdirSync(join(root, '.github/workflows')))(
+  '%s clones the whole history, from which tests build the previous release',
+  (file) => {
+    const steps = Object.values(workflow(file).jobs).flatMap((job) => job.steps)
+    const checkouts = steps.filter(({ uses }) => uses?.startsWith('actions/checkout@'))
+    expect(checkouts.map((step) => step.with?.['fetch-depth'])).toEqual(checkouts.map(() => 0))
+  },
+)
 
 test('the proof of a clean clone runs every command of check.yml', () => {
   const proof = read('.ci/run')

@@ -170,6 +170,27 @@ describe('migrating', () => {
     rmSync(broken, { recursive: true, force: true })
   })
 
+  it('waits for a table that a transaction uses, without holding up who reads it meanwhile', async () => {
+    rmSync(directory, { recursive: true, force: true })
+    const waiting = mkdtempSync(directory)
+    writeFileSync(join(waiting, '0001_a.sql'), 'create table a (x int);')
+    await migrate({ databaseUrl: database.url, log, directory: waiting })
+    writeFileSync(join(waiting, '0002_b.sql'), 'alter table a add column y int;')
+    const reader = new pg.Client({ connectionString: database.url })
+    await reader.connect()
+    await reader.query('begin; select from a')
+    let migrating: Promise<string[]> | undefined
+    // Then it no longer waits for the lock, behind which others would wait.
+    await new Promise<void>((resolve) => {
+      migrating = migrate({ databaseUrl: database.url, log: { ...log, warn: () => resolve() }, directory: waiting })
+    })
+    expect(await query('select x from a')).toEqual([])
+    await reader.query('commit')
+    expect(await migrating).toEqual(['0002_b.sql'])
+    await reader.end()
+    rmSync(waiting, { recursive: true, force: true })
+  })
+
   it('runs one statement at a time, even with semicolons in quotes and comments', async () => {
     rmSync(directory, { recursive: true, force: true })
     const quoting = mkdtempSync(directory)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { RELEASE, releaseText } from '#process/release.ts'
 import { StartRefused } from '#process/start-stop.ts'
@@ -71,7 +72,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     const { pending } = compare(files, await readState(query), release)
     for (const file of pending) {
       const startedAt = performance.now()
-      await run(client, { ...file, sql: adapt(file.sql) }, release)
+      await run(client, { ...file, sql: adapt(file.sql) }, release, log)
       log.info({ migration: file.name, durationMs: Math.round(performance.now() - startedAt) }, 'migrated')
     }
     await recordRelease(client, release)
@@ -269,26 +270,47 @@ function isSame(one: Migration, other: Migration): boolean {
   return one.version === other.version && one.checksum === other.checksum
 }
 
+/** Others that use a table wait behind a migration that waits for it, so it gives up after this time, and tries again. */
+const LOCK_WAIT_MS = 1_000
+const LOCK_ATTEMPTS_MAX = 120
+const LOCK_NOT_AVAILABLE = '55P03'
+
+async function run(client: pg.Client, file: MigrationFile, release: Release, log: Log): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runOnce(client, file, release)
+    } catch (error) {
+      await client.query('rollback').catch(() => {})
+      const isLocked = sqlState(error) === LOCK_NOT_AVAILABLE
+      if (isLocked && attempt < LOCK_ATTEMPTS_MAX) {
+        log.warn({ migration: file.name, attempt }, 'a migration waits for transactions that use its table')
+        await delay(LOCK_WAIT_MS)
+        continue
+      }
+      const advice = isLocked
+        ? '. A transaction has used its table for minutes: end it (pg_stat_activity, xact_start), and start again'
+        : ''
+      throw new Error(`Migration ${file.name} failed: ${(error as Error).message}${advice}`, { cause: error })
+    }
+  }
+}
+
 /**
  * Runs a file and records it, in one transaction, with the release: the release before must not find a file that no release
- * explains, even if this process ends after the first file. Sends one statement at a time, because a distributed schema refuses
- * several in one message.
+ * explains, even if this process ends after the first file. Sends one statement at a time, because a distributed schema
+ * refuses several in one message.
  */
-async function run(client: pg.Client, file: MigrationFile, release: Release): Promise<void> {
-  try {
-    await client.query('begin')
-    await recordRelease(client, release)
-    for (const statement of splitStatements(file.sql)) await client.query(statement)
-    await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
-      file.version,
-      file.name,
-      file.checksum,
-    ])
-    await client.query('commit')
-  } catch (error) {
-    await client.query('rollback').catch(() => {})
-    throw new Error(`Migration ${file.name} failed: ${(error as Error).message}`, { cause: error })
-  }
+async function runOnce(client: pg.Client, file: MigrationFile, release: Release): Promise<void> {
+  await client.query('begin')
+  await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`)
+  await recordRelease(client, release)
+  for (const statement of splitStatements(file.sql)) await client.query(statement)
+  await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
+    file.version,
+    file.name,
+    file.checksum,
+  ])
+  await client.query('commit')
 }
 
 async function recordRelease(client: pg.Client, { release, label }: Release): Promise<void> {

@@ -10,7 +10,7 @@ declare const RELEASE_COMMIT: string | undefined
  * Counts the releases, so that a database can tell how much newer it is. A release page (docs/releases) goes with each number,
  * and test/previous-release moves to a commit with the number before.
  */
-export const RELEASE = 1
+export const RELEASE = 2
 
 /** This release and its commit, e.g. `0.1.0 (fe2c68f0)`; without the commit if nobody knows it. */
 export function releaseText(): string {

@@ -16,8 +16,11 @@ export interface AdminRun {
  */
 export function admin(args: string[], env: Record<string, string>, nodeOptions: string[] = []): Promise<AdminRun> {
   buildGateway()
+  return run([...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args], env)
+}
+
+function run(argv: string[], env: Record<string, string>): Promise<AdminRun> {
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
-  const argv = [...nodeOptions, join(packageRoot(), 'dist/admin.js'), ...args]
   const child = spawn(process.execPath, argv, {
     env: { PATH, HOME, TMPDIR, ...recordingEnv(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -31,9 +34,15 @@ export function admin(args: string[], env: Record<string, string>, nodeOptions: 
   })
 }
 
-/** The JSON document of a command that must succeed. */
-export async function adminJson<Answer>(args: string[], env: Record<string, string>): Promise<Answer> {
-  const run = await admin([...args, '--json'], env)
-  if (run.code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${run.code}: ${run.stderr}`)
-  return JSON.parse(run.stdout) as Answer
+/** The JSON document of a command that must succeed. @param program of another release */
+export async function adminJson<Answer>(
+  args: string[],
+  env: Record<string, string>,
+  program?: string,
+): Promise<Answer> {
+  const { code, stdout, stderr } = await (program === undefined
+    ? admin([...args, '--json'], env)
+    : run([program, ...args, '--json'], env))
+  if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${stderr}`)
+  return JSON.parse(stdout) as Answer
 }

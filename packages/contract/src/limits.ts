@@ -21,6 +21,8 @@ export const EXPIRY_NOTICE_HOURS_DEFAULT = [72, 24] as const
 /** Codes, slugs and order numbers. */
 export const NAME_LENGTH_MAX = 64
 export const KEYWORD_LENGTH_MAX = 100
+/** Countries in one `coversAll` of `package/list`: more than a trip has. */
+export const COVERED_COUNTRIES_MAX = 20
 /** eSIMs in one `esim/usage/query`. */
 export const USAGE_QUERY_ESIMS_MAX = 100
 /** The longest language tag that RFC 5646 §4.4.1 asks programs to accept. */

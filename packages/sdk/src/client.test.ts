@@ -109,6 +109,13 @@ describe('operations', () => {
     expect(error.transactionId).not.toBe(transactionId)
   })
 
+  test('a quote is a dry run', async () => {
+    const esim = await client((_operation, body) => ok({ sent: body }))
+    expect(await esim.quote({ packageInfoList: LINES })).toEqual({
+      sent: { packageInfoList: LINES, validateOnly: true },
+    })
+  })
+
   test('the iterators follow every page with the same filters', async () => {
     const pages: Record<string, object> = {
       none: { profileList: [{ iccid: '1' }, { iccid: '2' }], nextCursor: 'a' },

@@ -10,6 +10,8 @@ import type {
   LocationListRequest,
   OperationName,
   OrderAnswer,
+  OrderDryRun,
+  OrderDryRunAnswer,
   OrderListAnswer,
   OrderListRequest,
   OrderRequest,
@@ -28,11 +30,15 @@ import type {
   StatementEntry,
   StatementRequest,
   TopupAnswer,
+  TopupDryRun,
+  TopupDryRunAnswer,
   TopupRequest,
   UsageQueryAnswer,
   UsageQueryRequest,
   WebhookSetAnswer,
   WebhookSetRequest,
+  WebhookTestAnswer,
+  WebhookTestRequest,
 } from '@dealer-esim/contract'
 import type { Exchange } from './attempt.ts'
 import { type Caller, type CallOptions, type CallResult, call } from './call.ts'
@@ -177,6 +183,36 @@ export class DealerEsim {
     return this.#callOnce<TopupAnswer>('esim/topup', request, options)
   }
 
+  /**
+   * Makes every check of `order` and returns what it would debit. Nothing is bought and nothing is reserved, so the order
+   * itself may still be refused. If the request has a transactionId that is taken, returns that order.
+   */
+  quote(request: Omit<OrderDryRun, 'validateOnly' | 'transactionId'>, options?: CallOptions): Promise<OrderDryRunAnswer>
+  quote(request: Omit<OrderDryRun, 'validateOnly'>, options?: CallOptions): Promise<OrderDryRunAnswer | Order>
+  quote(request: Omit<OrderDryRun, 'validateOnly'>, options?: CallOptions): Promise<OrderDryRunAnswer | Order> {
+    return this.#dryRun<OrderDryRunAnswer, Order>('esim/order', request, options)
+  }
+
+  /** Makes every check of `topup`, like `quote` for an order. */
+  quoteTopup(
+    request: Omit<TopupDryRun, 'validateOnly' | 'transactionId'>,
+    options?: CallOptions,
+  ): Promise<TopupDryRunAnswer>
+  quoteTopup(request: Omit<TopupDryRun, 'validateOnly'>, options?: CallOptions): Promise<TopupDryRunAnswer | Topup>
+  quoteTopup(request: Omit<TopupDryRun, 'validateOnly'>, options?: CallOptions): Promise<TopupDryRunAnswer | Topup> {
+    return this.#dryRun<TopupDryRunAnswer, Topup>('esim/topup', request, options)
+  }
+
+  async #dryRun<Quote extends { validateOnly: true }, Taken>(
+    operation: OperationName,
+    request: object,
+    options?: CallOptions,
+  ): Promise<Quote | Taken> {
+    const { data, headers } = await call(this.#caller, operation, { ...request, validateOnly: true }, options)
+    const answer = data as Quote | Taken
+    return headers.get('idempotent-replayed') === 'true' ? { ...answer, replayed: true } : answer
+  }
+
   /** An order with its eSIMs and status history, by orderNo or transactionId. */
   query(request: QueryRequest, options?: CallOptions): Promise<QueryAnswer> {
     return this.call('esim/query', request, options)
@@ -290,6 +326,11 @@ export class DealerEsim {
   /** Sets where events are sent. Absent members are not changed, so `{}` reads the setting; a null URL removes it. */
   setWebhook(request: WebhookSetRequest = {}, options?: CallOptions): Promise<WebhookSetAnswer> {
     return this.call('webhook/set', request, options)
+  }
+
+  /** Sends one event of a type with sample content and `test: true` to the URL as it is set, and returns how it was answered. */
+  testWebhook(request: WebhookTestRequest, options?: CallOptions): Promise<WebhookTestAnswer> {
+    return this.call('webhook/test', request, options)
   }
 
   /** Any operation by its name. */

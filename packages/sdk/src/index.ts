@@ -32,6 +32,8 @@ export {
   type OperationName,
   ORDER_STATUSES,
   type OrderAnswer,
+  type OrderDryRun,
+  type OrderDryRunAnswer,
   type OrderLine,
   type OrderLineRequest,
   type OrderListAnswer,
@@ -59,11 +61,15 @@ export {
   type StatementEntry,
   type StatementRequest,
   type TopupAnswer,
+  type TopupDryRun,
+  type TopupDryRunAnswer,
   type TopupRequest,
   type UsageQueryAnswer,
   type UsageQueryRequest,
   type WebhookSetAnswer,
   type WebhookSetRequest,
+  type WebhookTestAnswer,
+  type WebhookTestRequest,
 } from '@dealer-esim/contract'
 export type { Exchange } from './attempt.ts'
 export type { CallOptions, CallResult } from './call.ts'

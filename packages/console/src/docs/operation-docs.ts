@@ -15,6 +15,7 @@ export const OPERATION_DOCS: Record<OperationName, string> = {
   'esim/revoke': 'after-the-sale#suspend-unsuspend-revoke',
   'esim/action/query': 'after-the-sale',
   'webhook/set': 'webhooks',
+  'webhook/test': 'testing#test-your-receiver',
   'order/list': 'after-the-sale#what-you-bought-and-paid',
   'account/statement': 'after-the-sale#what-you-bought-and-paid',
   'location/list': 'catalogue',

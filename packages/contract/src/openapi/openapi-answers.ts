@@ -1,8 +1,11 @@
 import { codes, type FailureCode } from '#codes/codes.ts'
 import { failure, success } from '#codes/envelope.ts'
+import { dryRuns, hasDryRun } from '#schemas/dry-runs.ts'
 import { commonCodes, type OperationName, operations } from '#schemas/operations.ts'
-import { answerExamples, EXAMPLE_REQUEST_ID, failureExamples } from './openapi-examples.ts'
-import { failureName, type Json, namedSchemas, reference } from './openapi-schemas.ts'
+import { dryRunExamples } from './dry-run-examples.ts'
+import { failureExamples } from './failure-examples.ts'
+import { answerExamples, EXAMPLE_REQUEST_ID } from './openapi-examples.ts'
+import { eitherOf, examplesOf, failureName, type Json, reference } from './openapi-schemas.ts'
 
 /** The answers of an operation by HTTP status: its success and its possible failures. */
 export function operationAnswers(name: OperationName): Json {
@@ -52,10 +55,11 @@ function successAnswer(name: OperationName): Json {
     properties: {
       code: { type: 'string', const: '000000' },
       message: { type: 'string', const: codes['000000'].message },
-      data: reference(namedSchemas().get(operations[name].answer)!),
+      data: eitherOf([operations[name].answer, hasDryRun(name) ? dryRuns[name].answer : undefined]),
     },
   }
-  const content = { 'application/json': { schema, example: success(answerExamples[name]) } }
+  const ofDryRun = hasDryRun(name) ? success(dryRunExamples[name].answer) : undefined
+  const content = { 'application/json': { schema, ...examplesOf(success(answerExamples[name]), ofDryRun) } }
   return { description: 'Success', headers: headerReferences(headers), content }
 }
 

@@ -4,10 +4,13 @@ import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
 import { codes, type FailureCode, failureCodes } from '#codes/codes.ts'
 import { parseRequest } from '#requests/parse-request.ts'
+import { dryRuns } from '#schemas/dry-runs.ts'
 import { operationNames, operations } from '#schemas/operations.ts'
 import { events } from '#schemas/webhooks.ts'
+import { dryRunExamples } from './dry-run-examples.ts'
+import { failureExamples } from './failure-examples.ts'
 import { openApiDocument } from './openapi-document.ts'
-import { answerExamples, eventExamples, failureExamples, requestExamples } from './openapi-examples.ts'
+import { answerExamples, eventExamples, requestExamples } from './openapi-examples.ts'
 
 const document = JSON.parse(JSON.stringify(openApiDocument()))
 
@@ -62,12 +65,13 @@ test('every transactionId is described, in requests and events with the retry ru
       'EsimQueryRequest',
       'EsimQueryAnswer',
     ],
-    ...['EsimProfileListRequest', 'OrderListAnswer', 'AccountStatementAnswer', 'OrderPaidEvent'],
+    ...['EsimProfileListRequest', 'OrderListAnswer', 'AccountStatementAnswer', 'EsimOrderDryRun', 'EsimTopupDryRun'],
+    'OrderPaidEvent',
     ...['DeliveryUpdatedEvent', 'EsimUsageEvent', 'EsimExpiringEvent'],
   ])
   for (const [name, description] of described) {
     expect(description, name).toContain("The dealer's own key of the order")
-    if (/(Request|Event)$/.test(name)) expect(description, name).toContain(RETRY_RULE)
+    if (/(Request|DryRun|Event)$/.test(name)) expect(description, name).toContain(RETRY_RULE)
   }
 })
 
@@ -102,6 +106,11 @@ describe('examples fit their schemas', () => {
   test.each(operationNames)('%s', (name) => {
     expect(parseRequest(name, requestExamples[name])).toEqual({ ok: true, value: requestExamples[name] })
     expect(Check(operations[name].answer, answerExamples[name])).toBe(true)
+  })
+  test.each(['esim/order', 'esim/topup'] as const)('a dry run of %s', (name) => {
+    const { request, answer } = dryRunExamples[name]
+    expect(parseRequest(name, request)).toEqual({ ok: true, value: request })
+    expect(Check(dryRuns[name].answer, answer)).toBe(true)
   })
   test.each(Object.keys(events) as (keyof typeof events)[])('%s', (type) => {
     expect(Check(events[type].body, eventExamples[type])).toBe(true)

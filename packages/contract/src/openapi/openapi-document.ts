@@ -1,10 +1,20 @@
+import { dryRuns, hasDryRun } from '#schemas/dry-runs.ts'
 import { API_PATH, type OperationName, operationNames, operations } from '#schemas/operations.ts'
 import { events } from '#schemas/webhooks.ts'
 import { EVENT_HEADERS } from '#signing/event-signing.ts'
 import { REQUEST_HEADERS } from '#signing/request-headers.ts'
+import { dryRunExamples } from './dry-run-examples.ts'
 import { ANSWER_HEADERS, operationAnswers, sharedAnswers } from './openapi-answers.ts'
 import { EXAMPLE_REQUEST_ID, eventExamples, requestExamples } from './openapi-examples.ts'
-import { componentSchemas, type Json, namedSchemas, reference, schemaName } from './openapi-schemas.ts'
+import {
+  componentSchemas,
+  eitherOf,
+  examplesOf,
+  type Json,
+  namedSchemas,
+  reference,
+  schemaName,
+} from './openapi-schemas.ts'
 
 /** The OpenAPI 3.1 document of the dealer API, including webhooks. `serverUrl` is the gateway's base URL. */
 export function openApiDocument({ serverUrl = '/' }: { serverUrl?: string } = {}): Json {
@@ -111,7 +121,12 @@ function operationItem(name: OperationName): Json {
     parameters: parameters('requestId', 'timestamp'),
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: reference(`${id}Request`), example: requestExamples[name] } },
+      content: {
+        'application/json': {
+          schema: eitherOf([operations[name].request, hasDryRun(name) ? dryRuns[name].request : undefined]),
+          ...examplesOf(requestExamples[name], hasDryRun(name) ? dryRunExamples[name].request : undefined),
+        },
+      },
     },
     responses: operationAnswers(name),
   }

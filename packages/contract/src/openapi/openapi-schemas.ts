@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { codes, failureCodes } from '#codes/codes.ts'
 import { actionAnswer } from '#schemas/actions.ts'
+import { type DryRunName, dryRuns } from '#schemas/dry-runs.ts'
 import { type OperationName, operationNames, operations } from '#schemas/operations.ts'
 import { orderLine } from '#schemas/orders.ts'
 import { locationNetwork, packageOffSale, packageOnSale } from '#schemas/packages.ts'
@@ -26,6 +27,10 @@ export function namedSchemas(): Map<TSchema, string> {
     // Several operations have one answer in common, which has a name already.
     if (!named.has(operations[name].answer)) named.set(operations[name].answer, `${schemaName(name)}Answer`)
   }
+  for (const [name, { request, answer }] of Object.entries(dryRuns)) {
+    const id = schemaName(name as DryRunName)
+    named.set(request, `${id}DryRun`).set(answer, `${id}DryRunAnswer`)
+  }
   for (const [type, { body }] of Object.entries(events)) named.set(body, `${pascal(type)}Event`)
   return named
 }
@@ -42,6 +47,21 @@ export function componentSchemas(): Json {
 
 export function reference(name: string): Json {
   return { $ref: `#/components/schemas/${name}` }
+}
+
+/** The body of an operation that has one form, or a second one for dry runs. */
+export function eitherOf(schemas: readonly (TSchema | undefined)[]): Json {
+  const named = namedSchemas()
+  const [first, ...others] = schemas.flatMap((schema) => schema ?? []).map((schema) => reference(named.get(schema)!))
+  return others.length === 0 ? first! : { type: 'object', anyOf: [first, ...others] }
+}
+
+/** The example of an operation, with a second one for its dry run. */
+export function examplesOf(example: object, ofDryRun: object | undefined): Json {
+  if (ofDryRun === undefined) return { example }
+  return {
+    examples: { call: { summary: 'Buys', value: example }, dryRun: { summary: 'A dry run', value: ofDryRun } },
+  }
 }
 
 /** `esim/profile/list` → `EsimProfileList`. */

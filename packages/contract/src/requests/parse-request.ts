@@ -1,13 +1,15 @@
+import type { TObject } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { FaultDetail } from '#codes/envelope.ts'
 import { FAULT_DETAILS_MAX, ORDER_ESIMS_MAX, ORDER_LINES_MAX } from '#limits.ts'
+import { type DryRunOf, dryRuns, hasDryRun } from '#schemas/dry-runs.ts'
 import { type OperationName, operations, type RequestOf } from '#schemas/operations.ts'
 import { TEXT_PATTERNS } from '#schemas/text-patterns.ts'
 import { type Fault, type FaultCode, listFaults, withoutNulls } from './faults.ts'
 import { isLanguageTag } from './language-tag.ts'
 
 export type ParsedRequest<N extends OperationName> =
-  | { ok: true; value: RequestOf<N> }
+  | { ok: true; value: RequestOf<N> | DryRunOf<N> }
   | { ok: false; code: FaultCode; details: FaultDetail[] }
 
 /**
@@ -20,7 +22,7 @@ export type ParsedRequest<N extends OperationName> =
  */
 export function parseRequest<N extends OperationName>(name: N, value: unknown): ParsedRequest<N> {
   if (isValid(name, value)) return { ok: true, value: value as RequestOf<N> }
-  const schema = operations[name].request
+  const schema = schemaOf(name, value)
   const stripped = withoutNulls(schema, value)
   const faults = [...listFaults(schema, stripped), ...brokenRules(name, stripped)]
   if (faults.length === 0) return { ok: true, value: stripped as RequestOf<N> }
@@ -30,19 +32,25 @@ export function parseRequest<N extends OperationName>(name: N, value: unknown): 
 }
 
 function isValid(name: OperationName, value: unknown): boolean {
-  return compiled(name)(value) && brokenRules(name, value).length === 0
+  return compiled(schemaOf(name, value))(value) && brokenRules(name, value).length === 0
+}
+
+/** The schema of the operation, or that of its dry run if the request is one. */
+function schemaOf(name: OperationName, value: unknown): TObject {
+  const isDryRun = hasDryRun(name) && (value as { validateOnly?: unknown } | null)?.validateOnly === true
+  return isDryRun ? dryRuns[name].request : operations[name].request
 }
 
 type Check = (value: unknown) => boolean
-const checks: Partial<Record<OperationName, Check>> = {}
+const checks = new Map<TObject, Check>()
 
-/** Compiled at the first request of the operation, not at import. */
-function compiled(name: OperationName): Check {
-  let check = checks[name]
+/** Compiled at the first request with the schema, not at import. */
+function compiled(schema: TObject): Check {
+  let check = checks.get(schema)
   if (!check) {
-    const validator = Compile(operations[name].request)
+    const validator = Compile(schema)
     check = (value) => validator.Check(value)
-    checks[name] = check
+    checks.set(schema, check)
   }
   return check
 }

@@ -46,6 +46,10 @@ export const EVENT_TYPES = [
 export const DEFAULT_EVENT_TYPES = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const satisfies readonly EventType[]
 export type EventType = (typeof EVENT_TYPES)[number]
 
+/** Why the receiver did not acknowledge the event of `webhook/test`. */
+export const TEST_FAILURES = ['TIMEOUT', 'REFUSED', 'TLS', 'ADDRESS', 'STATUS'] as const
+export type TestFailure = (typeof TEST_FAILURES)[number]
+
 /** The status of the eSIM as a product. */
 export const ESIM_STATUSES = [
   'GOT_RESOURCE',

@@ -22,7 +22,7 @@ import {
 } from './orders.ts'
 import { packageListAnswer, packageListRequest } from './packages.ts'
 import { profileListAnswer, profileListRequest, usageQueryAnswer, usageQueryRequest } from './profiles.ts'
-import { webhookSetAnswer, webhookSetRequest } from './webhooks.ts'
+import { webhookSetAnswer, webhookSetRequest, webhookTestAnswer, webhookTestRequest } from './webhooks.ts'
 
 /** Operations are posted to `{base_url}` + this + the operation's key. */
 export const API_PATH = '/open-api/v1/'
@@ -53,14 +53,14 @@ export const operations = {
   ),
   'esim/order': operation(
     'Buy eSIMs',
-    'Debits the balance and places an order. Idempotent on `transactionId`, without time limit: a repeat returns the first order, with the header `Idempotent-Replayed: true`. A retry takes a new RT-RequestID and the same `transactionId`.',
+    'Debits the balance and places an order. Idempotent on `transactionId`, without time limit: a repeat returns the first order, with the header `Idempotent-Replayed: true`. A retry takes a new RT-RequestID and the same `transactionId`. With `validateOnly: true`, a dry run: every check is made, nothing is bought and nothing is reserved.',
     orderRequest,
     orderAnswer,
     ['200005', '200006', '200007', '200011', '200012', '200014', '310241', '310244'],
   ),
   'esim/topup': operation(
     'Top up an eSIM',
-    'Debits the balance and adds a package of type TOPUP to an eSIM. Idempotent on `transactionId`, like `esim/order`; orders, top-ups and actions share transactionIds. `esim/query` returns whether it is delivered.',
+    'Debits the balance and adds a package of type TOPUP to an eSIM. Idempotent on `transactionId`, like `esim/order`; orders, top-ups and actions share transactionIds. `esim/query` returns whether it is delivered. `validateOnly: true` is a dry run, as for `esim/order`.',
     topupRequest,
     topupAnswer,
     [
@@ -122,6 +122,13 @@ export const operations = {
     webhookSetRequest,
     webhookSetAnswer,
     ['400101', '400102'],
+  ),
+  'webhook/test': operation(
+    'Test the webhook',
+    'Sends one signed event of a type, with sample content and `"test": true`, to the URL as it is set: once, never retried, and whatever the receiver answers, no setting changes. Ten a minute, together with the health checks of `webhook/set`.',
+    webhookTestRequest,
+    webhookTestAnswer,
+    ['400101'],
   ),
   'order/list': operation(
     'List orders',

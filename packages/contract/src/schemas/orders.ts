@@ -50,17 +50,29 @@ export const orderLineRequest = Type.Object(
 )
 export type OrderLineRequest = Static<typeof orderLineRequest>
 
+/** In a request that buys. A request with `true` has a schema of its own (dry-runs.ts). */
+const validateOnly = () =>
+  Type.Optional(
+    Type.Unsafe<false>(
+      Type.Boolean({
+        description:
+          '`true`: a dry run, which makes every check, returns what would be debited, and buys and reserves nothing. `transactionId` may then be absent.',
+      }),
+    ),
+  )
+
+export const orderMembersToBuy = {
+  packageInfoList: Type.Array(orderLineRequest, {
+    minItems: 1,
+    maxItems: ORDER_LINES_MAX,
+    description: `At most ${ORDER_ESIMS_MAX} eSIMs in total, and no package twice.`,
+  }),
+  amount: Type.Optional(price({ description: 'Guard: the expected total; if the total differs, nothing is bought' })),
+  remark: Type.Optional(remark()),
+}
+
 export const orderRequest = Type.Object(
-  {
-    transactionId: transactionId(),
-    packageInfoList: Type.Array(orderLineRequest, {
-      minItems: 1,
-      maxItems: ORDER_LINES_MAX,
-      description: `At most ${ORDER_ESIMS_MAX} eSIMs in total, and no package twice.`,
-    }),
-    amount: Type.Optional(price({ description: 'Guard: the expected total; if the total differs, nothing is bought' })),
-    remark: Type.Optional(remark()),
-  },
+  { transactionId: transactionId(), ...orderMembersToBuy, validateOnly: validateOnly() },
   CLOSED,
 )
 export type OrderRequest = Static<typeof orderRequest>
@@ -105,17 +117,18 @@ export const orderLine = Type.Object({
 })
 export type OrderLine = Static<typeof orderLine>
 
+export const topupMembersToBuy = {
+  esimTranNo: Type.Optional(name({ description: 'Either `esimTranNo` or `iccid` is required.' })),
+  iccid: Type.Optional(iccid({ description: 'Of several eSIMs with this ICCID, the newest is topped up.' })),
+  packageCode: name({ description: 'A package of type TOPUP that fits the eSIM.', examples: ['JP_1_7_TOPUP'] }),
+  periodNum: Type.Optional(periodNum()),
+  price: Type.Optional(price({ description: 'Guard: the expected price, of a day pass for one day' })),
+  amount: Type.Optional(price({ description: 'Guard: the expected total' })),
+  remark: Type.Optional(remark()),
+}
+
 export const topupRequest = Type.Object(
-  {
-    transactionId: transactionId(),
-    esimTranNo: Type.Optional(name({ description: 'Either `esimTranNo` or `iccid` is required.' })),
-    iccid: Type.Optional(iccid({ description: 'Of several eSIMs with this ICCID, the newest is topped up.' })),
-    packageCode: name({ description: 'A package of type TOPUP that fits the eSIM.', examples: ['JP_1_7_TOPUP'] }),
-    periodNum: Type.Optional(periodNum()),
-    price: Type.Optional(price({ description: 'Guard: the expected price, of a day pass for one day' })),
-    amount: Type.Optional(price({ description: 'Guard: the expected total' })),
-    remark: Type.Optional(remark()),
-  },
+  { transactionId: transactionId(), ...topupMembersToBuy, validateOnly: validateOnly() },
   CLOSED,
 )
 export type TopupRequest = Static<typeof topupRequest>

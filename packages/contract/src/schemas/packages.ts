@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '#limits.ts'
+import { COVERED_COUNTRIES_MAX, KEYWORD_LENGTH_MAX, UPDATED_SINCE_OVERLAP_MS } from '#limits.ts'
 import { ACTIVATION_POLICIES, DATA_TYPES, DURATION_UNITS, PACKAGE_TYPES, SMS_STATUSES } from './enumerations.ts'
 import {
   CLOSED,
@@ -32,6 +32,22 @@ export const packageListRequest = Type.Object(
           'ISO 3166-1 alpha-2: packages that cover the country, including regional and global ones. `!RG`: regional ones. `!GL`: global ones.',
         examples: ['JP'],
       }),
+    ),
+    coversAll: Type.Optional(
+      Type.Array(Type.String({ pattern: TEXT_PATTERNS.countryCode.pattern }), {
+        minItems: 1,
+        maxItems: COVERED_COUNTRIES_MAX,
+        description: 'ISO 3166-1 alpha-2: only packages that cover every one of these countries.',
+        examples: [['JP', 'KR']],
+      }),
+    ),
+    volumeMin: Type.Optional(
+      quantity({
+        description: 'Only packages with at least this `volume` (bytes, per day for DAILY), and unlimited ones.',
+      }),
+    ),
+    durationMin: Type.Optional(
+      quantity({ description: 'Only packages of at least this many days; day passes count with `periodNumMax`.' }),
     ),
     keyword: Type.Optional(
       Type.String({

@@ -34,6 +34,10 @@ export const TEXT_PATTERNS = {
     pattern: '^([A-Z]{2}|!RG|!GL)$',
     advice: 'Use an ISO 3166-1 alpha-2 country code in capitals, such as JP, or !RG or !GL.',
   },
+  countryCode: {
+    pattern: '^[A-Z]{2}$',
+    advice: 'Use an ISO 3166-1 alpha-2 country code in capitals, such as JP.',
+  },
   currencyCode: {
     pattern: '^[A-Z]{3}$',
     advice: 'Use an ISO 4217 currency code in capitals, such as USD.',

@@ -8,7 +8,14 @@ import {
   USAGE_THRESHOLDS_MAX,
 } from '#limits.ts'
 import { actionAnswer } from './actions.ts'
-import { ESIM_STATUSES, EVENT_TYPES, ORDER_STATUSES, ORDER_TYPES, SMDP_STATUSES } from './enumerations.ts'
+import {
+  ESIM_STATUSES,
+  EVENT_TYPES,
+  ORDER_STATUSES,
+  ORDER_TYPES,
+  SMDP_STATUSES,
+  TEST_FAILURES,
+} from './enumerations.ts'
 import { CLOSED, currencyCode, money, nullable, price, quantity, time, transactionIdOfEvent } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
@@ -55,6 +62,25 @@ export const webhookSetAnswer = Type.Object({
   lastUpdateTime: time(),
 })
 export type WebhookSetAnswer = Static<typeof webhookSetAnswer>
+
+export const webhookTestRequest = Type.Object(
+  { notifyType: Type.Enum(EVENT_TYPES, { description: 'The type of the event, subscribed or not.' }) },
+  CLOSED,
+)
+export type WebhookTestRequest = Static<typeof webhookTestRequest>
+
+export const webhookTestAnswer = Type.Object({
+  acknowledged: Type.Boolean({ description: 'True if the receiver answered 2xx within 10 s.' }),
+  httpStatus: nullable(Type.Integer({ description: "The receiver's HTTP status; null if it sent none." })),
+  durationMs: quantity(),
+  failure: nullable(
+    Type.Enum(TEST_FAILURES, {
+      description:
+        'TIMEOUT: no answer within 10 s. REFUSED: no connection, or it broke. TLS: no secure connection. ADDRESS: the name cannot be resolved, or the address is not allowed. STATUS: not 2xx.',
+    }),
+  ),
+})
+export type WebhookTestAnswer = Static<typeof webhookTestAnswer>
 
 const orderMembers = {
   orderNo: Type.String(),
@@ -141,6 +167,9 @@ const notification = <T extends string, C extends Type.TObject>(notifyType: T, c
   Type.Object({
     notifyId: Type.String({ description: 'The same on every attempt and every replay.' }),
     notifyType: Type.Literal(notifyType),
+    test: Type.Optional(
+      Type.Literal(true, { description: 'Only in an event that `webhook/test` sent: its content is a sample.' }),
+    ),
     eventGenerateTime: time(),
     content,
   })

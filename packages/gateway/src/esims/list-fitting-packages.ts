@@ -10,6 +10,7 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { isUuid } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { Buyer, Snapshot } from '#catalogue/catalogue.ts'
+import { isCountry } from '#catalogue/coverage.ts'
 import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import type { EsimToTopUp } from '#catalogue/topup-fit.ts'
 import { allowsTopUp } from '#orders/placing/top-up-offer.ts'
@@ -29,6 +30,7 @@ export async function listPackagesFor(
   request: PackageListRequest,
   base?: Pick<EsimToTopUp, 'packageCode'>,
 ): Promise<PackageListAnswer> {
+  checkCountries(request)
   const isForEsim = request.esimTranNo !== undefined || request.iccid !== undefined
   if (!isForEsim) return listPackages(catalogue, buyer, request, base)
   const details = listEsimFaults(request)
@@ -47,6 +49,21 @@ export async function listPackagesFor(
     return route !== undefined && listed.has(route.productCode)
   }
   return { ...answer, packageList: answer.packageList.filter(({ packageCode }) => isListed(packageCode)) }
+}
+
+/** @throws ApiError 000108 for a code in `coversAll` that is no country */
+function checkCountries({ coversAll = [] }: PackageListRequest): void {
+  const details = coversAll.flatMap((code, index) =>
+    isCountry(code)
+      ? []
+      : [
+          {
+            field: `coversAll[${index}]`,
+            reason: `There is no country ${code}. Use ISO 3166-1 alpha-2 codes, such as JP.`,
+          },
+        ],
+  )
+  if (details.length > 0) throw new ApiError('000108', { details })
 }
 
 function listEsimFaults({ type, esimTranNo, updatedSince }: PackageListRequest): FaultDetail[] {

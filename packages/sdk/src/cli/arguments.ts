@@ -41,6 +41,13 @@ export function timeoutMs(text: string): number {
   return value
 }
 
+/** `500MB` → 500 000 000. The smaller of the two ways to count, so that a minimum of 1 GB finds packages of either. */
+export function sizeInBytes(text: string): number {
+  const match = /^(\d{1,9}(?:\.\d{1,3})?) ?(MB|GB|TB)$/i.exec(text)
+  if (!match) throw new InvalidArgumentError('Write a size such as 500MB or 1GB.')
+  return Math.round(Number(match[1]) * { MB: 1e6, GB: 1e9, TB: 1e12 }[match[2]!.toUpperCase() as 'MB' | 'GB' | 'TB'])
+}
+
 /** `30%` → 0.3. */
 export function percentage(text: string): number {
   const match = /^(\d{1,3})%?$/.exec(text)

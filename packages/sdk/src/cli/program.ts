@@ -9,6 +9,7 @@ import { listCommands } from './commands/lists.ts'
 import { orderCommands } from './commands/orders.ts'
 import { packageCommands } from './commands/packages.ts'
 import { profileCommands } from './commands/profiles.ts'
+import { quoteCommand } from './commands/quote.ts'
 import { signCommand } from './commands/sign.ts'
 import { tourCommand } from './commands/tour.ts'
 import { webhookCommands } from './commands/webhook.ts'
@@ -46,6 +47,7 @@ function commandLine(io: Io, current: () => Context): Command {
   accountCommands(program, current)
   packageCommands(program, current)
   orderCommands(program, current)
+  quoteCommand(program, current)
   profileCommands(program, current)
   actionCommands(program, current)
   listCommands(program, current)

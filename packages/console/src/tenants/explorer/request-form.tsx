@@ -1,4 +1,11 @@
-import { type OperationName, operationNames, operations, parseRequest, parseStrictJson } from '@dealer-esim/contract'
+import {
+  hasDryRun,
+  type OperationName,
+  operationNames,
+  operations,
+  parseRequest,
+  parseStrictJson,
+} from '@dealer-esim/contract'
 import type { TenantDetail } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Button, Grid, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
 import { useMemo, useState } from 'react'
@@ -16,6 +23,7 @@ import { HistoryCard } from './history-card.tsx'
 import { SchemaMembers } from './schema-members.tsx'
 import { sendCall, signCall } from './signed-call.ts'
 import { SnippetCard } from './snippet-card.tsx'
+import { isDryRun } from './snippets.ts'
 
 const EXAMPLES: Record<OperationName, () => object> = {
   health: () => ({}),
@@ -31,6 +39,7 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'esim/revoke': () => ({ transactionId: newTransactionId(), action: 'REVOKE', esimTranNo: 'E-1' }),
   'esim/action/query': () => ({ transactionId: 'C-1' }),
   'webhook/set': () => ({}),
+  'webhook/test': () => ({ notifyType: 'ORDER_PAID' }),
   'order/list': () => ({ pageSize: 10 }),
   'account/statement': () => ({ pageSize: 10 }),
   'location/list': () => ({ language: 'en' }),
@@ -116,16 +125,14 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
               loading={busy}
               disabled={needed !== false}
               onClick={() =>
-                CONSEQUENCES[operation] && me.deployment === 'production' ? setDialogOpen(true) : void send()
+                CONSEQUENCES[operation] && me.deployment === 'production' && !isDryRun(body)
+                  ? setDialogOpen(true)
+                  : void send()
               }
             >
               {t.explorer.send}
             </Button>
-            {body.includes('"transactionId"') && (
-              <Button variant="default" onClick={() => setBody(withNewTransaction(body))}>
-                {t.explorer.newTransaction}
-              </Button>
-            )}
+            <BodyButtons operation={operation} body={body} onChange={setBody} />
             {needed && <Hint>{needed}</Hint>}
           </Group>
         </Card>
@@ -165,6 +172,32 @@ export function RequestForm({ tenant, secret }: { tenant: TenantDetail | undefin
   )
 }
 
+/** Changes the body without typing: a new transactionId, or a dry run of the order. */
+function BodyButtons({
+  operation,
+  body,
+  onChange,
+}: {
+  operation: OperationName
+  body: string
+  onChange: (body: string) => void
+}) {
+  return (
+    <>
+      {body.includes('"transactionId"') && (
+        <Button variant="default" onClick={() => onChange(withMember(body, { transactionId: newTransactionId() }))}>
+          {t.explorer.newTransaction}
+        </Button>
+      )}
+      {hasDryRun(operation) && !isDryRun(body) && (
+        <Button variant="default" onClick={() => onChange(withMember(body, { validateOnly: true }))}>
+          {t.explorer.dryRun}
+        </Button>
+      )}
+    </>
+  )
+}
+
 /** Describes an operation and its members, with a link to the section of the documentation about it. */
 function OperationCard({ operation }: { operation: OperationName }) {
   return (
@@ -186,9 +219,9 @@ function bodyError(operation: OperationName, body: string): string | undefined {
   return `${parsed.code}: ${parsed.details.map((detail) => `${detail.field} ${detail.reason}`).join(' ')}`
 }
 
-function withNewTransaction(body: string): string {
+function withMember(body: string, member: object): string {
   try {
-    return toJson({ ...(JSON.parse(body) as object), transactionId: newTransactionId() })
+    return toJson({ ...(JSON.parse(body) as object), ...member })
   } catch {
     return body
   }

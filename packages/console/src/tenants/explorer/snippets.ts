@@ -237,16 +237,33 @@ const METHODS: Record<OperationName, string> = {
   'esim/revoke': 'revoke',
   'esim/action/query': 'action',
   'webhook/set': 'setWebhook',
+  'webhook/test': 'testWebhook',
   'order/list': 'orders',
   'account/statement': 'statement',
   'location/list': 'locations',
   'esim/usage/query': 'usage',
 }
 
-/** The SDK adds the action to the body itself. */
-const ACTION_MEMBER = /^[ \t]*"action":.*\n/m
+/** The SDK adds these members to the body itself. */
+const ADDED_MEMBERS = /^[ \t]*"(action|validateOnly)":.*\n/gm
 
-function typescript({ publicUrl, appKey, operation, body }: SnippetCall): string {
+/** True if the body is that of a dry run, which buys nothing. */
+export function isDryRun(body: string): boolean {
+  try {
+    return (JSON.parse(body) as { validateOnly?: unknown } | null)?.validateOnly === true
+  } catch {
+    return false
+  }
+}
+
+/** The method of the SDK for this request. */
+function methodOf({ operation, body }: SnippetCall): string {
+  if (!isDryRun(body)) return METHODS[operation]
+  return operation === 'esim/topup' ? 'quoteTopup' : 'quote'
+}
+
+function typescript(call: SnippetCall): string {
+  const { publicUrl, appKey, body } = call
   const argument = body.trim() === '{}' ? '' : body.trim()
   return `import { DealerEsim } from '@dealer-esim/sdk'
 
@@ -256,7 +273,7 @@ const gateway = new DealerEsim({
   appSecret: process.env.DEALER_ESIM_APP_SECRET ?? '',
 })
 
-console.log(JSON.stringify(await gateway.${METHODS[operation]}(${argument.replace(ACTION_MEMBER, '')})))
+console.log(JSON.stringify(await gateway.${methodOf(call)}(${argument.replace(ADDED_MEMBERS, '')})))
 `
 }
 

@@ -143,3 +143,47 @@ test('asOf is later than everything in the answer and advances while nothing cha
   expect(asOf(NOW + 1_000)).toBe(NOW + 1)
   expect(asOf(NOW + 3_600_000)).toBe(NOW + 3_480_000)
 })
+
+describe('coversAll, volumeMin and durationMin', () => {
+  const GB = 1_000_000_000n
+  const source = sourceOf(
+    pack({ packageCode: 'JP', createdAt: 9, volume: GB }),
+    pack({ packageCode: 'ASIA', createdAt: 8, countries: ['!RG', 'JP', 'KR', 'TH'], volume: 5n * GB, duration: 30 }),
+    pack({ packageCode: 'WORLD', createdAt: 7, countries: ['!GL'], dataType: 'UNLIMITED', volume: null, duration: 3 }),
+    pack({
+      ...{ packageCode: 'PASS', createdAt: 6, countries: ['JP', 'KR'], dataType: 'DAILY', volume: 2n * GB },
+      ...{ duration: 1, periodNumMin: 1, periodNumMax: 20 },
+    }),
+    pack({
+      ...{ packageCode: 'GONE', createdAt: 5, countries: ['FR'], volume: 1n, duration: 1 },
+      ...{ onSale: false, saleChangedAt: 5 },
+    }),
+  )
+
+  test.each<[PackageListRequest, string[]]>([
+    [{ coversAll: ['JP'] }, ['JP', 'ASIA', 'WORLD', 'PASS']],
+    [{ coversAll: ['KR', 'JP', 'KR'] }, ['ASIA', 'WORLD', 'PASS']],
+    [{ coversAll: ['JP', 'FR'] }, ['WORLD']],
+    [{ volumeMin: 2_000_000_000 }, ['ASIA', 'WORLD', 'PASS']],
+    [{ volumeMin: 2_000_000_001 }, ['ASIA', 'WORLD']],
+    [{ durationMin: 20 }, ['ASIA', 'PASS']],
+    [{ durationMin: 21 }, ['ASIA']],
+    [{ coversAll: ['JP', 'KR'], volumeMin: 1, durationMin: 2, locationCode: '!RG' }, ['ASIA', 'PASS']],
+  ])('%j', (request, expected) => {
+    expect(codes(source, request)).toEqual(expected)
+  })
+
+  test('packages that were taken off sale are listed whatever these filters say', () => {
+    const request = { updatedSince: '1970-01-01T00:00:00.000Z', coversAll: ['JP', 'KR'], volumeMin: 1, durationMin: 25 }
+    expect(codes(source, request)).toEqual(['ASIA', 'GONE'])
+  })
+
+  test('a cursor belongs to the set of countries, in any order, and to both minimums', () => {
+    const { nextCursor } = list(source, { coversAll: ['JP', 'KR'], volumeMin: 1, pageSize: 1 })
+    const next = (request: PackageListRequest) => codes(source, { ...request, cursor: nextCursor! })
+    expect(next({ coversAll: ['KR', 'JP', 'KR'], volumeMin: 1 })).toEqual(['WORLD', 'PASS'])
+    for (const other of [{ coversAll: ['JP'], volumeMin: 1 }, { coversAll: ['JP', 'KR'] }, { volumeMin: 1 }]) {
+      expect(() => next(other)).toThrow(expect.objectContaining({ code: '000108' }))
+    }
+  })
+})

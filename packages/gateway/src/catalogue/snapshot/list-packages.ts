@@ -11,6 +11,7 @@ import {
 import { type CursorScope, createCursor, type Position, readCursor } from '@dealer-esim/lib/cursor.ts'
 import type { Buyer, ListSource, Snapshot } from '../catalogue.ts'
 import { COMMIT_WITHIN_MS } from '../catalogue-version.ts'
+import { covers } from '../coverage.ts'
 import type { Tariff } from '../prices/quote.ts'
 import { pricedUntil, type Quote, quote, wideChangedAt } from '../prices/quote.ts'
 import type { EsimToTopUp } from '../topup-fit.ts'
@@ -32,9 +33,11 @@ export function listPackages(
   const source = catalogue.listSource(buyer)
   const { index, tariff, now } = source
   const { cursor, pageSize, ...filters } = request
-  const scope: CursorScope = { list: 'package/list', tenantId: buyer.tenantId, filters }
+  // A set: the order of its countries does not matter to a cursor.
+  const coversAll = filters.coversAll && [...new Set(filters.coversAll)].sort()
+  const scope: CursorScope = { list: 'package/list', tenantId: buyer.tenantId, filters: { ...filters, coversAll } }
   const since = request.updatedSince == null ? undefined : parseTime(request.updatedSince).getTime()
-  const show = since === undefined ? onlyOnSale(index, tariff, now) : onlyChanged(index, tariff, since, now)
+  const show = since === undefined ? onlyOnSale(index, tariff, now) : onlyChanged(index, tariff, since, now, request)
   const size = pageSize ?? PAGE_SIZE_DEFAULT
   const end = cursor == null ? index.packages.length : before(source, readCursor(source.linkKey, scope, cursor))
 
@@ -44,7 +47,7 @@ export function listPackages(
   const isCandidate = createPrefilter(source, request.type ?? 'BASE', since)
   for (const position of candidates(index, request, esim, end, isCandidate)) {
     const item = index.packages[position]!
-    const shown = show(item)
+    const shown = since === undefined && !isWanted(item, request) ? undefined : show(item)
     if (!shown) continue
     // One more package than the page can have shows that there is a next page.
     more = packageList.length === size
@@ -54,6 +57,16 @@ export function listPackages(
   }
   const nextCursor = more && last ? createCursor(source.linkKey, scope, [last.createdAt, last.packageCode]) : null
   return { packageList, nextCursor, asOf: formatTime(new Date(asOf(source))) }
+}
+
+/**
+ * Checks coversAll, volumeMin and durationMin. A package that the tenant can no longer buy is listed whatever they say: a
+ * dealer's copy may have it from a time when it passed.
+ */
+function isWanted(item: CataloguePackage, { coversAll, volumeMin, durationMin }: PackageListRequest): boolean {
+  if (coversAll != null && !coversAll.every((country) => covers(item.coverage, country))) return false
+  if (volumeMin != null && item.volume !== null && item.volume < volumeMin) return false
+  return durationMin == null || (item.periodNumMax ?? item.duration) >= durationMin
 }
 
 type FittedEsim = Pick<EsimToTopUp, 'packageCode'> & Partial<EsimToTopUp>
@@ -174,10 +187,17 @@ function onlyOnSale(index: PackageIndex, tariff: Tariff, now: number): Show {
 }
 
 /** The packages that changed for this tenant since a time, including those it can no longer buy. */
-function onlyChanged(index: PackageIndex, tariff: Tariff, since: number, now: number): Show {
+function onlyChanged(
+  index: PackageIndex,
+  tariff: Tariff,
+  since: number,
+  now: number,
+  request: PackageListRequest,
+): Show {
   return (item) => {
     const quoted = quote(tariff, item, now)
     if (item.onSale && quoted.price !== undefined) {
+      if (!isWanted(item, request)) return undefined
       const topUps = topUpsOf(index, tariff, item, now)
       const changed = Math.max(item.updatedAt, quoted.changedAt, topUps.changedAt) >= since
       return changed ? onSale(tariff, item, quoted, quoted.price, topUps) : undefined

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   API_PATH,
   checkRequestHeaders,
+  type DryRunOf,
   isOperationName,
   type OperationName,
   operationNames,
@@ -139,10 +140,10 @@ async function forwardMoved(
 }
 
 /**
- * Operations whose duration counts for load shedding. webhook/set waits for the dealer's server, which does not depend on our
+ * Operations whose duration counts for load shedding. The others wait for the dealer's server, which does not depend on our
  * load.
  */
-const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => name !== 'webhook/set'))
+const TIMED: ReadonlySet<OperationName> = new Set(operationNames.filter((name) => !name.startsWith('webhook/')))
 
 async function perform<Name extends OperationName>(
   { deps, operations, turns }: DealerApi,
@@ -173,7 +174,7 @@ async function perform<Name extends OperationName>(
 const REPLAYED = { 'Idempotent-Replayed': 'true' }
 
 /** @throws ApiError 000104; 000105 to 000108 */
-function parseBody<Name extends OperationName>(operation: Name, body: Buffer): RequestOf<Name> {
+function parseBody<Name extends OperationName>(operation: Name, body: Buffer): RequestOf<Name> | DryRunOf<Name> {
   const json = parseStrictJson(body)
   if (!json.ok) throw new ApiError('000104', { details: [{ field: '', reason: json.reason }] })
   const parsed = parseRequest(operation, json.value)

@@ -1,10 +1,17 @@
-import type { AnswerOf, OperationName, RequestHeaders, RequestOf } from '@dealer-esim/contract'
+import type {
+  AnswerOf,
+  DryRunAnswerOf,
+  DryRunOf,
+  OperationName,
+  RequestHeaders,
+  RequestOf,
+} from '@dealer-esim/contract'
 import type { Deps } from '#deps.ts'
 import type { Admitted } from '#tenants/admission/admission.ts'
 
 /** An admitted request of an operation. */
 export interface Call<Name extends OperationName> extends Admitted {
-  request: RequestOf<Name>
+  request: RequestOf<Name> | DryRunOf<Name>
   headers: RequestHeaders
   address: string
   /** When the request arrived, by `Clock.monotonic`. */
@@ -25,7 +32,7 @@ export class JsonText {
 }
 
 export interface Result<Name extends OperationName> {
-  data: AnswerOf<Name> | JsonText
+  data: AnswerOf<Name> | DryRunAnswerOf<Name> | JsonText
   /** True if the answer repeats that of an earlier call with the same transactionId. */
   isReplay?: boolean
 }

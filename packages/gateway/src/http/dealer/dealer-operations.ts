@@ -11,6 +11,7 @@ import type { Admitted } from '#tenants/admission/admission.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
 import { listStatement } from '#wallet/statement/list-statements.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
+import { testWebhook } from '#webhooks/endpoint/test-webhook.ts'
 import type { Operations, Result } from './dealer-call.ts'
 import { order, topUp } from './dealer-orders.ts'
 import { listPackages } from './dealer-packages.ts'
@@ -46,6 +47,9 @@ export const operations: Operations = {
     const { tenantId } = tenant
     const accepted = { tenantId, requestId: headers.requestId, timestampMs: Number(headers.timestamp) }
     return { data: await setWebhook(deps, tenantId, request, { actor: 'tenant', address }, { accepted }) }
+  },
+  async 'webhook/test'(deps, { tenant, request }) {
+    return { data: await testWebhook(deps, tenant.tenantId, request.notifyType) }
   },
   async 'order/list'(deps, { tenant, request }) {
     return { data: await listOrders(deps, tenant.tenantId, request) }

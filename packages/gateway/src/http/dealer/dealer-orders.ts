@@ -1,24 +1,39 @@
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Deps } from '#deps.ts'
-import type { PlacementAnswer } from '#orders/placing/decide-order.ts'
-import type { OrderInput } from '#orders/placing/order-input.ts'
+import type { PlacementAnswer, Verdict } from '#orders/placing/decide-order.ts'
+import type { DryRunAnswer, DryRunVerdict } from '#orders/placing/dry-run.ts'
 import type { Call, Result } from './dealer-call.ts'
 
 /** `esim/order`. */
-export function order(deps: Deps, { tenant, request, headers, receivedAt }: Call<'esim/order'>) {
-  return place(deps, { tenant, request, headers, receivedAt, orderId: deps.ids.uuid() })
+export async function order(deps: Deps, { tenant, request, headers, receivedAt }: Call<'esim/order'>) {
+  const known = { tenant, headers, receivedAt, orderId: deps.ids.uuid() }
+  const verdict = await (request.validateOnly
+    ? deps.orderPlacer.dryRun({ ...known, request: withTransactionId(request, known.orderId) })
+    : deps.orderPlacer.place({ ...known, request }))
+  return resultOf(verdict)
 }
 
-/** `esim/topup`. The answer names its eSIM and so has all members (PlacementAnswer). */
-export function topUp(deps: Deps, { tenant, request, headers, receivedAt }: Call<'esim/topup'>) {
-  const input: OrderInput = { orderType: 'TOPUP', tenant, request, headers, receivedAt, orderId: deps.ids.uuid() }
-  return place(deps, input) as Promise<Result<'esim/topup'>>
+/** `esim/topup`. The answer names its eSIM and so has all members (PlacementAnswer, DryRunAnswer). */
+export async function topUp(deps: Deps, { tenant, request, headers, receivedAt }: Call<'esim/topup'>) {
+  const known = { orderType: 'TOPUP' as const, tenant, headers, receivedAt, orderId: deps.ids.uuid() }
+  const verdict = await (request.validateOnly
+    ? deps.orderPlacer.dryRun({ ...known, request: withTransactionId(request, known.orderId) })
+    : deps.orderPlacer.place({ ...known, request }))
+  return resultOf(verdict) as Result<'esim/topup'>
 }
 
-async function place({ orderPlacer }: Deps, input: OrderInput): Promise<{ data: PlacementAnswer; isReplay?: boolean }> {
-  const verdict = await orderPlacer.place(input)
+/** Without a transactionId, a dry run gets a new one, which no order can have. */
+function withTransactionId<DryRun extends { validateOnly: true; transactionId?: string }>(
+  { validateOnly: _, ...members }: DryRun,
+  orderId: string,
+) {
+  return { ...members, transactionId: members.transactionId ?? orderId }
+}
+
+function resultOf(verdict: Verdict | DryRunVerdict): { data: PlacementAnswer | DryRunAnswer; isReplay?: boolean } {
   switch (verdict.kind) {
     case 'placed':
+    case 'accepted':
       return { data: verdict.answer }
     case 'replayed':
       return { data: verdict.answer, isReplay: true }

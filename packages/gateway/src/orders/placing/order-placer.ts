@@ -8,6 +8,7 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { createWalletCache } from '#wallet/ledger/cached-wallets.ts'
 import type { OrderMetrics } from '../change-order.ts'
 import type { Verdict } from './decide-order.ts'
+import { type DryRunVerdict, dryRun } from './dry-run.ts'
 import type { OrderInput, ToppedUpEsim, TopUpInput } from './order-input.ts'
 import { type PlacementDeps, placeBatch } from './place-batch.ts'
 import { placeOptimistically } from './place-optimistically.ts'
@@ -17,6 +18,8 @@ import { readToppedUpEsims } from './topped-up-esims.ts'
 export interface OrderPlacer {
   /** Places one order, together with those that arrive at the same moment. Never rejects: a failure is a verdict too. */
   place(input: OrderInput): Promise<Verdict>
+  /** Decides what `place` would answer now, and writes nothing. */
+  dryRun(input: OrderInput): Promise<DryRunVerdict>
 }
 
 export interface OrderPlacerDeps extends Omit<PlacementDeps, 'walletCache'> {
@@ -84,6 +87,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       if (orderExists(verdict)) recent.add(input)
       return verdict
     },
+    dryRun: (input) => dryRun(deps, input),
   }
 }
 

@@ -48,8 +48,7 @@ export async function lockTenantWallet(tx: Tx, typedId: string): Promise<LockedW
 export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWallet[]> {
   const rows = await tx.query<LockedWallet>({
     name: 'wallets-lock',
-    text: `select tenant_id, currency_code, balance, credit_limit, daily_spend_limit, low_balance_threshold,
-                  low_balance_alerted_percent, spent_on, spent, version, updated_at
+    text: `select ${WALLET_COLUMNS}
            from wallets where tenant_id = any($1::uuid[]) order by tenant_id for no key update`,
     values: [tenantIds],
   })
@@ -58,6 +57,20 @@ export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWa
     throw new Error(`tenant ${missing} has no wallet`)
   }
   return rows
+}
+
+const WALLET_COLUMNS = `tenant_id, currency_code, balance, credit_limit, daily_spend_limit, low_balance_threshold,
+  low_balance_alerted_percent, spent_on, spent, version, updated_at`
+
+/** Reads a wallet without its lock: it may have changed when the caller uses it. @throws for a tenant that does not exist */
+export async function readWallet(db: Pick<Tx, 'query'>, tenantId: string): Promise<Wallet> {
+  const [wallet] = await db.query<Wallet>({
+    name: 'wallets-read',
+    text: `select ${WALLET_COLUMNS} from wallets where tenant_id = $1`,
+    values: [tenantId],
+  })
+  if (wallet === undefined) throw new Error(`tenant ${tenantId} has no wallet`)
+  return wallet
 }
 
 /**

@@ -1,4 +1,9 @@
-import { CHECK_HEALTH_PER_MINUTE_MAX, CHECK_HEALTH_TIMEOUT_MS, type EventFormat } from '@dealer-esim/contract'
+import {
+  CHECK_HEALTH_PER_MINUTE_MAX,
+  CHECK_HEALTH_TIMEOUT_MS,
+  EVENT_TIMEOUT_MS,
+  type EventFormat,
+} from '@dealer-esim/contract'
 import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
 import { isFree } from '@dealer-esim/lib/leases.ts'
 import { findTenant } from '#tenants/tenant.ts'
@@ -7,7 +12,7 @@ import { checkHealthBody } from '../notification-body.ts'
 import { attemptDelivery, isAcknowledged } from '../sending/delivery-attempt.ts'
 import type { WebhookDeps } from '../webhook-deps.ts'
 
-type CheckDeps = Pick<
+export type CheckDeps = Pick<
   WebhookDeps,
   'db' | 'log' | 'ids' | 'linkKey' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config'
 >
@@ -25,10 +30,21 @@ export async function withHealthCheck<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   checkForm(url, deps.config.deployment === 'local')
+  return inTurn(deps, tenantId, async () => {
+    await check(deps, tenantId, url, eventFormat)
+    return work()
+  })
+}
+
+/**
+ * Runs one call of the tenant's receiver at a time, and at most ten a minute, over all nodes: health checks and the events of
+ * `webhook/test` together.
+ * @throws ApiError 101007
+ */
+export async function inTurn<Result>(deps: CheckDeps, tenantId: string, work: () => Promise<Result>): Promise<Result> {
   const token = deps.ids.uuid()
   await lockCheck(deps, tenantId, token)
   try {
-    await check(deps, tenantId, url, eventFormat)
     return await work()
   } finally {
     await unlockCheck(deps, tenantId, token)
@@ -72,8 +88,8 @@ function notAllowed(why: string): ApiError {
 }
 
 const MINUTE_MS = 60_000
-/** Covers the check itself and the change that follows. */
-const LOCK_MS = CHECK_HEALTH_TIMEOUT_MS + 5_000
+/** Covers a check with the change that follows, or the event of a test. */
+const LOCK_MS = EVENT_TIMEOUT_MS + 5_000
 
 /**
  * Takes the tenant's lock for a check. No row: another check is running, or ten have started within the minute. Locks the
@@ -136,7 +152,7 @@ async function tooManyChecks(deps: CheckDeps, tenantId: string, nowMs: number): 
     remaining: Math.max(0, CHECK_HEALTH_PER_MINUTE_MAX - recent.length),
     waitS: Math.max(1, Math.ceil((freeMs - nowMs) / 1000)),
     message: full
-      ? `The callback URL was checked ${CHECK_HEALTH_PER_MINUTE_MAX} times within a minute. Try again after the time in Retry-After.`
-      : 'Another check of the callback URL is running. Try again when it has ended.',
+      ? `The callback URL was checked or tested ${CHECK_HEALTH_PER_MINUTE_MAX} times within a minute. Try again after the time in Retry-After.`
+      : 'Another check or test of the callback URL is running. Try again when it has ended.',
   })
 }

@@ -107,3 +107,20 @@ describe('package/list by eSIM', () => {
     expect(await codesOf({ type: 'TOPUP', esimTranNo: esim.esimTranNo })).toEqual([])
   })
 })
+
+describe('package/list by what a trip needs', () => {
+  it('lists the packages that cover every country', async () => {
+    expect(await codesOf({ coversAll: ['JP'], durationMin: 7 })).toEqual(BASES)
+    expect(await codesOf({ coversAll: ['JP', 'FR'] })).toEqual([])
+  })
+
+  it.each([
+    ['a country that does not exist', ['JP', 'XX'], 'coversAll[1]'],
+    ['a region', ['!RG'], 'coversAll[0]'],
+    ['no country', [], 'coversAll'],
+    ['21 countries', Array(21).fill('JP'), 'coversAll'],
+  ])('refuses %s with 000108', async (_what, coversAll, field) => {
+    const { code, data } = await list({ coversAll })
+    expect([code, data.details[0].field]).toEqual(['000108', field])
+  })
+})

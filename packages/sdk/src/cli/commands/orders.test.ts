@@ -68,3 +68,38 @@ describe('--wait', () => {
     expect([code, out]).toEqual([3, expect.stringContaining('The order is placed')])
   })
 })
+
+describe('quote', () => {
+  const QUOTE = {
+    ...{ validateOnly: true, amount: 90_000, currencyCode: 'USD', balanceAfter: 10_000 },
+    packageInfoList: [
+      { packageCode: 'JP_1_7', packageName: 'Japan', count: 2, price: 45_000, periodNum: null, available: 7 },
+    ],
+  }
+
+  test('shows what an order would debit, and says that nothing is reserved', async () => {
+    const input = await start((operation, body) =>
+      operation === 'esim/order' && body.validateOnly === true && body.transactionId === undefined
+        ? ok(QUOTE)
+        : refusal(422, '310241'),
+    )
+    const { code, out } = await command(['quote', 'JP_1_7:2'], input)
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Amount +9\.00 USD$/m)])
+    expect(out).toMatch(/^Balance afterwards +1\.00 USD$/m)
+    expect(out).toContain('nothing is reserved')
+  })
+
+  test('of an eSIM checks a top-up, of one package', async () => {
+    const input = await start((operation) => (operation === 'esim/topup' ? ok(QUOTE) : refusal(422, '310241')))
+    expect((await command(['quote', 'UP', '--iccid', '8985200012345678904', '--json'], input)).out).toContain(
+      '"amount": 90000',
+    )
+    const refused = await command(['quote', 'UP:2', '--iccid', '8985200012345678904'], input)
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('one package')])
+  })
+
+  test('fails as the order would', async () => {
+    const input = await start(() => refusal(402, '200007'))
+    expect((await command(['quote', 'JP_1_7'], input)).code).toBe(1)
+  })
+})

@@ -1,7 +1,7 @@
 import type { Package, PackageListRequest } from '@dealer-esim/contract'
 import type { Command } from 'commander'
 import { eachRow } from '#client.ts'
-import { integer } from '../arguments.ts'
+import { integer, list, sizeInBytes } from '../arguments.ts'
 import type { Context } from '../context.ts'
 import { money, more, table, time, volume } from '../output.ts'
 
@@ -17,6 +17,9 @@ export function packageCommands(program: Command, context: () => Context): void 
     .command('packages')
     .description('list the packages that you may buy')
     .option('--location <code>', 'a country such as JP, !RG for regional packages, !GL for global ones')
+    .option('--covers-all <codes>', 'packages that cover every one of these countries, such as JP,KR', list)
+    .option('--volume-min <size>', 'at least this much data, such as 1GB, per day for day passes', sizeInBytes)
+    .option('--duration-min <days>', 'valid for at least this many days', integer(1, 3_650))
     .option('--keyword <text>', 'part of a name, a code or a location')
     .option('--package-code <code>', 'only this package')
     .option('--slug <slug>', 'only the package with this slug')
@@ -56,6 +59,7 @@ export function packageCommands(program: Command, context: () => Context): void 
 const HELP = `
 Examples:
   $ dealer-esim packages --location JP
+  $ dealer-esim packages --covers-all JP,KR --volume-min 5GB --duration-min 10
   $ dealer-esim packages --topup --iccid 8985200012345678904
   $ dealer-esim packages --all --json`
 

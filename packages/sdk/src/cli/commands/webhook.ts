@@ -1,7 +1,8 @@
 import { EVENT_TYPES, type EventType, type WebhookSetRequest } from '@dealer-esim/contract'
-import type { Command } from 'commander'
+import { Argument, type Command } from 'commander'
 import { list } from '../arguments.ts'
 import type { Context } from '../context.ts'
+import { AlreadyReported, EXIT } from '../exit-codes.ts'
 import { pairs, time } from '../output.ts'
 
 /** `webhook`: shows and changes the webhook setting. */
@@ -11,7 +12,7 @@ export function webhookCommands(program: Command, context: () => Context): void 
     .description('show or set where events are sent')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ dealer-esim webhook\n  $ dealer-esim webhook set https://dealer.example.com/esim-events\n  $ dealer-esim webhook set --events ORDER_PAID,ESIM_USAGE --usage-thresholds 80,100',
+      '\nExamples:\n  $ dealer-esim webhook\n  $ dealer-esim webhook set https://dealer.example.com/esim-events\n  $ dealer-esim webhook test ESIM_USAGE\n  $ dealer-esim webhook set --events ORDER_PAID,ESIM_USAGE --usage-thresholds 80,100',
     )
 
   const send = async (request: WebhookSetRequest) => {
@@ -59,6 +60,22 @@ export function webhookCommands(program: Command, context: () => Context): void 
     .command('disable')
     .description('stop sending events; they are recorded as UNSENT')
     .action(() => send({ enabled: false }))
+  webhook
+    .command('test')
+    .description('send one event with sample content to the URL; exits 1 if the receiver does not acknowledge it')
+    .addArgument(new Argument('[type]', 'the type of the event').choices(EVENT_TYPES).default('ORDER_PAID'))
+    .action(async (notifyType: EventType) => {
+      const { client, print } = context()
+      const answer = await client().testWebhook({ notifyType })
+      const rows = pairs([
+        ['Acknowledged', answer.acknowledged ? 'yes' : 'no'],
+        ['HTTP status', answer.httpStatus],
+        ['Time', `${answer.durationMs} ms`],
+        ['Failure', answer.failure],
+      ])
+      print(rows, answer)
+      if (!answer.acknowledged) throw new AlreadyReported(EXIT.REFUSED)
+    })
   webhook
     .command('remove')
     .description('remove the URL')

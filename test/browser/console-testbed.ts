@@ -105,6 +105,12 @@ export interface SharedState {
 
 export const field = (page: Page, name: string) => page.getByRole('textbox', { name })
 export const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true })
+/** Chooses an entry of the menu *More* of a record. */
+export async function chooseMore(page: Page, name: string): Promise<void> {
+  await button(page, 'More').click()
+  await page.getByRole('menuitem', { name, exact: true }).click()
+}
+
 export const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name, level: 1 })
 
 export async function signIn(page: Page, email: string, password: string): Promise<void> {

@@ -2,7 +2,16 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { CDPSession, Page } from 'playwright-core'
 import { createDemo, type Demo } from './console-demo.ts'
-import { api, button, type ConsoleTestbed, field, loadPage, navigate, signInAsOperator } from './console-testbed.ts'
+import {
+  api,
+  button,
+  type ConsoleTestbed,
+  chooseMore,
+  field,
+  loadPage,
+  navigate,
+  signInAsOperator,
+} from './console-testbed.ts'
 
 /** A page of the console as one person sees it. Its screenshots have its name. */
 export interface Stop {
@@ -72,7 +81,7 @@ function operatorStops(testbed: ConsoleTestbed, demo: Demo): Stop[] {
     stop('order', `${tenant}/orders/${orderNo}`),
     stop('order-under-review', `${tenant}/orders/${reviewedOrderNo}`),
     stop('esims', '/profiles'),
-    stop('esim', `${tenant}/profiles/${profileId}`, (at) => button(at, 'Show codes and QR').click()),
+    stop('esim', `${tenant}/profiles/${profileId}`, (at) => chooseMore(at, 'Show codes and QR')),
     stop('catalogue', '/catalogue'),
     stop('add-package', '/add-package'),
     stop('package', '/packages/JP_1_7'),
@@ -126,12 +135,17 @@ function dealerStops({ dealer: page, tenantId, profileId }: Demo, viewer: Page):
     { name: 'own-wallet', path: `${own}/wallet`, page },
     { name: 'own-prices', path: `${own}/prices`, page },
     { name: 'buy', path: '/buy', page },
-    { name: 'buy-dialog', path: '/buy', page, act: (at) => at.locator('[data-row] button').first().click() },
+    { name: 'buy-chosen', path: '/buy', page, act: choosePackage },
     { name: 'own-top-up-requests', path: '/top-up-requests', page },
-    { name: 'own-esim', path: `${own}/profiles/${profileId}`, page, act: (at) => button(at, 'Show link').click() },
+    { name: 'own-esim', path: `${own}/profiles/${profileId}`, page },
     { name: 'own-settings', path: `${own}/settings`, page },
     { name: 'dealer-view', path: '/', page: viewer },
   ]
+}
+
+async function choosePackage(at: Page): Promise<void> {
+  await at.locator('[data-place]').first().click()
+  await at.locator('[data-offer]').first().click()
 }
 
 function signedOutStops({ token }: Demo, page: Page): Stop[] {

@@ -6,6 +6,7 @@ import {
   api,
   button,
   type ConsoleTestbed,
+  chooseMore,
   field,
   heading,
   inviteAndSignIn,
@@ -37,24 +38,37 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
   }, 240_000)
   afterAll(() => testbed?.stop())
 
-  it('finds a package by country and sees its price before anything is bought', async () => {
+  it('finds a package by what it types, and sees total and balance before anything is bought', async () => {
     await dealer.getByRole('link', { name: 'Buy eSIMs' }).first().click()
     await heading(dealer, 'Buy eSIMs').waitFor()
     await dealer.waitForURL(/order=/)
-    await dealer.getByRole('combobox', { name: 'Country' }).fill('Jap')
-    await dealer.getByRole('option', { name: /Japan/ }).click()
-    await dealer.locator('[data-row=JP_1_7]').getByRole('button').click()
-    const dialog = dealer.getByRole('dialog')
-    await dialog.getByRole('textbox', { name: 'Number of eSIMs' }).fill('2')
-    await dialog.getByRole('button', { name: 'Buy for USD 9.00' }).waitFor()
+    await dealer.getByRole('searchbox').fill('jap 1 gb')
+    await dealer.keyboard.press('Enter')
+    await dealer.locator('[data-offer=JP_1_7][data-named]').click()
+    await button(dealer, 'One more').click()
+    await button(dealer, 'Buy 2 eSIMs for USD 9.00').waitFor()
+    await dealer.getByRole('status').filter({ hasText: 'Japan · 1 GB · 7 days. Total USD 9.00' }).waitFor()
     expect(await orders()).toEqual([])
+  })
+
+  it('puts packages of several places into one purchase, in a list that it sorts, and takes one out again', async () => {
+    await dealer.getByRole('searchbox').fill('europe')
+    await dealer.locator('[data-place=Europe]').click()
+    await dealer.getByRole('combobox', { name: 'Order' }).selectOption('By price')
+    const prices = dealer.locator('.offer-prices b')
+    const amounts = (await prices.allInnerTexts()).map((text) => Number(text.replace(/[^\d.]/g, '')))
+    expect(amounts).toEqual([...amounts].sort((left, right) => left - right))
+    await dealer.locator('[data-offer]').last().click()
+    await button(dealer, /^Buy 3 eSIMs for/).waitFor()
+    await dealer.getByRole('button', { name: /^Remove Europe/ }).click()
+    await button(dealer, 'Buy 2 eSIMs for USD 9.00').waitFor()
   })
 
   it('buys once with a double click, sees the eSIMs arrive, and after a reload the same order', async () => {
     const before = await balance()
-    await dealer.getByRole('dialog').getByRole('button', { name: 'Buy for USD 9.00' }).dblclick()
+    await button(dealer, 'Buy 2 eSIMs for USD 9.00').dblclick()
     await dealer.getByText('2 of 2 eSIMs delivered').waitFor({ timeout: 60_000 })
-    await dealer.locator('[data-status=DELIVERED]').first().waitFor()
+    await heading(dealer, 'Japan · 1 GB · 7 days is ready').waitFor()
     expect(await balance()).toBe(before - 90_000)
     expect(await orders()).toHaveLength(1)
     await dealer.reload()
@@ -63,9 +77,19 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     expect(await balance()).toBe(before - 90_000)
   })
 
-  it('opens an eSIM, downloads its QR code as a picture and shows the traveller’s link', async () => {
-    await dealer.locator('[data-esim]').first().getByRole('link', { name: 'QR and link' }).click()
-    await button(dealer, 'Show codes and QR').click()
+  it('hands an eSIM over from its ticket, which its page begins with, and finds its codes under More', async () => {
+    const link = () => dealer.locator('.ticket').getByRole('textbox', { name: 'Link for the traveller' })
+    await dealer.getByRole('img', { name: 'QR code of the traveller’s page' }).waitFor()
+    const first = await link().inputValue()
+    expect((await fetch(first)).status).toBe(200)
+    await dealer.locator('[data-esim]').last().getByRole('button', { name: 'Hand over' }).click()
+    await expect.poll(() => link().inputValue()).not.toBe(first)
+    // This gateway sends no e-mail, so it does not offer to.
+    expect(await dealer.getByRole('form', { name: 'Send by e-mail' }).count()).toBe(0)
+    await dealer.locator('[data-esim]').first().getByRole('link').click()
+    await dealer.locator('.ticket').waitFor()
+    await expect.poll(() => link().inputValue()).toBe(first)
+    await chooseMore(dealer, 'Show codes and QR')
     const [download] = await Promise.all([
       dealer.waitForEvent('download'),
       dealer.getByRole('link', { name: 'Download QR (PNG)' }).click(),
@@ -76,11 +100,13 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
         .subarray(1, 4)
         .toString(),
     ).toBe('PNG')
-    await button(dealer, 'Show link').click()
-    const link = await dealer.locator('[data-value="Link for the traveller"]').innerText()
-    expect((await fetch(link)).status).toBe(200)
-    // This gateway sends no e-mail, so it does not offer to.
-    expect(await button(dealer, 'Send by e-mail').count()).toBe(0)
+  })
+
+  it('prints the ticket and nothing else', async () => {
+    await dealer.emulateMedia({ media: 'print' })
+    const visible = (text: string) => dealer.getByText(text, { exact: true }).first().isVisible()
+    expect(await Promise.all(['Japan', 'Details', 'Wallet', 'Print'].map(visible))).toEqual([true, false, false, false])
+    await dealer.emulateMedia({ media: 'screen' })
   })
 
   it('sees how to pay once an administrator of the operator has entered it with the password', async () => {

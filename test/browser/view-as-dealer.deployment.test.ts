@@ -49,11 +49,10 @@ describe.skipIf(!isBrowserAvailable())('an operator who views the console as a d
 
   it('is refused a purchase and the AppSecret, with a message that says how to go on', async () => {
     await page.getByRole('link', { name: 'Buy eSIMs', exact: true }).first().click()
-    await page.locator('[data-row] button').first().click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: /^Buy for / }).click()
+    await page.locator('[data-place]').first().click()
+    await page.locator('[data-offer]').first().click()
+    await button(page, /^Buy 1 eSIM for /).click()
     await page.getByText('You view the console as this dealer and can change nothing').first().waitFor()
-    await page.keyboard.press('Escape')
     expect((await api<{ orders: object[] }>(testbed, page, '/orders')).orders).toEqual([])
   })
 

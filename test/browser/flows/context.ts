@@ -1,5 +1,15 @@
 import { expect, it } from 'vitest'
-import { api, button, copyable, field, heading, loadPage, navigate, type SharedState } from '../console-testbed.ts'
+import {
+  api,
+  button,
+  chooseMore,
+  copyable,
+  field,
+  heading,
+  loadPage,
+  navigate,
+  type SharedState,
+} from '../console-testbed.ts'
 
 /** Codes, dialogs and input stay with their eSIM or dealer: nothing is carried over to another, and nothing is lost. */
 export function contextFlows(shared: SharedState): void {
@@ -18,7 +28,7 @@ export function contextFlows(shared: SharedState): void {
     esims.push(...(await delivered()))
     const [first, second] = esims
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/profiles/${first!.profileId}`)
-    await button(page, 'Show codes and QR').click()
+    await chooseMore(page, 'Show codes and QR')
     await page.getByRole('img', { name: QR }).waitFor()
     const code = await copyable(page, 'Activation code').innerText()
     shared.secrets.push(code)

@@ -96,13 +96,9 @@ export function focusFlows(shared: () => FocusState): void {
   it('the focus is on the result after a purchase', async () => {
     const { testbed, dealer } = shared()
     await loadPage(testbed, dealer, '/buy')
-    await dealer.getByRole('combobox', { name: 'Country' }).fill('Jap')
-    await dealer.getByRole('option', { name: /Japan/ }).click()
-    await dealer.locator('[data-row=JP_1_7]').getByRole('button').click()
-    await dealer
-      .getByRole('dialog')
-      .getByRole('button', { name: /^Buy for/ })
-      .click()
+    await dealer.locator('[data-place=JP]').click()
+    await dealer.locator('[data-offer=JP_1_7]').click()
+    await button(dealer, /^Buy 1 eSIM for/).click()
     await dealer.getByText('1 of 1 eSIM delivered').waitFor({ timeout: 60_000 })
     await expectFocus(dealer, expect.stringContaining('1 of 1 eSIM delivered'))
   })

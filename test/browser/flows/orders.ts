@@ -1,6 +1,6 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { expect, it } from 'vitest'
-import { api, button, copyable, field, heading, navigate, type SharedState } from '../console-testbed.ts'
+import { api, button, chooseMore, copyable, field, heading, navigate, type SharedState } from '../console-testbed.ts'
 
 const NUMBER = /^#\d+$/
 
@@ -42,9 +42,9 @@ export function orderFlows(shared: SharedState): void {
     expect(await steps.locator('svg').count()).toBe(kinds.length)
     expect(new Set(kinds)).toEqual(new Set(['REQUEST', 'STATUS', 'DEBIT', 'EVENT', 'ATTEMPT']))
     await page.getByRole('table', { name: 'eSIMs delivered' }).getByRole('link').first().click()
-    await button(page, 'Show codes and QR').waitFor()
+    await button(page, 'More').waitFor()
     expect(await page.content()).not.toContain('LPA:1$')
-    await button(page, 'Show codes and QR').click()
+    await chooseMore(page, 'Show codes and QR')
     await page.getByRole('img', { name: 'QR code that installs this eSIM' }).waitFor()
     const code = await copyable(page, 'Activation code').innerText()
     expect(code).toMatch(/^LPA:1\$/)

@@ -7,16 +7,21 @@ import { packageTitle } from './package-title.ts'
  */
 export function PackageName({ name, location, more = 0 }: { name: string; location: string | null; more?: number }) {
   const { parts } = packageTitle(name)
-  const code = location === '!RG' && parts[0] === 'Europe' ? 'EU' : location
   return (
     <span className="package-name" data-from-gateway>
-      {code !== null && <Flag locationCode={code} />}
+      <PackageFlag name={name} location={location} />
       <span>
         {parts.join(' · ')}
         {more > 0 && ` + ${more}`}
       </span>
     </span>
   )
+}
+
+/** The flag of where a package works. */
+export function PackageFlag({ name, location }: { name: string; location: string | null }) {
+  if (location === null) return null
+  return <Flag locationCode={location === '!RG' && packageTitle(name).parts[0] === 'Europe' ? 'EU' : location} />
 }
 
 /** The packages of an order: the first, and how many there are besides. */

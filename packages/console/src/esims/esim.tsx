@@ -1,12 +1,12 @@
-import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
+import type { ProfileCodes, ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import { Anchor, Group, Progress, Stack, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
-import { useApi, useReloadAfter } from '#api/use-api.ts'
+import { type ReactNode, useState } from 'react'
+import { useApi, useChange, useReloadAfter } from '#api/use-api.ts'
 import { packagePath } from '#catalogue/catalogue-paths.ts'
 import { Flag } from '#catalogue/flags/flag.tsx'
 import { packageTitleText } from '#catalogue/package-title.ts'
-import { MoreMenu, Record, StateSentence } from '#design/record.tsx'
+import { type MoreAction, MoreMenu, Record, StateSentence } from '#design/record.tsx'
 import { OrderNumber } from '#orders/order-number.tsx'
 import { formatPartOf, formatTime } from '#parts/format.ts'
 import { LoadError, Loading } from '#parts/load-states.tsx'
@@ -28,9 +28,10 @@ import { Codes } from './activation-codes.tsx'
 import { ActionHistory, useEsimActions } from './esim-actions.tsx'
 import { formatUsage } from './esims.tsx'
 import { EsimLife, PollButton } from './life.tsx'
+import { RenewLink } from './renew-link.tsx'
+import { Ticket } from './ticket.tsx'
 import { TopUp } from './top-up-dialog.tsx'
 import { TopUpHistory } from './top-up-history.tsx'
-import { TravellerLink } from './traveller-link.tsx'
 
 /** Usage grows, and actions and top-ups end, while somebody looks at the page. */
 const REFRESH_MS = 5_000
@@ -42,6 +43,7 @@ export function EsimPage() {
   const { data: profile, error, refetch } = useApi<ProfileRow>(path, {}, { refreshMs: REFRESH_MS })
   useReloadAfter(profile && `${profile.esimStatus} ${profile.suspended}`)
   const { more, dialog } = useEsimActions(path, profile)
+  const handing = useHandingOver(path)
   if (error && !profile) return <LoadError error={error} retry={refetch} />
   if (!profile) return <Loading />
   const isReported = ['GOT_RESOURCE', 'IN_USE'].includes(profile.esimStatus)
@@ -58,8 +60,9 @@ export function EsimPage() {
           {profile.suspended && <StatusMark tone="warn">{t.esims.suspended}</StatusMark>}
         </>
       }
-      actions={<MoreMenu actions={more} />}
+      actions={<MoreMenu actions={canEdit(me) ? [...handing.more, ...more] : more} />}
     >
+      {canEdit(me) && <Ticket key={`${profileId} ${handing.renewals}`} path={path} profile={profile} />}
       <StateSentence
         {...stateOf(profile)}
         actions={canTopUp(me, profile) ? <TopUp path={path} iccid={profile.iccid} /> : poll}
@@ -92,8 +95,7 @@ export function EsimPage() {
           </>
         }
       >
-        {canEdit(me) && <TravellerLink key={profileId} path={path} />}
-        {canEdit(me) && <Codes path={path} iccid={profile.iccid} />}
+        {handing.codes && <Codes codes={handing.codes} iccid={profile.iccid} onHide={handing.hideCodes} />}
         <Card title={t.esims.usage} actions={canTopUp(me, profile) && poll}>
           <Usage profile={profile} />
         </Card>
@@ -102,8 +104,34 @@ export function EsimPage() {
         <ActionHistory path={path} />
       </Record>
       {dialog}
+      {handing.dialog}
     </Page>
   )
+}
+
+/** What is rarely needed to hand an eSIM over: its codes, and another link. */
+function useHandingOver(path: string) {
+  const [shown, setShown] = useState<{ path: string; codes: ProfileCodes }>()
+  const [isRenewing, setIsRenewing] = useState(false)
+  const [renewals, setRenewals] = useState(0)
+  const show = useChange<ProfileCodes>()
+  const more: MoreAction[] = [
+    {
+      label: t.esims.showCodes,
+      onClick: () =>
+        show.mutate({ method: 'POST', path: `${path}/codes` }, { onSuccess: (codes) => setShown({ path, codes }) }),
+    },
+    { label: t.esims.renewLink, onClick: () => setIsRenewing(true) },
+  ]
+  function close(): void {
+    setIsRenewing(false)
+    // The ticket shows the new link.
+    setRenewals(renewals + 1)
+  }
+  const dialog = isRenewing && <RenewLink path={path} onClose={close} />
+  // Never those of the eSIM that was on the page before.
+  const codes = shown?.path === path ? shown.codes : undefined
+  return { more, codes, hideCodes: () => setShown(undefined), renewals, dialog }
 }
 
 /** What an eSIM is good for now, and what the traveller or the dealer does next. */

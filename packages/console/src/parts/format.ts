@@ -10,6 +10,14 @@ export function formatMoney(amount: number, currencyCode: string): string {
     .join('')
 }
 
+/** As `formatMoney`, where the currency stands beside it: in a header, or in another amount. */
+export function formatAmount(amount: number, currencyCode: string): string {
+  return moneyParts(amount, currencyCode)
+    .filter(({ isCode }) => !isCode)
+    .map(({ text }) => text)
+    .join('')
+}
+
 /** The parts of an amount, so that a column whose header names the currency can leave it out. */
 export function moneyParts(amount: number, currencyCode: string): { text: string; isCode: boolean }[] {
   const format = new Intl.NumberFormat(locale, {

@@ -24,16 +24,6 @@ export function listLocations(catalogue: Snapshot, buyer: Buyer, { language }: L
   ]
 }
 
-/** The locations of the packages that a buyer may buy: countries, and `!RG` and `!GL` if there are such packages. */
-export function listSoldLocations(catalogue: Snapshot, buyer: Buyer): string[] {
-  const sold = new Set<string>()
-  for (const { item } of catalogue.quotes(buyer)) {
-    if (!item.onSale || item.packageType !== 'BASE') continue
-    for (const code of item.coverage.locations) sold.add(code)
-  }
-  return [...sold].sort()
-}
-
 /** Falls back to English for a language unknown to the runtime. */
 function localeOf(language = 'en'): string {
   // The runtime takes an extended language subtag only by itself: yue-HK instead of zh-yue-HK (RFC 5646 §2.2.2).

@@ -6,8 +6,8 @@ import { NotFound, Page } from '#parts/page.tsx'
 import { useFilters } from '#parts/use-filters.ts'
 import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
+import { ChoosePackages } from './choose-packages.tsx'
 import { OrderProgress } from './order-progress.tsx'
-import { PackageSearch } from './package-search.tsx'
 
 /**
  * The order form. The transactionId is made when the form opens and stays in its address: a form that is submitted twice, loaded
@@ -25,13 +25,13 @@ export function BuyPage() {
   const found = useApi<{ orders: OrderRow[] }>('/orders', { q: transactionId }, { enabled: isOpen })
   if (me.tenant === null) return <NotFound />
   const order = found.data?.orders.find((one) => one.transactionId === transactionId)
+  if (order) return <OrderProgress order={order} buyMore={begin} />
   return (
-    <Page title={t.portal.title} description={t.portal.text}>
+    <Page title={t.portal.title}>
       {found.error && !found.data && <LoadError error={found.error} retry={found.refetch} />}
       {!found.data && !found.error && <Loading />}
-      {found.data && order && <OrderProgress order={order} buyMore={begin} />}
-      {found.data && !order && isOpen && (
-        <PackageSearch key={transactionId} tenantId={me.tenant.tenantId} transactionId={transactionId} />
+      {found.data && isOpen && (
+        <ChoosePackages key={transactionId} tenantId={me.tenant.tenantId} transactionId={transactionId} />
       )}
     </Page>
   )

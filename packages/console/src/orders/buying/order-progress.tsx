@@ -1,69 +1,122 @@
+import type { ProfileRow } from '@dealer-esim/gateway/http/console/esims/esims.ts'
 import type { OrderDetail, OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
-import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
+import { Button, Group, Loader } from '@mantine/core'
+import { IconCircleCheck } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { PackageNames } from '#catalogue/package-name.tsx'
-import { Card } from '#parts/page.tsx'
-import { Amount, Status } from '#parts/values.tsx'
+import { PackageName, PackageNames } from '#catalogue/package-name.tsx'
+import { packagesTitleText } from '#catalogue/package-title.ts'
+import { Ticket } from '#esims/ticket.tsx'
+import { formatDuration, formatMoney, formatTime } from '#parts/format.ts'
+import { Card, Page } from '#parts/page.tsx'
+import { Status, TextLink } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { orderNumber } from '../order-number.tsx'
+import { OrderState } from '../order-state.tsx'
 
 /** Most orders are delivered within seconds. */
 const REFRESH_MS = 2_000
-const OPEN: readonly string[] = ['PAID', 'ALLOCATING', 'UNDER_REVIEW']
+/** After this time the page says who has not answered, and offers to ask the operator. */
+const SLOW_MS = 30_000
 
-/** An order on its way, with its eSIMs as they arrive. */
+/** A purchase: what happens until its eSIMs are there, and then what is handed over. */
 export function OrderProgress({ order, buyMore }: { order: OrderRow; buyMore(): void }) {
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}`
-  const known = useApi<OrderDetail>(path, {}, { refreshMs: REFRESH_MS })
-  const { orderStatus, profiles } = known.data ?? { orderStatus: order.orderStatus, profiles: [] }
-  const delivered = profiles.length
-  const progress = plural(t.portal.progress, order.esims, { delivered })
+  const { data } = useApi<OrderDetail>(path, {}, { refreshMs: REFRESH_MS })
   const result = useRef<HTMLDivElement>(null)
   useEffect(() => result.current?.focus(), [])
+  const profiles = data?.profiles ?? []
+  const isDecided = data !== undefined && data.waiting === null && data.orderStatus !== 'PAID'
+  const isReady = profiles.length === order.esims
   return (
-    <Card
-      title={interpolate(t.portal.ordered, { number: orderNumber(order) })}
+    <Page
+      title={interpolate(isReady ? t.portal.ready : isDecided ? t.portal.ordered : t.portal.onItsWay, {
+        number: orderNumber(order),
+        title: packagesTitleText(order.packages),
+      })}
+      picture={isReady && <IconCircleCheck size={24} color="var(--ok)" aria-hidden="true" />}
       actions={
         <>
-          <Button component={Link} to={path} search={{} as never} variant="default" size="xs">
-            {t.portal.openOrder}
+          <Button component={Link} to={path} search={{} as never} variant="default">
+            {interpolate(t.portal.openOrder, { number: orderNumber(order) })}
           </Button>
-          <Button size="xs" onClick={buyMore}>
-            {t.portal.buyMore}
+          <Button variant={isReady ? 'filled' : 'default'} onClick={buyMore}>
+            {t.portal.nextCustomer}
           </Button>
         </>
       }
     >
-      <Group gap="sm" role="status" ref={result} tabIndex={-1}>
-        <Status status={orderStatus} />
-        <Text size="sm" component="div">
-          <PackageNames {...order} />
-        </Text>
-        <Text size="sm">
-          <Amount value={order.amount} currency={order.currencyCode} />
-        </Text>
-        <Text size="sm">{progress}</Text>
-      </Group>
-      <Progress value={(delivered / order.esims) * 100} animated={OPEN.includes(orderStatus)} aria-label={progress} />
-      <Stack gap={4}>
-        {profiles.map((profile) => (
-          <Group key={profile.profileId} gap="sm" data-esim={profile.profileId}>
-            <Text size="sm" className="mono">
-              {profile.iccid}
-            </Text>
-            <Anchor
-              component={Link}
-              to={`/tenants/${order.tenantId}/profiles/${profile.profileId}`}
-              search={{} as never}
-              size="sm"
-            >
-              {t.portal.sendToTraveller}
-            </Anchor>
+      <div role="status" ref={result} tabIndex={-1} className="purchase-result">
+        {plural(t.portal.progress, order.esims, { delivered: profiles.length })}.{' '}
+        {data && <Sentence order={data} isReady={isReady} />}
+      </div>
+      {data && !isReady && (isDecided || isSlow(data)) && <OrderState order={data} decide={null} />}
+      {!isReady && !isDecided && (
+        <Card>
+          <Group gap="md">
+            <Loader size="sm" aria-hidden="true" />
+            <PackageNames {...order} />
           </Group>
-        ))}
-      </Stack>
-    </Card>
+        </Card>
+      )}
+      <HandOver tenantId={order.tenantId} profiles={profiles} />
+    </Page>
+  )
+}
+
+function isSlow({ waiting, createdAt }: OrderDetail): boolean {
+  return waiting !== null && Date.now() - Date.parse(createdAt) > SLOW_MS
+}
+
+/** What has happened, with its time, and the money. */
+function Sentence({ order, isReady }: { order: OrderDetail; isReady: boolean }) {
+  const { amount, balanceAfter, currencyCode, createdAt, profiles } = order
+  const paid = interpolate(t.portal.paid, {
+    amount: formatMoney(amount, currencyCode),
+    balance: formatMoney(balanceAfter, currencyCode),
+  })
+  const last = Math.max(...profiles.map((profile) => Date.parse(profile.createdAt)))
+  const took = formatDuration(Math.max(0, last - Date.parse(createdAt)))
+  return (
+    <>
+      {isReady
+        ? interpolate(t.portal.deliveredAfter, { duration: took })
+        : interpolate(t.portal.preparedSince, { time: formatTime(createdAt) })}{' '}
+      {paid}
+    </>
+  )
+}
+
+/** One ticket, and the other eSIMs of the purchase to choose from. */
+function HandOver({ tenantId, profiles }: { tenantId: string; profiles: readonly ProfileRow[] }) {
+  const [chosenId, setChosenId] = useState<string>()
+  const chosen = profiles.find(({ profileId }) => profileId === chosenId) ?? profiles[0]
+  if (!chosen) return null
+  const pathOf = ({ profileId }: ProfileRow) => `/tenants/${tenantId}/profiles/${profileId}`
+  return (
+    <>
+      <Ticket key={chosen.profileId} path={pathOf(chosen)} profile={chosen} />
+      {profiles.length > 1 && (
+        <Card title={t.portal.allEsims}>
+          {profiles.map((profile) => (
+            <Group key={profile.profileId} gap="sm" data-esim={profile.profileId}>
+              <Button
+                size="compact-sm"
+                variant="default"
+                aria-pressed={profile === chosen}
+                onClick={() => setChosenId(profile.profileId)}
+              >
+                {t.portal.handOver}
+              </Button>
+              <TextLink to={pathOf(profile)}>
+                <PackageName name={profile.packageName} location={profile.location} />
+              </TextLink>
+              <Status status={profile.esimStatus} />
+            </Group>
+          ))}
+        </Card>
+      )}
+    </>
   )
 }

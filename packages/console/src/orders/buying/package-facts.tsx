@@ -1,26 +1,19 @@
-import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/place-order.ts'
-import { Text } from '@mantine/core'
-import { Flag } from '#catalogue/flags/flag.tsx'
-import { formatMoney, formatVolume } from '#parts/format.ts'
+import type { BuyablePackage } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
+import { formatVolume } from '#parts/format.ts'
 import { interpolate, plural, t } from '#strings/strings.ts'
 import { locationName, sortLocations } from './countries.ts'
 
 const COUNTRIES_SHOWN = 3
 
-/** The first countries of a package with their flags, and how many more there are. */
+/** The first countries of a package, and how many there are besides. */
 export function Coverage({ locationCodes }: Pick<BuyablePackage, 'locationCodes'>) {
   const sorted = sortLocations(locationCodes)
   const shown = sorted.length === COUNTRIES_SHOWN + 1 ? sorted : sorted.slice(0, COUNTRIES_SHOWN)
   const more = sorted.length - shown.length
   return (
-    <Text size="sm" component="span" title={sorted.map(locationName).join(', ')}>
-      {shown.map((code) => (
-        <span key={code} className="location">
-          <Flag locationCode={code} /> {locationName(code)}{' '}
-        </span>
-      ))}
-      {more > 0 && interpolate(t.portal.moreCountries, { count: more })}
-    </Text>
+    <span title={sorted.map(locationName).join(', ')}>
+      {shown.map(locationName).join(', ')} {more > 0 && interpolate(t.portal.moreCountries, { count: more })}
+    </span>
   )
 }
 
@@ -33,9 +26,4 @@ export function dataText({ dataType, volume }: Pick<BuyablePackage, 'dataType' |
 export function validityText({ duration, periodNumMin: min, periodNumMax: max }: BuyablePackage): string {
   if (min === null || max === null) return plural(t.esims.days, duration)
   return interpolate(t.portal.anyDays, { min, max })
-}
-
-export function priceText({ price, currencyCode, periodNumMin }: BuyablePackage): string {
-  const text = formatMoney(price, currencyCode)
-  return periodNumMin === null ? text : interpolate(t.portal.pricePerDay, { price: text })
 }

@@ -13,6 +13,7 @@ import type { Route } from './kernel/route.ts'
 import { auditRoutes } from './operations/audit-log.ts'
 import { operatorSettingsRoutes } from './operations/operator-settings.ts'
 import { trialDataRoutes } from './operations/trial-data.ts'
+import { buyablePackageRoutes } from './orders/buyable-packages.ts'
 import { orderActionRoutes } from './orders/order-actions.ts'
 import { orderRoutes } from './orders/orders.ts'
 import { placeOrderRoutes } from './orders/place-order.ts'
@@ -77,6 +78,7 @@ export const routes: readonly Route[] = [
   ...noteRoutes,
   ...orderRoutes,
   ...orderActionRoutes,
+  ...buyablePackageRoutes,
   ...placeOrderRoutes,
   ...profileRoutes,
   ...esimActionRoutes,

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { SHARE_MAILS_PER_RECIPIENT_MAX } from '#esims/qr/send-link.ts'
 import { addConsoleApi } from '#http/console/console-server.ts'
+import type { BuyablePackage, Place } from '#http/console/orders/buyable-packages.ts'
 import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
 import type { Role } from '#people/person.ts'
 import { suspendTenant } from '#tenants/change-tenant.ts'
@@ -62,8 +63,11 @@ async function dealerWith(units: number, role: Role = 'DEALER_STAFF') {
   return { dealer, person, home, balance }
 }
 
-const order = (transactionId: string, more: object = {}) => {
-  return { transactionId, packageCode: 'JP_1_7', count: 1, amount: PRICE, ...more }
+const order = (
+  transactionId: string,
+  { amount = PRICE, ...more }: { amount?: number; [member: string]: unknown } = {},
+) => {
+  return { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1, ...more }], amount }
 }
 
 it('an order from the list is debited once, however often it is sent, also simultaneously', async () => {
@@ -71,8 +75,6 @@ it('an order from the list is debited once, however often it is sent, also simul
   const { body } = await person.call('GET', `${home}/buyable-packages?locationCode=JP`)
   const offer = body.packages.find(({ packageCode }: { packageCode: string }) => packageCode === 'JP_1_7')
   expect(offer).toMatchObject({ price: PRICE, currencyCode: 'USD' })
-  const { locationCodes } = (await person.call('GET', `${home}/buyable-packages/locations`)).body
-  expect(locationCodes).toContain('JP')
   const request = order('console-1', { count: 2, amount: 2 * PRICE })
   const answers = await Promise.all(Array.from({ length: 10 }, () => person.call('POST', `${home}/orders`, request)))
   answers.push(await person.call('POST', `${home}/orders`, request))
@@ -85,6 +87,44 @@ it('an order from the list is debited once, however often it is sent, also simul
     dealer.tenantId,
   )
   expect(entries[0]!.actor).toBe(`person:${person.personId}`)
+})
+
+it('places have their lowest price, and everything for a place is offered, the cheapest first', async () => {
+  const { person, home } = await dealerWith(0)
+  const { places } = (await person.call('GET', `${home}/buyable-packages/places`)).body as { places: Place[] }
+  const names = places.map(({ place }) => place)
+  expect(new Set(names).size).toBe(names.length)
+  expect(names).toContain('JP')
+  for (const { place, from, packages: count } of places) {
+    const { packages } = (await person.call('GET', `${home}/buyable-packages/at?place=${place}`)).body
+    expect(packages).toHaveLength(count)
+    const own = (packages as BuyablePackage[]).filter((one) => one.place === place)
+    expect(from).toBe(Math.min(...own.map(({ price }) => price)))
+    expect(own.map(({ price }) => price)).toEqual(own.map(({ price }) => price).sort((left, right) => left - right))
+  }
+  const nowhere = await person.call('GET', `${home}/buyable-packages/at?place=Atlantis`)
+  expect(nowhere.body).toEqual({ packages: [] })
+})
+
+it('several packages are one purchase, and no package is in it twice', async () => {
+  const { dealer, person, home, balance } = await dealerWith(100)
+  const { packages } = (await person.call('GET', `${home}/buyable-packages/at?place=JP`)).body
+  const other = (packages as BuyablePackage[]).find(({ packageCode }) => packageCode !== 'JP_1_7')!
+  const lines = [
+    { packageCode: 'JP_1_7', count: 2 },
+    { packageCode: other.packageCode, count: 1, periodNum: 3 },
+  ]
+  const amount = 2 * PRICE + 3 * other.price
+  const twice = { transactionId: 'console-1', packageInfoList: [lines[0], lines[0]], amount: 4 * PRICE }
+  expect((await person.call('POST', `${home}/orders`, twice)).body.code).toBe('000108')
+  const bought = await person.call('POST', `${home}/orders`, {
+    transactionId: 'console-1',
+    packageInfoList: lines,
+    amount,
+  })
+  expect(bought.status).toBe(200)
+  expect(await balance()).toBe(1_000_000 - amount)
+  expect((await bed.order(dealer, 'console-1', 'DELIVERED')).packageInfoList).toHaveLength(2)
 })
 
 it('a transactionId that bought something buys nothing else', async () => {
@@ -177,7 +217,7 @@ it('the link of an eSIM is shown and mailed, audited each time, and mailed a lim
   const path = `/tenants/${tenantId}/profiles/${esim.esimTranNo}/share-link`
   const shown = await person.call('POST', path)
   const { shareUrl } = await bed.profile(esim)
-  expect(shown.body).toEqual({ shareUrl, isMailPossible: true })
+  expect(shown.body).toEqual({ shareUrl, isMailPossible: true, qr: expect.stringMatching(/^<svg/) })
   const send = (email: string) => person.call('POST', `${path}/mail`, { email })
   expect((await send('no address')).body.code).toBe('EMAIL_INVALID')
   expect((await send('   ')).body).toMatchObject({ code: 'EMAIL_INVALID', message: '“” is not an e-mail address.' })

@@ -71,6 +71,13 @@ const codes = Type.Object({
 })
 export type ProfileCodes = Static<typeof codes>
 
+const shareLink = Type.Object({
+  shareUrl: nullable(Type.String({ description: 'null: the eSIM has ended' })),
+  qr: nullable(Type.String({ description: 'The link as a QR code, SVG' })),
+  isMailPossible: Type.Boolean({ description: 'The gateway has a mail server' }),
+})
+export type ShareLink = Static<typeof shareLink>
+
 const filters = {
   tenantId: Type.Optional(uuid()),
   iccid: Type.Optional(Type.String({ pattern: '^\\d{10,20}[Ff]?$' })),
@@ -163,13 +170,11 @@ export const profileRoutes: Route[] = [
     sessionOnly: true,
     summary: 'Show the link to the traveller’s page of an eSIM. Audited',
     params: profileParams,
-    answer: Type.Object({
-      shareUrl: nullable(Type.String({ description: 'null: the eSIM has ended' })),
-      isMailPossible: Type.Boolean({ description: 'The gateway has a mail server' }),
-    }),
+    answer: shareLink,
     async handle({ deps, by }, { params }) {
       const shareUrl = await viewShareLink(deps, params, by)
-      return { shareUrl, isMailPossible: deps.config.smtpUrl !== undefined }
+      const qr = shareUrl === null ? null : qrSvg(shareUrl)
+      return { shareUrl, qr, isMailPossible: deps.config.smtpUrl !== undefined }
     },
   }),
   route({

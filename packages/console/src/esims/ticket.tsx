@@ -1,0 +1,190 @@
+import type { ProfileRow, ShareLink } from '@dealer-esim/gateway/http/console/esims/esims.ts'
+import { Button, CopyButton, Group, Image, TextInput } from '@mantine/core'
+import { IconCheck, IconCopy, IconMail, IconPrinter, IconShare } from '@tabler/icons-react'
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
+import { call } from '#api/call-api.ts'
+import { useChange } from '#api/use-api.ts'
+import { PackageFlag } from '#catalogue/package-name.tsx'
+import { packageTitle } from '#catalogue/package-title.ts'
+import { formFields } from '#parts/form-values.ts'
+import { formatTime } from '#parts/format.ts'
+import { ErrorText, Loading } from '#parts/load-states.tsx'
+import { Hint } from '#parts/values.tsx'
+import { isOperator, useSession } from '#people/sign-in/session.ts'
+import { interpolate, plural, t } from '#strings/strings.ts'
+
+interface TicketProps {
+  path: string
+  profile: ProfileRow
+}
+
+/** What the dealer hands over: the package, the QR code and the link to the traveller's page, to send, copy or print. */
+export function Ticket({ path, profile }: TicketProps) {
+  const { link, error, show } = useShareLink(path, profile)
+  const { parts, hasPlace } = packageTitle(profile.packageName)
+  const [size, ...terms] = hasPlace ? parts.slice(1) : parts
+  return (
+    <section className="ticket" aria-label={t.esims.handOver} data-ticket={profile.profileId}>
+      <div className="ticket-stub">
+        <div className="ticket-place">
+          <PackageFlag name={profile.packageName} location={profile.location} />
+          {hasPlace && <span>{parts[0]}</span>}
+        </div>
+        <div>
+          <div className="ticket-size">{size}</div>
+          <small>{terms.join(' · ') || plural(t.esims.days, profile.totalDuration)}</small>
+        </div>
+        {profile.installBefore && (
+          <div>
+            <small>{t.esims.installBefore}</small>
+            <b>{formatTime(profile.installBefore)}</b>
+          </div>
+        )}
+      </div>
+      <div className="ticket-body">
+        {error && <ErrorText>{error.message}</ErrorText>}
+        {!link && !error && show === undefined && <Loading />}
+        {!link && show && (
+          <div className="ticket-hand">
+            <Hint>{t.esims.linkText}</Hint>
+            <div>
+              <Button variant="default" onClick={show}>
+                {t.esims.showLink}
+              </Button>
+            </div>
+          </div>
+        )}
+        {link && link.shareUrl === null && <Hint>{t.esims.linkEnded}</Hint>}
+        {link?.shareUrl && (
+          <>
+            <div className="ticket-qr">
+              <Image
+                src={`data:image/svg+xml,${encodeURIComponent(link.qr ?? '')}`}
+                alt={t.esims.linkQrAlt}
+                w={176}
+                h={176}
+              />
+              <Hint size="xs">{t.esims.scan}</Hint>
+            </div>
+            <div className="ticket-hand">
+              <ShareUrl url={link.shareUrl} />
+              {link.isMailPossible && <SendForm path={path} />}
+              <Group gap="xs" className="no-print">
+                <Button variant="default" leftSection={<IconPrinter size={16} />} onClick={() => window.print()}>
+                  {t.esims.print}
+                </Button>
+                <ShareButton url={link.shareUrl} />
+              </Group>
+            </div>
+          </>
+        )}
+      </div>
+    </section>
+  )
+}
+
+/**
+ * The link, shown to a dealer's people as long as the eSIM is not installed: it is what they came for. Everybody else asks for
+ * it, because each view is in the audit log.
+ */
+function useShareLink(path: string, { esimStatus, smdpStatus }: ProfileRow) {
+  const me = useSession()
+  const isReady = esimStatus === 'GOT_RESOURCE' && (smdpStatus === null || smdpStatus === 'RELEASED')
+  const [isShown, setIsShown] = useState(isReady && !isOperator(me) && !me.viewOnly)
+  const [link, setLink] = useState<ShareLink>()
+  const [error, setError] = useState<Error>()
+  useEffect(() => {
+    if (!isShown) return
+    let isWanted = true
+    const asked = call<ShareLink>('POST', `${path}/share-link`)
+    asked.then(
+      (found) => isWanted && setLink(found),
+      (failure: Error) => isWanted && setError(failure),
+    )
+    return () => {
+      isWanted = false
+    }
+  }, [path, isShown])
+  return { link, error, show: isShown ? undefined : () => setIsShown(true) }
+}
+
+function ShareUrl({ url }: { url: string }) {
+  return (
+    <Group gap="xs" align="end" wrap="nowrap">
+      <TextInput className="grow" label={t.esims.link} value={url} readOnly data-value={t.esims.link} />
+      <CopyButton value={url} timeout={2_000}>
+        {({ copied, copy }) => (
+          <Button
+            variant="default"
+            className="no-print"
+            leftSection={copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
+            onClick={copy}
+          >
+            {copied ? t.common.copied : t.esims.copyLink}
+          </Button>
+        )}
+      </CopyButton>
+    </Group>
+  )
+}
+
+/** The device's own way to share, such as WhatsApp on a phone. */
+function ShareButton({ url }: { url: string }) {
+  if (!('share' in navigator)) return null
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconShare size={16} />}
+      // Closing the device's dialog is no failure.
+      onClick={() => void navigator.share({ url }).catch(() => undefined)}
+    >
+      {t.esims.share}
+    </Button>
+  )
+}
+
+/** Sends the link by e-mail. Primary until it was sent. */
+function SendForm({ path }: { path: string }) {
+  const [sentTo, setSentTo] = useState<string>()
+  const send = useChange({ quiet: true })
+  function submit(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault()
+    const { email = '' } = formFields(event.currentTarget)
+    const request = { method: 'POST', path: `${path}/share-link/mail`, body: { email } } as const
+    send.mutate(request, { onSuccess: () => setSentTo(email) })
+  }
+  return (
+    <form className="no-print" aria-label={t.esims.sendLink} onSubmit={submit}>
+      <Group gap="xs" align="end">
+        <TextInput
+          className="grow"
+          name="email"
+          type="email"
+          label={t.esims.recipient}
+          required
+          withAsterisk={false}
+          maxLength={254}
+          autoComplete="off"
+        />
+        <Button
+          type="submit"
+          variant={sentTo === undefined ? 'filled' : 'default'}
+          loading={send.isPending}
+          leftSection={<IconMail size={16} />}
+        >
+          {t.esims.send}
+        </Button>
+      </Group>
+      {send.error && <ErrorText>{send.error.message}</ErrorText>}
+      <Status>{sentTo !== undefined && interpolate(t.esims.onItsWay, { email: sentTo })}</Status>
+    </form>
+  )
+}
+
+function Status({ children }: { children: ReactNode }) {
+  return (
+    <div role="status" className="ticket-status">
+      {children}
+    </div>
+  )
+}

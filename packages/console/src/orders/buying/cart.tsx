@@ -1,0 +1,198 @@
+import { LINE_COUNT_MAX } from '@dealer-esim/contract'
+import type { WalletView } from '@dealer-esim/gateway/http/console/wallet/wallet.ts'
+import { ActionIcon, Alert, Button, Group, NumberInput } from '@mantine/core'
+import { IconMinus, IconPlus, IconX } from '@tabler/icons-react'
+import { useRef } from 'react'
+import { useApi, useChange } from '#api/use-api.ts'
+import { packageTitleText } from '#catalogue/package-title.ts'
+import { formatMoney } from '#parts/format.ts'
+import { ErrorText } from '#parts/load-states.tsx'
+import { Amount, Hint, TextLink } from '#parts/values.tsx'
+import { interpolate, plural, t } from '#strings/strings.ts'
+import { amountOf, esimsOf, type PurchaseLine, totalOf } from './offers.ts'
+import { PlaceFlag } from './place-tiles.tsx'
+
+interface CartProps {
+  tenantId: string
+  transactionId: string
+  lines: readonly PurchaseLine[]
+  onChange(lines: PurchaseLine[]): void
+}
+
+/** What is about to be bought, its total and the balance after it. The button names the price, which the gateway checks again. */
+export function Cart({ tenantId, transactionId, lines, onChange }: CartProps) {
+  const wallet = useApi<WalletView>(`/tenants/${tenantId}/wallet`)
+  // On success everything is read again, and the page shows the order.
+  const order = useChange({ quiet: true })
+  const card = useRef<HTMLElement>(null)
+  if (!wallet.data) return null
+  const { balance, creditLimit, currencyCode } = wallet.data
+  const total = totalOf(lines)
+  const after = balance - total
+  const isShort = after + creditLimit < 0
+  const count = esimsOf(lines)
+  const price = formatMoney(total, currencyCode)
+  const summary = interpolate(t.portal.summary, { price, after: formatMoney(after, currencyCode) })
+  const setLine = (line: PurchaseLine, change: Partial<PurchaseLine>) =>
+    onChange(lines.map((one) => (one === line ? { ...one, ...change } : one)))
+  function buy() {
+    const packageInfoList = lines.map(({ offer, count, days }) => ({
+      ...{ packageCode: offer.packageCode, count },
+      ...(days !== undefined && { periodNum: days }),
+    }))
+    const body = { transactionId, packageInfoList, amount: total }
+    order.mutate({ method: 'POST', path: `/tenants/${tenantId}/orders`, body })
+  }
+  return (
+    <>
+      <aside className="panel purchase" aria-label={t.portal.purchase} ref={card} tabIndex={-1}>
+        <div className="panel-bar">
+          <h2 className="grow">{t.portal.purchase}</h2>
+          {lines.length > 0 && (
+            <Button variant="subtle" size="compact-sm" onClick={() => onChange([])}>
+              {t.portal.clear}
+            </Button>
+          )}
+        </div>
+        {lines.length === 0 && (
+          <div className="panel-part">
+            <Hint>{t.portal.emptyPurchase}</Hint>
+          </div>
+        )}
+        {lines.map((line) => (
+          <Line
+            key={line.offer.packageCode}
+            line={line}
+            onChange={(change) => setLine(line, change)}
+            onRemove={() => onChange(lines.filter((one) => one !== line))}
+          />
+        ))}
+        <div className="panel-part purchase-sums">
+          <dl>
+            <Sum name={t.wallet.balance} value={balance} currency={currencyCode} />
+            <Sum name={t.portal.balanceAfter} value={after} currency={currencyCode} />
+            <Sum name={t.portal.total} value={total} currency={currencyCode} isMain />
+          </dl>
+          {isShort && (
+            <Alert color="orange" py="xs">
+              {t.portal.tooLittle} <TextLink to="/top-up-requests">{t.portal.payFirst}</TextLink>
+            </Alert>
+          )}
+          {order.error && <ErrorText>{order.error.message}</ErrorText>}
+          <Button
+            fullWidth
+            size="md"
+            disabled={count === 0}
+            loading={order.isPending}
+            data-buy={lines.map((line) => line.offer.packageCode).join(' ')}
+            onClick={buy}
+          >
+            {count === 0 ? t.portal.title : plural(t.portal.buyFor, count, { price })}
+          </Button>
+        </div>
+        {/* Says what a press of a price has done, for people who do not see it. */}
+        <div role="status" className="sr">
+          {lines.length > 0 && [lines.map(({ offer }) => packageTitleText(offer.name)).join(', '), summary].join('. ')}
+        </div>
+      </aside>
+      {count > 0 && (
+        <div className="purchase-bar">
+          <span className="grow">
+            <b>{plural(t.portal.inPurchase, count, { price })}</b>
+            <small>{interpolate(t.portal.afterIt, { after: formatMoney(after, currencyCode) })}</small>
+          </span>
+          <Button
+            onClick={() => {
+              card.current?.scrollIntoView({ block: 'end' })
+              card.current?.querySelector<HTMLElement>('[data-buy]')?.focus()
+            }}
+          >
+            {t.portal.review}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+function Sum(props: { name: string; value: number; currency: string; isMain?: boolean }) {
+  const { name, value, currency, isMain } = props
+  return (
+    <div data-main={isMain}>
+      <dt>{name}</dt>
+      <dd>
+        <Amount value={value} currency={currency} />
+      </dd>
+    </div>
+  )
+}
+
+interface LineProps {
+  line: PurchaseLine
+  onChange(change: Partial<PurchaseLine>): void
+  onRemove(): void
+}
+
+function Line({ line, onChange, onRemove }: LineProps) {
+  const { offer, count, days } = line
+  const name = packageTitleText(offer.name)
+  const step = { variant: 'default', size: 28 } as const
+  return (
+    <div className="panel-part purchase-line" data-line={offer.packageCode}>
+      <Group gap="xs" wrap="nowrap" align="baseline">
+        <PlaceFlag
+          place={offer.place}
+          locationCode={offer.locationCodes.length === 1 ? offer.locationCodes[0]! : '!RG'}
+        />
+        <b className="grow">{name}</b>
+        <b>
+          <Amount value={amountOf(line)} currency={offer.currencyCode} />
+        </b>
+      </Group>
+      {offer.ekycRequired && <Hint size="xs">{t.portal.identityNeeded}</Hint>}
+      <Group justify="space-between" wrap="nowrap" align="end">
+        <Group gap={4} role="group" aria-label={interpolate(t.portal.quantityOf, { name })}>
+          <ActionIcon
+            {...step}
+            aria-label={t.portal.oneLess}
+            disabled={count === 1}
+            onClick={() => onChange({ count: count - 1 })}
+          >
+            <IconMinus size={16} />
+          </ActionIcon>
+          <b className="purchase-count" data-count={count}>
+            {count}
+          </b>
+          <ActionIcon
+            {...step}
+            aria-label={t.portal.oneMore}
+            disabled={count === LINE_COUNT_MAX}
+            onClick={() => onChange({ count: count + 1 })}
+          >
+            <IconPlus size={16} />
+          </ActionIcon>
+        </Group>
+        {days !== undefined && (
+          <NumberInput
+            label={t.portal.days}
+            value={days}
+            min={offer.periodNumMin ?? 1}
+            max={offer.periodNumMax ?? 1}
+            allowDecimal={false}
+            clampBehavior="strict"
+            w={80}
+            onChange={(value) => onChange({ days: Number(value) || (offer.periodNumMin ?? 1) })}
+          />
+        )}
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={interpolate(t.portal.remove, { name })}
+          onClick={onRemove}
+        >
+          <IconX size={16} />
+        </ActionIcon>
+      </Group>
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+import type { BuyablePackage, Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
+import { Paper } from '@mantine/core'
+import { useState } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
+import { useFilters } from '#parts/use-filters.ts'
+import { t } from '#strings/strings.ts'
+import { Cart } from './cart.tsx'
+import { OfferChoice, OfferList } from './offer-choice.tsx'
+import { type PurchaseLine, toggleOffer } from './offers.ts'
+import { readTyped, searchPlaces } from './place-search.ts'
+import { PlaceTiles } from './place-tiles.tsx'
+
+/** Place, then data and days, then the purchase, which stays in view. */
+export function ChoosePackages({ tenantId, transactionId }: { tenantId: string; transactionId: string }) {
+  const [{ place: chosen }, setFilters] = useFilters()
+  const [typed, setTyped] = useState('')
+  const [lines, setLines] = useState<PurchaseLine[]>([])
+  const path = `/tenants/${tenantId}/buyable-packages/places`
+  const { data, error, refetch } = useApi<{ places: Place[] }>(path)
+  if (error && !data) return <LoadError error={error} retry={refetch} />
+  if (!data) return <Loading />
+  if (data.places.length === 0)
+    return (
+      <Paper withBorder>
+        <EmptyState title={t.portal.noPackages} text={t.portal.noPackagesText} />
+      </Paper>
+    )
+  const place = data.places.find((one) => one.place === chosen)
+  const named = readTyped(typed)
+  const isUnknown = named.words.length > 0 && searchPlaces(data.places, named.words).length === 0
+  const codes = new Set(lines.map(({ offer }) => offer.packageCode))
+  const toggle = (offer: BuyablePackage) => setLines((known) => toggleOffer(known, offer))
+  return (
+    <div className="buying">
+      <div className="buying-choice">
+        <PlaceTiles
+          places={data.places}
+          chosen={place?.place}
+          typed={typed}
+          onType={setTyped}
+          onChoose={(next) => setFilters({ place: next })}
+        />
+        {isUnknown && <ByKeyword {...{ tenantId, typed, named }} chosen={codes} onToggle={toggle} />}
+        {place && !isUnknown && (
+          <OfferChoice key={place.place} {...{ tenantId, place, named }} chosen={codes} onToggle={toggle} />
+        )}
+      </div>
+      <Cart {...{ tenantId, transactionId, lines }} onChange={setLines} />
+    </div>
+  )
+}
+
+/** What a person typed is no place: perhaps it is the name or the code of a package. */
+function ByKeyword(props: Omit<Parameters<typeof OfferList>[0], 'offers'> & { tenantId: string; typed: string }) {
+  const { tenantId, typed, ...cell } = props
+  const { data } = useApi<{ packages: BuyablePackage[] }>(`/tenants/${tenantId}/buyable-packages`, { keyword: typed })
+  if (!data) return <Loading />
+  return (
+    <section className="panel" aria-label={t.portal.found}>
+      {data.packages.length === 0 && <EmptyState title={t.portal.noMatch} text={t.portal.noMatchText} />}
+      <OfferList offers={data.packages} {...cell} />
+    </section>
+  )
+}

@@ -1,0 +1,211 @@
+import type { BuyablePackage, Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
+import { Button, Group, NativeSelect } from '@mantine/core'
+import { useState } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { packageTitleText } from '#catalogue/package-title.ts'
+import { formatAmount, formatMoney } from '#parts/format.ts'
+import { LoadError, Loading } from '#parts/load-states.tsx'
+import { Hint } from '#parts/values.tsx'
+import { interpolate, t } from '#strings/strings.ts'
+import { gridOf, marginOf, OFFER_SORTS, type OfferSort, sortOffers } from './offers.ts'
+import { Coverage, dataText, validityText } from './package-facts.tsx'
+import { placeName, type Typed } from './place-search.ts'
+import { isNamed, PlaceFlag } from './place-tiles.tsx'
+
+interface OfferChoiceProps {
+  tenantId: string
+  place: Place
+  named: Typed
+  /** The codes of the packages in the purchase. */
+  chosen: ReadonlySet<string>
+  onToggle(offer: BuyablePackage): void
+}
+
+/** The packages of a place as a grid of data and days, with price and margin; those of regions that cover it beside. */
+export function OfferChoice({ tenantId, place, named, chosen, onToggle }: OfferChoiceProps) {
+  const [isWide, setIsWide] = useState(false)
+  const [sort, setSort] = useState<OfferSort>()
+  const path = `/tenants/${tenantId}/buyable-packages/at`
+  const { data, error, refetch } = useApi<{ packages: BuyablePackage[] }>(path, { place: place.place })
+  if (error && !data) return <LoadError error={error} retry={refetch} />
+  if (!data) return <Loading />
+  const [own, wide] = [true, false].map((isOwn) => data.packages.filter((one) => (one.place === place.place) === isOwn))
+  const isWideShown = own!.length === 0 || (isWide && wide!.length > 0)
+  const shown = isWideShown ? wide! : own!
+  const cell = { named, chosen, onToggle }
+  return (
+    <section className="panel" aria-label={interpolate(t.portal.packagesFor, { place: placeName(place) })}>
+      <div className="panel-bar">
+        <PlaceFlag {...place} />
+        <h2 className="grow">{placeName(place)}</h2>
+        {own!.length > 0 && wide!.length > 0 && (
+          <Group gap={0} role="group" aria-label={t.portal.coverage}>
+            <Button
+              variant={isWideShown ? 'default' : 'light'}
+              aria-pressed={!isWideShown}
+              onClick={() => setIsWide(false)}
+            >
+              {interpolate(t.portal.onlyHere, { place: placeName(place) })}
+            </Button>
+            <Button
+              variant={isWideShown ? 'light' : 'default'}
+              aria-pressed={isWideShown}
+              onClick={() => setIsWide(true)}
+            >
+              {interpolate(t.portal.regions, { count: new Set(wide!.map((one) => one.place)).size })}
+            </Button>
+          </Group>
+        )}
+        <NativeSelect
+          aria-label={t.portal.order}
+          value={sort ?? ''}
+          data={[
+            { value: '', label: t.portal.asGrid },
+            ...OFFER_SORTS.map((value) => ({ value, label: t.portal.sorts[value] })),
+          ]}
+          onChange={(event) => setSort((event.currentTarget.value || undefined) as OfferSort | undefined)}
+        />
+      </div>
+      {sort !== undefined ? (
+        <OfferList offers={sortOffers(shown, sort)} {...cell} />
+      ) : (
+        [...new Set(shown.map((one) => one.place))].map((region) => (
+          <div key={region} className="panel-part">
+            {region !== place.place && <h3>{placeName({ place: region })}</h3>}
+            <Grid offers={shown.filter((one) => one.place === region)} {...cell} />
+          </div>
+        ))
+      )}
+      <div className="panel-part">
+        <Hint size="xs">{t.portal.priceText}</Hint>
+      </div>
+    </section>
+  )
+}
+
+interface CellProps extends Pick<OfferChoiceProps, 'named' | 'chosen' | 'onToggle'> {
+  offers: readonly BuyablePackage[]
+}
+
+function Grid({ offers, ...cell }: CellProps) {
+  const { columns, rows } = gridOf(offers)
+  return (
+    <div className="prices-frame">
+      <table className="prices">
+        <caption className="sr">{t.portal.gridCaption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{offers[0]?.currencyCode}</th>
+            {columns.map((column) => (
+              <th key={dataText(column)} scope="col">
+                {dataText(column)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ first, cells }) => (
+            <tr key={validityText(first)}>
+              <th scope="row">{validityText(first)}</th>
+              {cells.map((found, index) => (
+                <td key={dataText(columns[index]!)}>
+                  {found.length === 0 && (
+                    <span className="no-price">
+                      <span className="sr">{t.portal.notSold}</span>
+                    </span>
+                  )}
+                  {found.map((offer) => (
+                    <Price key={offer.packageCode} offer={offer} isOneOfSeveral={found.length > 1} {...cell} />
+                  ))}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** A price to press. Its name says everything that its place in the grid says to the eye. */
+function Price(props: Omit<CellProps, 'offers'> & { offer: BuyablePackage; isOneOfSeveral: boolean }) {
+  const { offer, isOneOfSeveral, named, chosen, onToggle } = props
+  const { packageCode, price, currencyCode } = offer
+  const margin = marginOf(offer)
+  const [amount, earned] = [price, margin ?? 0].map((value) => formatAmount(value, currencyCode))
+  return (
+    <button
+      type="button"
+      className="price"
+      aria-pressed={chosen.has(packageCode)}
+      aria-label={offerText(offer)}
+      title={offerText(offer)}
+      data-offer={packageCode}
+      data-named={isNamed(named, offer) || undefined}
+      onClick={() => onToggle(offer)}
+    >
+      <b>{amount}</b>
+      {margin !== null && <small>{`+${earned}`}</small>}
+      {isOneOfSeveral && <small>{offer.speed ?? packageCode}</small>}
+    </button>
+  )
+}
+
+/** `Japan · 5 GB · 3 days, USD 2.99, retail price USD 4.90, you earn USD 1.91`. */
+function offerText(offer: BuyablePackage): string {
+  const { name, price, retailPrice, currencyCode, periodNumMin } = offer
+  const margin = marginOf(offer)
+  const amount = formatMoney(price, currencyCode)
+  return [
+    packageTitleText(name),
+    periodNumMin === null ? amount : interpolate(t.portal.pricePerDay, { price: amount }),
+    ...(retailPrice === null || margin === null
+      ? []
+      : [
+          interpolate(t.portal.retailOf, { price: formatMoney(retailPrice, currencyCode) }),
+          interpolate(t.portal.youEarn, { amount: formatMoney(margin, currencyCode) }),
+        ]),
+  ].join(', ')
+}
+
+/** The same packages as rows that can be sorted. */
+export function OfferList({ offers, chosen, named, onToggle }: CellProps) {
+  return (
+    <ul className="offers">
+      {offers.map((offer) => (
+        <li key={offer.packageCode}>
+          <button
+            type="button"
+            className="offer"
+            aria-pressed={chosen.has(offer.packageCode)}
+            aria-label={offerText(offer)}
+            data-offer={offer.packageCode}
+            data-named={isNamed(named, offer) || undefined}
+            onClick={() => onToggle(offer)}
+          >
+            <PlaceFlag
+              place={offer.place}
+              locationCode={offer.locationCodes.length === 1 ? offer.locationCodes[0]! : '!RG'}
+            />
+            <span className="grow">
+              <b>{packageTitleText(offer.name)}</b>
+              {offer.locationCodes.length > 1 && (
+                <small>
+                  <Coverage {...offer} />
+                </small>
+              )}
+            </span>
+            <span className="offer-prices">
+              <b>{formatMoney(offer.price, offer.currencyCode)}</b>
+              {offer.retailPrice !== null && (
+                <small>
+                  {interpolate(t.portal.retailOf, { price: formatMoney(offer.retailPrice, offer.currencyCode) })}
+                </small>
+              )}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}

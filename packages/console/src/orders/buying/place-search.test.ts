@@ -1,0 +1,31 @@
+import type { Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
+import { expect, it } from 'vitest'
+import { readTyped, searchPlaces, sortPlaces } from './place-search.ts'
+
+const places = ['KP', 'KR', 'US', 'GB', 'CW', 'CI', 'Europe', 'South Korea and Japan'].map(
+  (place) => ({ place, locationCode: place, from: 0, currencyCode: 'USD', packages: 1 }) as Place,
+)
+
+it.each([
+  ['korea', ['KR', 'KP', 'South Korea and Japan']],
+  ['South Kor', ['KR', 'South Korea and Japan']],
+  ['usa', ['US']],
+  ['UK', ['GB']],
+  ['curacao', ['CW']],
+  ['Curaçao', ['CW']],
+  ['ivory', ['CI']],
+  ['eur', ['Europe']],
+  ['nowhere', []],
+])('“%s” finds what a person means by it', (text, found) => {
+  expect(searchPlaces(places, readTyped(text).words).map(({ place }) => place)).toEqual(found)
+})
+
+it('data and days beside a place are read, and are no words of its name', () => {
+  expect(readTyped('Korea 1 GB')).toEqual({ words: ['korea'], volume: 1_000_000_000, days: undefined })
+  expect(readTyped('japan 500mb 7 days')).toEqual({ words: ['japan'], volume: 500_000_000, days: 7 })
+  expect(readTyped('')).toEqual({ words: [], volume: undefined, days: undefined })
+})
+
+it('places are sorted by name', () => {
+  expect(sortPlaces(places).map(({ place }) => place)[0]).toBe('CI')
+})

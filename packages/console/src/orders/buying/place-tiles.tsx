@@ -1,0 +1,111 @@
+import type { Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
+import type { OrderRow } from '@dealer-esim/gateway/http/console/orders/orders.ts'
+import { Button, CloseButton, TextInput } from '@mantine/core'
+import { IconSearch } from '@tabler/icons-react'
+import { useState } from 'react'
+import { useApi } from '#api/use-api.ts'
+import { Flag } from '#catalogue/flags/flag.tsx'
+import { packageTitle } from '#catalogue/package-title.ts'
+import { formatAmount } from '#parts/format.ts'
+import { interpolate, t } from '#strings/strings.ts'
+import { placeName, readTyped, searchPlaces, sortPlaces, type Typed } from './place-search.ts'
+
+interface PlaceTilesProps {
+  places: readonly Place[]
+  chosen: string | undefined
+  typed: string
+  onType(text: string): void
+  onChoose(place: string): void
+}
+
+/** Two rows on a screen, and what fits above the packages on a phone. */
+const TILES_SHOWN = 12
+
+/** Where the traveller goes: a field for what people type, and tiles with flags, those of the latest orders first. */
+export function PlaceTiles({ places, chosen, typed, onType, onChoose }: PlaceTilesProps) {
+  const [isAllShown, setIsAllShown] = useState(false)
+  const recent = useRecentPlaces(places)
+  const wanted = readTyped(typed)
+  const isSearched = wanted.words.length > 0
+  const ordered = isAllShown ? sortPlaces(places) : recent
+  const found = isSearched ? searchPlaces(sortPlaces(places), wanted.words) : ordered
+  const shown = isAllShown && !isSearched ? found : found.slice(0, TILES_SHOWN)
+  return (
+    <section className="panel" aria-label={t.portal.places}>
+      <div className="panel-bar">
+        <form
+          className="grow"
+          onSubmit={(event) => {
+            event.preventDefault()
+            const [first] = found
+            if (isSearched && first) onChoose(first.place)
+          }}
+        >
+          <TextInput
+            type="search"
+            aria-label={t.portal.search}
+            placeholder={t.portal.search}
+            leftSection={<IconSearch size={16} aria-hidden="true" />}
+            rightSection={
+              typed !== '' && <CloseButton size="sm" aria-label={t.common.clear} onClick={() => onType('')} />
+            }
+            value={typed}
+            onChange={(event) => onType(event.currentTarget.value)}
+            autoComplete="off"
+          />
+        </form>
+        {!isSearched && places.length > TILES_SHOWN && (
+          <Button variant="default" aria-pressed={isAllShown} onClick={() => setIsAllShown(!isAllShown)}>
+            {isAllShown ? t.portal.fewerPlaces : interpolate(t.portal.allPlaces, { count: places.length })}
+          </Button>
+        )}
+      </div>
+      <div className="tiles">
+        {shown.map((place) => (
+          <button
+            key={place.place}
+            type="button"
+            className="tile"
+            aria-pressed={place.place === chosen}
+            data-place={place.place}
+            onClick={() => onChoose(place.place)}
+          >
+            <PlaceFlag {...place} />
+            <span>
+              <b>{placeName(place)}</b>
+              <small>{interpolate(t.portal.from, { price: formatAmount(place.from, place.currencyCode) })}</small>
+            </span>
+          </button>
+        ))}
+      </div>
+    </section>
+  )
+}
+
+export function PlaceFlag({ place, locationCode }: Pick<Place, 'place' | 'locationCode'>) {
+  return <Flag locationCode={place === 'Europe' ? 'EU' : locationCode} />
+}
+
+/** The cells that a person has named: `Korea 1 GB`. */
+export function isNamed({ volume, days }: Typed, offer: { volume: number | null; duration: number }): boolean {
+  if (volume === undefined && days === undefined) return false
+  const isVolume = volume === undefined || (offer.volume !== null && nearly(offer.volume, volume))
+  return isVolume && (days === undefined || offer.duration === days)
+}
+
+/** A wholesaler may count a gigabyte by 1024. */
+function nearly(bytes: number, typed: number): boolean {
+  return bytes >= typed && bytes < typed * 1.1
+}
+
+/** Places of the latest orders, then those with the most packages. */
+function useRecentPlaces(places: readonly Place[]): Place[] {
+  const { data } = useApi<{ orders: OrderRow[] }>('/orders', { orderType: 'NEW' })
+  const known = new Map(places.map((place) => [place.place, place]))
+  const recent = (data?.orders ?? []).map(({ location, packages }) => {
+    const [first = ''] = packages
+    return location === null || location.startsWith('!') ? packageTitle(first).parts[0] : location
+  })
+  const most = [...places].sort((left, right) => right.packages - left.packages).map(({ place }) => place)
+  return [...new Set([...recent, ...most])].flatMap((place) => known.get(place ?? '') ?? [])
+}

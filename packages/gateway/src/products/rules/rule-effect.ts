@@ -6,10 +6,10 @@ import type { SaleRule } from './sale-rule.ts'
 /** What a rule would sell at this moment, for the person who types it. Money is in 1/10 000 of currencyCode. */
 export interface RuleEffect {
   readonly currencyCode: string
-  /** Packages that the rule would make. 0: the members below are null. */
+  /** Packages that the rule makes; if none, the members below are null. */
   readonly packages: number
   readonly lowestPrice: number | null
-  /** Of the price, in percent, rounded down: price 4.00 and cost 3.00 is 25. */
+  /** Percent of the price, rounded down: price 4.00 and cost 3.00 is 25. */
   readonly lowestMargin: number | null
   readonly medianMargin: number | null
   readonly highestMargin: number | null

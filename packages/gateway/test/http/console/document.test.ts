@@ -169,6 +169,7 @@ const LAST_MONTH = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().get
 const thisMonth = () => new Date(testbed.clock.now()).toISOString().slice(0, 7)
 
 const QUERIES: Record<string, () => string> = {
+  '/tenants/:tenantId/buyable-packages/at': () => '?place=JP',
   '/supplier-reports/months': () => `?month=${thisMonth()}`,
   '/supplier-reports/months.csv': () => `?month=${thisMonth()}`,
   '/supplier-reports/discrepancies': () => `?month=${thisMonth()}`,

@@ -39,7 +39,10 @@ export const placeOrderRoutes: Route[] = [
       const tenant = await getActiveBuyer(deps, params.tenantId)
       const parsed = parseRequest('esim/order', body)
       if (!parsed.ok) throw new ApiError(parsed.code, { details: parsed.details })
-      const input = { tenant, request: parsed.value, orderId: deps.ids.uuid() }
+      const request = parsed.value
+      // The schema above has no such member.
+      if (request.validateOnly) throw new Error('a purchase on the console cannot be a dry run')
+      const input = { tenant, request, orderId: deps.ids.uuid() }
       return placeForPerson(deps, input, { action: 'order.place', after: body }, by)
     },
   }),

@@ -1,64 +1,96 @@
-import type { SupplierVerified } from '@dealer-esim/gateway/http/console/suppliers/supplier-verification.ts'
+import type {
+  CheapestProduct,
+  SupplierVerified,
+} from '@dealer-esim/gateway/http/console/suppliers/supplier-verification.ts'
 import { Button, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { useChange } from '#api/use-api.ts'
+import type { ApiError } from '#api/call-api.ts'
+import { useApi, useChange } from '#api/use-api.ts'
 import { Dialog } from '#parts/dialog.tsx'
+import { formatMoneyInput } from '#parts/form-values.ts'
+import { Loading } from '#parts/load-states.tsx'
 import { notifyError, notifySuccess } from '#parts/notify.ts'
 import { ReauthenticationFields } from '#people/sign-in/reauthenticate.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import { supplierPage } from './supplier-paths.ts'
 
-/** Buys one real eSIM. The first request states its price, which then has to be typed to confirm the purchase. */
+/** Buys one real eSIM: the cheapest product of the supplier, unless the person enters another. */
 export function VerifySupplier({ supplier }: { supplier: string }) {
   const [opened, setOpened] = useState(false)
+  return (
+    <>
+      <Button size="compact-sm" variant="default" onClick={() => setOpened(true)}>
+        {t.suppliers.verify}
+      </Button>
+      {opened && <VerifyDialog supplier={supplier} onClose={() => setOpened(false)} />}
+    </>
+  )
+}
+
+interface Stated {
+  buy: string
+  price: string
+  currencyCode: string
+}
+
+/** The button names the amount. The gateway refuses it if the price is no longer the same, and states the new one. */
+function VerifyDialog({ supplier, onClose }: { supplier: string; onClose(): void }) {
+  const page = supplierPage(supplier)
+  const { data } = useApi<CheapestProduct>(`${page}/cheapest-product`)
   const verify = useChange<SupplierVerified>({ quiet: true })
-  function close() {
-    verify.reset()
-    setOpened(false)
+  const [buy, setBuy] = useState<string>()
+  const [answered, setAnswered] = useState<Stated>()
+  if (data === undefined) return <Loading />
+  const { product } = data
+  const listed = product && {
+    buy: product.productCode,
+    price: formatMoneyInput(product.cost),
+    currencyCode: product.currencyCode,
   }
+  const chosen = buy ?? product?.productCode ?? ''
+  const stated = [answered, listed].find((one) => one?.buy === chosen)
   /** A charge that the balance contradicts stays on the supplier's page. */
   function report({ isVerified, iccid, cancelled, message, charge }: SupplierVerified) {
-    setOpened(false)
+    onClose()
     if (!isVerified)
       return notifyError(new Error(interpolate(t.suppliers.notVerified, { iccid, message: charge.message })))
     const text = cancelled ? t.suppliers.verifiedCancelled : t.suppliers.verifiedKept
     notifySuccess(`${interpolate(text, { iccid, message: message ?? '' })} ${charge.message}`)
   }
   return (
-    <>
-      <Button size="compact-sm" variant="default" onClick={() => setOpened(true)}>
-        {t.suppliers.verify}
-      </Button>
-      {opened && (
-        <Dialog
-          title={interpolate(t.suppliers.verifyTitle, { supplier })}
-          opened
-          onClose={close}
-          submit={t.suppliers.verifySubmit}
-          busy={verify.isPending}
-          error={verify.error}
-          onSubmit={({ confirm, ...fields }) =>
-            verify.mutate(
-              {
-                method: 'POST',
-                path: `${supplierPage(supplier)}/verify`,
-                body: { ...fields, ...(confirm && { confirm }) },
-              },
-              { onSuccess: report },
-            )
-          }
-        >
-          <Text size="sm">{t.suppliers.verifyIntro}</Text>
-          <TextInput
-            name="buy"
-            label={t.suppliers.verifyProduct}
-            description={t.suppliers.verifyProductHint}
-            required
-          />
-          <TextInput name="confirm" label={t.suppliers.verifyPrice} description={t.suppliers.verifyPriceHint} />
-          <ReauthenticationFields />
-        </Dialog>
-      )}
-    </>
+    <Dialog
+      title={interpolate(t.suppliers.verifyTitle, { supplier })}
+      opened
+      onClose={onClose}
+      submit={
+        stated
+          ? interpolate(t.suppliers.verifyBuy, { price: `${stated.currencyCode} ${stated.price}` })
+          : t.suppliers.verifySubmit
+      }
+      busy={verify.isPending}
+      error={verify.error}
+      onSubmit={(fields) =>
+        verify.mutate(
+          { method: 'POST', path: `${page}/verify`, body: { ...fields, ...(stated && { confirm: stated.price }) } },
+          {
+            onSuccess: report,
+            onError: ({ code, data: stating }: ApiError) => {
+              if (code === 'NOT_CONFIRMED') setAnswered({ buy: chosen, ...stating } as unknown as Stated)
+            },
+          },
+        )
+      }
+    >
+      <Text size="sm">{t.suppliers.verifyIntro}</Text>
+      <TextInput
+        name="buy"
+        label={t.suppliers.verifyProduct}
+        description={product?.productCode === chosen ? product.name : t.suppliers.verifyProductHint}
+        value={chosen}
+        onChange={(event) => setBuy(event.currentTarget.value)}
+        required
+      />
+      <ReauthenticationFields />
+    </Dialog>
   )
 }

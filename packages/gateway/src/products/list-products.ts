@@ -44,6 +44,20 @@ export function searchProducts(
     order by p.supplier ${direction}, p.product_code ${direction} limit ${limit}`)
 }
 
+/** The cheapest listed product with an eSIM, other than a day pass; undefined: none with a known cost. */
+export async function cheapestProduct(
+  db: Pick<Db, 'query'>,
+  supplier: string,
+): Promise<{ productCode: string; name: string; cost: bigint; currencyCode: string } | undefined> {
+  const [cheapest] = await db.query<{ productCode: string; name: string; cost: bigint; currencyCode: string }>({
+    text: `select product_code, name, cost, currency_code from supplier_products
+           where supplier = $1 and is_listed and package_type = 'BASE' and not is_day_pass and cost > 0
+           order by cost, product_code limit 1`,
+    values: [supplier],
+  })
+  return cheapest
+}
+
 export function countProducts(db: Pick<Db, 'query'>, search: ProductSearch): Promise<RowCount> {
   return countMatching(db, sql`select from supplier_products p where ${conditions(search)}`)
 }

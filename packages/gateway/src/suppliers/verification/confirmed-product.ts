@@ -29,5 +29,6 @@ export async function findConfirmedProduct(
   const price = formatMoney(product.cost)
   if (confirm === price) return product
   const stated = `${product.name} (${product.productCode}) costs ${price} ${product.currencyCode} at ${supplier.name}`
-  throw new Refusal(409, 'NOT_CONFIRMED', `${stated}. This is a real purchase. To make it, confirm the price: ${price}`)
+  const message = `${stated}. This is a real purchase. To make it, confirm the price: ${price}`
+  throw new Refusal(409, 'NOT_CONFIRMED', message, { price, currencyCode: product.currencyCode })
 }

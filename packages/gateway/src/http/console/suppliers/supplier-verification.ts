@@ -1,11 +1,19 @@
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import Type, { type Static } from 'typebox'
 import { reauthenticate } from '#people/sign-in.ts'
+import { cheapestProduct } from '#products/list-products.ts'
 import { createSupplier, type SupplierType } from '#suppliers/create-supplier.ts'
 import { findConfirmedProduct } from '#suppliers/verification/confirmed-product.ts'
 import { verifySupplier } from '#suppliers/verification/verify-supplier.ts'
-import { OPERATOR_ADMINS, type Route, route } from '../kernel/route.ts'
-import { CLOSED, line, nullable, REAUTHENTICATIONS_PER_MINUTE, reauthentication } from '../kernel/route-schemas.ts'
+import { OPERATOR_ADMINS, OPERATORS, type Route, route } from '../kernel/route.ts'
+import {
+  CLOSED,
+  line,
+  money,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+} from '../kernel/route-schemas.ts'
 import { sessionCredential } from '../people/sign-in.ts'
 
 const verified = Type.Object({
@@ -28,7 +36,26 @@ export type SupplierVerified = Static<typeof verified>
  */
 const PAUSE_MS = 1_250
 
+const cheapest = Type.Object({
+  product: nullable(
+    Type.Object({ productCode: Type.String(), name: Type.String(), cost: money(), currencyCode: Type.String() }),
+  ),
+})
+export type CheapestProduct = Static<typeof cheapest>
+
 export const supplierVerificationRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/suppliers/:supplier/cheapest-product',
+    access: OPERATORS,
+    summary: 'The cheapest product with an eSIM that the supplier lists, which a verification can buy',
+    params: Type.Object({ supplier: line(64) }, CLOSED),
+    answer: cheapest,
+    async handle({ deps }, { params }) {
+      const product = await cheapestProduct(deps.db, params.supplier)
+      return { product: product ? { ...product, cost: Number(product.cost) } : null }
+    },
+  }),
   route({
     method: 'POST',
     path: '/suppliers/:supplier/verify',

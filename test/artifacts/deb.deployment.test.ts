@@ -1,23 +1,45 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { readEnvironmentFile } from '@dealer-esim/gateway/operations/setup/environment-file.ts'
-import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { withServerClient } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../local-gateway.ts'
+import { hasAirGaps, startAirGap } from './air-gap.ts'
 import { builtArtifacts, sbomPackages } from './built-artifacts.ts'
-import { inRoot, unpackBase } from './debian-root.ts'
-import { startPrefixProxy } from './prefix-proxy.ts'
-import { readmeCommands } from './readme-commands.ts'
+import { openedConnections, RECORD_CONNECTIONS } from './connection-recorder.ts'
+import { startDebian } from './debian-machine.ts'
+import { inRoot, mayUnshare, unpackBase } from './debian-root.ts'
+import { expectPagesUnder, startPrefixProxy } from './prefix-proxy.ts'
+import { expectStated, readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService } from './service.ts'
 
 const PREFIX = '/dealers'
+const UNIT = '/lib/systemd/system/dealer-esim.service'
 /** Later than any version of this checkout. */
 const LATER = '99.0.0'
-const isPossible = process.getuid?.() === 0 && canRun('the Debian package', 'mmdebstrap', 'lintian', 'unshare')
+const isPossible = mayUnshare('the Debian package', ['--mount'], 'mmdebstrap', 'lintian')
+
+/** As README says, with root for sudo. */
+const [install = [], setUp = [], enable = []] = readmeCommands('sudo apt install').map((command) =>
+  command.replace('sudo ', '').split(' '),
+)
+const setupFlags = (databaseAdmin: string) => [
+  ...['--deployment', 'test', '--public-url', `https://esim.example.com${PREFIX}`, '--proxies', '127.0.0.1'],
+  ...['--database-admin', databaseAdmin, '--operator-email', 'a@example.com'],
+]
 
 /* The package in a Debian 12 of its own. The PostgreSQL is another machine's, reached over the network. */
 describe.skipIf(!isPossible)('the Debian package', () => {
@@ -55,9 +77,9 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     expect(packages).not.toContain('pkg:npm/@node-rs/argon2-linux-arm64-gnu')
   })
 
-  /** The command of the package's unit, which the root's missing systemd would start. */
+  /** The command of the package's unit, without systemd. */
   const start = () => {
-    const unit = readFileSync(join(debian, 'lib/systemd/system/dealer-esim.service'), 'utf8')
+    const unit = readFileSync(join(debian, UNIT), 'utf8')
     const [user, cwd, command] = ['User', 'WorkingDirectory', 'ExecStart'].map(
       (name) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)![1]!,
     ) as [string, string, string]
@@ -78,17 +100,19 @@ describe.skipIf(!isPossible)('the Debian package', () => {
   }
 
   test('is installed, set up by one command, sells as its own user, and goes on after a restart', async () => {
-    // As README says, with root for sudo.
-    const commands = readmeCommands('sudo apt install').map((command) => command.replace('sudo ', '').split(' '))
-    const [install = [], setUp = [], enable = []] = commands
     copyFileSync(file, join(debian, basename(file)))
     await inside(install)
-    const address = ['--deployment', 'test', '--public-url', `https://esim.example.com${PREFIX}`]
-    const others = ['--proxies', '127.0.0.1', '--database-admin', server.url, '--port', '18080']
-    const printed = await inside([...setUp, ...address, ...others, '--operator-email', 'a@example.com'])
+    const verified = await inside(['systemd-analyze', 'verify', UNIT])
+    expect(verified).toBe('')
+    const printed = await inside([...setUp, ...setupFlags(server.url), '--port', '18080'])
     expect(printed).toContain('0 faults')
+    const [, kilobytes] = /^Installed-Size: (\d+)$/m.exec(await inside(['dpkg', '--status', 'dealer-esim-gateway']))!
+    const installed = Number(kilobytes) * 1_024
+    const [node, archive] = [join(debian, 'usr/lib/dealer-esim-gateway/node'), file].map((path) => statSync(path).size)
+    expectStated('README.md', /Debian package: (\d+) MB with Node/, [installed])
+    const stated = /Debian package \| (\d+) MB, of which Node takes (\d+) MB; the file has (\d+) MB/
+    expectStated('docs/installing.md', stated, [installed, node!, archive!])
 
-    expect(enable).toEqual(['systemctl', 'enable', '--now', 'dealer-esim'])
     const refused = inside(['dealer-esim-admin', 'doctor'], 'nobody:nogroup')
     await expect(refused).rejects.toThrow(/Only root can read the gateway's variables/)
     const first = await start()
@@ -96,11 +120,13 @@ describe.skipIf(!isPossible)('the Debian package', () => {
       await inside(['dealer-esim-admin', 'tenant', 'create', '--name', 'Acme', '--json']),
     )
     await inside(['dealer-esim-admin', 'wallet', 'top-up', tenantId, '100.00', '--reference', 'INV-1'])
+    expectStated('README.md', /about (\d+) MB of memory when idle/, [first.residentBytes()], 0.3)
+    expectStated('docs/installing.md', /about (\d+) MB \(resident\) when idle/, [first.residentBytes()], 0.3)
     const proxy = await startPrefixProxy(first.baseUrl, PREFIX)
     const [{ packageCode }] = JSON.parse(await inside(['dealer-esim-admin', 'package', 'list', '--json']))
     const { orderNo } = await sell({ ...keys, baseUrl: proxy.url }, 'DEB-1', packageCode)
     sold = { ...keys, packageCode, orderNo }
-    expect(await (await fetch(`${proxy.url}/docs`)).text()).toContain('href="')
+    await expectPagesUnder(proxy.url, PREFIX)
     expect(await inside(['dealer-esim-admin', 'doctor'])).not.toContain('FAULT')
     expect((await first.stop('SIGTERM')).code).toBe(0)
     proxy.close()
@@ -109,6 +135,71 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     await repeatOrder(second.baseUrl)
     await second.stop('SIGTERM')
   }, 600_000)
+
+  test.skipIf(!hasAirGaps())(
+    'README works on a machine with systemd and without a network: installed, set up, started, used, upgraded, removed',
+    async () => {
+      const machine = join(folder, 'machine')
+      unpackBase(machine)
+      copyFileSync(file, join(machine, basename(file)))
+      const gap = await startAirGap({ gateway: 8080, database: Number(new URL(server.url).port) })
+      const systemd = await startDebian(machine, gap.enter)
+      const proxy = await startPrefixProxy(gap.url, PREFIX)
+      try {
+        await systemd.run(install)
+        expect(await systemd.run(['systemctl', 'is-enabled', 'dealer-esim']).catch(String)).toContain('disabled')
+        const name = ['--database-name', 'machine']
+        expect(await systemd.run([...setUp, ...setupFlags(server.url), ...name])).toContain('0 faults')
+        const recorder = `[Service]\nEnvironment="NODE_OPTIONS=${RECORD_CONNECTIONS.replaceAll('%', '%%')}"\n`
+        mkdirSync(join(machine, 'etc/systemd/system/dealer-esim.service.d'), { recursive: true })
+        writeFileSync(join(machine, 'etc/systemd/system/dealer-esim.service.d/record.conf'), recorder)
+        await systemd.run(enable)
+        const show = async (property: string) =>
+          (await systemd.run(['systemctl', 'show', '--value', '-p', property, 'dealer-esim'])).trim()
+        const serves = () => fetch(`${proxy.url}/docs`).then(({ status }) => status, String)
+        await expect.poll(serves, { timeout: 120_000 }).toBe(200)
+
+        const asAda = { SUDO_USER: 'ada' }
+        const create = ['dealer-esim-admin', 'tenant', 'create', '--name', 'Acme', '--json']
+        const { tenantId, ...keys } = JSON.parse(await systemd.run(create, asAda))
+        const topUp = ['dealer-esim-admin', 'wallet', 'top-up', tenantId, '100.00', '--reference', 'INV-1']
+        await systemd.run(topUp, asAda)
+        const { DATABASE_URL = '' } = readEnvironmentFile(join(machine, 'etc/dealer-esim/environment'))
+        const { rows } = await withServerClient(DATABASE_URL, (client) =>
+          client.query('select distinct actor from audit_log where tenant_id = $1', [tenantId]),
+        )
+        expect(rows).toEqual([{ actor: 'cli:ada' }])
+        const unknown = systemd.run(['dealer-esim-admin', 'wallet', 'show', 'nobody'])
+        await expect(unknown).rejects.toThrow(/nobody/)
+        const [{ packageCode }] = JSON.parse(await systemd.run(['dealer-esim-admin', 'package', 'list', '--json']))
+        const credentials = { ...keys, baseUrl: proxy.url }
+        const { orderNo } = await sell(credentials, 'MACHINE-1', packageCode)
+
+        const pid = await show('MainPID')
+        const later = laterRelease(file, folder)
+        copyFileSync(later, join(machine, basename(later)))
+        await systemd.run(['apt-get', 'install', '-y', `/${basename(later)}`])
+        await expect.poll(serves, { timeout: 120_000 }).toBe(200)
+        expect(await show('MainPID')).not.toBe(pid)
+        expect(await sell(credentials, 'MACHINE-1', packageCode)).toMatchObject({ orderNo, replayed: true })
+        expect(await systemd.run(['dealer-esim-admin', 'doctor'])).not.toContain('FAULT')
+
+        await systemd.run(['rm', '/run/dbus/system_bus_socket'])
+        await expect(systemd.run(['dealer-esim-admin', 'doctor'])).rejects.toThrow(/apt install dbus/)
+
+        await systemd.run(['apt-get', 'remove', '-y', 'dealer-esim-gateway'])
+        expect(existsSync(join(machine, 'etc/dealer-esim/environment'))).toBe(true)
+        const log = await systemd.run(['journalctl', '--unit', 'dealer-esim', '--output', 'cat'])
+        expect(log).toMatch(/"msg":"stopping"/)
+        expect(openedConnections(log)).toEqual([`connect ${new URL(DATABASE_URL).host}`])
+      } finally {
+        proxy.close()
+        await systemd.stop()
+        gap.close()
+      }
+    },
+    600_000,
+  )
 
   test('brings the alert rules and the dashboard unchanged', () => {
     for (const name of ['alerts.yml', 'grafana-dashboard.json']) {
@@ -120,7 +211,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
   test('an upgrade keeps variables and data, restarts the unit, and the later release migrates the database', async () => {
     const before = readFileSync(environment, 'utf8')
     const running = await start()
-    const later = laterRelease(file, join(folder, 'later'))
+    const later = laterRelease(file, folder)
     copyFileSync(later, join(debian, basename(later)))
     const calls = await callsOfSystemctl(debian, () => inside(['dpkg', '--install', `/${basename(later)}`]))
     // What try-restart does to a running service.
@@ -143,8 +234,12 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     expect(rows).toEqual([])
   }, 600_000)
 
-  test('is purged, but for the key of the database', async () => {
+  test('keeps its variables when it is removed; is purged, but for the key of the database', async () => {
+    const before = readFileSync(environment, 'utf8')
     const { MASTER_KEY } = readEnvironmentFile(environment)
+    await inside(['apt-get', 'remove', '-y', 'dealer-esim-gateway'])
+    expect(existsSync(join(debian, 'usr/lib/dealer-esim-gateway'))).toBe(false)
+    expect(readFileSync(environment, 'utf8')).toBe(before)
     await inside(['apt-get', 'purge', '-y', 'dealer-esim-gateway'])
     expect(
       ['usr/lib/dealer-esim-gateway', 'etc/dealer-esim', 'usr/bin/dealer-esim-admin'].filter((path) =>
@@ -156,15 +251,17 @@ describe.skipIf(!isPossible)('the Debian package', () => {
   })
 })
 
-/** The package as a later release would be: with a higher version and one more migration. */
-function laterRelease(file: string, tree: string): string {
+/** The package as a later release would be: with a higher version and one more migration. Made once. */
+function laterRelease(file: string, folder: string): string {
+  const tree = join(folder, 'later')
+  const later = `${tree}.deb`
+  if (existsSync(later)) return later
   execFileSync('dpkg-deb', ['--raw-extract', file, tree])
   const control = join(tree, 'DEBIAN/control')
   const text = readFileSync(control, 'utf8')
   writeFileSync(control, text.replace(/^Version: .*$/m, `Version: ${LATER}`))
   const migration = join(tree, 'usr/lib/dealer-esim-gateway/migrations/9999_later_release.sql')
   writeFileSync(migration, 'create table added_by_a_later_release (id int primary key);\n', { mode: 0o644 })
-  const later = `${tree}.deb`
   execFileSync('dpkg-deb', ['--root-owner-group', '-z1', '--build', tree, later], { stdio: 'pipe' })
   return later
 }
@@ -175,11 +272,13 @@ async function callsOfSystemctl(debian: string, action: () => Promise<unknown>):
     join(debian, path),
   ) as [string, string, string]
   mkdirSync(booted, { recursive: true })
+  renameSync(program, `${program}.own`)
   writeFileSync(program, '#!/bin/sh\necho "$*" >>/run/systemctl-calls\n', { mode: 0o755 })
   try {
     await action()
     return readFileSync(record, 'utf8').trimEnd().split('\n')
   } finally {
-    for (const path of [booted, program]) rmSync(path, { recursive: true })
+    rmSync(booted, { recursive: true })
+    renameSync(`${program}.own`, program)
   }
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { root } from '../local-gateway.ts'
 
 /** Debian 12 with what a minimal installation has, made once from the packages of this machine's mirror. */
@@ -11,7 +12,7 @@ function debianBase(): string {
   mkdirSync(cache, { recursive: true })
   const draft = `${base}.${process.pid}.tar`
   const sources = ['/etc/apt/sources.list.d/debian.sources', '/etc/apt/sources.list'].filter(existsSync).slice(0, 1)
-  const include = '--include=adduser,ca-certificates,libstdc++6'
+  const include = '--include=adduser,ca-certificates,libstdc++6,systemd,dbus'
   execFileSync('mmdebstrap', ['--quiet', '--variant=minbase', include, 'bookworm', draft, ...sources], {
     stdio: 'pipe',
   })
@@ -23,6 +24,20 @@ function debianBase(): string {
 export function unpackBase(folder: string): void {
   mkdirSync(folder, { recursive: true })
   execFileSync('tar', ['xf', debianBase(), '-C', folder, '--numeric-owner'])
+}
+
+/** True if these programs are installed and our rights allow namespaces of these kinds; otherwise says what is not run. */
+export function mayUnshare(what: string, kinds: string[], ...programs: string[]): boolean {
+  if (process.getuid?.() !== 0 || !canRun(what, 'unshare', ...programs)) return false
+  try {
+    execFileSync('unshare', [...kinds, 'true'], { stdio: 'pipe' })
+    return true
+  } catch (error) {
+    console.warn(
+      `NOT RUN: ${what}. It needs a machine, or a container with the right CAP_SYS_ADMIN: ${(error as Error).message}`,
+    )
+    return false
+  }
 }
 
 interface In {

@@ -1,5 +1,6 @@
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { expect } from 'vitest'
 
 export interface PrefixProxy {
   /** With the path prefix, e.g. http://127.0.0.1:41023/dealers. */
@@ -24,4 +25,21 @@ export async function startPrefixProxy(target: string, prefix: string): Promise<
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`, close: () => server.close() }
+}
+
+/** The documentation and the console are whole under a path prefix: every address on their pages is below it and answers. */
+export async function expectPagesUnder(url: string, prefix: string): Promise<void> {
+  const { origin } = new URL(url)
+  for (const page of ['/docs', '/docs/installing', '/console/']) {
+    const answer = await fetch(`${url}${page}`)
+    const text = await answer.text()
+    const base = new URL(/<base href="([^"]+)"/.exec(text)?.[1] ?? answer.url, answer.url)
+    const addresses = [...text.matchAll(/ (?:href|src)="([^"#]+)/g)].map(([, address]) => new URL(address!, base))
+    const own = new Set(addresses.filter((address) => address.origin === origin).map(({ pathname }) => pathname))
+    expect([page, own.size > 2]).toEqual([page, true])
+    for (const path of own) {
+      expect([page, path]).toEqual([page, expect.stringMatching(`^${prefix}/`)])
+      expect([path, (await fetch(`${origin}${path}`)).status]).toEqual([path, 200])
+    }
+  }
 }

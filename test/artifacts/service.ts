@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { chmodSync, chownSync, mkdtempSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -30,6 +30,10 @@ export function emptyFolder(name: string): string {
 export interface Service {
   baseUrl: string
   metricsUrl: string
+  /** Memory of the process that the command became. */
+  residentBytes(): number
+  /** What it has written so far. */
+  output(): string
   /** Sends a signal to the process and its children, as a terminal or a container engine does, and waits for the end. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }>
 }
@@ -56,6 +60,11 @@ export async function startService(command: string[], { cwd, env, user }: Surrou
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     metricsUrl: `http://127.0.0.1:${metricsPort}`,
+    residentBytes() {
+      const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))!
+      return Number(kilobytes) * 1_024
+    },
+    output: () => output,
     stop(signal) {
       process.kill(-child.pid!, signal)
       return ended
@@ -67,7 +76,8 @@ export async function startService(command: string[], { cwd, env, user }: Surrou
 export function run([program = '', ...args]: string[], { cwd, env, user }: Surroundings): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(program, args, { cwd, env, ...user, maxBuffer: 2 ** 28 }, (error, stdout, stderr) => {
-      if (error) reject(new Error(`${[program, ...args].join(' ')} failed: ${error.message}\n${stdout}${stderr}`))
+      if (error)
+        reject(new Error(`${program} ended with exit code ${error.code}: ${error.message}\n${stdout}${stderr}`))
       else resolve(stdout)
     })
   })

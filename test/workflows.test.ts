@@ -12,6 +12,7 @@ interface Workflow {
     {
       steps: { run?: string; uses?: string; with?: Record<string, unknown> }[]
       strategy?: { matrix: { node: (string | number)[] } }
+      container?: { image: string; options: string }
     }
   >
 }
@@ -48,6 +49,13 @@ test('the proof of a clean clone runs every command of check.yml', () => {
   const proof = read('.ci/run')
   const run = [...proof.matchAll(/^\w+\(\) \{ (npm [^;|]+); \}$/gm)].map(([, command]) => command?.split(' -- ')[0])
   expect(run).toEqual(expect.arrayContaining(commands('check.yml')))
+})
+
+test('full.yml may make namespaces, without which the artifacts and networks are not tested', () => {
+  expect(workflow('full.yml').jobs.full!.container).toEqual({
+    image: expect.stringMatching(/^node:\d+\.\d+-bookworm$/),
+    options: '--privileged',
+  })
 })
 
 test('check.yml runs on the oldest Node that we support, and on the one that .node-version names', () => {

@@ -26,8 +26,12 @@ export interface Shop extends FulfilmentDeps {
   close(): Promise<void>
 }
 
-export async function createShop(url: string, deployment: 'local' | 'production' = 'local'): Promise<Shop> {
-  const db = createDb({ url, poolSize: 10, applicationName: 'test shop' })
+export async function createShop(
+  url: string,
+  deployment: 'local' | 'production' = 'local',
+  poolSize = 10,
+): Promise<Shop> {
+  const db = createDb({ url, poolSize, applicationName: 'test shop' })
   const cipher: Cipher = createCipher([TEST_KEY])
   const shared = {
     db,

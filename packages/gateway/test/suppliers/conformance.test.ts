@@ -81,6 +81,7 @@ const TIMEOUT_MS = 30_000
 /** More of them would wait for each other's connections on a busy machine. */
 const CASES_AT_ONCE_MAX = 40
 const TYPES_PREPARED_AT_ONCE_MAX = 8
+const CONNECTIONS_MIN = 20
 /** Cases wait for their turn. */
 const ROUNDS = Math.ceil(TYPES.length / 12)
 const TEST_OPTIONS = { timeout: (WAIT_MAX_MS + 60_000) * ROUNDS }
@@ -119,7 +120,7 @@ const topUpResults = new Map<string, Promise<TopUpResult>>()
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  shop = await createShop(database.url)
+  shop = await createShop(database.url, 'local', Math.max(CONNECTIONS_MIN, Math.ceil(TYPES.length / 2)))
   factories.push(...(await Promise.all(TYPES.map(([, create]) => create(shop)))))
   const atOnce = createSlots(TYPES_PREPARED_AT_ONCE_MAX)
   await Promise.all(factories.map((factory, index) => atOnce(() => addFixtures(factory, index))))

@@ -8,6 +8,7 @@ export const UNSETTLED: Readonly<Record<string, readonly string[]>> = {
     'Whether the look-up of an order says what was debited: if it does not, the charge is unknown and the cost in the catalogue stands in.',
     'Whether top-ups are accepted as JSON: if not, they are refused and nothing is bought.',
     'Where the discount of an account is stated: beside the list and in its meta are read. Without it, packages that have only a retail price are not sold.',
+    'The currency of prices that name none: in the catalogue US dollars, so for another currency only the prices by currency are read; in an order its own currency. Verifying compares the balance before and after with the charge.',
   ],
   'esim-access': [
     'The form of the times in a search: the documented one is sent. A search that misses an order repeats it under the same key, which buys nothing more.',

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { orderNoOf } from '@dealer-esim/contract'
 import { firstUuidAt } from '@dealer-esim/lib/ids.ts'
 import { createSimulator } from '@dealer-esim/wholesaler-simulators'
+import { HELD, UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ItemStatus, orderStatusOf } from '#orders/order-item.ts'
@@ -299,7 +300,7 @@ describe('the reports of suppliers', () => {
 })
 
 describe('verifying a supplier', () => {
-  it('states the price first, buys once it is confirmed with the password, and only administrators can', async () => {
+  it('states what is open and the price first, buys once it is confirmed with the password, and only administrators can', async () => {
     const simulator = await createSimulator('zendit', { catalogueSize: 3 })
     try {
       const dailySpendLimit = { amount: '1000', currencyCode: 'USD' }
@@ -310,6 +311,11 @@ describe('verifying a supplier', () => {
       const buy = await firstProduct(supplier)
       const verify = (more: object, by = admin) =>
         by.call('POST', '/suppliers/zen/verify', { ...REAUTHENTICATION, buy, ...more })
+      const shown = async (): Promise<object> => {
+        const { suppliers } = (await admin.call('GET', '/suppliers')).body
+        return suppliers.find((one: { supplier: string }) => one.supplier === 'zen')
+      }
+      expect(await shown()).toMatchObject({ heldAgainst: HELD.zendit, unsettled: UNSETTLED.zendit, verifiedAt: null })
       expect((await verify({}, await signedInAs(testbed, 'OPERATOR_STAFF'))).status).toBe(403)
       expect((await verify({ password: 'a guess' })).body.message).toContain('password is wrong')
       // A confirmation replaces the password.
@@ -322,11 +328,8 @@ describe('verifying a supplier', () => {
       expect(simulator.counters().taken).toBe(0)
       expect((await verify({ confirm: price })).body).toMatchObject({ cancelled: true, message: null })
       expect(simulator.counters()).toMatchObject({ taken: 1, cancelled: 1 })
-      const { body } = await admin.call('GET', '/suppliers')
-      expect(body.suppliers.find((one: { supplier: string }) => one.supplier === 'zen')).toMatchObject({
-        status: null,
-        verifiedAt: expect.any(String),
-      })
+      const verified = { status: null, verifiedAt: expect.any(String), heldAgainst: [], unsettled: [] }
+      expect(await shown()).toMatchObject(verified)
     } finally {
       await simulator.close()
     }

@@ -196,6 +196,14 @@ function parseRetryAfter(header: unknown): number | undefined {
     : undefined
 }
 
+/**
+ * The time of an event that names none, which has just arrived. Answers have their time in whole seconds: the one to the
+ * question that the event causes must be newer.
+ */
+export function timeOfEvent(): Date {
+  return new Date(Math.floor(systemClock.now() / 1_000) * 1_000 - 1_000)
+}
+
 function parseTime(header: unknown): Date | undefined {
   const time = typeof header === 'string' ? Date.parse(header) : Number.NaN
   return Number.isNaN(time) ? undefined : new Date(time)

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { readable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { applyReportByIccid } from '#esims/apply-reports.ts'
 import { createEsimGoTestbed, PRODUCTS } from './esim-go-testbed.ts'
 import { createSoldEsim } from './sold-esim.ts'
 
@@ -190,6 +191,20 @@ describe('an event', () => {
     expect([await post(signed(utilisation(iccid, half), 'hex', 'other')), await usage()]).toEqual([401, null])
     expect([await post(signed(utilisation(iccid, half))), await usage()]).toEqual([204, volume / 2n])
     expect([await post(signed(utilisation(iccid, quarter))), await usage()]).toEqual([204, volume / 2n])
+    await sold.close()
+  })
+
+  it('does not hold up the answer to the question that it causes, which has all bundles', async () => {
+    const sold = await createSoldEsim(shop, base.productCode)
+    const { iccid, totalVolume: volume, usage, post } = sold
+    const half = { ...measured, initialQuantity: Number(volume), remainingQuantity: Number(volume / 2n) }
+    const more = (volume * 3n) / 4n
+    simulator.changeEsim({ iccid, status: 'IN_USE', usedBytes: Number(more) })
+    await post(signed(utilisation(iccid, half)))
+    const [outcome] = await supplier.report!([{ ...(await buy()), iccid }])
+    if (outcome?.kind !== 'reported') throw new Error('it did not report')
+    await applyReportByIccid(shop, ['wholesaler'], iccid, outcome.report)
+    expect(await usage()).toBe(more)
     await sold.close()
   })
 })

@@ -10,9 +10,10 @@ interface SentEvent {
 
 /** An eSIM that a dealer has bought from the supplier `wholesaler`, and the route for that supplier's events. */
 export async function createSoldEsim(shop: Shop, productCode: string) {
-  await addPackage(shop.db, 'SOLD', [{ supplier: 'wholesaler', productCode }])
   const tenantId = await addTenant(shop.db)
-  await payOrders(shop.db, tenantId, 'SOLD')
+  const packageCode = `SOLD-${tenantId}`
+  await addPackage(shop.db, packageCode, [{ supplier: 'wholesaler', productCode }])
+  await payOrders(shop.db, tenantId, packageCode)
   const loop = fulfilmentLoop(shop)
   await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   await loop.stop(5_000)

@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
-import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { decimalOf, iccidOf, isText, type JsonObject, parseJson, parseObject, resultIn } from '#members.ts'
-import { longestMs } from '#rest-client.ts'
+import { longestMs, timeOfEvent } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
 import type { CancelOutcome, Outcome, ReceivedEvent, Supplier, SupplierRequest } from '#supplier.ts'
 import { type AiraloClient, type AiraloConfig, type AiraloDeps, airaloClient, DEFAULTS, sign } from './client.ts'
@@ -108,5 +107,5 @@ function lowDataOf(event: JsonObject): NonNullable<Extract<ReceivedEvent, { kind
   const iccid = iccidOf(event)
   const remaining = decimalOf(event.remaining_percentage, 0)
   if (iccid === undefined || remaining === undefined || remaining < 0n || remaining > 100n) return []
-  return [{ iccid, report: { time: new Date(systemClock.now()), remainingPercent: Number(remaining) } }]
+  return [{ iccid, report: { time: timeOfEvent(), remainingPercent: Number(remaining) } }]
 }

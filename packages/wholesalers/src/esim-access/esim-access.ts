@@ -2,6 +2,7 @@ import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { asQuestion, TURN_WAIT_MAX_MS } from '#account-rate.ts'
 import { isListedSender, unlistedSender } from '#event-senders.ts'
 import { iccidOf, isObject, type JsonObject, parseObject, textOf, wholeOf } from '#members.ts'
+import { timeOfEvent } from '#rest-client.ts'
 import type { ProfileReport, ReceivedEvent, ReportOutcome, SuppliedEsim, Supplier, UnreadableEntry } from '#supplier.ts'
 import { objectsIn, unreadableIn } from '#unreadable-entry.ts'
 import { act, sendSms } from './actions.ts'
@@ -118,7 +119,7 @@ function usageReports(content: JsonObject): { iccid: string; report: ProfileRepo
   const iccid = iccidOf(content)
   const usageAtLeast = wholeOf(content.orderUsage)
   if (iccid === undefined || usageAtLeast === undefined) return []
-  return [{ iccid, report: { time: new Date(systemClock.now()), usageAtLeast } }]
+  return [{ iccid, report: { time: timeOfEvent(), usageAtLeast } }]
 }
 
 /** The message about a failed test: the problem, and what to do about it. */

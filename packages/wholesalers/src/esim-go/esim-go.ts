@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { iccidOf, parseObject } from '#members.ts'
-import { longestMs, type RestDeps, TIMEOUT_MS } from '#rest-client.ts'
+import { longestMs, type RestDeps, TIMEOUT_MS, timeOfEvent } from '#rest-client.ts'
 import { refuseSeveralDays } from '#several-days.ts'
 import type { ActionOutcome, ReceivedEvent, SuppliedEsim, Supplier } from '#supplier.ts'
 import { DEFAULTS, type EsimGoClient, type EsimGoConfig, esimGoClient, SEND_WITHIN_MS } from './client.ts'
@@ -85,7 +84,7 @@ async function receive({ apiKey }: EsimGoConfig, store: OrderStore, event: Event
   const usageAtLeast = usedInEvent(content)
   const changed = { kind: 'changed', keys: key === undefined ? [] : [key] } as const
   if (usageAtLeast === undefined) return changed
-  return { ...changed, reports: [{ iccid, report: { time: new Date(systemClock.now()), usageAtLeast } }] }
+  return { ...changed, reports: [{ iccid, report: { time: timeOfEvent(), usageAtLeast } }] }
 }
 
 /** The public documents disagree whether the signature is in base64 or in hexadecimal digits, so both are accepted. */

@@ -265,6 +265,7 @@ create table esim_actions (
   actor text,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  key_label text,
   constraint esim_actions_pkey PRIMARY KEY (tenant_id, action_id),
   constraint esim_actions_action_check CHECK ((action = ANY (ARRAY['CANCEL'::text, 'SUSPEND'::text, 'UNSUSPEND'::text, 'REVOKE'::text]))),
   constraint esim_actions_action_status_check CHECK ((action_status = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'REFUSED'::text, 'UNDER_REVIEW'::text]))),
@@ -1293,6 +1294,35 @@ create table suppliers (
   constraint suppliers_supplier_check CHECK ((supplier ~ '^[A-Za-z0-9_.-]{1,64}$'::text)),
   constraint suppliers_type_check CHECK ((type ~ '^[a-z0-9-]{1,32}$'::text))
 );
+
+create table tenant_keys (
+  tenant_id uuid not null,
+  key_id uuid not null,
+  app_key text not null,
+  ciphertext bytea not null,
+  label text not null,
+  operations text[] not null,
+  per_order_max bigint,
+  per_day_max bigint,
+  total_max bigint,
+  ip_allowlist text[] not null default '{}'::text[],
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  spent_on date not null default '1970-01-01'::date,
+  day_spent bigint not null default 0,
+  total_spent bigint not null default 0,
+  last_used_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint tenant_keys_pkey PRIMARY KEY (tenant_id, key_id),
+  constraint tenant_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(tenant_id),
+  constraint tenant_keys_label_check CHECK (((length(label) >= 1) AND (length(label) <= 64))),
+  constraint tenant_keys_per_day_max_check CHECK (((per_day_max >= 0) AND (per_day_max <= '9007199254740991'::bigint))),
+  constraint tenant_keys_per_order_max_check CHECK (((per_order_max >= 0) AND (per_order_max <= '9007199254740991'::bigint))),
+  constraint tenant_keys_total_max_check CHECK (((total_max >= 0) AND (total_max <= '9007199254740991'::bigint)))
+) with (fillfactor=70);
+CREATE UNIQUE INDEX tenant_keys_app_key ON tenant_keys USING btree (app_key);
+CREATE UNIQUE INDEX tenant_keys_label ON tenant_keys USING btree (tenant_id, label) WHERE (revoked_at IS NULL);
 
 create table tenant_move_changes (
   tenant_id uuid not null,

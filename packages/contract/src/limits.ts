@@ -57,3 +57,7 @@ export const CHECK_HEALTH_PER_MINUTE_MAX = 10
 
 /** Money is a JSON integer in 1/10 000 of the currency, so a double must hold it exactly. */
 export const MONEY_MAX = Number.MAX_SAFE_INTEGER
+
+/** Restricted keys of one tenant that are not revoked: one for each program. */
+export const RESTRICTED_KEYS_MAX = 20
+export const KEY_LABEL_LENGTH_MAX = 64

@@ -6,6 +6,7 @@ import { Copyable, Hint, Timestamp } from '#parts/values.tsx'
 import { canAdminister, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { DealerSection, useTenant } from './dealer.tsx'
+import { RestrictedKeys } from './restricted-keys.tsx'
 import { NewSecretDialog, type ResetResult, ResetSecret, ViewSecret } from './secret-dialogs.tsx'
 
 /** AppKey and masked AppSecret. Viewing the secret requires the password; it is kept in this page's memory only. */
@@ -56,6 +57,7 @@ export function CredentialsPage() {
           </Text>
         ))}
       </Card>
+      {canAdminister(me) && <RestrictedKeys tenantId={tenantId} currencyCode={tenant.currencyCode} />}
       {open === 'view' && (
         <ViewSecret
           tenantId={tenantId}

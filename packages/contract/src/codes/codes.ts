@@ -1,5 +1,5 @@
 import Type, { type Static, type TObject, type TProperties } from 'typebox'
-import { ESIM_ACTIONS, ESIM_STATUSES, SMDP_STATUSES } from '#schemas/enumerations.ts'
+import { ESIM_ACTIONS, ESIM_STATUSES, SMDP_STATUSES, SPEND_SCOPES } from '#schemas/enumerations.ts'
 import { currencyCode, money, nullable, price, time } from '#schemas/scalars.ts'
 
 /** One row of the table. */
@@ -159,6 +159,13 @@ export const codes = {
     'HTTPS is required. Call the https address.',
     'Only a local gateway accepts plain HTTP. Behind a proxy, the operator must list it as trusted and it must send X-Forwarded-Proto and X-Forwarded-For.',
   ),
+  '101009': row(
+    403,
+    'OPERATION_NOT_ALLOWED',
+    'This key may not call this operation. Use a key that may, or add the operation to the key.',
+    'The call is signed with a restricted key, whose operations do not include data.operation. An administrator of the account changes them on the page API credentials. A restricted key can never set the webhook.',
+    { operation: Type.String() },
+  ),
   '200002': row(
     409,
     'ESIM_STATE',
@@ -219,12 +226,13 @@ export const codes = {
   '200014': row(
     422,
     'DAILY_LIMIT_EXCEEDED',
-    'The daily spend limit does not cover the order and nothing was bought. Wait until data.resetTime or ask the operator to raise it.',
-    'The order would exceed the daily limit, data.limit. data.spent is the amount spent today so far.',
+    'A spend limit does not cover the order and nothing was bought. Order less, ask for a higher limit, or wait until data.resetTime: data.scope names the limit.',
+    'data.scope is TENANT_DAY for the daily limit of the account, which the operator sets, and KEY_ORDER, KEY_DAY or KEY_TOTAL for a limit of the restricted key that signed the call, which the administrators of the account set. data.limit is the limit, data.spent what counts towards it so far.',
     {
+      scope: Type.Enum(SPEND_SCOPES),
       limit: price(),
-      spent: price({ description: 'The amount spent today' }),
-      resetTime: time({ description: 'The end of the day' }),
+      spent: price({ description: 'What was spent within the limit; 0 for KEY_ORDER' }),
+      resetTime: nullable(time({ description: 'The end of the day; null for KEY_ORDER and KEY_TOTAL' })),
     },
   ),
   '200015': row(

@@ -18,6 +18,7 @@ export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; 
   '000108': { details: [{ field: 'packageInfoList[0].count', reason: 'Send an integer from 1 to 30.' }] },
   '101001': { data: { serverTime: '2026-11-20T13:28:09.000Z' } },
   '101002': { data: { address: '203.0.113.7' } },
+  '101009': { data: { operation: 'esim/order' } },
   '200002': {
     data: {
       esimStatus: 'IN_USE',
@@ -33,7 +34,9 @@ export const failureExamples: { [C in FailureCode]?: { details?: FaultDetail[]; 
   },
   '200006': { details: [{ field: 'amount', reason: 'The total is 47000 now.' }], data: { current: 47_000 } },
   '200007': { data: { currentBalance: 30_000, requiredAmount: 45_000, shortfall: 15_000, currencyCode: 'USD' } },
-  '200014': { data: { limit: 1_000_000, spent: 980_000, resetTime: '2026-11-21T00:00:00.000Z' } },
+  '200014': {
+    data: { scope: 'TENANT_DAY', limit: 1_000_000, spent: 980_000, resetTime: '2026-11-21T00:00:00.000Z' },
+  },
   '200015': { data: { action: 'SUSPEND' } },
   '200017': { data: { cancellableUntil: '2026-12-20T13:28:10.000Z' } },
   '310241': { details: [{ field: 'packageInfoList[0].packageCode', reason: 'There is no package JP_9_9.' }] },

@@ -82,6 +82,7 @@ const order: OrderSummary = {
   currencyCode: 'USD',
   remark: null,
   esimTranNo: null,
+  keyLabel: null,
   createTime: '2026-11-20T13:28:09.000Z',
   lastUpdateTime: '2026-11-20T13:28:10.000Z',
   packageInfoList: [
@@ -111,6 +112,7 @@ const action: ActionAnswer = {
   feeAmount: 0,
   currencyCode: 'USD',
   failureReason: null,
+  keyLabel: null,
   createTime: '2026-11-20T13:40:00.000Z',
   lastUpdateTime: '2026-11-20T13:40:02.000Z',
 }
@@ -124,7 +126,13 @@ const pending: ActionAnswer = {
 }
 
 export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
-  health: { status: 'UP', tenantId: '01936b2e-7c10-7d4a-9f0e-5b8a2c6d1e34', clientName: 'Example Travel' },
+  health: {
+    status: 'UP',
+    tenantId: '01936b2e-7c10-7d4a-9f0e-5b8a2c6d1e34',
+    clientName: 'Example Travel',
+    keyLabel: null,
+    keyLimits: null,
+  },
   'account/balance': {
     balance: 10_000_000,
     creditLimit: 0,
@@ -232,6 +240,7 @@ export const answerExamples: { [N in OperationName]: AnswerOf<N> } = {
         esimTranNo: null,
         actionNo: null,
         reference: null,
+        keyLabel: null,
         createTime: '2026-11-20T13:28:09.000Z',
       },
     ],

@@ -1,6 +1,17 @@
 import Type, { type Static } from 'typebox'
 import { STATEMENT_KINDS } from './enumerations.ts'
-import { CLOSED, currencyCode, cursor, money, nextCursor, nullable, pageSize, price, time } from './scalars.ts'
+import {
+  CLOSED,
+  currencyCode,
+  cursor,
+  keyLabel,
+  money,
+  nextCursor,
+  nullable,
+  pageSize,
+  price,
+  time,
+} from './scalars.ts'
 
 export const healthRequest = Type.Object({}, CLOSED)
 export type HealthRequest = Static<typeof healthRequest>
@@ -9,6 +20,21 @@ export const healthAnswer = Type.Object({
   status: Type.Literal('UP'),
   tenantId: Type.String(),
   clientName: Type.String(),
+  keyLabel: keyLabel(),
+  keyLimits: nullable(
+    Type.Object(
+      {
+        perOrderMax: nullable(price()),
+        perDayMax: nullable(price()),
+        daySpent: price({ description: 'What its orders of this UTC day have debited, less refunds' }),
+        dayResetTime: time({ description: 'The end of the day' }),
+        totalMax: nullable(price()),
+        totalSpent: price({ description: 'What all of its orders have debited, less refunds' }),
+        expiresAt: nullable(time()),
+      },
+      { description: "The limits of the restricted key that signed the call; null: the tenant's own key." },
+    ),
+  ),
 })
 export type HealthAnswer = Static<typeof healthAnswer>
 
@@ -52,6 +78,7 @@ export const statementEntry = Type.Object({
   esimTranNo: nullable(Type.String({ description: 'The eSIM that a top-up or a refund is for.' })),
   actionNo: nullable(Type.String({ description: 'The action that refunded the eSIM.' })),
   reference: nullable(Type.String({ description: "The operator's reference of a payment or an adjustment." })),
+  keyLabel: keyLabel(),
   createTime: time(),
 })
 export type StatementEntry = Static<typeof statementEntry>

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { REASON_LENGTH_MAX } from '#limits.ts'
 import { ACTION_STATUSES, ESIM_ACTIONS, type EsimAction } from './enumerations.ts'
-import { CLOSED, currencyCode, iccid, name, nullable, price, time, transactionIdOfAction } from './scalars.ts'
+import { CLOSED, currencyCode, iccid, keyLabel, name, nullable, price, time, transactionIdOfAction } from './scalars.ts'
 import { TEXT_PATTERNS } from './text-patterns.ts'
 
 /** The request of `esim/cancel`, `esim/suspend`, `esim/unsuspend` and `esim/revoke`. */
@@ -41,6 +41,7 @@ export const actionAnswer = Type.Object({
   feeAmount: price({ description: 'The part of the price that was not refunded; 0 until DONE' }),
   currencyCode: currencyCode(),
   failureReason: nullable(Type.String()),
+  keyLabel: keyLabel(),
   createTime: time(),
   lastUpdateTime: time(),
 })

@@ -50,6 +50,10 @@ export type EventType = (typeof EVENT_TYPES)[number]
 export const TEST_FAILURES = ['TIMEOUT', 'REFUSED', 'TLS', 'ADDRESS', 'STATUS'] as const
 export type TestFailure = (typeof TEST_FAILURES)[number]
 
+/** What a spend limit belongs to: the account's day, or an order, the day or the whole life of a restricted key. */
+export const SPEND_SCOPES = ['TENANT_DAY', 'KEY_ORDER', 'KEY_DAY', 'KEY_TOTAL'] as const
+export type SpendScope = (typeof SPEND_SCOPES)[number]
+
 /** The status of the eSIM as a product. */
 export const ESIM_STATUSES = [
   'GOT_RESOURCE',

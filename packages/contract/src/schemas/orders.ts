@@ -7,6 +7,7 @@ import {
   currencyCode,
   cursor,
   iccid,
+  keyLabel,
   money,
   name,
   nextCursor,
@@ -147,6 +148,7 @@ const orderMembers = {
   currencyCode: currencyCode(),
   remark: nullable(Type.String()),
   esimTranNo: nullable(Type.String({ description: 'The eSIM that a TOPUP adds to; null for NEW.' })),
+  keyLabel: keyLabel(),
   createTime: time({
     description: 'When the request arrived. The first entry of `statusHistory` is the time of the debit.',
   }),

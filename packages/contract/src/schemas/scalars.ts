@@ -102,3 +102,7 @@ export const iccid = ({ description = '' } = {}) =>
     description: `With or without F padding. ${description}`.trimEnd(),
     examples: ['8985200012345678903'],
   })
+
+/** In answers: which key an order or action was signed with. */
+export const keyLabel = () =>
+  nullable(Type.String({ description: "The label of the restricted key at that time; null: the tenant's own key." }))

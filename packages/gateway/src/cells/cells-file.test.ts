@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest'
-import { addressOf, parseCells } from './cells-file.ts'
+import { addressOf, parseCells, withMovedAppKey } from './cells-file.ts'
+import { envoyConfig } from './envoy.ts'
+import { haproxyConfig } from './haproxy.ts'
+import { nginxConfig } from './nginx.ts'
 
 const node = (host: string) => ({ host })
 const parse = (file: unknown) => parseCells(JSON.stringify(file))
@@ -51,4 +54,19 @@ it.each([
   ['an AppKey with a quote', { cells: [main], movedAppKeys: { 'ak_main_"; x': 'main' } }, /movedAppKeys/],
 ])('%s is refused with what to correct', (_, file, message) => {
   expect(() => (typeof file === 'string' ? parseCells(file) : parse(file))).toThrow(message)
+})
+
+const two = { cells: [main, { name: 'eu1', nodes: [node('10.0.1.21')] }] }
+
+it.each(['ak', 'rk'])('a moved %s_… AppKey is an exception until it names the cell that serves it', (prefix) => {
+  const moved = withMovedAppKey(JSON.stringify(two), `${prefix}_main_12345678`, 'eu1')
+  expect(JSON.parse(moved).movedAppKeys).toEqual({ [`${prefix}_main_12345678`]: 'eu1' })
+  expect(JSON.parse(withMovedAppKey(moved, `${prefix}_main_12345678`, 'main')).movedAppKeys).toEqual({})
+})
+
+it('every load balancer finds the cell of a restricted key by its name', () => {
+  const options = { listen: { host: undefined, port: 443 }, certificate: '/a.pem', key: '/a.key' }
+  expect(nginxConfig(parse(two), options)).toContain('"~^(ak_eu1_|rk_eu1_)" eu1;')
+  expect(haproxyConfig(parse(two), options)).toContain('acl names_eu1 req.fhdr(RT-AccessCode) -m beg ak_eu1_ rk_eu1_')
+  expect(envoyConfig(parse(two), options)).toContain('"prefix": "rk_eu1_"')
 })

@@ -183,10 +183,16 @@ function refusal(faults: readonly string[]): Refusal {
 export function withMovedAppKey(text: string, appKey: string, cell: string): string {
   const { cells, defaultCell } = parseCells(text)
   const file = JSON.parse(text) as { movedAppKeys?: Record<string, string> }
-  const named = cells.find(({ name }) => appKey.startsWith(`ak_${name}_`))?.name ?? defaultCell
+  const named =
+    cells.find(({ name }) => appKeyPrefixes(name).some((prefix) => appKey.startsWith(prefix)))?.name ?? defaultCell
   const { [appKey]: _, ...others } = file.movedAppKeys ?? {}
   const movedAppKeys = named === cell ? others : { ...others, [appKey]: cell }
   return `${JSON.stringify({ ...file, movedAppKeys }, null, 2)}\n`
+}
+
+/** What AppKeys of a cell begin with: those of dealers, and those of their restricted keys. */
+export function appKeyPrefixes(cell: string): string[] {
+  return [`ak_${cell}_`, `rk_${cell}_`]
 }
 
 /** `10.0.0.21:8080`, `[fd00::21]:8080` */

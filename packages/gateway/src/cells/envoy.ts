@@ -1,4 +1,4 @@
-import type { Cell, Cells, ProxyOptions } from './cells-file.ts'
+import { appKeyPrefixes, type Cell, type Cells, type ProxyOptions } from './cells-file.ts'
 
 const APP_KEY = 'rt-accesscode'
 
@@ -14,7 +14,7 @@ export function envoyConfig({ cells, defaultCell, movedAppKeys }: Cells, options
     })
   const routes = [
     ...[...movedAppKeys].map(([appKey, name]) => byAppKey(name, { exact: appKey })),
-    ...cells.map(({ name }) => byAppKey(name, { prefix: `ak_${name}_` })),
+    ...cells.flatMap(({ name }) => appKeyPrefixes(name).map((prefix) => byAppKey(name, { prefix }))),
     ...cells.filter(({ publicHost }) => publicHost !== undefined).map(byHost),
     route(defaultCell, {}),
   ]

@@ -1,4 +1,4 @@
-import { addressOf, type Cell, type Cells, type ProxyOptions } from './cells-file.ts'
+import { addressOf, appKeyPrefixes, type Cell, type Cells, type ProxyOptions } from './cells-file.ts'
 
 export function haproxyConfig({ cells, defaultCell, movedAppKeys }: Cells, options: ProxyOptions): string {
   const { host = '', port } = options.listen
@@ -12,7 +12,7 @@ export function haproxyConfig({ cells, defaultCell, movedAppKeys }: Cells, optio
 frontend esim
   bind ${host.includes(':') ? `[${host}]` : host}:${port} ssl crt ${options.certificate}
 ${[...movedAppKeys].map(([appKey, name]) => `  acl moved_to_${name} req.fhdr(RT-AccessCode) -m str ${appKey}`).join('\n')}
-${cells.map(({ name }) => `  acl names_${name} req.fhdr(RT-AccessCode) -m beg ak_${name}_`).join('\n')}
+${cells.map(({ name }) => `  acl names_${name} req.fhdr(RT-AccessCode) -m beg ${appKeyPrefixes(name).join(' ')}`).join('\n')}
 ${hosts(cells)
   .map(({ name, publicHost }) => `  acl host_${name} req.hdr(Host),field(1,:) -i ${publicHost}`)
   .join('\n')}

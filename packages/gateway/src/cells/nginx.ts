@@ -1,4 +1,4 @@
-import { addressOf, type Cell, type Cells, type ProxyOptions } from './cells-file.ts'
+import { addressOf, appKeyPrefixes, type Cell, type Cells, type ProxyOptions } from './cells-file.ts'
 
 /**
  * A configuration for nginx's `http` block. nginx does not request /readyz, so a stopping node gets requests until its port
@@ -12,7 +12,7 @@ export function nginxConfig({ cells, defaultCell, movedAppKeys }: Cells, options
 map $http_rt_accesscode $cell_of_app_key {
   default "";
 ${[...movedAppKeys].map(([appKey, name]) => `  "${appKey}" ${name};`).join('\n')}
-${cells.map(({ name }) => `  "~^ak_${name}_" ${name};`).join('\n')}
+${cells.map(({ name }) => `  "~^(${appKeyPrefixes(name).join('|')})" ${name};`).join('\n')}
 }
 map $host $cell_of_host {
   default ${defaultCell};

@@ -20,6 +20,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import('./tenants/tenant.ts')).tenantCommands,
   },
   {
+    name: 'key',
+    summary: "dealers' restricted keys: create, limit, revoke",
+    load: async () => (await import('./tenants/tenant-key.ts')).keyCommands,
+  },
+  {
     name: 'people',
     summary: 'who may sign in to the console',
     load: async () => (await import('./people.ts')).peopleCommands,

@@ -45,6 +45,7 @@ interface OrderColumns {
   ofTransactionId: string
   orderType: OrderType
   toppedUpProfileId: string | null
+  keyLabel: string | null
   orderStatus: OrderStatus
   amount: bigint
   refundedAmount: bigint
@@ -62,7 +63,7 @@ interface OrderColumns {
 // One statement, and so one snapshot: status, counts and profiles never contradict each other.
 const SELECT = `
   select o.order_id as of_order_id, ${sentTransactionId('o')} as of_transaction_id, o.order_type, o.topped_up_profile_id, o.order_status, o.amount, o.refunded_amount,
-    o.currency_code, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
+    o.currency_code, o.sent -> 'key' ->> 'label' as key_label, o.remark, o.package_lines, o.status_history, o.created_at as of_created_at,
     o.updated_at as of_updated_at, i.items, p.item_no, ${PROFILE_COLUMNS}
   from orders o
   cross join lateral (
@@ -90,6 +91,7 @@ function answerOf(deps: ProfileReadDeps, tenantId: string, order: OrderColumns, 
     currencyCode: order.currencyCode,
     remark: order.remark,
     esimTranNo: order.toppedUpProfileId,
+    keyLabel: order.keyLabel,
     createTime: formatTime(order.ofCreatedAt),
     lastUpdateTime: formatTime(order.ofUpdatedAt),
     packageInfoList: order.packageLines.map((line, lineNo) => lineOf(line, lineNo, order.items)),

@@ -32,6 +32,8 @@ export interface Action {
   feeAmount: bigint
   currencyCode: string
   failureReason: string | null
+  /** The label of the restricted key that began it; null: the tenant's own key, or an operator. */
+  keyLabel: string | null
   /** Calls to the supplier. */
   attempts: number
   createdAt: Date
@@ -41,7 +43,7 @@ export interface Action {
 /** Columns of `esim_actions a join profiles p using (tenant_id, profile_id)`. */
 export const ACTION_COLUMNS = `a.action_id, a.transaction_id, a.started_by, a.action, a.profile_id, p.iccid, a.order_id,
   a.item_no, a.supplier, a.action_status, a.fee_percent, a.refund_amount, a.fee_amount, a.currency_code,
-  a.failure_reason, a.attempts, a.created_at, a.updated_at`
+  a.failure_reason, a.key_label, a.attempts, a.created_at, a.updated_at`
 
 /** The condition of the index esim_actions_open. */
 export const IS_OPEN = `a.action_status in ('PENDING', 'UNDER_REVIEW')`
@@ -82,6 +84,7 @@ export function actionAnswerOf(action: Action): ActionAnswer {
     feeAmount: Number(action.feeAmount),
     currencyCode: action.currencyCode,
     failureReason: action.failureReason,
+    keyLabel: action.keyLabel,
     createTime: formatTime(action.createdAt),
     lastUpdateTime: formatTime(action.updatedAt),
   }

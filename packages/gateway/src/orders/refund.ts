@@ -13,7 +13,7 @@ export interface RefundedItem {
 /**
  * Refunds items of an order. An item is refunded only once: for an item that was refunded before nothing is posted, so a
  * caller may repeat the call. Refunds are posted regardless of the wallet's limits. Adds the posted sum to
- * `order.refundedAmount`.
+ * `order.refundedAmount`. What a restricted key has debited goes back to that key's limits, too.
  *
  * Locks the wallet. The caller already holds that lock, taken before the order's (lockWalletAndOrders; lock order: wallets,
  * orders, items), so this does not wait.
@@ -47,11 +47,17 @@ export async function refundItems(
       update orders set refunded_amount = refunded_amount + ${sum},
         updated_at = greatest(updated_at, date_trunc('milliseconds', clock_timestamp()))
       where tenant_id = ${tenantId} and order_id = ${orderId}
-      returning (status_history -> 0 ->> 'time')::timestamptz as debited_at
+      returning ((status_history -> 0 ->> 'time')::timestamptz at time zone 'utc')::date as debited_on,
+        (sent -> 'key' ->> 'keyId')::uuid as key_id
     ), unspent as (
       -- A refund on the day of the debit may be spent again that day.
       update wallets set spent = greatest(0, spent - ${sum}) from refunded
-      where tenant_id = ${tenantId} and spent_on = (refunded.debited_at at time zone 'utc')::date
+      where tenant_id = ${tenantId} and spent_on = debited_on
+    ), unspent_by_key as (
+      update tenant_keys set total_spent = greatest(0, total_spent - ${sum}),
+        day_spent = case when spent_on = debited_on then greatest(0, day_spent - ${sum}) else day_spent end
+      from refunded
+      where tenant_id = ${tenantId} and tenant_keys.key_id = refunded.key_id
     )
     select from refunded`)
   if (!found) throw new Error(`tenant ${tenantId} has no order ${orderId} to refund`)

@@ -6,7 +6,7 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { changeTenant, lockTenant, type TenantDeps } from './change-tenant.ts'
 
-const SECRET_BYTES = 32
+export const SECRET_BYTES = 32
 
 /** The longest time for which an old secret still verifies. */
 export const GRACE_MAX_MS = 24 * 3_600_000

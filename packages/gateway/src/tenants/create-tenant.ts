@@ -42,7 +42,7 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
     )
   }
   const tenantId = deps.ids.uuid()
-  const appKey = createAppKey(deps.ids, deps.config.cellName)
+  const appKey = createAppKey(deps.ids, 'ak', deps.config.cellName)
   const { appSecret } = await deps.db.tx(async (tx) => {
     const { newDealerQpsLimit: qpsLimit } = await getOperatorSettings(tx)
     tx.send(sql`
@@ -67,14 +67,14 @@ const RANDOM_CHARACTERS = 24
 const EVEN_BYTES = 248
 
 /**
- * Creates an AppKey, `ak_<cell>_<24 random characters>`, in which a load balancer finds the cell without a look-up. Older
- * AppKeys have no cell.
+ * Creates an AppKey, `ak_<cell>_<24 random characters>`, in which a load balancer finds the cell without a look-up; of a
+ * restricted key `rk_<cell>_…`. Older AppKeys have no cell.
  */
-function createAppKey(ids: Ids, cellName: string): string {
+export function createAppKey(ids: Ids, prefix: 'ak' | 'rk', cellName: string): string {
   let random = ''
   while (random.length < RANDOM_CHARACTERS) {
     const even = ids.bytes(RANDOM_CHARACTERS).filter((byte) => byte < EVEN_BYTES)
     for (const byte of even) random += BASE62[byte % BASE62.length]
   }
-  return `ak_${cellName}_${random.slice(0, RANDOM_CHARACTERS)}`
+  return `${prefix}_${cellName}_${random.slice(0, RANDOM_CHARACTERS)}`
 }

@@ -23,8 +23,22 @@ export interface Tenant {
   fencedUntilMs: number | null
   /** The nodes of the other cell, if only that one may serve the tenant; null: this cell serves it. */
   servedBy: ServingNode[] | null
+  /** The restricted key that this is; null: the tenant's own key. */
+  key: RestrictedKey | null
   /** The current secret first, then the one in its grace period, if any. */
   secrets: TenantSecret[]
+}
+
+/** A further AppKey of a tenant, for one program (tenants/keys). Its limits are decided with each debit. */
+export interface RestrictedKey {
+  keyId: string
+  label: string
+  /** Names of operations of the dealer API. */
+  operations: string[]
+  /** In addition to the tenant's. */
+  ipAllowlist: string[]
+  /** Exclusive. null: never. */
+  expiresAtMs: number | null
 }
 
 /** An API node of another cell. */
@@ -68,10 +82,47 @@ export async function findTenant(
   const rows = await db.query<Row>({ name, text, values })
   if (!rows[0]) return undefined
   const { secretId, ciphertext, validUntil, provenAt, ...tenant } = rows[0]
-  return { ...tenant, secrets: rows.flatMap((row) => (row.secretId === null ? [] : [secretOf(row, cipher)])) }
+  const secrets = rows.flatMap((row) => (row.secretId === null ? [] : [secretOf(row, cipher)]))
+  return { ...tenant, key: null, secrets }
 }
 
-interface Row extends Omit<Tenant, 'secrets'> {
+/** AppKeys of restricted keys begin with it. */
+export const RESTRICTED_PREFIX = 'rk_'
+
+/**
+ * Finds a tenant by any of its AppKeys. With a restricted key, the key's AppKey and secret stand in for the tenant's own.
+ * @returns undefined if the AppKey is unknown, revoked or expired
+ */
+export async function findByAppKey(
+  db: Pick<Db | Tx, 'query'>,
+  cipher: Pick<Cipher, 'decrypt'>,
+  appKey: string,
+): Promise<Tenant | undefined> {
+  if (!appKey.startsWith(RESTRICTED_PREFIX)) return findTenant(db, cipher, { appKey })
+  const [row] = await db.query<RestrictedKey & { tenantId: string; version: bigint; ciphertext: Buffer }>({
+    name: 'tenant-keys-by-app-key',
+    text: `select k.tenant_id, t.version, key_id, label, operations, k.ip_allowlist, ciphertext,
+             date_part('epoch', expires_at) * 1000 as expires_at_ms
+           from tenant_keys k join tenants t on t.tenant_id = k.tenant_id
+           where k.app_key = $1 and revoked_at is null and (expires_at is null or expires_at > clock_timestamp())`,
+    values: [appKey],
+  })
+  const tenant = row && (await findTenant(db, cipher, { tenantId: row.tenantId }))
+  if (tenant === undefined) return undefined
+  // The version that was read with the key. The tenant may have changed since, and the key with it: admission then finds this
+  // version outdated, and both are read again.
+  const { tenantId, version, ciphertext, ...key } = row!
+  const secret = cipher.decrypt(ciphertext, tenantId).toString()
+  return {
+    ...tenant,
+    version,
+    appKey,
+    key,
+    secrets: [{ secretId: key.keyId, secret, validUntilMs: null, provenAtMs: 0 }],
+  }
+}
+
+interface Row extends Omit<Tenant, 'secrets' | 'key'> {
   secretId: string | null
   ciphertext: Buffer
   validUntil: Date | null

@@ -78,6 +78,46 @@ describe('admin commands with an external database', () => {
     expect(await adminJsonWith(['tenant', 'set', acme.tenantId, ...accepted], env)).toMatchObject(after)
   })
 
+  test('a restricted key is created, listed, changed and revoked', async () => {
+    const limits = ['--per-order-max', '12.50', '--per-day-max', '100', '--total-max', '1000']
+    const options = ['--label', 'webshop', '--operations', 'health,esim/order', ...limits, '--expires-at', '2099-01-31']
+    const key = await adminJsonWith<{ appKey: string; appSecret: string }>(
+      ['key', 'create', acme.tenantId, ...options],
+      env,
+    )
+    expect(Object.keys(key)).toEqual(['appKey', 'appSecret'])
+    expect(key.appKey).toMatch(/^rk_main_[A-Za-z0-9]{24}$/)
+    const list = () => adminJsonWith<object[]>(['key', 'list', acme.tenantId], env)
+    const made = { label: 'webshop', operations: ['health', 'esim/order'], perOrderMax: 125_000, totalMax: 10_000_000 }
+    expect(await list()).toMatchObject([
+      { ...made, expiresAt: '2099-01-31T00:00:00.000Z', daySpent: 0, revokedAt: null },
+    ])
+    const change = [
+      '--total-max',
+      'none',
+      '--operations',
+      'none',
+      '--allowlist',
+      '203.0.113.0/24',
+      '--expires-at',
+      'none',
+    ]
+    const set = await adminJsonWith(['key', 'set', acme.tenantId, key.appKey, ...change], env)
+    expect(set).toMatchObject({
+      totalMax: null,
+      perOrderMax: 125_000,
+      ipAllowlist: ['203.0.113.0/24'],
+      expiresAt: null,
+    })
+    expect(set).toMatchObject({ operations: ['health', 'package/list', 'location/list', 'account/balance'] })
+    const forbidden = await adminWith(['key', 'set', acme.tenantId, key.appKey, '--operations', 'webhook/set'], env)
+    expect([forbidden.code, forbidden.stderr]).toEqual([1, expect.stringContaining('cannot have webhook/set')])
+    await adminJsonWith(['key', 'revoke', acme.tenantId, key.appKey], env)
+    expect(await list()).toMatchObject([{ revokedAt: expect.any(String) }])
+    expect((await adminWith(['key', 'revoke', acme.tenantId, key.appKey], env)).code).toBe(1)
+    expect((await adminWith(['key', 'list', acme.tenantId], env)).stdout).not.toContain(key.appSecret)
+  })
+
   test('a secret is shown by its reset and by no other command', async () => {
     const reset = await adminJsonWith<{ appSecret: string }>(
       ['tenant', 'reset-secret', acme.tenantId, '--grace', '1h'],
@@ -251,7 +291,7 @@ describe('admin commands with an external database', () => {
   })
 
   test.each<[string, string[], number, string]>([
-    ['an unknown noun', ['tenants'], 2, 'Unknown command “tenants”. Available: tenant, people,'],
+    ['an unknown noun', ['tenants'], 2, 'Unknown command “tenants”. Available: tenant, key, people,'],
     ['an unknown command', ['tenant', 'drop'], 2, 'unknown command'],
     ['a noun without a command', ['tenant'], 2, '“tenant” needs a command: create, list, show,'],
     ['an incomplete command', ['price', 'plan'], 2, '“price plan” needs a command: create, set,'],

@@ -11,6 +11,7 @@ export const gatewayConfig = Type.Object(
     url: addressSetting('Of the upstream gateway, without /open-api/v1.'),
     appKey: Type.String({ title: 'AppKey', pattern: '^[A-Za-z0-9_-]{8,64}$' }),
     appSecret: secretSetting('AppSecret'),
+    eventSecret: Type.Optional(secretSetting('AppSecret that signs events: of a restricted key, that of its account')),
     ...callSettings(DEFAULTS),
     ...nodeRateSetting(),
   },

@@ -189,7 +189,7 @@ async function receive(
   { headers, body }: { headers: Record<string, string | string[] | undefined>; body: Buffer },
 ): Promise<ReceivedEvent> {
   try {
-    const event = await verifyEvent({ appSecret: config.appSecret, headers, body })
+    const event = await verifyEvent({ appSecret: config.eventSecret ?? config.appSecret, headers, body })
     const key = 'transactionId' in event.content ? event.content.transactionId : null
     const reports = event.notifyType === 'ESIM_USAGE' ? usageReports(event.content) : []
     return { kind: 'changed', keys: key === null ? [] : [key], ...(reports.length > 0 && { reports }) }

@@ -26,6 +26,7 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '101006': 'unknown', // a proxy repeated the request: the first of the two may have bought
   '101007': 'retry',
   '101008': 'retry',
+  '101009': 'retry',
   '200002': 'refused',
   '200005': 'retry',
   '200006': 'unknown',
@@ -44,8 +45,10 @@ const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
   '400102': 'unknown',
 }
 
-const failure = (code: string, parts: { httpStatus?: number; retryAfterS?: number } = {}) =>
-  new DealerEsimError({ code: code as FailureCode, message: 'message', ...parts })
+const failure = (
+  code: string,
+  parts: { httpStatus?: number; retryAfterS?: number; data?: Record<string, unknown> } = {},
+) => new DealerEsimError({ code: code as FailureCode, message: 'message', ...parts })
 
 describe('a failure of an upstream', () => {
   it('has an outcome for every code of the contract', () => {
@@ -68,6 +71,16 @@ describe('a failure of an upstream', () => {
     expect(outcomeOfFailure(failure('101007'), true)).toMatchObject({ afterMs: 1_000 })
     expect(outcomeOfFailure(failure('200014'), true)).toMatchObject({ afterMs: 30_000 })
     expect(outcomeOfFailure(failure('200007'), true)).toMatchObject({ kind: 'retry', noMoney: true })
+  })
+
+  it('is refused, lacks money, or ends with the day, by the limit that it exceeds', () => {
+    const outcome = (scope?: string) => outcomeOfFailure(failure('200014', { data: scope ? { scope } : {} }), true)
+    for (const scope of [undefined, 'TENANT_DAY', 'KEY_DAY', 'A_LATER_ONE']) {
+      expect(outcome(scope), scope).toMatchObject({ kind: 'retry', afterMs: 30_000 })
+    }
+    expect(outcome('KEY_TOTAL')).toMatchObject({ kind: 'retry', noMoney: true })
+    expect(outcome('KEY_ORDER')).toMatchObject({ kind: 'refused' })
+    expect(outcomeOfFailure(failure('101009'), true)).toMatchObject({ kind: 'retry', down: true })
   })
 
   it('counts for the breaker if it would affect every order', () => {

@@ -1,4 +1,4 @@
-import type { QueryAnswer } from '@dealer-esim/contract'
+import type { QueryAnswer, SpendScope } from '@dealer-esim/contract'
 import type { DealerEsimError } from '@dealer-esim/sdk'
 import { currencyOf, wholeOf } from '#members.ts'
 import type { Charge, Outcome } from '#supplier.ts'
@@ -17,7 +17,8 @@ const LIMIT_WAIT_MS = 30_000
  *   | 000105 to 000108 a parameter is not accepted  | refused                                                 |
  *   | other 0001xx: its url, a proxy in between     | retry: an operator has to correct it                    |
  *   | 200007 balance                                | retry: no money                                         |
- *   | 200014 daily limit                            | retry: it ends with the day                             |
+ *   | 200014 daily limit of the account or our key  | retry: it ends with the day                             |
+ *   | 200014 with scope KEY_TOTAL, KEY_ORDER        | as 200007; refused                                      |
  *   | 200005 another price                          | retry: nothing was bought                               |
  *   | 101xxx signature, clock, address, QPS; 000002 | retry, except                                           |
  *   | 101006 the request was received twice         | unknown: the first of the two may have bought           |
@@ -34,7 +35,7 @@ export function outcomeOfFailure(
   if (!/^\d{6}$/.test(code))
     return sent ? { kind: 'unknown', message, down: true } : { kind: 'retry', message, down: true }
   if (code === '200007') return { kind: 'retry', message, noMoney: true }
-  if (code === '200014') return { kind: 'retry', message, afterMs: LIMIT_WAIT_MS }
+  if (error.is('200014')) return outcomeOfLimit(error.data.scope, message)
   if (code === '200005') return { kind: 'retry', message }
   if (code === '101007') return { kind: 'retry', message, afterMs: (error.retryAfterS ?? 1) * 1000 }
   if (code === '101006') return { kind: 'unknown', message }
@@ -47,6 +48,21 @@ export function outcomeOfFailure(
     kind: 'unknown',
     message,
     ...(error.httpStatus !== undefined && error.httpStatus >= 500 ? { down: true } : {}),
+  }
+}
+
+/** A gateway of an earlier release names no scope: its only limit is the account's day. */
+function outcomeOfLimit(
+  scope: SpendScope | undefined,
+  message: string,
+): Exclude<Outcome, { kind: 'delivered' | 'toppedUp' }> {
+  switch (scope) {
+    case 'KEY_ORDER':
+      return { kind: 'refused', message }
+    case 'KEY_TOTAL':
+      return { kind: 'retry', message, noMoney: true }
+    default:
+      return { kind: 'retry', message, afterMs: LIMIT_WAIT_MS }
   }
 }
 

@@ -16,7 +16,7 @@ interface MovedTable {
 /** The tables in the order in which they are copied: each after those that it references. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   { table: 'tenants', again: 'update' },
-  { table: 'tenant_secrets', again: 'replace' },
+  ...replaced('tenant_secrets', 'tenant_keys'),
   { table: 'wallets', again: 'update' },
   { table: 'people', again: 'update' },
   ...replaced('tenant_price_plans', 'tenant_price_groups', 'tenant_prices', 'notes', 'webhook_endpoints'),

@@ -220,7 +220,7 @@ async function lockMove({ databaseUrl, databaseSchema }: CellConfig, tenantId: s
   throw new UsageError('Another command is moving this dealer. Wait for it, or end it first.')
 }
 
-/** Records in the file of cells which cell the AppKey leads to, and runs the command that informs the load balancer. */
+/** Records in the file of cells which cell the dealer's AppKeys lead to, and runs the command that informs the load balancer. */
 async function route(
   context: AdminContext,
   deps: AdminDeps,
@@ -228,12 +228,17 @@ async function route(
   { file, afterSwitch }: MoveOptions,
   cell: string,
 ): Promise<void> {
-  const [tenant] = await deps.db.query<{ appKey: string }>({
-    text: 'select app_key from tenants where tenant_id = $1',
+  const appKeys = await deps.db.query<{ appKey: string }>({
+    text: `select app_key from tenants where tenant_id = $1
+           union all
+           select app_key from tenant_keys where tenant_id = $1 and revoked_at is null`,
     values: [tenantId],
   })
   const changed = `${file}.new`
-  writeFileSync(changed, withMovedAppKey(readFileSync(file, 'utf8'), tenant!.appKey, cell))
+  writeFileSync(
+    changed,
+    appKeys.reduce((text, { appKey }) => withMovedAppKey(text, appKey, cell), readFileSync(file, 'utf8')),
+  )
   renameSync(changed, file)
   if (afterSwitch === undefined) {
     context.progress(`${file} is changed: write the load balancer's configuration (cells proxy) and reload it now`)

@@ -48,6 +48,7 @@ export async function actForOperator(
       transactionId: null,
       startedBy: 'OPERATOR',
       action,
+      keyLabel: null,
       feePercent: 0,
     })
     insertAction(tx, tenantId, started, {

@@ -18,13 +18,14 @@ import { isInWantedState, refuseAction } from './decide-action.ts'
  *
  * Locks: the wallet, then the eSIM's order.
  * @param by the dealer's person who began it in the console, for the audit log; absent for a call of the dealer API
+ * @param keyLabel of the restricted key that signed the call
  * @throws ApiError 200012, 310403, 200002, 200015, 200017, in this order
  */
 export async function startAction(
   deps: Pick<ActionDeps, 'db' | 'ids' | 'suppliers' | 'wake'>,
   tenantId: string,
   request: ActionRequest,
-  by?: By,
+  { by, keyLabel = null }: { by?: By; keyLabel?: string | null } = {},
 ): Promise<{ answer: ActionAnswer; isReplay: boolean }> {
   const started = await deps.db.tx(async (tx) => {
     // Sent with the lock but executed after it: its snapshot shows what the transaction that held the lock has written.
@@ -36,7 +37,7 @@ export async function startAction(
     const esim = await findEsim(tx, tenantId, request)
     if (esim === undefined) throw new ApiError('310403')
     const locked = await lockEsim(tx, tenantId, esim)
-    return { action: beginAction(tx, deps, wallet, { tenantId, request, esim, locked, by }), isReplay: false }
+    return { action: beginAction(tx, deps, wallet, { tenantId, request, esim, locked, by, keyLabel }), isReplay: false }
   })
   if (!started.isReplay) deps.wake.wake('actions')
   return { answer: actionAnswerOf(started.action), isReplay: started.isReplay }
@@ -56,7 +57,7 @@ export async function ensureAction(
   deps: Pick<ActionDeps, 'db' | 'ids' | 'suppliers' | 'wake'>,
   tenantId: string,
   request: Omit<ActionRequest, 'transactionId'>,
-  by?: By,
+  { by, keyLabel = null }: { by?: By | undefined; keyLabel?: string | null } = {},
 ): Promise<{ actionId: string; orderId: string; isNew: boolean } | undefined> {
   const ensured = await deps.db.tx(async (tx) => {
     const wallet = await lockWallet(tx, tenantId)
@@ -68,7 +69,7 @@ export async function ensureAction(
     if (open?.action === request.action) return { actionId: open.actionId, orderId: esim.orderId, isNew: false }
     if (open === undefined && isInWantedState(request.action, locked.state)) return undefined
     const named = { ...request, transactionId: deps.ids.uuid() }
-    const { actionId } = beginAction(tx, deps, wallet, { tenantId, request: named, esim, locked, by })
+    const { actionId } = beginAction(tx, deps, wallet, { tenantId, request: named, esim, locked, by, keyLabel })
     return { actionId, orderId: esim.orderId, isNew: true }
   })
   if (ensured?.isNew) deps.wake.wake('actions')
@@ -81,6 +82,7 @@ interface Beginning {
   esim: EsimIdentity
   locked: Awaited<ReturnType<typeof lockEsim>>
   by: By | undefined
+  keyLabel: string | null
 }
 
 /** The caller holds the locks of wallet and order. @throws ApiError 200002, 200015, 200017 */
@@ -88,7 +90,7 @@ function beginAction(
   tx: Tx,
   deps: Pick<ActionDeps, 'ids' | 'suppliers'>,
   wallet: LockedWallet,
-  { tenantId, request, esim, locked: { order, state, now }, by }: Beginning,
+  { tenantId, request, esim, locked: { order, state, now }, by, keyLabel }: Beginning,
 ): Action {
   const policy = lineOfItem(order.packageLines, esim.itemNo).cancelPolicy
   const supplier = deps.suppliers.get(esim.supplier)?.supplier
@@ -99,6 +101,7 @@ function beginAction(
     transactionId: request.transactionId,
     startedBy: 'DEALER',
     action: request.action,
+    keyLabel,
     feePercent: request.action === 'CANCEL' ? policy!.feePercent : 0,
   })
   const reason = request.reason ?? null
@@ -163,7 +166,7 @@ export function newAction(
   esim: EsimIdentity,
   order: LockedOrder,
   now: Date,
-  by: Pick<Action, 'transactionId' | 'startedBy' | 'action' | 'feePercent'>,
+  by: Pick<Action, 'transactionId' | 'startedBy' | 'action' | 'feePercent' | 'keyLabel'>,
 ): Action {
   return {
     actionId: deps.ids.uuid(),
@@ -191,9 +194,9 @@ export function insertAction(
     name: 'actions-insert',
     text: `insert into esim_actions (tenant_id, action_id, transaction_id, started_by, action, profile_id, order_id,
              item_no, supplier, fee_percent, currency_code, reason, actor, due_at, lease_token, lease_until, created_at,
-             updated_at)
+             updated_at, key_label)
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, least($14::timestamptz, clock_timestamp()), $15,
-             clock_timestamp() + $16 * interval '1 millisecond', $14, $14)`,
+             clock_timestamp() + $16 * interval '1 millisecond', $14, $14, $17)`,
     values: [
       tenantId,
       action.actionId,
@@ -211,6 +214,7 @@ export function insertAction(
       action.createdAt,
       more.lease?.token ?? null,
       more.lease?.ms ?? null,
+      action.keyLabel,
     ],
   })
 }

@@ -42,6 +42,7 @@ import { supplierRoutes } from './suppliers/suppliers.ts'
 import { credentialRoutes } from './tenants/credentials.ts'
 import { explorerRoutes } from './tenants/explorer.ts'
 import { noteRoutes } from './tenants/notes.ts'
+import { keyRoutes } from './tenants/restricted-keys.ts'
 import { settingsRoutes } from './tenants/tenant-settings.ts'
 import { tenantRoutes } from './tenants/tenants.ts'
 import { adjustmentRoutes } from './wallet/adjustments.ts'
@@ -65,6 +66,7 @@ export const routes: readonly Route[] = [
   ...searchRoutes,
   ...tenantRoutes,
   ...credentialRoutes,
+  ...keyRoutes,
   ...settingsRoutes,
   ...walletRoutes,
   ...adjustmentRoutes,

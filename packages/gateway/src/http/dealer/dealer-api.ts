@@ -153,7 +153,7 @@ async function perform<Name extends OperationName>(
   body: Buffer,
 ): Promise<Answer> {
   const { address, start: receivedAt, response } = context
-  const signed = { headers, body, address }
+  const signed = { headers, body, address, operations: [operation] }
   const { tenant, catalogueVersion } = await admit(deps.admission, signed, await authenticate(deps.admission, signed))
   context.tenantId = tenant.tenantId
   const request = parseBody(operation, body)

@@ -8,6 +8,7 @@ import { listProfiles } from '#esims/list-profiles.ts'
 import { getOrderWithProfiles } from '#esims/query-order.ts'
 import { listOrders } from '#orders/reading/list-orders.ts'
 import type { Admitted } from '#tenants/admission/admission.ts'
+import { getKeyLimits } from '#tenants/keys/manage-keys.ts'
 import { getBalance } from '#wallet/ledger/balance.ts'
 import { listStatement } from '#wallet/statement/list-statements.ts'
 import { setWebhook } from '#webhooks/endpoint/set-webhook.ts'
@@ -21,8 +22,10 @@ import { listPackages } from './dealer-packages.ts'
  * the request.
  */
 export const operations: Operations = {
-  async health(_, { tenant }) {
-    return { data: { status: 'UP', tenantId: tenant.tenantId, clientName: tenant.clientName } }
+  async health(deps, { tenant }) {
+    const { tenantId, clientName, key } = tenant
+    const keyLimits = key && (await getKeyLimits(deps.db, tenantId, key))
+    return { data: { status: 'UP', tenantId, clientName, keyLabel: key?.label ?? null, keyLimits } }
   },
   async 'account/balance'(deps, { tenant }) {
     return { data: await getBalance(deps.db, tenant.tenantId) }
@@ -71,6 +74,8 @@ async function act(
   deps: Deps,
   { tenant, request }: { tenant: Admitted['tenant']; request: ActionRequest },
 ): Promise<Result<'esim/cancel'>> {
-  const { answer, isReplay } = await startAction(deps, tenant.tenantId, request)
+  const { answer, isReplay } = await startAction(deps, tenant.tenantId, request, {
+    keyLabel: tenant.key?.label ?? null,
+  })
   return { data: answer, isReplay }
 }

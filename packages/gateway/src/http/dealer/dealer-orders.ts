@@ -2,11 +2,12 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Deps } from '#deps.ts'
 import type { PlacementAnswer, Verdict } from '#orders/placing/decide-order.ts'
 import type { DryRunAnswer, DryRunVerdict } from '#orders/placing/dry-run.ts'
+import { keyOf } from '#orders/placing/order-input.ts'
 import type { Call, Result } from './dealer-call.ts'
 
 /** `esim/order`. */
 export async function order(deps: Deps, { tenant, request, headers, receivedAt }: Call<'esim/order'>) {
-  const known = { tenant, headers, receivedAt, orderId: deps.ids.uuid() }
+  const known = { tenant, headers, receivedAt, orderId: deps.ids.uuid(), key: keyOf(tenant) }
   const verdict = await (request.validateOnly
     ? deps.orderPlacer.dryRun({ ...known, request: withTransactionId(request, known.orderId) })
     : deps.orderPlacer.place({ ...known, request }))
@@ -15,7 +16,14 @@ export async function order(deps: Deps, { tenant, request, headers, receivedAt }
 
 /** `esim/topup`. The answer names its eSIM and so has all members (PlacementAnswer, DryRunAnswer). */
 export async function topUp(deps: Deps, { tenant, request, headers, receivedAt }: Call<'esim/topup'>) {
-  const known = { orderType: 'TOPUP' as const, tenant, headers, receivedAt, orderId: deps.ids.uuid() }
+  const known = {
+    orderType: 'TOPUP' as const,
+    tenant,
+    headers,
+    receivedAt,
+    orderId: deps.ids.uuid(),
+    key: keyOf(tenant),
+  }
   const verdict = await (request.validateOnly
     ? deps.orderPlacer.dryRun({ ...known, request: withTransactionId(request, known.orderId) })
     : deps.orderPlacer.place({ ...known, request }))

@@ -234,7 +234,7 @@ async function perform(
 ): Promise<object> {
   const { deps, shedder } = api
   const { address } = context
-  const signed = { headers, body, address, spentAs }
+  const signed = { headers, body, address, spentAs, operations: operationsOf(operation) }
   const { tenant, catalogueVersion } = unsigned
     ? await admit(deps.admission, unsigned.request, unsigned)
     : await admit(deps.admission, signed, await authenticate(deps.admission, signed))
@@ -273,6 +273,21 @@ async function perform(
     },
   }
   return handlers[operation](deps, call)
+}
+
+/** The operations of the dealer API that one of the family stands for. */
+function operationsOf(operation: RtOperationName): readonly string[] {
+  switch (operation) {
+    case 'balance/query':
+      return ['account/balance']
+    case 'esim/query':
+      return ['esim/query', 'esim/profile/list']
+    case 'webhook/save':
+    case 'webhook/query':
+      return ['webhook/set']
+    default:
+      return [operation]
+  }
 }
 
 /** Operations that require a signature, even if the operator's switch allows unsigned requests. */

@@ -85,7 +85,7 @@ function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspe
       action: request.action ?? action,
     })
     const by = unsignedFrom === undefined ? undefined : { actor: 'unsigned' as const, address: unsignedFrom }
-    const begun = await ensureAction(deps, tenantId, checked, by)
+    const begun = await ensureAction(deps, tenantId, checked, { by, keyLabel: tenant.key?.label ?? null })
     if (begun === undefined) return {}
     const { actionId, orderId, isNew } = begun
     if (isNew) traceWith({ orderId, part: 'continues', actionId })

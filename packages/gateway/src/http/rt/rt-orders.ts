@@ -3,7 +3,7 @@ import { ORDER_ESIMS_MAX, type OrderRequest, orderIdOf, rtTime } from '@dealer-e
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Deps } from '#deps.ts'
 import { pageProfiles } from '#esims/profile-page.ts'
-import type { SentLine } from '#orders/placing/order-input.ts'
+import { keyOf as orderKeyOf, type SentLine } from '#orders/placing/order-input.ts'
 import { findUnnamedKey, recordReport } from '#orders/unanswered-topup.ts'
 import { packageCodeOf } from './package-code.ts'
 import type { RtCall } from './rt-call.ts'
@@ -27,7 +27,7 @@ export async function order(deps: Deps, call: RtCall): Promise<object> {
     amount: guardOf(request.amount),
   })
   const verdict = await deps.orderPlacer.place({
-    ...{ tenant, headers, receivedAt, orderId },
+    ...{ tenant, headers, receivedAt, orderId, key: orderKeyOf(tenant) },
     request: { ...checked, transactionId: key.transactionId, packageInfoList: guarded(checked.packageInfoList, lines) },
     sent: { ...key.sent, ...(unsignedFrom !== undefined && { unsignedFrom }), lines },
   })
@@ -121,7 +121,7 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
   const unnamedKey = isNamed ? undefined : await findUnnamedKey(deps.db, tenantId, checked, name as string)
   const key = keyOf(request, unnamedKey ?? orderId)
   const verdict = await deps.orderPlacer.place({
-    ...{ orderType: 'TOPUP' as const, tenant, headers, receivedAt, orderId },
+    ...{ orderType: 'TOPUP' as const, tenant, headers, receivedAt, orderId, key: orderKeyOf(tenant) },
     request: { ...checked, transactionId: key.transactionId },
     sent: {
       ...key.sent,

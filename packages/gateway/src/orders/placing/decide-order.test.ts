@@ -42,7 +42,10 @@ test('balance and daily limit may be used up exactly', () => {
     ...{ code: '200007', parts: { data: { shortfall: 1 } } },
   })
   expect(verdictOn(10n, { balance: 100n, dailySpendLimit: 30n, spent: 21n })).toMatchObject({
-    ...{ code: '200014', parts: { data: { limit: 30, spent: 21, resetTime: '2026-11-21T00:00:00.000Z' } } },
+    ...{
+      code: '200014',
+      parts: { data: { scope: 'TENANT_DAY', limit: 30, spent: 21, resetTime: '2026-11-21T00:00:00.000Z' } },
+    },
   })
   expect(verdictOn(30n, { balance: 100n, dailySpendLimit: 30n, spent: 30n, spentOn: '2026-11-19' }).kind).toBe('placed')
 })

@@ -13,13 +13,16 @@ import { groupBy } from '@dealer-esim/lib/batch.ts'
 import { timeOfUuid } from '@dealer-esim/lib/ids.ts'
 import type { Offer, Snapshot } from '#catalogue/catalogue.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
+import type { KeySpending } from '#tenants/keys/key-spending.ts'
 import { type LowBalanceChange, lowBalancePercent } from '#wallet/ledger/balance.ts'
 import type { Wallet } from '#wallet/ledger/lock-wallets.ts'
 import { itemPriceOf, type PackageLine } from '../order-item.ts'
+import { exceededLimit } from './exceeded-limit.ts'
 import {
   hasSameContent,
   type NewOrderInput,
   type OrderInput,
+  type OrderKey,
   type SentRequest,
   type ToppedUpEsim,
   type TopUpInput,
@@ -48,8 +51,8 @@ export interface PlacedOrder extends ExistingOrder {
   decidedAt: Date
   walletVersion: bigint
   remark: string | null
-  /** The part of its request that an order of the RT API keeps; null for other orders. */
-  sent: Omit<SentRequest, 'lines'> | null
+  /** The part of its request that an order of the RT API keeps, and the restricted key; null for other orders. */
+  sent: (Omit<SentRequest, 'lines'> & { key?: OrderKey }) | null
 }
 
 /** The answer of `esim/order`, or of `esim/topup`, which also names its eSIM. */
@@ -69,6 +72,8 @@ export interface DecisionContext {
   /** The eSIMs of top-ups (topped-up-esims.ts). A top-up without an entry names no eSIM of its tenant. */
   esims: ReadonlyMap<OrderInput, ToppedUpEsim>
   suppliers: Pick<Suppliers, 'get'>
+  /** The restricted keys of the orders, by id. An order whose key is missing was signed with one that is revoked. */
+  keys?: ReadonlyMap<string, KeySpending>
   /** eSIMs of an offer that can be delivered now; undefined if its suppliers do not count them. */
   available(offer: Offer): number | undefined
 }
@@ -80,6 +85,8 @@ export interface BatchDecision {
   wallets: Wallet[]
   /** Those of them whose low-balance percentage changed. */
   lowBalanceChanges: LowBalanceChange[]
+  /** The restricted keys that debited, as the batch leaves them. */
+  keys: KeySpending[]
 }
 
 /** Decides the orders of several wallets, wallet by wallet. Pure: the wallets that are passed in stay as they are. */
@@ -89,14 +96,15 @@ export function decideBatch(
   context: DecisionContext,
 ): BatchDecision {
   const byTenant = groupBy(inputs, ({ tenant }) => tenant.tenantId)
-  const batch: BatchDecision = { verdicts: new Map(), placed: [], wallets: [], lowBalanceChanges: [] }
+  const batch: BatchDecision = { verdicts: new Map(), placed: [], wallets: [], lowBalanceChanges: [], keys: [] }
   for (const before of wallets) {
     const own = byTenant.get(before.tenantId) ?? []
-    const { wallet, verdicts, placed } = decideWallet(before, own, context)
+    const { wallet, verdicts, placed, keys } = decideWallet(before, own, context)
     for (const [index, input] of own.entries()) batch.verdicts.set(input, verdicts[index]!)
     if (placed.length === 0) continue
     batch.wallets.push(wallet)
     batch.placed.push(...placed)
+    if (keys !== undefined) batch.keys.push(...keys.values())
     const [percent, percentBefore] = [wallet.lowBalanceAlertedPercent, before.lowBalanceAlertedPercent]
     if (percent !== percentBefore) batch.lowBalanceChanges.push({ ...wallet, percent, percentBefore })
   }
@@ -114,6 +122,7 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
   const existing = context.existing.get(wallet.tenantId)
   const placed = new Map<string, PlacedOrder>()
   let addedVolumes: Map<string, bigint> | undefined
+  let keys: Map<string, KeySpending> | undefined
   let funds: Funds = { balance: wallet.balance, spent: wallet.spent, version: wallet.version }
   const verdicts = inputs.map((input): Verdict => {
     const { transactionId } = input.request
@@ -122,8 +131,14 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     const priced = input.orderType === 'TOPUP' ? priceTopUp(input, addedVolumes, context) : priceLines(input, context)
     if ('refused' in priced) return priced.refused
     const amount = priced.lines.reduce((sum, line) => sum + itemPriceOf(line) * BigInt(line.count), 0n)
-    const refused = refuseAmount(input, amount, wallet, funds, now)
+    const key = input.key && spendingOnDay(keys?.get(input.key.keyId) ?? context.keys?.get(input.key.keyId), now)
+    if (input.key && !key) return refuse('101004')
+    const refused = refuseAmount(input, amount, wallet, funds, now, key)
     if (refused) return refused
+    if (key) {
+      keys ??= new Map()
+      keys.set(key.keyId, { ...key, daySpent: key.daySpent + amount, totalSpent: key.totalSpent + amount })
+    }
     funds = { balance: funds.balance - amount, spent: funds.spent + amount, version: funds.version + 1n }
     const order = orderOf(input, priced, amount, wallet, funds, now)
     placed.set(transactionId, order)
@@ -133,7 +148,12 @@ export function decideWallet(before: Wallet, inputs: readonly OrderInput[], cont
     }
     return { kind: 'placed', answer: answerOf(order) }
   })
-  return { wallet: placed.size > 0 ? debited(wallet, funds, now) : wallet, verdicts, placed: [...placed.values()] }
+  return {
+    wallet: placed.size > 0 ? debited(wallet, funds, now) : wallet,
+    verdicts,
+    placed: [...placed.values()],
+    keys,
+  }
 }
 
 /** The members of a wallet that a debit changes. */
@@ -248,10 +268,16 @@ function periodOf(
   return { code: '000108', reason: `Send ${periodNumMin} to ${periodNumMax} days.` }
 }
 
-const DAY_MS = 86_400_000
 const AMOUNT_MAX = BigInt(MONEY_MAX)
 
-function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: Funds, now: Date): Verdict | undefined {
+function refuseAmount(
+  input: OrderInput,
+  amount: bigint,
+  wallet: Wallet,
+  funds: Funds,
+  now: Date,
+  key: KeySpending | undefined,
+): Verdict | undefined {
   if (amount > AMOUNT_MAX) {
     const reason = 'The total exceeds the largest amount that the API can represent. Order fewer.'
     const field = input.orderType === 'TOPUP' ? 'periodNum' : 'packageInfoList'
@@ -272,14 +298,10 @@ function refuseAmount(input: OrderInput, amount: bigint, wallet: Wallet, funds: 
     })
   }
   const { dailySpendLimit } = wallet
-  const { spent } = funds
   // Unsigned requests are admitted only for tenants with a limit, so the limit was removed in the meantime.
   if (dailySpendLimit === null && input.sent?.unsignedFrom !== undefined) return refuse('000101')
-  if (dailySpendLimit !== null && spent + amount > dailySpendLimit) {
-    const resetTime = new Date((Math.floor(now.getTime() / DAY_MS) + 1) * DAY_MS).toISOString()
-    return refuse('200014', { data: { limit: Number(dailySpendLimit), spent: Number(spent), resetTime } })
-  }
-  return undefined
+  const exceeded = exceededLimit(amount, { dailySpendLimit, spent: funds.spent, key }, now)
+  return exceeded && refuse('200014', { data: exceeded })
 }
 
 function refuse(code: FailureCode, parts: ErrorParts = {}): Verdict {
@@ -297,6 +319,12 @@ function onDay(wallet: Wallet, now: Date): Wallet {
   return wallet.spentOn === today ? wallet : { ...wallet, spentOn: today, spent: 0n }
 }
 
+/** `daySpent` counts for its own day only. */
+function spendingOnDay(key: KeySpending | undefined, now: Date): KeySpending | undefined {
+  const today = dayOf(now)
+  return key === undefined || key.spentOn === today ? key : { ...key, spentOn: today, daySpent: 0n }
+}
+
 function debited(wallet: Wallet, funds: Funds, now: Date): Wallet {
   const percent = lowBalancePercent(funds.balance, wallet.lowBalanceThreshold)
   return { ...wallet, ...funds, lowBalanceAlertedPercent: percent, updatedAt: now }
@@ -311,7 +339,7 @@ function orderOf(
   funds: Funds,
   now: Date,
 ): PlacedOrder {
-  const { sent } = input
+  const { sent, key } = input
   return {
     tenantId: input.tenant.tenantId,
     orderId: input.orderId,
@@ -326,12 +354,14 @@ function orderOf(
     walletVersion: funds.version,
     packageLines: sent ? lines.map((line) => withSentNames(line, sent.lines)) : lines,
     remark: input.request.remark ?? null,
-    sent: sent ? keptOf(sent) : null,
+    sent: sent || key ? keptOf(sent, key) : null,
     decidedAt: now,
   }
 }
 
-function keptOf({ lines, ...kept }: SentRequest): PlacedOrder['sent'] {
+function keptOf(sent: SentRequest | undefined, key: OrderKey | undefined): PlacedOrder['sent'] {
+  const { lines, ...members } = sent ?? { lines: [] }
+  const kept = { ...members, ...(key && { key }) }
   return Object.keys(kept).length > 0 ? kept : null
 }
 

@@ -7,7 +7,7 @@ import {
   stripIccidPadding,
   type TopupRequest,
 } from '@dealer-esim/contract'
-import type { Tenant } from '#tenants/tenant.ts'
+import type { RestrictedKey, Tenant } from '#tenants/tenant.ts'
 import type { PackageLine } from '../order-item.ts'
 
 /** An order to be placed. Its id is created beforehand, so that the order is recognised after a lost COMMIT. */
@@ -22,7 +22,12 @@ interface InputMembers {
   receivedAt?: number
   /** Present for a request of the RT API. */
   sent?: SentRequest
+  /** The restricted key that signed the request; absent: the tenant's own key. */
+  key?: OrderKey | undefined
 }
+
+/** The restricted key of an order, as the order keeps it. */
+export type OrderKey = Pick<RestrictedKey, 'keyId' | 'label'>
 
 /** The members of a request of the RT API that it sent in its own form. */
 export interface SentRequest {
@@ -45,6 +50,11 @@ export interface SentLine {
   packageCode: string
   count: number
   periodNum?: number | undefined
+}
+
+/** The restricted key with which a request was signed, as its order keeps it; undefined: the tenant's own key. */
+export function keyOf({ key }: Pick<Tenant, 'key'>): OrderKey | undefined {
+  return key === null ? undefined : { keyId: key.keyId, label: key.label }
 }
 
 /** Buys eSIMs. */

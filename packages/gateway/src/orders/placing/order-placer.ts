@@ -63,16 +63,19 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       return inputs.map((input) => esims.get(input))
     },
   })
-  const batches = createBatcher<OrderInput, Verdict>({
-    limit: BATCH_MAX,
-    concurrency: CONCURRENT_BATCHES,
-    pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS },
-    queueLimit: QUEUE_MAX,
-    queueFullError: () => new Error('too many orders are waiting'),
-    key: (input) => input.tenant.tenantId, // a second batch of one wallet would only wait for its lock
-    keysShareBatch: true,
-    run: (inputs) => placeInTime(deps, inputs),
-  })
+  const batchesOf = () =>
+    createBatcher<OrderInput, Verdict>({
+      limit: BATCH_MAX,
+      concurrency: CONCURRENT_BATCHES,
+      pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS },
+      queueLimit: QUEUE_MAX,
+      queueFullError: () => new Error('too many orders are waiting'),
+      key: (input) => input.tenant.tenantId, // a second batch of one wallet would only wait for its lock
+      keysShareBatch: true,
+      run: (inputs) => placeInTime(deps, inputs),
+    })
+  // Orders of restricted keys go into batches of their own, because these always read: no other order pays for that.
+  const [batches, keyBatches] = [batchesOf(), batchesOf()]
   /** Looks up the eSIM's id: a batch that does not read eSIMs needs it. If no eSIM is found, the batch looks again. */
   const withNamedEsim = async (input: TopUpInput): Promise<TopUpInput> => {
     const named = await iccidLookups.add(input).catch(() => undefined)
@@ -83,7 +86,9 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
       const replayed = recent.has(input) ? await recent.lookUp(input) : undefined
       if (replayed) return replayed
       const isByIccid = input.orderType === 'TOPUP' && input.request.esimTranNo === undefined
-      const verdict = await batches.add(isByIccid ? await withNamedEsim(input) : input).catch(() => UNAVAILABLE)
+      const verdict = await (input.key ? keyBatches : batches)
+        .add(isByIccid ? await withNamedEsim(input) : input)
+        .catch(() => UNAVAILABLE)
       if (orderExists(verdict)) recent.add(input)
       return verdict
     },

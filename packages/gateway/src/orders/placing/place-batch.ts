@@ -8,6 +8,7 @@ import type { Catalogue, Offer } from '#catalogue/catalogue.ts'
 import { type AuditEntry, auditAll } from '#platform/audit/audit.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { reenterRequestIds } from '#tenants/admission/admit-batch.ts'
+import { readKeySpending, saveKeySpending } from '#tenants/keys/key-spending.ts'
 import { reportLowBalance } from '#wallet/ledger/balance.ts'
 import type { CachedWallet, WalletCache } from '#wallet/ledger/cached-wallets.ts'
 import { lockWallets } from '#wallet/ledger/lock-wallets.ts'
@@ -87,19 +88,28 @@ export async function placeLocked(
     readOrderContext(tx, inputs),
     readToppedUpEsims(tx, inputs),
   ])
+  const keys = await readKeySpending(tx, keysOf(inputs))
   const { now, catalogueVersion, existing } = context
   const catalogue = await deps.catalogue.current(catalogueVersion)
   await failpoint('orders.locked')
   const batch = decideBatch(wallets, inputs, {
-    ...{ now, catalogue, existing, esims },
+    ...{ now, catalogue, existing, esims, keys },
     ...{ available: deps.stock.available, suppliers: deps.suppliers },
   })
   for (const change of batch.lowBalanceChanges) reportLowBalance(tx, deps.ids, change)
   auditUnsigned(tx, deps.ids, batch.placed)
+  saveKeySpending(tx, batch.keys)
   const written = writePlaced(tx, deps.ids, batch)
   written.catch(() => {}) // its failure fails the transaction
   if (batch.placed.length > 0) await failpoint('orders.before-commit')
   return { verdicts: inputs.map((input) => batch.verdicts.get(input)!), wallets: written }
+}
+
+/** The restricted keys of the orders, each once. Orders of tenants' own keys have none, and cause no statement. */
+export function keysOf(inputs: readonly OrderInput[]): { tenantId: string; keyId: string }[] {
+  const keys = new Map<string, { tenantId: string; keyId: string }>()
+  for (const { key, tenant } of inputs) if (key) keys.set(key.keyId, { tenantId: tenant.tenantId, keyId: key.keyId })
+  return [...keys.values()]
 }
 
 function auditUnsigned(tx: Tx, ids: Ids, placed: readonly PlacedOrder[]): void {

@@ -93,7 +93,7 @@ function select(where: string): string {
     where tenant_id = $1 and order_id = any (array(select order_id from found))
     group by order_id, line_no
   )
-  select f.order_id, ${sentTransactionId('f')} as transaction_id, f.order_type, f.topped_up_profile_id, f.order_status, f.amount, f.refunded_amount, f.currency_code,
+  select f.order_id, ${sentTransactionId('f')} as transaction_id, f.order_type, f.topped_up_profile_id, f.order_status, f.amount, f.refunded_amount, f.currency_code, f.sent -> 'key' ->> 'label' as key_label,
     f.remark, f.package_lines, f.created_at, f.updated_at, c.counts
   from found f
   cross join lateral (
@@ -108,6 +108,7 @@ interface Row {
   transactionId: string
   orderType: OrderType
   toppedUpProfileId: string | null
+  keyLabel: string | null
   orderStatus: OrderStatus
   amount: bigint
   refundedAmount: bigint
@@ -131,6 +132,7 @@ function summaryOf(row: Row): OrderSummary {
     currencyCode: row.currencyCode,
     remark: row.remark,
     esimTranNo: row.toppedUpProfileId,
+    keyLabel: row.keyLabel,
     createTime: formatTime(row.createdAt),
     lastUpdateTime: formatTime(row.updatedAt),
     packageInfoList: row.packageLines.map((line, lineNo) => ({

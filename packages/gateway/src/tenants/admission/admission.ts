@@ -6,7 +6,7 @@ import type { Batcher } from '@dealer-esim/lib/batch.ts'
 import type { DatabaseClock } from '@dealer-esim/lib/clock.ts'
 import { isAttemptId } from '#platform/attempt-id.ts'
 import { acceptsUnsigned, allows } from '../allowlist.ts'
-import { getPreparedSecret, type ServingNode, type Tenant, type TenantSecret } from '../tenant.ts'
+import { getPreparedSecret, type RestrictedKey, type ServingNode, type Tenant, type TenantSecret } from '../tenant.ts'
 import type { AdmissionInput, AdmissionResult } from './admit-batch.ts'
 import type { FailureLimit } from './failure-limit.ts'
 
@@ -15,6 +15,8 @@ export interface SignedRequest {
   body: Buffer
   /** The caller's address in canonical form. */
   address: string
+  /** The operations of the dealer API that it stands for. A restricted key must be allowed all of them. */
+  operations: readonly string[]
   /** The UUID as which the RequestID is spent, if it is in a form of the RT API (docs/decisions/0033). */
   spentAs?: string
 }
@@ -40,6 +42,8 @@ export interface AdmissionDeps {
   linkKey: Buffer
   /** Called at the first request that was signed with a secret: events are signed with it from then on. */
   onSecretProven(tenant: Tenant, secret: TenantSecret): void
+  /** Called at each admitted request that a restricted key signed. */
+  onKeyUsed(tenant: Tenant, key: RestrictedKey): void
 }
 
 /**
@@ -73,9 +77,9 @@ export interface Admitted {
 }
 
 /**
- * The checks from "AppKey known" to "address" (contract §3), in their order. A refusal is answered only after reading the
+ * The checks from "AppKey known" to "address" (contract §3) and of a restricted key's operations, in their order. A refusal is answered only after reading the
  * tenant again, because the cached tenant may be outdated.
- * @throws ApiError 101001 to 101005; 101007 for an address that failed too often; 000002 while the tenant changes its cell;
+ * @throws ApiError 101001 to 101005, 101009; 101007 for an address that failed too often; 000002 while the tenant changes its cell;
  * ServedElsewhere
  */
 export async function authenticate(deps: AdmissionDeps, request: SignedRequest): Promise<Authenticated> {
@@ -92,7 +96,7 @@ export async function authenticate(deps: AdmissionDeps, request: SignedRequest):
 export async function authenticateUnsigned(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
   const { headers, address } = request
   const tenant = deps.tenantCache.get(headers.appKey)
-  if (tenant?.status === 'ACTIVE' && acceptsUnsigned(tenant, address)) {
+  if (tenant?.status === 'ACTIVE' && tenant.key === null && acceptsUnsigned(tenant, address)) {
     const nowMs = deps.databaseClock.now()
     const carried = checkSecretKey(request, tenant, nowMs)
     if (carried && !isFenced(tenant, nowMs)) return { tenant, ...carried }
@@ -108,7 +112,8 @@ export async function authenticateUnsigned(deps: AdmissionDeps, request: Unsigne
 async function authenticateUnsignedAfterReading(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
   const tenant = await deps.tenantCache.reload(request.headers.appKey)
   if (tenant?.servedBy) throw new ServedElsewhere(tenant.servedBy)
-  if (!tenant || !acceptsUnsigned(tenant, request.address)) throw unsignedRefusal(request)
+  // A restricted key always signs, whatever the operator's switch.
+  if (!tenant || tenant.key !== null || !acceptsUnsigned(tenant, request.address)) throw unsignedRefusal(request)
   const nowMs = deps.databaseClock.now()
   const carried = checkSecretKey(request, tenant, nowMs)
   if (!carried) throw new ApiError('101003', { message: WRONG_SECRET })
@@ -171,6 +176,7 @@ export async function admit(
     if (result.verdict !== 'stale') noteFirstUse(deps, tenant, secretId)
     switch (result.verdict) {
       case 'admitted':
+        if (tenant.key !== null) deps.onKeyUsed(tenant, tenant.key)
         return { tenant, catalogueVersion: result.catalogueVersion }
       case 'used':
         throw new ApiError('101006')
@@ -196,7 +202,7 @@ function authenticateFromCache(deps: AdmissionDeps, request: SignedRequest): Aut
   if (!tenant) return undefined
   const checked = checkRequest(request, tenant, deps.databaseClock.now())
   if (checked.ok) return { tenant, secretId: checked.secretId }
-  if (checked.code === '101001') throw refusal(deps, request, checked.code)
+  if (checked.code === '101001') throw refusal(deps, request, checked.code, tenant)
   return undefined
 }
 
@@ -207,17 +213,19 @@ async function authenticateAfterReading(deps: AdmissionDeps, request: SignedRequ
   // Checked first, because this cell's copy of the tenant's secrets and settings may be outdated.
   if (tenant.servedBy) throw new ServedElsewhere(tenant.servedBy)
   const checked = checkRequest(request, tenant, deps.databaseClock.now())
-  if (!checked.ok) throw refusal(deps, request, checked.code)
+  if (!checked.ok) throw refusal(deps, request, checked.code, tenant)
   return { tenant, secretId: checked.secretId }
 }
 
 type Checked =
   | { ok: true; secretId: string }
-  | { ok: false; code: '101001' | '101003' | '101005' | '101002' | '000002' }
+  | { ok: false; code: '101004' | '101001' | '101003' | '101005' | '101002' | '101009' | '000002' }
 
 /** The checks from the timestamp to the allowlist (contract §3), against the tenant as this node knows it. */
 export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: number): Checked {
   const { headers, body } = request
+  const { key } = tenant
+  if (key !== null && key.expiresAtMs !== null && key.expiresAtMs <= nowMs) return { ok: false, code: '101004' }
   if (Math.abs(Number(headers.timestamp) - nowMs) > CLOCK_WINDOW_MS) return { ok: false, code: '101001' }
   const secret = tenant.secrets.find((candidate) => {
     return isLive(candidate, nowMs) && verifyRequest([getPreparedSecret(candidate)], headers, body) !== undefined
@@ -225,8 +233,17 @@ export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: numb
   if (!secret) return { ok: false, code: '101003' }
   if (tenant.status !== 'ACTIVE') return { ok: false, code: '101005' }
   if (!allows(tenant.ipAllowlist, request.address)) return { ok: false, code: '101002' }
+  if (key !== null) {
+    if (!allows(key.ipAllowlist, request.address)) return { ok: false, code: '101002' }
+    if (forbiddenOperation(request, key) !== undefined) return { ok: false, code: '101009' }
+  }
   if (isFenced(tenant, nowMs)) return { ok: false, code: '000002' }
   return { ok: true, secretId: secret.secretId }
+}
+
+/** The first operation of the request that the key may not call. */
+function forbiddenOperation({ operations }: SignedRequest, { operations: allowed }: RestrictedKey): string | undefined {
+  return operations.find((operation) => !allowed.includes(operation))
 }
 
 function isLive({ validUntilMs }: TenantSecret, nowMs: number): boolean {
@@ -244,7 +261,7 @@ function isFenced({ fencedUntilMs }: Tenant, nowMs: number): boolean {
 
 type RefusalCode = Extract<Checked, { ok: false }>['code']
 
-function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode): ApiError {
+function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode, { key }: Tenant): ApiError {
   switch (code) {
     case '101001':
       return new ApiError(code, { data: { serverTime: new Date(deps.databaseClock.now()).toISOString() } })
@@ -255,6 +272,9 @@ function refusal(deps: AdmissionDeps, request: SignedRequest, code: RefusalCode)
       const text = Buffer.from(stringToSign(request.headers, request.body)).toString('utf8')
       return new ApiError(code, { data: { stringToSign: text } })
     }
+    case '101009':
+      return new ApiError(code, { data: { operation: key && forbiddenOperation(request, key) } })
+    case '101004':
     case '101005':
       return new ApiError(code)
     case '000002':

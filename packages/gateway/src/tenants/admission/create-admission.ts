@@ -5,7 +5,8 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Config } from '#platform/config/config.ts'
 import { ADMISSION_CONNECTIONS } from '#platform/config/connections.ts'
 import { maintainPartitions } from '#platform/retention/retention-table.ts'
-import { findTenant, type Tenant, type TenantSecret } from '../tenant.ts'
+import { createKeyUse } from '../keys/key-use.ts'
+import { findByAppKey, type Tenant, type TenantSecret } from '../tenant.ts'
 import { type AdmissionDeps, createTenantCache } from './admission.ts'
 import { createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit } from './failure-limit.ts'
@@ -38,7 +39,7 @@ export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db
     asynchronousCommit: true,
   })
   return {
-    tenantCache: createTenantCache((appKey) => findTenant(admissionDb, cipher, { appKey })),
+    tenantCache: createTenantCache((appKey) => findByAppKey(admissionDb, cipher, appKey)),
     batches: createAdmissionBatcher({
       db: admissionDb,
       ...{ clock, databaseClock, defaultQpsLimit },
@@ -49,6 +50,7 @@ export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db
     revealsStringToSign: config.deployment !== 'production',
     defaultQpsLimit,
     linkKey,
+    onKeyUsed: createKeyUse({ db, clock, log }),
     onSecretProven(tenant, secret) {
       saveFirstUse(db, tenant, secret).catch((err) => {
         secret.provenAtMs = null // the next request tries again: until then events are signed with the old secret

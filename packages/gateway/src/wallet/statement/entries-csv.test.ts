@@ -11,6 +11,7 @@ const entry: StatementEntry = {
   balanceAfter: -5n,
   orderNo: null,
   orderEntryNo: null,
+  keyLabel: null,
   transactionId: null,
   toppedUpProfileId: null,
   itemNo: null,

@@ -47,6 +47,7 @@ export async function listStatement(
       esimTranNo: entry.toppedUpProfileId ?? esims.get(entry.walletVersion)?.profileId ?? null,
       actionNo: actionNoOf(esims.get(entry.walletVersion)),
       reference: entry.reference,
+      keyLabel: entry.keyLabel,
       createTime: formatTime(entry.createdAt),
     })),
     nextCursor: next === null ? null : createCursor(deps.linkKey, scope, [String(next)]),

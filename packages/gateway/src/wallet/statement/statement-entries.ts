@@ -17,6 +17,8 @@ export interface StatementEntry {
   orderNo: string | null
   /** The number of the order's debit among these movements: its number for people. Of a debit, its own. */
   orderEntryNo: bigint | null
+  /** The label of the restricted key that placed its order; null: the tenant's own key, or no order. */
+  keyLabel: string | null
   transactionId: string | null
   /** The eSIM that the entry's order tops up; null for other entries. */
   toppedUpProfileId: string | null
@@ -119,13 +121,14 @@ function entriesQuery(tenantId: string, condition: Sql): Sql {
     with entries as materialized (
       select * from transfers where tenant_id = ${id} ${condition}
     ), named as materialized (
-      select order_id, coalesce(sent ->> 'transactionId', transaction_id) as transaction_id, topped_up_profile_id, wallet_version
+      select order_id, coalesce(sent ->> 'transactionId', transaction_id) as transaction_id, topped_up_profile_id, wallet_version,
+             sent -> 'key' ->> 'label' as key_label
       from orders
       where tenant_id = ${id} and order_id = any (array(select order_id from entries))
     )
     select t.wallet_version, t.created_at, t.kind, t.to_account,
            t.amount, t.balance_after, t.order_id, o.wallet_version as order_entry_no, o.transaction_id,
-           o.topped_up_profile_id, t.item_no, t.reference, t.reason, t.actor
+           o.topped_up_profile_id, o.key_label, t.item_no, t.reference, t.reason, t.actor
     from entries t left join named o on o.order_id = t.order_id
     order by t.wallet_version`
 }

@@ -111,7 +111,15 @@ function sampleEvent(ids: Ids, notifyType: EventType, currencyCode: string, now:
     ESIM_ACTION_UPDATED: {
       ...{ actionNo: 'TEST-ACTION', transactionId: order.transactionId, startedBy: 'DEALER', action: 'CANCEL' },
       ...{ esimTranNo: esim.esimTranNo, iccid, orderNo: order.orderNo, actionStatus: 'DONE' },
-      ...{ refundAmount: 0, feeAmount: 0, currencyCode, failureReason: null, createTime: time, lastUpdateTime: time },
+      ...{
+        refundAmount: 0,
+        feeAmount: 0,
+        currencyCode,
+        failureReason: null,
+        keyLabel: null,
+        createTime: time,
+        lastUpdateTime: time,
+      },
     },
     BALANCE_LOW: {
       ...{ balance: 0, availableBalance: 0, lowBalanceThreshold: 0, percent: 100, currencyCode },

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type EsimAction, type EsimStatus, orderIdOf } from '@dealer-esim/contract'
 import { expect } from 'vitest'
 import { suspendTenant } from '#tenants/change-tenant.ts'
+import { createKey } from '#tenants/keys/manage-keys.ts'
 import { type Answer, addDealer, call, OPERATOR, sign } from '#test/harness/api-node.ts'
 import { runOnNode } from '#test/harness/databases/tables.ts'
 import { type ApiFixture, PRICE } from './api-fixture.ts'
+import { act, addEsim, topUpWithBase } from './code-esims.ts'
 
 /** @param also more assertions on the answer */
 type Request = [
@@ -214,6 +215,16 @@ export const REQUESTS: Record<string, Request[]> = {
     ],
   ],
   '101008': [['a trusted proxy without forwarding headers', (stage) => call(stage.proxied, stage.dealer, 'health')]],
+  '101009': [
+    [
+      'an order of a restricted key that may only read packages and the balance',
+      async ({ node, dealer, order }) => {
+        const key = await createKey(node.deps, dealer.tenantId, { label: 'reader' }, OPERATOR)
+        return order({ tenantId: dealer.tenantId, ...key })
+      },
+      ({ data }) => expect(data.operation).toBe('esim/order'),
+    ],
+  ],
   '200002': [
     [
       'a cancel of an eSIM in use',
@@ -372,29 +383,4 @@ export const REQUESTS: Record<string, Request[]> = {
 
 function fieldIs(field: string) {
   return ({ data }: Answer) => expect(data.details[0].field).toBe(field)
-}
-
-function act(stage: ApiFixture, action: EsimAction, esim: object): Promise<Answer> {
-  const request = { transactionId: randomUUID(), action, ...esim }
-  return stage.json(stage.dealer, `esim/${action.toLowerCase()}`, request)
-}
-
-/** Orders an eSIM and inserts it as if its supplier had delivered it. @returns its esimTranNo */
-async function addEsim(stage: ApiFixture, esimStatus: EsimStatus, supplier = 'sandbox'): Promise<string> {
-  const { orderNo } = (await stage.order(stage.dealer)).data
-  const esimTranNo = stage.node.deps.ids.uuid()
-  const secrets = { ac: 'LPA:1$smdp.example.com$X', matchingId: 'X' }
-  const encrypted = stage.node.deps.cipher.encrypt(JSON.stringify(secrets), stage.dealer.tenantId)
-  await stage.node.deps.db.query({
-    text: `insert into profiles (tenant_id, profile_id, order_id, item_no, supplier, iccid, smdp_address, secrets,
-             esim_status, total_duration, duration_unit, created_at, updated_at)
-           values ($1, $2, $3, 1, $5, '8985200012345678904', 'smdp.example.com', $6, $4, 7, 'DAY', now(), now())`,
-    values: [stage.dealer.tenantId, esimTranNo, orderIdOf(orderNo), esimStatus, supplier, encrypted],
-  })
-  return esimTranNo
-}
-
-async function topUpWithBase(stage: ApiFixture): Promise<Answer> {
-  const topUp = { transactionId: 'T-310245', packageCode: 'JP_1_7', esimTranNo: await addEsim(stage, 'IN_USE') }
-  return stage.json(stage.dealer, 'esim/topup', topUp)
 }

@@ -94,6 +94,7 @@ const SUPPLIER_TABLES: Record<string, string> = {
 
 /** Unique keys of tenants' tables that do not begin with tenant_id, each with its reason. */
 const UNIQUE_ACROSS_TENANTS: Record<string, string> = {
+  tenant_keys_app_key: 'a request names its restricted key only by AppKey',
   tenants_app_key_key: 'a request identifies its tenant only by AppKey; tenants is a reference table',
 }
 

@@ -67,7 +67,7 @@ export const esimActionRoutes: Route[] = [
     ),
     answer: esimAction,
     async handle({ deps, by }, { params, body }) {
-      const { answer } = await startAction(deps, params.tenantId, { ...body, esimTranNo: params.profileId }, by)
+      const { answer } = await startAction(deps, params.tenantId, { ...body, esimTranNo: params.profileId }, { by })
       return rowOf(answer, { isAnswerMissing: false })
     },
   }),

@@ -1,0 +1,125 @@
+import { KEY_LABEL_LENGTH_MAX } from '@dealer-esim/contract'
+import Type, { type Static } from 'typebox'
+import { reauthenticate } from '#people/sign-in.ts'
+import { ALLOWLIST_ENTRIES_MAX } from '#tenants/allowlist.ts'
+import { ALLOWED_OPERATIONS, createKey, type KeyInput, listKeys, revokeKey, setKey } from '#tenants/keys/manage-keys.ts'
+import { type Route, route, TENANT_ADMINS } from '../kernel/route.ts'
+import {
+  CLOSED,
+  done,
+  line,
+  money,
+  nullable,
+  REAUTHENTICATIONS_PER_MINUTE,
+  reauthentication,
+  tenantParams,
+  time,
+  uuid,
+} from '../kernel/route-schemas.ts'
+import { sessionCredential } from '../people/sign-in.ts'
+
+const operations = () => Type.Array(Type.Enum([...ALLOWED_OPERATIONS]), { minItems: 1 })
+const limits = { perOrderMax: nullable(money()), perDayMax: nullable(money()), totalMax: nullable(money()) }
+
+const keyRow = Type.Object({
+  appKey: Type.String(),
+  label: Type.String(),
+  operations: Type.Array(Type.String()),
+  ...limits,
+  ipAllowlist: Type.Array(Type.String()),
+  expiresAt: nullable(time()),
+  revokedAt: nullable(time()),
+  daySpent: money(),
+  totalSpent: money(),
+  lastUsedAt: nullable(time()),
+  createdAt: time(),
+})
+export type KeyRow = Static<typeof keyRow>
+
+/** All members of a key that people set. Operations that are left out: those that read packages and the balance. */
+const keyBody = {
+  ...reauthentication,
+  label: line(KEY_LABEL_LENGTH_MAX),
+  operations: Type.Optional(operations()),
+  ...limits,
+  ipAllowlist: Type.Array(Type.String({ maxLength: 60 }), { maxItems: ALLOWLIST_ENTRIES_MAX }),
+  expiresAt: nullable(time()),
+}
+const keyParams = Type.Object({ tenantId: uuid(), appKey: Type.String({ maxLength: 64 }) }, CLOSED)
+
+/** Changes require the password, because a stolen session must not be enough. */
+export const keyRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/:tenantId/keys',
+    access: TENANT_ADMINS,
+    summary: 'The restricted keys of a dealer, with their limits and what they have spent',
+    params: tenantParams,
+    answer: Type.Object({ keys: Type.Array(keyRow) }),
+    handle: async ({ deps }, { params }) => ({ keys: await listKeys(deps.db, params.tenantId) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/keys',
+    access: TENANT_ADMINS,
+    sessionOnly: true,
+    summary: 'Create a restricted key. Requires the password. The AppSecret is answered only now',
+    params: tenantParams,
+    body: Type.Object(keyBody, CLOSED),
+    answer: Type.Object({ appKey: Type.String(), appSecret: Type.String() }),
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+      return createKey(deps, params.tenantId, inputOf(body), by)
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/tenants/:tenantId/keys/:appKey',
+    access: TENANT_ADMINS,
+    sessionOnly: true,
+    summary: 'Change a restricted key. Requires the password',
+    params: keyParams,
+    body: Type.Object(keyBody, CLOSED),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+      await setKey(deps, params.tenantId, params.appKey, inputOf(body), by)
+      return {}
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/tenants/:tenantId/keys/:appKey/revoke',
+    access: TENANT_ADMINS,
+    sessionOnly: true,
+    summary: 'Revoke a restricted key for good. Requires the password',
+    params: keyParams,
+    body: Type.Object(reauthentication, CLOSED),
+    answer: done,
+    ratePerMinute: REAUTHENTICATIONS_PER_MINUTE,
+    async handle({ deps, person, signedIn, by, address }, { params, body }) {
+      await reauthenticate(deps, person, { ...body, ...sessionCredential(signedIn), address })
+      await revokeKey(deps, params.tenantId, params.appKey, by)
+      return {}
+    },
+  }),
+]
+
+type KeyBody = Pick<KeyRow, 'label' | 'perOrderMax' | 'perDayMax' | 'totalMax' | 'ipAllowlist' | 'expiresAt'> & {
+  operations?: string[]
+}
+
+function inputOf({ label, operations, ipAllowlist, expiresAt, ...amounts }: KeyBody): KeyInput & { label: string } {
+  const units = (amount: number | null) => (amount === null ? null : BigInt(amount))
+  return {
+    ...{ label, ipAllowlist, operations: operations ?? null },
+    ...{
+      perOrderMax: units(amounts.perOrderMax),
+      perDayMax: units(amounts.perDayMax),
+      totalMax: units(amounts.totalMax),
+    },
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+  }
+}

@@ -48,6 +48,18 @@ create table audit_log (
 );
 CREATE INDEX audit_log_time ON audit_log USING btree (audit_id);
 
+create table backups (
+  backup_id uuid not null,
+  started_at timestamp with time zone not null,
+  finished_at timestamp with time zone not null,
+  file text not null,
+  bytes bigint not null,
+  encrypted boolean not null,
+  actor text not null,
+  constraint backups_pkey PRIMARY KEY (backup_id)
+);
+CREATE INDEX backups_finished_at ON backups USING btree (finished_at);
+
 create table catalogue_version (
   singleton boolean not null default true,
   version bigint not null,
@@ -826,6 +838,14 @@ create table resolved_codes (
   iccid text not null,
   resolved_at timestamp with time zone not null default now(),
   constraint resolved_codes_pkey PRIMARY KEY (fingerprint)
+);
+
+create table restores (
+  restore_id uuid not null,
+  backup_started_at timestamp with time zone not null,
+  restored_at timestamp with time zone not null,
+  paused_suppliers text[] not null,
+  constraint restores_pkey PRIMARY KEY (restore_id)
 );
 
 create table retention_clock (

@@ -36,6 +36,8 @@ export function buildDeb({ root, work, output, staged, time, arch }) {
   if (arch === process.arch) execFileSync('strip', ['--strip-unneeded', join(tree, LIBRARY, 'node')])
 
   write(`lib/systemd/system/dealer-esim.service`, unitOf(source('dealer-esim.service')))
+  write('lib/systemd/system/dealer-esim-backup.service', packagedPaths(source('dealer-esim-backup.service')))
+  write('lib/systemd/system/dealer-esim-backup.timer', source('dealer-esim-backup.timer'))
   write(`usr/bin/dealer-esim-admin`, source('debian/dealer-esim-admin'), 0o755)
   write(`usr/bin/${NAME}`, source(`debian/${NAME}`), 0o755)
   for (const name of ['alerts.yml', 'grafana-dashboard.json']) write(`usr/share/${NAME}/${name}`, source(name))
@@ -81,11 +83,16 @@ function unitOf(text) {
 #   [Service]
 #   ExecStart=
 #   ExecStart=/${LIBRARY}/node --max-semi-space-size=32 dist/main.js --role worker
-${body
-  .replaceAll('/opt/dealer-esim', `/${LIBRARY}`)
-  .replace('/usr/bin/node', `/${LIBRARY}/node`)
-  .replace('scripts/start.mjs', 'dist/main.js')
-  .replace('[Service]', 'ConditionPathExists=/etc/dealer-esim/environment\n\n[Service]')}`
+${packagedPaths(body).replace('[Service]', 'ConditionPathExists=/etc/dealer-esim/environment\n\n[Service]')}`
+}
+
+/** @param {string} text of a unit for a checkout */
+function packagedPaths(text) {
+  return text
+    .replaceAll('/opt/dealer-esim', `/${LIBRARY}`)
+    .replace('/usr/bin/node', `/${LIBRARY}/node`)
+    .replace('scripts/start.mjs', 'dist/main.js')
+    .replace('scripts/admin.mjs', 'dist/admin.js')
 }
 
 /** Runs the bundle, with the native package of this machine beside it. @param {string} root @param {string} work @param {string} folder */

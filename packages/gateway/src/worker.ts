@@ -10,6 +10,7 @@ import { fulfilmentLoop } from './fulfilment/fulfilment-loop.ts'
 import { questionLoop } from './fulfilment/reconciliation/ask-questions.ts'
 import { reconcileLoop } from './fulfilment/reconciliation/reconcile.ts'
 import { reviewAlertLoop } from './fulfilment/review/review-alerts.ts'
+import { backupAlertLoop } from './operations/backup/backup-alert.ts'
 import { timesAheadLoop } from './operations/doctor/times-ahead.ts'
 import { retentionLoop } from './platform/retention/retention-loop.ts'
 import { syncLoop } from './products/sync/sync-loop.ts'
@@ -42,6 +43,7 @@ export async function startWorker(deps: Deps): Promise<Running> {
     webhooksLoop(deps),
     replayLoop(deps),
     ledgerLoop(deps),
+    backupAlertLoop(deps),
     statementLoop(deps),
     salesLoop(deps),
     arrivalLoop(deps),

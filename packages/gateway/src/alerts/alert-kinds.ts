@@ -10,6 +10,7 @@ export const TENANT_ALERT_KINDS = [
 /** The kinds of alerts for operators. */
 export const OPERATOR_ALERT_KINDS = [
   'ACTION_UNDER_REVIEW',
+  'BACKUP_OLD',
   'LEDGER_FAULT',
   'LOW_STOCK',
   'ORDERS_LATE',

@@ -110,6 +110,16 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import('./operations/completion.ts')).completionCommand,
   },
   {
+    name: 'backup',
+    summary: 'write everything in the database to a file',
+    load: async () => (await import('./operations/backup.ts')).backupCommand,
+  },
+  {
+    name: 'restore',
+    summary: 'restore a backup into an empty database',
+    load: async () => (await import('./operations/restore.ts')).restoreCommand,
+  },
+  {
     name: 'migrate',
     summary: 'migrate the database to this release',
     load: async () => (await import('./operations/migrate.ts')).migrateCommand,

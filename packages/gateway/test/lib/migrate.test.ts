@@ -121,8 +121,14 @@ describe('migrating', () => {
       await migrateAs(3, thirdFolder)
       await expect(migrateAs(1, directory)).rejects.toThrow(
         new MigrationRefused(
-          'This database was upgraded to release 3, 0.3.0 (0123abcd); this is release 1, 0.1.0 (0123abcd). A release runs on its own schema and on that of the next release. Start release 2 or 3, or restore a backup that was made before the upgrade (docs/upgrading.md).',
+          'This database was upgraded to release 3, 0.3.0 (0123abcd); this is release 1, 0.1.0 (0123abcd). A release runs on its own schema and on that of the next release. Start release 2 or 3, or restore a backup that was made before the upgrade (docs/upgrading.md). The database names no backup.',
         ),
+      )
+      await query(
+        `insert into backups values (gen_random_uuid(), '2026-11-28T03:00:09Z', now(), '/var/backups/a.backup', 1, true, 'cli:root')`,
+      )
+      await expect(migrateAs(1, directory)).rejects.toThrow(
+        'The last one that the database names is /var/backups/a.backup of 2026-11-28 03:00 UTC.',
       )
     })
 

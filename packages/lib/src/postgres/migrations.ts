@@ -22,6 +22,8 @@ export interface MigrateOptions {
   log: Log
   /** The folder of the numbered files. */
   directory: string
+  /** Files with higher numbers are left out. Default: none is. */
+  until?: number
   /** Default: this one. Tests migrate as another release. */
   release?: Release
 }
@@ -48,7 +50,9 @@ export class MigrationRefused extends StartRefused {
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { databaseUrl, schema = DEFAULT_SCHEMA, isProduction = false, log, directory, release = THIS_RELEASE } = options
-  const files = readMigrations(directory)
+  const files = readMigrations(directory).filter(
+    ({ version }) => version <= (options.until ?? Number.POSITIVE_INFINITY),
+  )
   const poolerFault = await findPoolerFault(databaseUrl).catch((cause) => {
     throw new StartRefused(explainNoConnection(cause), { cause })
   })
@@ -122,6 +126,9 @@ export async function compareSchema(db: Pick<Db, 'query'>, directory: string): P
 const UNDEFINED_TABLE = '42P01'
 const RECORDED = 'select version, name, checksum from schema_migrations order by version'
 const RECORDED_RELEASE = 'select release, label from schema_releases order by release desc limit 1'
+const LAST_BACKUP = `
+  select file, to_char(started_at at time zone 'utc', 'YYYY-MM-DD HH24:MI "UTC"') as time from backups
+  order by finished_at desc limit 1`
 const RECORD_RELEASE = 'insert into schema_releases (release, label) values ($1, $2) on conflict do nothing'
 
 const OLDEST_SERVER = 150_000
@@ -160,7 +167,12 @@ const RELEASES_TABLE = `
     first_at timestamptz not null default now()
   )`
 
-interface Migration {
+/** The migrations of a folder, in their order. */
+export function listMigrations(directory: string): Migration[] {
+  return readMigrations(directory).map(({ version, name, checksum }) => ({ version, name, checksum }))
+}
+
+export interface Migration {
   version: number
   name: string
   checksum: string
@@ -215,6 +227,12 @@ interface SchemaState {
   ran: Migration[]
   /** undefined: a database from before release 1. */
   newest: Release | undefined
+  lastBackup: LastBackup | undefined
+}
+
+interface LastBackup {
+  file: string
+  time: string
 }
 
 async function readState(query: <Row extends object>(text: string) => Promise<Row[]>): Promise<SchemaState> {
@@ -223,15 +241,19 @@ async function readState(query: <Row extends object>(text: string) => Promise<Ro
       if (sqlState(error) === UNDEFINED_TABLE) return []
       throw error
     })
-  return { ran: await rows<Migration>(RECORDED), newest: (await rows<Release>(RECORDED_RELEASE))[0] }
+  const ran = await rows<Migration>(RECORDED)
+  const [newest] = await rows<Release>(RECORDED_RELEASE)
+  return { ran, newest, lastBackup: (await rows<LastBackup>(LAST_BACKUP))[0] }
 }
 
 /**
  * Finds the files that are still to run, and those that only the next release has. The files that ran must be ours, byte for
  * byte and in our order; more of them are accepted from the next release, whose migrations only add (docs/upgrading.md).
  */
-function compare(files: MigrationFile[], { ran, newest }: SchemaState, ours: Release) {
-  if (newest !== undefined && newest.release > ours.release + 1) throw new MigrationRefused(tooNewText(newest, ours))
+function compare(files: MigrationFile[], { ran, newest, lastBackup }: SchemaState, ours: Release) {
+  if (newest !== undefined && newest.release > ours.release + 1) {
+    throw new MigrationRefused(tooNewText(newest, ours, lastBackup))
+  }
   const isNext = newest?.release === ours.release + 1
   for (const [index, migration] of ran.entries()) {
     const file = files[index]
@@ -257,8 +279,12 @@ function compare(files: MigrationFile[], { ran, newest }: SchemaState, ours: Rel
 const DEVELOPMENT_DATABASE =
   'If a development version created the database, delete its data directory or create a new database.'
 
-function tooNewText(newest: Release, ours: Release): string {
-  return `This database was upgraded to release ${newest.release}, ${newest.label}; this is release ${ours.release}, ${ours.label}. A release runs on its own schema and on that of the next release. Start release ${newest.release - 1} or ${newest.release}, or restore a backup that was made before the upgrade (docs/upgrading.md).`
+function tooNewText(newest: Release, ours: Release, lastBackup: LastBackup | undefined): string {
+  const last =
+    lastBackup === undefined
+      ? 'The database names no backup.'
+      : `The last one that the database names is ${lastBackup.file} of ${lastBackup.time}.`
+  return `This database was upgraded to release ${newest.release}, ${newest.label}; this is release ${ours.release}, ${ours.label}. A release runs on its own schema and on that of the next release. Start release ${newest.release - 1} or ${newest.release}, or restore a backup that was made before the upgrade (docs/upgrading.md). ${last}`
 }
 
 /** @param name of a migration that this release lacks */

@@ -26,6 +26,7 @@ export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
   TOP_UP_REQUESTED: 'A dealer has reported a payment',
   TOP_UP_PAID: 'Your top-up was credited: {client}',
   TOP_UP_DECLINED: 'Your top-up request was declined: {client}',
+  BACKUP_OLD: 'The last backup is older than a day',
   LEDGER_FAULT: 'The ledger does not add up',
 }
 

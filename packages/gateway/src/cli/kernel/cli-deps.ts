@@ -27,6 +27,10 @@ import { maintainPartitions } from '#platform/retention/retention-table.ts'
 /** The dependencies of admin commands: those of the gateway that a command needs and can create quickly. */
 export interface AdminDeps {
   config: Config
+  /** The database in use, which may be an embedded one. */
+  databaseUrl: string
+  /** The keys of `cipher`. */
+  masterKeys: readonly [Buffer, ...Buffer[]]
   log: Log
   clock: Clock
   databaseClock: DatabaseClock
@@ -104,7 +108,8 @@ export async function createAdminDeps(): Promise<OpenDeps> {
 async function openDatabase(database: BorrowedDatabase): Promise<OpenDeps> {
   const { config, url } = database
   const { databaseSchema: schema } = config
-  const cipher = createCipher(config.masterKeys ?? [ensureLocalMasterKey(config.dataDir)])
+  const masterKeys = config.masterKeys ?? ([ensureLocalMasterKey(config.dataDir)] as const)
+  const cipher = createCipher(masterKeys)
   const db = createDb({
     url,
     schema,
@@ -124,8 +129,8 @@ async function openDatabase(database: BorrowedDatabase): Promise<OpenDeps> {
     const clocks = { clock, databaseClock: await createSampledClock(db, clock) }
     const ids = createIds(clocks.databaseClock.now)
     const linkKey = await ensureDeployment({ db, cipher, ids }, config.deployment)
-    const deps = { config, log: silentLog, ...clocks, ids, db, cipher, linkKey, wake: wakeups, wakeNow: wakeups.send }
-    return { deps, close }
+    const deps = { config, databaseUrl: url, masterKeys, log: silentLog, ...clocks, ids, db, cipher, linkKey }
+    return { deps: { ...deps, wake: wakeups, wakeNow: wakeups.send }, close }
   } catch (error) {
     await close()
     throw error

@@ -3,6 +3,7 @@ import { findMissingPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
 import { PARTITIONED } from '#platform/retention/retention-table.ts'
 import { findLatestLedgerCheck } from '#wallet/verify/verify-loop.ts'
+import { findLastBackup, oldBackupText } from '../backup/backup-alert.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 export async function checkSchema({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
@@ -33,6 +34,18 @@ export async function checkPartitions({ db }: DatabaseCheckInput, findings: Find
     findings.warning(
       `Partitions are missing (${which}). A worker creates them when it starts and every few minutes: start one (--role worker or all).`,
       'npm run -s admin -- migrate',
+    ),
+  ]
+}
+
+export async function checkBackups({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
+  if (config.deployment !== 'production' || config.backupAlert === 'off') return []
+  const last = await findLastBackup(db)
+  if (last !== undefined && !last.isStale) return [findings.ok(oldBackupText(last))]
+  return [
+    findings.warning(
+      `${oldBackupText(last)} Make one each day (docs/recovery.md), or set BACKUP_ALERT=off if you back up the database in another way.`,
+      'npm run -s admin -- backup FOLDER --encrypt',
     ),
   ]
 }

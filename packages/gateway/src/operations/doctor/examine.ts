@@ -8,7 +8,7 @@ import type { Config } from '#platform/config/config.ts'
 import { checkClock, checkDatabase, checkDurability, checkSession, findConnectionFault } from './check-database.ts'
 import { checkDeployment, checkPublications } from './check-deployment.ts'
 import { checkAddresses, checkCertificate, checkMail, checkProxies } from './check-reach.ts'
-import { checkLedger, checkPartitions, checkSchema } from './check-schema.ts'
+import { checkBackups, checkLedger, checkPartitions, checkSchema } from './check-schema.ts'
 import { checkSuppliers } from './check-suppliers.ts'
 import { checkValues } from './check-values.ts'
 import { type CheckInput, createFindings, type DatabaseCheckInput, type Finding, type Findings } from './finding.ts'
@@ -38,6 +38,7 @@ const CONTENT: readonly Check<DatabaseCheckInput>[] = [
   ['partitions', checkPartitions],
   ['times', checkTimesAhead],
   ['ledger', checkLedger],
+  ['backup', checkBackups],
   ['suppliers', checkSuppliers],
   ['values', checkValues],
 ]

@@ -212,6 +212,13 @@ export const VARIABLES = {
     parse: mailAddresses,
     default: '',
   },
+  backupAlert: {
+    name: 'BACKUP_ALERT',
+    description:
+      '`on`: operators of a production deployment are alerted when the last backup that the command `backup` made is older than a day. `off`: the database is backed up in another way.',
+    parse: oneOf(['on', 'off'] as const),
+    default: 'on',
+  },
   oidcIssuer: {
     name: 'OIDC_ISSUER',
     description:

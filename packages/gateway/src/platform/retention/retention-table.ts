@@ -100,6 +100,7 @@ export const DELETED: readonly DeletedTable[] = [
   ofNoTenant('supplier_rates', 1, 'next_at', 'rate limits of suppliers'),
   ofNoTenant('supplier_recordings', 8, 'started_at', 'recordings of suppliers that nobody wrote to a file'),
   ofNoTenant('supplier_exchanges', 8, 'recorded_at', 'their requests and answers'),
+  ofNoTenant('backups', 400, 'finished_at', 'backups that were made'),
   ofNoTenant('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
@@ -188,6 +189,7 @@ export const KEPT: Readonly<Record<string, string>> = {
   trial_dealers: 'a local gateway has four at most',
   schema_migrations: 'one row a migration',
   schema_releases: 'one row a release',
+  restores: 'few: which moments the database does not know',
 }
 
 function ofTenants(table: string, keepDays: number, column: string, age: 'time' | 'uuid', what: string): DeletedTable {

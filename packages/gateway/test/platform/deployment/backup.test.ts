@@ -8,7 +8,7 @@ import { type DumpServer, installedPostgres, startDumpServer } from '#test/dump-
 import { adminJson } from '#test/harness/processes/admin-process.ts'
 import { startGateway, stopGateways } from '#test/harness/processes/gateway-process.ts'
 
-/** The tools that an operator has for the drill of docs/running.md. */
+/** The tools that an operator has for a dump and its restore. */
 const bin = installedPostgres()
 if (bin === undefined)
   console.warn('\nTHE BACKUP IS NOT DRILLED: there is no PostgreSQL with pg_dump on this machine.\n')

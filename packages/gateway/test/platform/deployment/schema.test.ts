@@ -25,6 +25,8 @@ afterAll(async () => {
 const REFERENCE_TABLES: Record<string, string> = {
   schema_migrations: 'of the database itself',
   schema_releases: 'of the database itself',
+  backups: 'of the whole database, one row a backup',
+  restores: 'of the whole database, few',
   deployment: 'one row: what this database is for',
   retention_clock: 'one row: the clock of the database',
   request_id_slots: 'one row a partition of request_ids',

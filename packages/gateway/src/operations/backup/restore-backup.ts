@@ -1,0 +1,168 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import { createCipher } from '@dealer-esim/lib/crypto.ts'
+import type { Ids } from '@dealer-esim/lib/ids.ts'
+import { sqlState } from '@dealer-esim/lib/postgres/errors.ts'
+import { listMigrations, migrate } from '@dealer-esim/lib/postgres/migrations.ts'
+import { RELEASE, releaseText } from '@dealer-esim/lib/process/release.ts'
+import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
+import type pg from 'pg'
+import { migrationsFolder } from '#platform/package-root.ts'
+import { quoted, writeRows } from './backup-rows.ts'
+import { type BackupHeader, connectForRows } from './make-backup.ts'
+import { checkSealed, readHeader, readSealed } from './sealed-file.ts'
+
+type Keys = readonly [Buffer, ...Buffer[]]
+
+export interface RestoreRequest {
+  file: string
+  masterKeys: Keys
+  databaseUrl: string
+  schema: string
+  /** The kind of deployment that will use the database. */
+  kind: string
+  log: Log
+  ids: Ids
+  onTable?: (table: string, rows: number) => void
+}
+
+export interface RestoredBackup {
+  header: BackupHeader
+  rows: number
+  /** Suppliers that sold before, and are paused now. */
+  pausedSuppliers: string[]
+}
+
+/**
+ * Reads a whole backup without touching a database. @throws Refusal if it was cut or altered, if no configured key fits, or if
+ * this release cannot restore it
+ */
+export async function checkBackup(file: string, masterKeys: Keys): Promise<BackupHeader> {
+  const header = await readHeader<BackupHeader>(file)
+  requireKnownSchema(file, header)
+  await checkSealed(file, header, findKey(file, header, masterKeys))
+  return header
+}
+
+/** @throws Refusal that names the key that is needed and those that are configured */
+function findKey(file: string, header: BackupHeader, masterKeys: Keys): Buffer {
+  const named = masterKeys.map((key) => ({ key, fingerprint: createCipher([key]).fingerprint }))
+  const known = new Set(named.map(({ fingerprint }) => fingerprint))
+  const needed = [...new Set([header.masterKeyFingerprint, header.databaseKeyFingerprint])]
+  const missing = needed.filter((fingerprint) => !known.has(fingerprint))
+  if (missing.length > 0) {
+    throw new Refusal(
+      422,
+      'KEY_DOES_NOT_FIT',
+      `${file} needs the master key with the fingerprint ${missing.join(' and the one with ')}; MASTER_KEY has ${[...known].join(', ')}. Take the key out of the safe, or choose a backup of this key. Nothing was changed.`,
+    )
+  }
+  return named.find(({ fingerprint }) => fingerprint === header.masterKeyFingerprint)!.key
+}
+
+/** @throws Refusal if the backup has migrations that this release lacks */
+function requireKnownSchema(file: string, { migrations, release, label }: BackupHeader): void {
+  const ours = listMigrations(migrationsFolder())
+  const unknown = migrations.find(({ version, checksum }, index) => {
+    const own = ours[index]
+    return own?.version !== version || own.checksum !== checksum
+  })
+  if (unknown === undefined) return
+  throw new Refusal(
+    422,
+    'OTHER_RELEASE',
+    `${file} was made by release ${release}, ${label}, whose migration ${unknown.name} release ${RELEASE}, ${releaseText()}, does not have. Restore it with the release that made it. Nothing was changed.`,
+  )
+}
+
+/**
+ * Restores a backup into a database that no gateway has used. All rows are restored in one transaction, so that a restore that is
+ * interrupted can be repeated. Leaves all suppliers paused, because the database does not know what was sold after the backup.
+ * @throws Refusal before anything is touched
+ */
+export async function restoreBackup(request: RestoreRequest): Promise<RestoredBackup> {
+  const { file, databaseUrl, schema, log, kind } = request
+  const header = await checkBackup(file, request.masterKeys)
+  if (header.kind !== kind) {
+    throw new Refusal(
+      422,
+      'OTHER_DEPLOYMENT',
+      `${file} is of a ${header.kind} deployment, and DEPLOYMENT is ${kind}. Set DEPLOYMENT=${header.kind}. Nothing was changed.`,
+    )
+  }
+  await requireUnused(request)
+  const directory = migrationsFolder()
+  const options = { databaseUrl, schema, log, directory, isProduction: kind === 'production' }
+  await migrate({ ...options, until: header.migrations.at(-1)!.version })
+  const restored = await restoreRows(request, header)
+  await migrate(options)
+  return restored
+}
+
+const UNDEFINED_TABLE = '42P01'
+
+/** @throws Refusal if a gateway has used the database */
+async function requireUnused({ databaseUrl, schema }: RestoreRequest): Promise<void> {
+  const client = await connectForRows(databaseUrl, schema)
+  try {
+    const { rows } = await client.query('select from deployment').catch((error) => {
+      if (sqlState(error) === UNDEFINED_TABLE) return { rows: [] }
+      throw error
+    })
+    if (rows.length === 0) return
+  } finally {
+    await client.end()
+  }
+  throw new Refusal(
+    409,
+    'DATABASE_IN_USE',
+    `The schema ${schema} of this database belongs to a gateway, whose data a restore would replace. Create an empty database, set DATABASE_URL to it, and restore there. Nothing was changed.`,
+  )
+}
+
+async function restoreRows(request: RestoreRequest, header: BackupHeader): Promise<RestoredBackup> {
+  const { file, databaseUrl, schema, masterKeys, ids } = request
+  const client = await connectForRows(databaseUrl, schema)
+  try {
+    let rows = 0
+    await client.query('begin')
+    // Some migrations insert rows, which the backup has too.
+    await client.query(`truncate ${header.tables.map(({ table }) => quoted(table)).join(', ')}`)
+    await createPartitions(client, header)
+    const parts = readSealed(file, header, findKey(file, header, masterKeys))
+    await writeRows(client, unzipped(parts), (table, count) => {
+      rows += count
+      request.onTable?.(table, count)
+    })
+    for (const { name, lastValue, isCalled } of header.sequences) {
+      await client.query('select setval($1::regclass, $2, $3)', [quoted(name), lastValue, isCalled])
+    }
+    const paused = await client.query<{ pausedSuppliers: string[] }>(PAUSE_SUPPLIERS, [ids.uuid(), header.startedAt])
+    await client.query('commit')
+    await client.query('analyze')
+    return { header, rows, ...paused.rows[0]! }
+  } finally {
+    await client.end()
+  }
+}
+
+const PAUSE_SUPPLIERS = `
+  with paused as (update suppliers set paused = true, updated_at = now() where not paused returning supplier)
+  insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers)
+  select $1, $2, now(), coalesce(array_agg(supplier order by supplier), '{}') from paused
+  returning paused_suppliers as "pausedSuppliers"`
+
+async function createPartitions(client: pg.Client, { partitions }: BackupHeader): Promise<void> {
+  for (const { name, parent, bound, options } of partitions) {
+    const settings = options.length === 0 ? '' : ` with (${options.join(', ')})`
+    await client.query(`create table if not exists ${quoted(name)} partition of ${quoted(parent)} ${bound}${settings}`)
+  }
+}
+
+function unzipped(parts: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  const unzip = createGunzip({ chunkSize: 256 * 1024 })
+  pipeline(Readable.from(parts), unzip).catch(() => {}) // the iteration throws it
+  return unzip
+}

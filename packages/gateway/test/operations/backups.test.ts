@@ -1,0 +1,262 @@
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createIds } from '@dealer-esim/lib/ids.ts'
+import { createDb, type Database } from '@dealer-esim/lib/postgres/db.ts'
+import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
+import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
+import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+import { DealerEsim } from '@dealer-esim/sdk'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { alertOldBackup } from '#operations/backup/backup-alert.ts'
+import { migrationsFolder } from '#platform/package-root.ts'
+import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { waitForBlockedStatements } from '../harness/databases/statements.ts'
+import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
+import { SHARED_MASTER_KEY, startGateway, stopGateways, temporaryFolder } from '../harness/processes/gateway-process.ts'
+import { waitUntil } from '../harness/shop.ts'
+
+/* A gateway that has sold, its backups, and databases into which they are restored. */
+
+interface Made {
+  file: string
+  bytes: number
+  rows: number
+  deleted: string[]
+}
+
+let sold: TestDatabase
+let db: Database
+let dataDir: string
+let folder: string
+let dealer: { appKey: string; appSecret: string }
+let made: Made
+const others: TestDatabase[] = []
+
+const envOf = (url: string) => ({
+  ...{ DATABASE_URL: url, DATABASE_SCHEMA: DEFAULT_SCHEMA, MASTER_KEY: SHARED_MASTER_KEY },
+  ...{ DATA_DIR: dataDir, METRICS_PORT: '0' },
+})
+
+beforeAll(async () => {
+  sold = await createEmptyDatabase()
+  db = createDb({ url: sold.url, poolSize: 2, applicationName: 'test' })
+  dataDir = temporaryFolder('backups')
+  folder = temporaryFolder('backup-files')
+  const gateway = await startGateway({ databaseUrl: sold.url, dataDir })
+  dealer = JSON.parse(readFileSync(join(dataDir, 'local.json'), 'utf8'))
+  const esim = new DealerEsim({ ...dealer, baseUrl: gateway.baseUrl })
+  for (const transactionId of ['ONE', 'TWO', 'THREE']) {
+    await esim.order({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] })
+    await waitUntil(async () => (await esim.query({ transactionId })).orderStatus === 'DELIVERED')
+  }
+  await gateway.kill()
+  // What a text format could damage.
+  await db.query({
+    text: `update packages set description = E'tab\\t, newline\\n, backslash \\\\N \\\\. and “ü”'`,
+  })
+  made = await adminJsonWith<Made>(['backup', folder], envOf(sold.url))
+})
+afterAll(async () => {
+  await stopGateways()
+  await db.close()
+  for (const database of [sold, ...others]) await database.drop()
+})
+
+async function emptyDatabase(): Promise<TestDatabase> {
+  const database = await createEmptyDatabase()
+  others.push(database)
+  return database
+}
+
+/** Every row of every table as text, without what a restore changes. */
+async function rowsOf(at: Pick<Database, 'query'>): Promise<Record<string, string[]>> {
+  const tables = await at.query<{ name: string }>({
+    text: `select relname as name from pg_class where relnamespace = current_schema()::regnamespace
+           and relkind in ('r', 'p') and not relispartition
+           and relname not in ('backups', 'restores', 'schema_migrations', 'schema_releases') order by 1`,
+  })
+  const rows: Record<string, string[]> = {}
+  for (const { name } of tables) {
+    const row = name === 'suppliers' ? `to_jsonb(t) - 'paused' - 'updated_at'` : 't'
+    const found = await at.query<{ row: string }>({ text: `select (${row})::text as row from "${name}" t order by 1` })
+    rows[name] = found.map((each) => each.row)
+  }
+  return rows
+}
+
+const failure = async (args: string[], env: Record<string, string>) => {
+  const { code, stderr } = await adminWith(args, env)
+  expect(code).toBe(1)
+  return stderr.trim()
+}
+
+test('a backup is a file that only its owner reads, and is recorded', async () => {
+  expect(made.file).toMatch(/\/dealer-esim-\d{8}T\d{6}Z\.backup$/)
+  expect(statSync(made.file)).toMatchObject({ size: made.bytes })
+  expect(statSync(made.file).mode & 0o777).toBe(0o600)
+  expect(readdirSync(folder)).toHaveLength(1)
+  expect(await db.query({ text: 'select file, bytes::int as bytes, encrypted from backups' })).toEqual([
+    { file: made.file, bytes: made.bytes, encrypted: false },
+  ])
+})
+
+test('the command says what is not in the backup, and prints the key only if asked', async () => {
+  const plain = await adminWith(['backup', join(temporaryFolder('plain'), 'a')], envOf(sold.url))
+  expect(plain.stdout).toMatch(/Not in it:\n- the master key, [\s\S]*configuration[\s\S]*sold from this moment on/)
+  expect(plain.stdout).not.toContain(SHARED_MASTER_KEY)
+  const printed = await adminWith(['backup', join(temporaryFolder('key'), 'a'), '--print-key'], envOf(sold.url))
+  expect(printed.stdout).toContain(`MASTER_KEY=${SHARED_MASTER_KEY}`)
+})
+
+test.each([[[]], [['--encrypt']]])('every row is restored from a backup with the options %j', async (options) => {
+  const { file } = await adminJsonWith<Made>(['backup', temporaryFolder('one'), ...options], envOf(sold.url))
+  expect(readFileSync(file).includes('“ü”')).toBe(false)
+  const database = await emptyDatabase()
+  const restored = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
+  const answer = await adminJsonWith<{ pausedSuppliers: string[] }>(['restore', file], envOf(database.url))
+  expect(answer.pausedSuppliers).toEqual(['sandbox'])
+  expect(await restored.query({ text: 'select from suppliers where not paused' })).toEqual([])
+  const rows = await rowsOf(db)
+  expect(rows.profiles).toHaveLength(6)
+  expect(await rowsOf(restored)).toEqual(rows)
+  const sequence = { text: 'select last_value from sandbox_iccids' }
+  expect(await restored.query(sequence)).toEqual(await db.query(sequence))
+  await restored.close()
+})
+
+test('a gateway goes on from a restored database, with its suppliers paused', async () => {
+  const database = await emptyDatabase()
+  await adminJsonWith(['restore', made.file], envOf(database.url))
+  const gateway = await startGateway({ databaseUrl: database.url, dataDir })
+  const esim = new DealerEsim({ ...dealer, baseUrl: gateway.baseUrl })
+  const again = await esim.order({ transactionId: 'TWO', packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] })
+  expect(again.replayed).toBe(true)
+  const next = { transactionId: 'FOUR', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
+  await esim.order(next)
+  expect(await adminJsonWith(['ledger', 'verify'], envOf(database.url))).toMatchObject({ ok: true, orders: 4 })
+  expect((await esim.query({ transactionId: 'FOUR' })).orderStatus).not.toBe('DELIVERED')
+  await adminJsonWith(['supplier', 'resume', 'sandbox'], envOf(database.url))
+  await waitUntil(async () => (await esim.query({ transactionId: 'FOUR' })).orderStatus === 'DELIVERED')
+  await gateway.kill()
+})
+
+test('a backup that was cut, altered or extended anywhere is refused, and the database stays empty', async () => {
+  const whole = readFileSync(made.file)
+  const headerEnd = whole.indexOf('\n', 30) + 1
+  const database = await emptyDatabase()
+  const bad = join(temporaryFolder('bad'), 'bad.backup')
+  const at = (position: number, to: (byte: number) => number) => {
+    const copy = Buffer.from(whole)
+    copy[position] = to(copy[position]!)
+    return copy
+  }
+  const flipped = (position: number) => at(position, (byte) => byte ^ 1)
+  const salt = whole.indexOf('"salt":"') + 10
+  const forms: Buffer[] = [
+    ...[20, headerEnd - 5, headerEnd, headerEnd + 2, whole.length >> 1, whole.length - 36, whole.length - 1].map(
+      (end) => whole.subarray(0, end),
+    ),
+    ...[salt, headerEnd, headerEnd + 3, headerEnd + 4, whole.length >> 1, whole.length - 33, whole.length - 1].map(
+      flipped,
+    ),
+    Buffer.concat([whole.subarray(0, headerEnd), whole.subarray(-36)]), // without its rows
+  ]
+  for (const form of forms) {
+    writeFileSync(bad, form)
+    expect(await failure(['restore', bad], envOf(database.url))).toMatch(/was cut|was altered|is not a backup/)
+  }
+  const client = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
+  expect(
+    await client.query({ text: `select relname from pg_class where relnamespace = 'public'::regnamespace` }),
+  ).toEqual([])
+  await client.close()
+})
+
+test('an encrypted backup that was altered is refused', async () => {
+  const { file } = await adminJsonWith<Made>(['backup', temporaryFolder('sealed'), '--encrypt'], envOf(sold.url))
+  const bytes = readFileSync(file)
+  bytes[bytes.length >> 1]! ^= 1
+  writeFileSync(file, bytes)
+  expect(await failure(['restore', file, '--check'], envOf(sold.url))).toMatch(/was altered/)
+})
+
+test('a key that does not fit is named before anything is touched', async () => {
+  const database = await emptyDatabase()
+  const env = { ...envOf(database.url), MASTER_KEY: Buffer.alloc(32, 9).toString('base64') }
+  expect(await failure(['restore', made.file], env)).toMatch(
+    /needs the master key with the fingerprint [0-9a-f]{32}; MASTER_KEY has [0-9a-f]{32}\. .* Nothing was changed\.$/,
+  )
+  expect(await failure(['backup', folder], { ...envOf(sold.url), MASTER_KEY: env.MASTER_KEY })).toMatch(/master key/i)
+})
+
+test('a database that a gateway uses is not restored into', async () => {
+  expect(await failure(['restore', made.file], envOf(sold.url))).toMatch(
+    /belongs to a gateway, whose data a restore would replace\. .* Nothing was changed\.$/,
+  )
+})
+
+test('a backup of a later release is refused, with both releases', async () => {
+  const text = readFileSync(made.file)
+  const end = text.indexOf('\n', 30)
+  const header = JSON.parse(text.toString('utf8', text.indexOf('\n') + 1, end))
+  header.migrations.push({ version: 9001, name: '9001_later.sql', checksum: 'x' })
+  Object.assign(header, { release: 9, label: '0.9.0 (0123abcd)' })
+  const later = join(temporaryFolder('later'), 'later.backup')
+  const magic = text.subarray(0, text.indexOf('\n') + 1)
+  writeFileSync(later, Buffer.concat([magic, Buffer.from(JSON.stringify(header)), text.subarray(end)]))
+  expect(await failure(['restore', later], envOf(sold.url))).toMatch(
+    /was made by release 9, 0\.9\.0 \(0123abcd\), whose migration 9001_later\.sql release \d+, .* does not have\./,
+  )
+})
+
+test('an interrupted restore can be repeated', async () => {
+  const database = await emptyDatabase()
+  await migrate({ databaseUrl: database.url, log: silentLog, directory: migrationsFolder() })
+  const client = createDb({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const interrupted = await client.tx(async (tx) => {
+    await tx.query({ text: 'select from orders' }) // the restore waits for its lock
+    const restoring = adminWith(['restore', made.file], envOf(database.url))
+    await waitForBlockedStatements(client)
+    await client.query({
+      text: `select pg_terminate_backend(pid) from pg_stat_activity
+             where application_name = 'dealer-esim backup' and datname = current_database()`,
+    })
+    return await restoring
+  })
+  expect(interrupted.code).toBe(1)
+  await adminJsonWith(['restore', made.file], envOf(database.url))
+  expect(await rowsOf(client)).toEqual(await rowsOf(db))
+  await client.close()
+})
+
+test('the earliest backups of a folder are deleted, and no other file', async () => {
+  const kept = temporaryFolder('kept')
+  for (const day of ['01', '02', '03']) copyFileSync(made.file, join(kept, `dealer-esim-202611${day}T030000Z.backup`))
+  writeFileSync(join(kept, 'dealer-esim-notes.txt'), '')
+  const { deleted } = await adminJsonWith<Made>(['backup', kept, '--keep', '2'], envOf(sold.url))
+  expect(deleted).toEqual(['dealer-esim-20261101T030000Z.backup', 'dealer-esim-20261102T030000Z.backup'])
+  expect(readdirSync(kept)).toHaveLength(3)
+})
+
+test('operators are alerted once a day while the last backup is older than a day, and not where they back up in another way', async () => {
+  const ids = createIds(Date.now)
+  const alert = (backupAlert: 'on' | 'off', deployment: 'local' | 'production' = 'production') =>
+    alertOldBackup({ db, ids, log: silentLog, config: { backupAlert, deployment } })
+  expect(await alert('on')).toBe(false)
+  await db.query({ text: `update backups set started_at = started_at - interval '26 hours'` })
+  expect(await alert('off')).toBe(false)
+  expect(await alert('on', 'local')).toBe(false)
+  expect(await Promise.all([alert('on'), alert('on')])).toEqual(expect.arrayContaining([true, false]))
+  expect(await alert('on')).toBe(false)
+  const alerts = await db.query<{ message: string }>({ text: `select message from alerts where kind = 'BACKUP_OLD'` })
+  expect(alerts).toEqual([{ message: expect.stringMatching(/^The last backup is of 20.*\.backup\. Find out why/) }])
+  await db.query({ text: `update alerts set created_at = created_at - interval '25 hours'; delete from backups` })
+  await db.query({ text: `update deployment set created_at = now() - interval '2 days'` })
+  expect(await alert('on')).toBe(true)
+})
+
+test('a backup that cannot be written leaves no file, and says why', async () => {
+  const none = join(temporaryFolder('none'), 'missing', 'a.backup')
+  expect(await failure(['backup', none], envOf(sold.url))).toMatch(/^There is no folder .*missing\. Create it/)
+  expect(await failure(['backup', made.file], envOf(sold.url))).toMatch(/exists already/)
+})

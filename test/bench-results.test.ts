@@ -7,7 +7,7 @@ import { NEIGHBOURS } from '../bench/neighbours/neighbours.ts'
 import { markdown } from '../bench/report.ts'
 import { root } from './local-gateway.ts'
 
-/* RESULTS.md must remain what the bench would write, even after its wording was edited by hand. */
+/* RESULTS.md must still match what the bench would write after its wording has been edited by hand. */
 
 const page = readFileSync(join(root, 'bench/RESULTS.md'), 'utf8')
 const explanations = new Map(
@@ -29,13 +29,13 @@ const results = cells.map(([name, ratio, range, aim, ours, against, measured]): 
   }
 })
 
-test('bench/RESULTS.md is what the bench writes for its figures', () => {
+test('bench/RESULTS.md matches what the bench writes from its figures', () => {
   expect(results.length).toBeGreaterThan(20)
   const settings = /^Measured with: (.*)\.$/m.exec(page)![1]!
   expect(markdown(results, [settings])).toBe(page)
 })
 
-test.each(results)('the mark of $name agrees with its ratio and its aim', ({ ratio, aim, met }) => {
+test.each(results)('the mark for $name agrees with its ratio and its aim', ({ ratio, aim, met }) => {
   const [, sign, value] = /^([≥≤]) ([\d.]+)$/.exec(aim) ?? []
   const isMet = sign === '≥' ? ratio.median >= Number(value) : ratio.median <= Number(value)
   expect(met).toBe(aim === '' ? undefined : isMet)
@@ -43,11 +43,11 @@ test.each(results)('the mark of $name agrees with its ratio and its aim', ({ rat
 
 const limitsPage = readFileSync(join(root, 'docs/limits.md'), 'utf8')
 
-test('the table of docs/limits.md has a row for each caller that the bench measures', () => {
+test('the table in docs/limits.md has a row for each caller that the bench measures', () => {
   expect(rowsOfLimits(limitsPage)).toEqual(NEIGHBOURS.map(({ name }) => name))
 })
 
-test('the bench writes its figures into the table, and leaves rows that it did not measure', () => {
+test('the bench writes its figures into the table, but does not change rows that it did not measure', () => {
   const ratio = { median: 1.26, min: 1, max: 2 }
   const filled = fillLimits(limitsPage, [{ name: 'neighbours: receipts', ratio }])
   const changed = filled.split('\n').filter((line, index) => line !== limitsPage.split('\n')[index])

@@ -27,7 +27,7 @@ function staticImports(name: string, found = new Set<string>()): Set<string> {
   return found
 }
 
-it('the first page of the console loads at most 250 kB of compressed script, including the dashboard with its plots', () => {
+it('the console’s first page loads at most 250 kB of compressed script, including dashboard plots', () => {
   const entry = Object.keys(chunks).find((name) => chunks[name]?.isEntry) ?? ''
   const loaded = new Set([...staticImports(entry), ...staticImports('src/home/dashboard.tsx')])
   expect(chunks).toHaveProperty(['src/home/dashboard.tsx'])

@@ -16,7 +16,7 @@ describe.skipIf(!isBrowserAvailable())('npm run dev', () => {
   let output = ''
 
   beforeAll(async () => {
-    // Within the checkout, so that packages of others are found in its node_modules.
+    // Within the checkout, so that third-party packages are found in its node_modules.
     copy = mkdtempSync(join(root, '.data-dev-'))
     const leftOut = new Set(['node_modules', 'dist', 'test'])
     cpSync(join(root, 'packages'), join(copy, 'packages'), {
@@ -47,7 +47,7 @@ describe.skipIf(!isBrowserAvailable())('npm run dev', () => {
     rmSync(copy, { recursive: true, force: true })
   })
 
-  it('opens the console signed in, and shows changed code without a reload and a restarted gateway', async () => {
+  it('opens the console signed in, and shows changed code without a reload or a gateway restart', async () => {
     const link = () => /Develop at +(\S+)/.exec(output)?.[1]
     await expect.poll(link, { timeout: 100_000 }).toBeDefined()
     const page = await (await browser.newContext()).newPage()

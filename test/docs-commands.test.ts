@@ -35,7 +35,7 @@ test('the commands print what the pages say', async () => {
   expect(twice.output.match(/nothing was debited again/g)).toHaveLength(1)
 })
 
-test('the order of the quick start is accepted unchanged', async () => {
+test('the quick start’s order is accepted unchanged', async () => {
   const request = fences('docs/quick-start.md', 'json')
     .map((block) => JSON.parse(block))
     .find((each) => each.packageInfoList)

@@ -41,13 +41,13 @@ test.each([
     'docs/running.md',
     ['No faults were found', 'first.operator@example.com', 'The ledger is consistent', 'is up to date'],
   ],
-])('the commands of %s run unchanged, in order', async (page, texts) => {
+])('the commands in %s run unchanged and in order', async (page, texts) => {
   const { code, stdout, stderr } = await shell(commandsOf(page).join(''))
   expect([code, stderr.replace(/^\d+ %: .*\n/gm, '')]).toEqual([0, ''])
   for (const text of texts) expect(stdout).toContain(text)
 })
 
-test('the commands of docs/webhooks.md run unchanged and send events recorded before there was an endpoint', async () => {
+test('the commands in docs/webhooks.md run unchanged and send events recorded before the endpoint existed', async () => {
   const [secret = '', events = ''] = commandsOf('docs/webhooks.md')
   const printed = await shell(secret)
   expect(printed.stdout).toBe(`whsec_${Buffer.from(gateway.credentials.appSecret).toString('base64')}\n`)

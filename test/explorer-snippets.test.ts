@@ -30,7 +30,7 @@ const RUNNERS: Record<SnippetLanguage, Runner> = {
   typescript: { needs: [process.execPath], file: 'call.mts', command: bundled },
 }
 
-/** Signs that end or change strings in some language. */
+/** Characters that end or change strings in some languages. */
 const REMARK = 'it\'s `five` "quoted" \\ $HOME #{y} %d é'
 
 let gateway: FakeGateway
@@ -43,7 +43,7 @@ for (const [language, { needs, file, command }] of Object.entries(RUNNERS) as [S
   const { name, write } = SNIPPETS[language]
   const title = `the snippet in ${name}`
   describe.skipIf(!canRun(title, ...needs))(title, () => {
-    test('signs and sends the members of the body, whatever is in their texts', async () => {
+    test('signs and sends the members in the body, whatever their texts contain', async () => {
       const members = { transactionId: 'T-1', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }], remark: REMARK }
       const body = JSON.stringify(members, null, 2)
       const text = write({ publicUrl: gateway.baseUrl, appKey: gateway.appKey, operation: 'esim/order', body })
@@ -60,7 +60,7 @@ for (const [language, { needs, file, command }] of Object.entries(RUNNERS) as [S
   })
 }
 
-/** With the SDK, which is not installed where the snippet is. */
+/** With the SDK, which is not installed where the snippet runs. */
 async function bundled(path: string): Promise<string[]> {
   const outfile = `${path}.mjs`
   await build({

@@ -11,14 +11,14 @@ describe.each(['package-lock.json', 'test/openapi-clients/package-lock.json'])('
     packages: Record<string, Entry>
   }
 
-  it('has the packages of every platform, without which npm ci of npm 11 fails', () => {
+  it('contains the packages for every platform, without which npm ci in npm 11 fails', () => {
     const missing = Object.entries(packages).flatMap(([path, entry]) =>
       Object.keys(entry.optionalDependencies ?? {}).filter((name) => !isLocked(packages, path, name)),
     )
     expect(missing).toEqual([])
   })
 
-  it('names no registry', () => {
+  it('does not contain any registry URL', () => {
     const withUrl = Object.values(packages).filter((entry) => entry.resolved?.startsWith('http'))
     expect(withUrl).toEqual([])
   })

@@ -42,7 +42,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it.each(ROWS)('the caller %s at its limits does not delay the calls of another dealer', async (name) => {
+it.each(ROWS)('the caller %s at its limits does not delay another dealer’s calls', async (name) => {
   const neighbour = NEIGHBOURS.find((one) => one.name === name)!
   const ratios: number[] = []
   while (ratios.length < ROUNDS && !ratios.some((ratio) => ratio <= RATIO_MAX)) {

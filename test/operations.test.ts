@@ -65,7 +65,7 @@ describe('the Grafana dashboard', () => {
   const { panels } = JSON.parse(readFileSync(join(root, 'ops/grafana-dashboard.json'), 'utf8')) as { panels: Panel[] }
   const targets = panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })))
 
-  test.each(targets)('$title plots exported metrics, by labels that they have', ({ expr, legendFormat }) => {
+  test.each(targets)('plots only exported metrics with existing labels: $title', ({ expr, legendFormat }) => {
     const named = [...expr.matchAll(/\b(?:dealer_esim|process|nodejs)_\w+/g)].map(([name]) => familyOf(name))
     expect(named).not.toEqual([])
     expect(named.filter((name) => !exported.has(name))).toEqual([])
@@ -81,23 +81,26 @@ describe('the Grafana dashboard', () => {
       expect(used.filter((label) => !known.has(label))).toEqual([])
   })
 
-  test.skipIf(!canRun('the queries of the dashboard', 'promtool'))('promtool evaluates every query', () => {
-    const variables = { $__rate_interval: '5m' }
-    const queries = targets.map(({ expr }) =>
-      Object.entries(variables).reduce((text, [name, value]) => text.replaceAll(name, value), expr),
-    )
-    expect(queries.length).toBeGreaterThan(20)
-    const evaluate = (list: string[]) => {
-      const file = join(folder, 'dashboard.test.yml')
-      const evaluated = list.map((expr) => ({ expr, eval_time: '10m', exp_samples: [] }))
-      writeFileSync(file, stringify({ tests: [{ interval: '1m', input_series: [], promql_expr_test: evaluated }] }))
-      execFileSync('promtool', ['test', 'rules', file], { stdio: 'pipe' })
-    }
-    evaluate(queries)
-    expect(() => evaluate(['sum by (le) (rate(dealer_esim_orders[5m])'])).toThrow()
-  })
+  test.skipIf(!canRun('the queries of the dashboard', 'promtool'))(
+    'contains only queries that promtool can evaluate',
+    () => {
+      const variables = { $__rate_interval: '5m' }
+      const queries = targets.map(({ expr }) =>
+        Object.entries(variables).reduce((text, [name, value]) => text.replaceAll(name, value), expr),
+      )
+      expect(queries.length).toBeGreaterThan(20)
+      const evaluate = (list: string[]) => {
+        const file = join(folder, 'dashboard.test.yml')
+        const evaluated = list.map((expr) => ({ expr, eval_time: '10m', exp_samples: [] }))
+        writeFileSync(file, stringify({ tests: [{ interval: '1m', input_series: [], promql_expr_test: evaluated }] }))
+        execFileSync('promtool', ['test', 'rules', file], { stdio: 'pipe' })
+      }
+      evaluate(queries)
+      expect(() => evaluate(['sum by (le) (rate(dealer_esim_orders[5m])'])).toThrow()
+    },
+  )
 
-  test('its panels do not overlap', () => {
+  test('does not contain overlapping panels', () => {
     const overlaps = panels.filter((one) =>
       panels.some(
         ({ gridPos: b }) =>
@@ -118,7 +121,7 @@ describe('the alerts', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length)
   })
 
-  test.each(rules)('$alert uses exported metrics', ({ expr }) => {
+  test.each(rules)('use only exported metrics: $alert', ({ expr }) => {
     const named = [...expr.matchAll(/\b(?:dealer_esim|process|nodejs)_\w+/g)].map(([name]) => familyOf(name))
     // `up` is Prometheus' own.
     if (!/\bup\{/.test(expr)) expect(named).not.toEqual([])
@@ -127,23 +130,23 @@ describe('the alerts', () => {
       const known = exported.get(familyOf(name!))!
       const asked = [...labels!.matchAll(/(\w+)(?:=~|=|!=)"/g)].map(([, label]) => label!)
       expect(asked).not.toEqual([])
-      // Some figures have no sample before something happened.
+      // Some metrics have no sample before something has happened.
       if (known.size > 0) expect([...known]).toEqual(expect.arrayContaining(asked))
     }
   })
 
-  test.each(rules)('$alert says how urgent it is, and leads to what to do', ({ labels, annotations }) => {
+  test.each(rules)('state their urgency and link to instructions: $alert', ({ labels, annotations }) => {
     expect(['page', 'ticket']).toContain(labels.severity)
     expect(annotations.summary).not.toBe('')
     const [path, heading] = annotations.runbook.split('#')
     expect([path, explained.map(headingId)]).toEqual(['docs/alerts.md', expect.arrayContaining([heading])])
   })
 
-  test('are the ones that docs/alerts.md explains', () => {
+  test('are the alerts that docs/alerts.md explains', () => {
     expect([...explained].sort()).toEqual(rules.map(({ alert }) => alert).sort())
   })
 
-  test.each(rules)('$alert is tested both firing and not firing', ({ alert }) => {
+  test.each(rules)('are tested both firing and not firing: $alert', ({ alert }) => {
     const fires = alertTests
       .flatMap((each) => each.alert_rule_test)
       .filter(({ alertname }) => alertname === alert)
@@ -162,7 +165,7 @@ describe('the alerts', () => {
   })
 
   const hasPromtool = canRun('the tests of the alerts', 'promtool')
-  test.skipIf(!hasPromtool)('fire exactly when ops/alerts.test.yml expects', () => {
+  test.skipIf(!hasPromtool)('fire exactly as ops/alerts.test.yml expects', () => {
     execFileSync('promtool', ['test', 'rules', 'ops/alerts.test.yml'], { cwd: root, stdio: 'pipe' })
   })
 })
@@ -174,7 +177,7 @@ test('docs/running.md lists the retention periods that the loop enforces', () =>
   for (const row of rows) expect(page('running')).toContain(row)
 })
 
-test.skipIf(!canRun('the systemd unit', 'systemd-analyze'))('systemd accepts every line of the unit', () => {
+test.skipIf(!canRun('the systemd unit', 'systemd-analyze'))('systemd accepts every line in the unit', () => {
   const unit = readFileSync(join(root, 'ops/dealer-esim.service'), 'utf8')
   const copy = join(folder, 'dealer-esim.service')
   const verify = (text: string) => {
@@ -190,7 +193,7 @@ test.skipIf(!canRun('the systemd unit', 'systemd-analyze'))('systemd accepts eve
   expect(complaints(unit.replace('PrivateTmp=yes', 'PrivateTemp=yes'))).not.toEqual([])
 })
 
-test('the command line on a server runs with the properties of the unit and records its caller', () => {
+test('the server’s command line runs with the unit’s properties and records its caller', () => {
   const bin = join(folder, 'bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'systemd-run'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 })

@@ -4,7 +4,7 @@ import { packageRoot } from '@dealer-esim/gateway/platform/package-root.ts'
 import { expect, test } from 'vitest'
 import { routesMarkdown } from '../scripts/generate/routes-markdown.ts'
 
-test('packages/gateway/routes.md lists every route as it is declared', async () => {
+test('packages/gateway/routes.md lists every route as declared', async () => {
   expect(readFileSync(join(packageRoot(), 'routes.md'), 'utf8')).toBe(await routesMarkdown())
 })
 

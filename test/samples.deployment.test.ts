@@ -102,7 +102,7 @@ for (const language of LANGUAGES) {
     test.sequential('print a usage line if called without arguments', async () => {
       for (const program of ['sign', 'order', 'after-sale', 'verify-event'] as const) {
         const { code, out, err } = await run(language, program, [])
-        // `go run` reports the exit code of its program on standard error and exits 1.
+        // `go run` reports the exit code of its program on standard error and exits with status 1.
         expect([program, code, out]).toEqual([program, language.name === 'Go' ? 1 : 2, ''])
         expect(err).toMatch(/^Usage: .*[A-Z]$|^Usage: .* < body$/m)
       }
@@ -150,7 +150,7 @@ for (const language of LANGUAGES) {
       expect([refused.code, JSON.parse(refused.out).code]).toEqual([1, '200002'])
     })
 
-    test.sequential('obey Retry-After, repeat a used RequestID with the same transactionId, and reject an HTML page as an answer', async ({
+    test.sequential('obey Retry-After, retry a used RequestID with the same transactionId, and reject an HTML page', async ({
       onTestFinished,
     }) => {
       const arrived: number[] = []
@@ -180,7 +180,7 @@ for (const language of LANGUAGES) {
       }
     })
 
-    test.sequential('distinguish a genuine event from a forged, a changed and an old one', async () => {
+    test.sequential('distinguish a genuine event from a forged, a changed and an old event', async () => {
       const appSecret = 'demo_app_secret'
       const [grace] = vectors.events.filter((each: { appSecrets: string[] }) => each.appSecrets.length === 2)
       const { id, body } = grace
@@ -222,7 +222,7 @@ describe.skipIf(!canRun('the sample shop in Python', 'python3'))('the sample sho
     return promisify(execFile)('python3', ['-B', 'shop.py', ...args], options)
   }
 
-  test('orders, receives the delivery event and saves the QR code; a second run buys nothing', async () => {
+  test('orders, receives the delivery event and saves the QR code, but buys nothing in a second run', async () => {
     const picture = join(gateway.cwd, 'qr.png')
     const { stdout } = await shop('JP_1_7', 'SHOP-1', picture)
     expect(stdout).toMatch(

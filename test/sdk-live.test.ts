@@ -40,7 +40,7 @@ test('an order whose answer is lost is placed once, and the retry is marked as a
   }
 })
 
-test('an order that got no answer is found by the transactionId of its error', async () => {
+test('an order without an answer is found by the transactionId in its error', async () => {
   const proxy = await startCuttingProxy(gateway.credentials.baseUrl, Number.POSITIVE_INFINITY)
   try {
     const viaProxy = new DealerEsim({ ...gateway.credentials, baseUrl: proxy.baseUrl, retries: 0 })

@@ -54,7 +54,7 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-/** How long a file took, beside its budget. */
+/** How long a file took, next to its budget. */
 export interface FileTime {
   readonly file: string
   readonly seconds: number

@@ -21,7 +21,7 @@ const FIRST_USE = [
   'esim/order',
 ]
 
-test('a newcomer walks the first use in the suggested order and sees the events of the next order', async () => {
+test('a newcomer follows the first use in the suggested order and sees the next order’s events', async () => {
   const { code, out, err } = await command(['tour', '--json'], { cwd: gateway.cwd })
   expect([code, err]).toEqual([
     0,
@@ -55,7 +55,7 @@ test('the tour for people shows each request, its string to sign and the answer'
   expect(await new DealerEsim(gateway.credentials).setWebhook()).toMatchObject({ callbackUrl: null })
 })
 
-test('listen --set gets the events of an order, verified', async () => {
+test('listen --set receives and verifies an order’s events', async () => {
   const interrupt = new AbortController()
   let ready: () => void = () => undefined
   const set = new Promise<void>((resolve) => {
@@ -83,7 +83,7 @@ test('listen --set gets the events of an order, verified', async () => {
   )
 })
 
-test('listen --set puts the callback URL back where it was', async () => {
+test('listen --set restores the previous callback URL', async () => {
   const esim = new DealerEsim(gateway.credentials)
   const interrupt = new AbortController()
   const { code, err } = await command(['listen', '--port', '0', '--set'], {
@@ -95,7 +95,7 @@ test('listen --set puts the callback URL back where it was', async () => {
   expect(await esim.setWebhook()).toMatchObject({ callbackUrl: null })
 })
 
-test('a failing request is explained with what the gateway saw', async () => {
+test('a failing request is explained by what the gateway received', async () => {
   const seen: { headers: Record<string, string>; body: string }[] = []
   const esim = new DealerEsim({
     ...gateway.credentials,
@@ -114,7 +114,7 @@ test('a failing request is explained with what the gateway saw', async () => {
   expect(out).toContain('The gateway answers 101003.')
 })
 
-test('the tour buys nothing from a gateway on another machine without confirmation', async () => {
+test('the tour does not buy anything from a gateway on another machine without confirmation', async () => {
   const env = { ...gateway.env, DEALER_ESIM_BASE_URL: 'https://esim.example.com' }
   const { code, err } = await command(['tour'], { env })
   expect([code, err]).toEqual([

@@ -64,7 +64,7 @@ test('check.yml runs on the oldest Node that we support, and on the one that .no
   expect(versions).toContain(read('.node-version').trim())
 })
 
-test('the other files of .github are YAML', () => {
+test('the other files in .github are valid YAML', () => {
   const files = [
     'dependabot.yml',
     ...readdirSync(join(root, '.github/ISSUE_TEMPLATE')).map((name) => `ISSUE_TEMPLATE/${name}`),

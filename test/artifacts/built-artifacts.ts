@@ -36,7 +36,7 @@ export function copyCheckout(to: string): void {
   execFileSync('sh', ['-c', 'xargs -0 cp -P --parents -t "$0" <"$0.files"', to], { cwd: root })
   rmSync(`${to}.files`)
   execFileSync('cp', ['-al', join(root, 'node_modules'), join(to, 'node_modules')])
-  // A repository of its own: a commit that is made here meanwhile does not change what the second build contains.
+  // A separate repository, so that a commit made here in the meantime does not change what the second build contains.
   const git = (cwd: string, ...command: string[]) => execFileSync('git', command, { cwd, encoding: 'utf8' }).trim()
   const commit = git(root, 'rev-parse', 'HEAD')
   git(to, 'init', '--quiet')

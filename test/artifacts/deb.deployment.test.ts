@@ -41,7 +41,7 @@ const setupFlags = (databaseAdmin: string) => [
   ...['--database-admin', databaseAdmin, '--operator-email', 'a@example.com'],
 ]
 
-/* The package in a Debian 12 of its own. The PostgreSQL is another machine's, reached over the network. */
+/* The package in its own Debian 12. PostgreSQL stands for one on another machine, reached over the network. */
 describe.skipIf(!isPossible)('the Debian package', () => {
   const folder = emptyFolder('deb')
   const debian = join(folder, 'root')
@@ -62,15 +62,15 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('has no errors by lintian', () => {
-    // The overrides are shown too: a lintian that checked nothing would show none.
+  test('has no errors according to lintian', () => {
+    // The overrides are shown too: if lintian checked nothing, it would show none.
     const command = 'lintian --show-overrides --tag-display-limit 0 "$0" 2>/dev/null || true'
     const lines = execFileSync('sh', ['-c', command, file], { encoding: 'utf8' }).split('\n')
     expect(lines.filter((line) => line.startsWith('E:'))).toEqual([])
     expect(lines.filter((line) => line.startsWith('O:'))).not.toEqual([])
   })
 
-  test('its SBOM lists the bundled packages, Node, and the native package with the one of its architecture', () => {
+  test('contains an SBOM that lists the bundled packages, Node, and the native package for its architecture', () => {
     const packages = sbomPackages(dirname(file), '.deb.cdx.json')
     const native = ['pkg:npm/@node-rs/argon2', 'pkg:npm/@node-rs/argon2-linux-x64-gnu']
     expect(packages).toEqual(expect.arrayContaining(['pkg:npm/fastify', 'pkg:generic/node', ...native]))
@@ -91,7 +91,7 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     })
   }
   let sold: { appKey: string; appSecret: string; packageCode: string; orderNo: string }
-  /** The order again, which another debit would answer with another number. */
+  /** Repeats the order. If it were debited again, the answer would have a different number. */
   const repeatOrder = async (baseUrl: string) => {
     const proxy = await startPrefixProxy(baseUrl, PREFIX)
     const replayed = await sell({ ...sold, baseUrl: proxy.url }, 'DEB-1', sold.packageCode)
@@ -208,13 +208,13 @@ describe.skipIf(!isPossible)('the Debian package', () => {
     }
   })
 
-  test('an upgrade keeps variables and data, restarts the unit, and the later release migrates the database', async () => {
+  test('keeps variables and data in an upgrade, which restarts the unit and migrates the database', async () => {
     const before = readFileSync(environment, 'utf8')
     const running = await start()
     const later = laterRelease(file, folder)
     copyFileSync(later, join(debian, basename(later)))
     const calls = await callsOfSystemctl(debian, () => inside(['dpkg', '--install', `/${basename(later)}`]))
-    // What try-restart does to a running service.
+    // This is what try-restart does to a running service.
     expect(calls.filter((call) => /reload|start|stop/.test(call)).slice(-2)).toEqual([
       '--system daemon-reload',
       'try-restart dealer-esim.service',
@@ -266,7 +266,7 @@ function laterRelease(file: string, folder: string): string {
   return later
 }
 
-/** Runs something in a root that seems to have been started by systemd, whose systemctl only notes its calls. */
+/** Runs something in a root that seems to have been started by systemd, whose systemctl only records its calls. */
 async function callsOfSystemctl(debian: string, action: () => Promise<unknown>): Promise<string[]> {
   const [booted, program, record] = ['run/systemd/system', 'usr/bin/systemctl', 'run/systemctl-calls'].map((path) =>
     join(debian, path),

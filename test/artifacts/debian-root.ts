@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { root } from '../local-gateway.ts'
 
-/** Debian 12 with what a minimal installation has, made once from the packages of this machine's mirror. */
+/** Debian 12 as in a minimal installation, made once from the packages of this machine's mirror. */
 function debianBase(): string {
   const cache = join(root, 'node_modules/.cache')
   const base = join(cache, 'debian-base.tar')

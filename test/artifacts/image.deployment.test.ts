@@ -44,8 +44,8 @@ interface ComposeService {
 }
 
 /*
- * The image is unpacked and its command run as a container engine would: with its environment, in its root without write access,
- * by a user id that the image does not know.
+ * The image is unpacked and its command run as a container engine would run it: with its environment, in its root without
+ * write access, by a user id that the image does not know.
  */
 describe.skipIf(!isPossible)('the container image', () => {
   const folder = emptyFolder('image')
@@ -68,7 +68,7 @@ describe.skipIf(!isPossible)('the container image', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('its SBOM lists the bundled packages, the native ones, Node, and the libraries of Debian', () => {
+  test('contains an SBOM that lists the bundled and native packages, Node, and the Debian libraries', () => {
     const packages = sbomPackages(artifacts, 'amd64.tar.cdx.json')
     const native = ['pkg:npm/@node-rs/argon2-linux-x64-gnu', 'pkg:npm/@node-rs/argon2-linux-arm64-gnu']
     const expected = ['pkg:npm/fastify', ...native, 'pkg:generic/node', 'pkg:deb/debian/libc6', 'pkg:deb/debian/tzdata']
@@ -88,7 +88,7 @@ describe.skipIf(!isPossible)('the container image', () => {
     return startService(command, surroundings)
   }
 
-  test('names a user without rights, a stop signal and a health check, and no address', () => {
+  test('declares an unprivileged user, a stop signal and a health check, but no address', () => {
     expect(image).toMatchObject({ User: '10001:10001', StopSignal: 'SIGTERM' })
     expect(image.Healthcheck.Test).toEqual(['CMD', 'node', 'bin/health.mjs'])
     expect(JSON.stringify(image)).not.toMatch(/https?:/)
@@ -96,7 +96,7 @@ describe.skipIf(!isPossible)('the container image', () => {
     expect(native).toEqual(['argon2', 'argon2-linux-arm64-gnu', 'argon2-linux-x64-gnu'])
   })
 
-  test('sells read-only under any user id, behind a proxy with a prefix, and elsewhere after PUBLIC_URL has changed', async () => {
+  test('sells read-only under any user id, behind a proxy with a prefix, and after PUBLIC_URL has changed', async () => {
     const secrets = join(container, 'run/dealer-esim')
     mkdirSync(secrets, { recursive: true })
     writeFileSync(join(secrets, 'master-key'), Buffer.alloc(32, 9).toString('base64'))
@@ -194,7 +194,7 @@ describe.skipIf(!isPossible)('the container image', () => {
 
   describe('compose.yaml', () => {
     const compose = () => parse(readFileSync(join(artifacts, 'compose.yaml'), 'utf8')) as Compose
-    /** `docker-compose config` for `docker compose up`, which needs an engine. */
+    /** `docker-compose config` instead of `docker compose up`, which needs an engine. */
     const readByCompose = async (variables: Record<string, string>) => {
       const command = ['docker-compose', '--file', join(artifacts, 'compose.yaml'), 'config']
       const own = { PATH: process.env.PATH!, HOME: folder }
@@ -202,7 +202,7 @@ describe.skipIf(!isPossible)('the container image', () => {
     }
     const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
 
-    test('publishes on loopback only, has no default secret, and names this image', () => {
+    test('publishes only on loopback, names this image, and does not have a default secret', () => {
       const { services } = compose()
       for (const port of Object.values(services).flatMap(({ ports = [] }) => ports))
         expect(port).toMatch(/^127\.0\.0\.1:/)
@@ -212,7 +212,7 @@ describe.skipIf(!isPossible)('the container image', () => {
     })
 
     test.skipIf(!canRun('compose.yaml', 'docker-compose', 'pg_isready'))(
-      'makes its secrets once, and its services run with what docker-compose reads from it',
+      'creates its secrets once, and its services run under docker-compose',
       async () => {
         const [, up = '', create = ''] = readmeCommands('docker load')
         const [, PUBLIC_URL = ''] = /^PUBLIC_URL=(\S+) docker compose up --detach$/.exec(up) ?? []
@@ -253,7 +253,7 @@ describe.skipIf(!isPossible)('the container image', () => {
         const invite = create.replace('docker compose exec gateway ', '').split(' ')
         expect(await exec(invite, variables)).toContain(`${PUBLIC_URL}/console/`)
         expect(await exec(['dealer-esim-admin', 'doctor'], variables)).not.toContain('FAULT')
-        // An engine repeats it, too.
+        // An engine repeats it too.
         const health = { ...variables, METRICS_PORT: new URL(first.metricsUrl).port }
         await expect
           .poll(() => exec(image.Healthcheck.Test.slice(1), health).catch(String), { timeout: 120_000 })

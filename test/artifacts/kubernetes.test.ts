@@ -28,7 +28,7 @@ describe.each(readdirSync(OVERLAYS))('the overlay %s', (overlay) => {
     await expect(faultsOf(misspelled)).resolves.toMatch(/replicas/)
   })
 
-  test('runs the gateway without rights, with probes, and gives it time to stop', () => {
+  test('runs the gateway without privileges, with probes and with time to stop', () => {
     expect(deployments.length).toBeGreaterThan(0)
     for (const { spec } of deployments) {
       const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec
@@ -97,7 +97,7 @@ describe.each(readdirSync(OVERLAYS))('the overlay %s', (overlay) => {
     }
   })
 
-  test('a disruption budget covers every deployment, and selects its pods', () => {
+  test('has a disruption budget that selects the pods of every deployment', () => {
     const covers = (labels: Record<string, string>) =>
       of('PodDisruptionBudget').filter(({ spec }) => isSubset(spec.selector.matchLabels, labels))
     for (const { spec } of deployments) {
@@ -109,7 +109,7 @@ describe.each(readdirSync(OVERLAYS))('the overlay %s', (overlay) => {
     }
   })
 
-  test('each service leads to pods that serve', () => {
+  test('has services that point only to pods that serve', () => {
     for (const { spec } of of('Service')) {
       const chosen = deployments.filter(({ spec: each }) => isSubset(spec.selector, each.template.metadata.labels))
       expect(chosen).toHaveLength(1)
@@ -119,7 +119,7 @@ describe.each(readdirSync(OVERLAYS))('the overlay %s', (overlay) => {
     }
   })
 
-  test('every process finds a worker of its own gateway', () => {
+  test('lets every process find a worker of the same gateway', () => {
     const cells = new Set(deployments.map(({ metadata }) => metadata.labels?.['dealer-esim/cell'] ?? ''))
     for (const cell of cells) {
       const roles = deployments
@@ -154,7 +154,7 @@ const SCHEMAS: Record<string, () => Promise<object>> = {
   'policy/v1': () => import('kubernetes-models/policy/v1'),
 }
 
-/** What Kubernetes would refuse of an object; undefined if nothing. */
+/** What Kubernetes would reject in an object; undefined if nothing. */
 async function faultsOf(manifest: object & { apiVersion: string; kind: string }): Promise<string | undefined> {
   const models = (await SCHEMAS[manifest.apiVersion]!()) as Record<string, new (data: object) => { validate(): void }>
   try {

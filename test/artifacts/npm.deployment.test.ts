@@ -45,8 +45,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('npx starts a gateway in an empty folder, which sells, stops, and goes on with its data', async () => {
-  // As README says; npm_config_registry stands for npm's registry.
+test('npx starts a gateway in an empty folder, and a restarted gateway continues with its data', async () => {
+  // As in the README; npm_config_registry replaces npm's registry.
   const [start = [], tour = [], doctor = []] = readmeCommands('npx @dealer-esim').map((command) => command.split(' '))
   const empty = surroundings('empty')
   const first = await startService(start, empty)
@@ -88,7 +88,7 @@ test('--trial adds a simulated wholesaler', async () => {
   await gateway.stop('SIGTERM')
 })
 
-test('without the embedded PostgreSQL it takes at most 40 MB', async () => {
+test('without the embedded PostgreSQL, the installation takes at most 40 MB', async () => {
   const lean = surroundings('lean')
   const install = ['npm', 'install', '--omit=optional', '@dealer-esim/gateway', `@node-rs/argon2-${platform}-gnu`]
   await run(install, lean)
@@ -112,7 +112,7 @@ test('without the embedded PostgreSQL it takes at most 40 MB', async () => {
   expect(await end({})).toMatch(/exit code 1\b/)
 })
 
-test('its texts name the commands of an installation and nothing of the machine that built it', () => {
+test('the package’s texts contain installation commands, and nothing from the build machine', () => {
   const cwd = unpackedPackage()
   const search = (...what: string[]) =>
     execFileSync('sh', ['-c', 'grep -rlF "$@" || true', 'sh', ...what], { cwd, encoding: 'utf8' })
@@ -122,7 +122,7 @@ test('its texts name the commands of an installation and nothing of the machine 
 })
 
 test.skipIf(!canRun('the alert rules of the package', 'promtool'))(
-  'its alert rules and its dashboard load without edits',
+  'the package’s alert rules and dashboard load without edits',
   () => {
     const ops = join(unpackedPackage(), 'ops')
     execFileSync('promtool', ['check', 'rules', join(ops, 'alerts.yml')], { stdio: 'pipe' })
@@ -148,7 +148,7 @@ test('the SBOM lists what the bundles contain, with licences and digests', () =>
   }
 })
 
-test('a second build of the same sources gives the same bytes in another folder, time zone, language and file mask', () => {
+test('a second build is identical in another folder, time zone, language and file mask', () => {
   const again = join(folder, 'again')
   const names = ['npm', 'kubernetes', ...(isInstalled('dpkg-deb') ? ['deb' as const] : [])] as const
   const build = [process.execPath, join(copy, 'scripts/dist.mjs'), '--output', again, ...names]

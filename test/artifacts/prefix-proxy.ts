@@ -8,7 +8,10 @@ export interface PrefixProxy {
   close(): void
 }
 
-/** A proxy that terminates TLS for https://esim.example.com/dealers, seen from behind its TLS: removes the prefix, adds the headers. */
+/**
+ * Simulates a proxy that terminates TLS for https://esim.example.com/dealers, as seen behind its TLS: removes the prefix
+ * and adds the headers.
+ */
 export async function startPrefixProxy(target: string, prefix: string): Promise<PrefixProxy> {
   const { hostname, port } = new URL(target)
   const server = createServer((request, response) => {

@@ -4,7 +4,7 @@ import { codeBlocks } from '@dealer-esim/gateway/test/harness/processes/docs-com
 import { expect } from 'vitest'
 import { root } from '../local-gateway.ts'
 
-/** The commands of the block of README.md whose first command begins with `start`, without remarks. */
+/** The commands in the block of README.md whose first command begins with `start`, without comments. */
 export function readmeCommands(start: string): string[] {
   const blocks = codeBlocks(readFileSync(join(root, 'README.md'), 'utf8'), 'sh')
   const block = blocks.find((each) => each.startsWith(start))

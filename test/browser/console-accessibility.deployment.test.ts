@@ -50,7 +50,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
   })
 
   it(
-    'no page has a serious accessibility violation in light or dark, or is wider than a phone',
+    'has no serious accessibility violation in light or dark, and is no wider than a phone',
     async () => {
       const faults: string[] = []
       for (const stop of tour.stops) {
@@ -74,7 +74,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     TOUR_MS,
   )
 
-  it('the tour visits every page of the router', () => {
+  it('is among the pages that the tour visits', () => {
     const sections = dealerSections.map(({ path }) => dealerPage.path + path)
     const paths = [...sections, ...[welcomePage, ...pages].map(({ path }) => path)]
     const at = (address: string) => paths.find((path) => patternOf(path).test(address))
@@ -83,7 +83,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
   })
 
   it(
-    'a page whose data cannot be read says why, and offers to try again',
+    'says why its data cannot be read, and offers to try again',
     async () => {
       const silent: string[] = []
       const data = /\/console\/api\/(?!session)/
@@ -101,7 +101,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     TOUR_MS,
   )
 
-  it('every text on a page comes from the strings file', async () => {
+  it('takes every text from the strings file', async () => {
     const page = await tour.operator.context().newPage()
     await usePseudoLanguage(page)
     await loadPage(testbed, page, '/')
@@ -113,7 +113,7 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
     expect([...untranslated]).toEqual([])
   })
 
-  it('the console is served on its own port only', async () => {
+  it('is served only on the console’s own port', async () => {
     const { baseUrl, consoleUrl } = testbed.access
     expect(new URL(consoleUrl).port).not.toBe(new URL(baseUrl).port)
     for (const path of ['/console/', '/console/api/session', '/console/api/openapi.json'])
@@ -123,13 +123,13 @@ describe.skipIf(!isBrowserAvailable())('every page of the console, on a separate
   })
 })
 
-/** Pages that read their data themselves, and one list of those that all read it in the same way. */
+/** Pages that read their data themselves, and one of the lists, which all read it in the same way. */
 const READING = new Set([
   ...['dashboard', 'own-dashboard', 'dealer', 'orders', 'order', 'event', 'package', 'price-plan', 'price-group'],
   ...['sale-rule', 'supplier', 'sales', 'operator-settings'],
 ])
 
-/** A failure is shown immediately, on a busy machine too. */
+/** A failure is shown immediately, even on a busy machine. */
 const SHOWN_MS = 20_000
 
 /** A regular expression for a path of the router with its parameters. */

@@ -6,9 +6,9 @@ import { api, type ConsoleTestbed, inviteAndSignIn, PASSWORD, signInAsOperator }
 
 /** A gateway with data on every page, and the pages of two signed-in people. */
 export interface Demo {
-  /** The page of an operator who may see everything. */
+  /** A page signed in as an operator who may see everything. */
   operator: Page
-  /** The page of an administrator of the demo dealer. */
+  /** A page signed in as the demo dealer's administrator. */
   dealer: Page
   tenantId: string
   orderNo: string

@@ -40,8 +40,8 @@ export interface ConsoleTestbed {
 }
 
 /**
- * Pages load again what changes elsewhere, up to once a minute: in tests ten times as often, because they wait for it. Not the
- * session, which is asked for every five minutes.
+ * Pages reload what changes elsewhere, up to once a minute; in tests ten times as often, because tests wait for it. This
+ * does not apply to the session, which is queried every five minutes.
  */
 const REFRESH_SOON = `(() => {
   const start = window.setInterval
@@ -95,7 +95,7 @@ export async function startTestbed(
 /** State that the flows of one test file share. They run in order. */
 export interface SharedState {
   testbed: ConsoleTestbed
-  /** The page of the first operator. */
+  /** A page signed in as the first operator. */
   page: Page
   /** Created by the credential flows, used by later flows. */
   dealer: { tenantId: string; appKey: string; appSecret: string }
@@ -133,14 +133,14 @@ export async function signInAsOperator(testbed: ConsoleTestbed, page: Page): Pro
 
 const hasChosenPassword = new WeakSet<ConsoleTestbed>()
 
-/** Confirms who the person is, in a form that asks for it: not again within five minutes. */
+/** Confirms who the person is, in a form that asks for it. It asks only once in five minutes. */
 export async function enterPassword(form: Page | Locator): Promise<void> {
   const password = form.getByRole('textbox', { name: 'Your password' })
   await password.or(form.getByText('Your identity is confirmed')).waitFor()
   if (await password.isVisible()) await password.fill(PASSWORD)
 }
 
-/** Opens the field of a list's filter: from its chip if it is set, else from the menu of filters. */
+/** Opens the field of a list's filter: from its chip if it is set, otherwise from the menu of filters. */
 async function openFilter(page: Page, name: string): Promise<void> {
   const chip = page.locator('.chip[data-filter]').getByRole('button', { name: new RegExp(`^${name}(:|$)`) })
   if ((await chip.count()) > 0) return chip.click()
@@ -148,7 +148,7 @@ async function openFilter(page: Page, name: string): Promise<void> {
   await page.getByRole('menuitem', { name, exact: true }).click()
 }
 
-/** Sets a filter of a list that is one of several values. */
+/** Sets a list filter that has several possible values. */
 export async function chooseFilter(page: Page, name: string, value: string | { label: string }): Promise<void> {
   await openFilter(page, name)
   await page.getByRole('combobox', { name, exact: true }).selectOption(value)

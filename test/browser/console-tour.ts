@@ -27,7 +27,7 @@ export interface Tour extends Demo {
   stops: Stop[]
 }
 
-/** Variables of the gateway that the tour needs: it knows another cell, which cannot be read. */
+/** Variables of the gateway that the tour needs: it lists another cell, which cannot be read. */
 export const TOUR_VARIABLES = { CELLS_FILE: new URL('cells.json', import.meta.url).pathname }
 
 /** Creates the demo data and lists a stop for every page. */
@@ -41,7 +41,7 @@ export async function prepareTour(testbed: ConsoleTestbed): Promise<Tour> {
   return { ...demo, stops }
 }
 
-/** A page of an operator who views the console as the dealer. */
+/** A page signed in as an operator who views the console as the dealer. */
 async function viewAsDealer(testbed: ConsoleTestbed, { tenantId }: Demo): Promise<Page> {
   const page = await testbed.open()
   await signInAsOperator(testbed, page)
@@ -190,12 +190,12 @@ async function loadingEnds(page: Page): Promise<void> {
   await transitionsEnd(page)
 }
 
-/** Enough after a change that loads nothing, such as the window size or the colour scheme. */
+/** Long enough after a change that loads nothing, such as the window size or the colour scheme. */
 export async function transitionsEnd(page: Page): Promise<void> {
   await page.evaluate(TRANSITIONS_END)
 }
 
-// Between loading a page's code and its data nothing loads for a moment, so the page must be still for a while.
+// Nothing loads for a moment between a page's code and its data, so the page must stay unchanged for a while.
 const NOTHING_LOADS = `new Promise((resolve) => {
   let since = performance.now()
   new MutationObserver(() => (since = performance.now())).observe(document.body, { subtree: true, childList: true })

@@ -57,7 +57,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
   sessionFlows(shared)
   reviewFlows(shared)
 
-  it('no flow has violated the content security policy', async () => {
+  it('does not violate the content security policy in any flow', async () => {
     const { testbed, page } = shared
     const answer = await page.request.get(`${testbed.access.consoleUrl}/orders`)
     const policy = answer.headers()['content-security-policy'] ?? ''
@@ -67,7 +67,7 @@ describe.skipIf(!isBrowserAvailable())('the console in a browser', () => {
     expect(testbed.browserErrors).toEqual([])
   })
 
-  it('no secret, code, password or link was logged', () => {
+  it('does not log any secret, code, password or link', () => {
     const log = shared.testbed.logText()
     expect(log).toContain('"msg":"ready"')
     expect(shared.secrets.filter((secret) => secret === '' || log.includes(secret))).toEqual([])

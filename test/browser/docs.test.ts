@@ -37,7 +37,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
   const foreign = (requests: string[]) =>
     requests.filter((url) => !url.startsWith(`${baseUrl}/docs`) && !url.startsWith('data:') && !url.startsWith('blob:'))
 
-  test('a page works behind a path prefix, in light and dark, and loads nothing from other origins', async () => {
+  test('a page works behind a path prefix in light and dark, without loading anything from other origins', async () => {
     const backgrounds: string[] = []
     for (const scheme of ['light', 'dark'] as const) {
       const { page, requests, browserErrors } = await open('/docs/signing', scheme)
@@ -49,7 +49,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     expect(new Set(backgrounds).size).toBe(2)
   })
 
-  test('every entry of the contents leads to its page', async () => {
+  test('every entry in the table of contents links to its page', async () => {
     const { page } = await open('/docs/')
     const hrefs = await page.locator('nav a').evaluateAll((all) => all.map((each) => (each as HTMLAnchorElement).href))
     expect(hrefs.length).toBeGreaterThan(8)
@@ -57,7 +57,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     await page.close()
   })
 
-  test('nothing is wider than the screen of a phone', async () => {
+  test('does not show anything wider than a phone’s screen', async () => {
     const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
     for (const address of ['', 'quick-start', 'codes', 'limits', 'samples/']) {
       await page.goto(`${baseUrl}/docs/${address}`)
@@ -66,7 +66,7 @@ describe.skipIf(!isBrowserAvailable())('the documentation in a browser', () => {
     await page.close()
   })
 
-  test('the API reference shows every operation, and loads nothing from other origins', async () => {
+  test('the API reference shows every operation, without loading anything from other origins', async () => {
     const { page, requests, browserErrors } = await open('/docs/reference')
     for (const path of [
       'health',

@@ -62,14 +62,14 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
   const dialog = () => page.getByRole('dialog')
   const link = (name: string) => page.getByRole('link', { name, exact: true })
 
-  /** A code of the authenticator works once. */
+  /** Each code of the authenticator works only once. */
   async function reauthenticate(): Promise<void> {
     await enterPassword(dialog())
     const code = dialog().getByRole('textbox', { name: 'Code' })
     if ((await code.count()) > 0) await code.fill(codeOf(totpSecret, Date.now() + 30_000))
   }
 
-  it('a first dealer is invited, and a test order is delivered, in a few clicks', async () => {
+  it('invites a first dealer and delivers a test order in a few clicks', async () => {
     await signInAsOperator(testbed, page)
     await done('supplier')
     await done('catalogue')
@@ -90,7 +90,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await done('testOrder')
   })
 
-  it('endpoint, go-live checks and second factor complete the list, which then disappears, within five minutes', async () => {
+  it('completes the list with an endpoint, go-live checks and a second factor within five minutes', async () => {
     await act('webhook')
     await field(page, 'Callback URL').fill(receiver.url)
     await button(page, 'Check and save').click()
@@ -121,7 +121,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     expect(performance.now() - startedAt).toBeLessThan(FIVE_MINUTES_MS)
   })
 
-  it('an event shows its dealer, status, headers and coloured body, and the list finds it by transactionId', async () => {
+  it('shows an event with its dealer, status, headers and coloured body, and finds it by transactionId', async () => {
     const { orders } = await api<{ orders: { transactionId: string; tenantId: string }[] }>(testbed, page, '/orders')
     const [{ transactionId = '', tenantId = '' } = {}] = orders
     const client = testbed.client(testbed.access)
@@ -148,7 +148,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await page.getByRole('figure', { name: 'Response time' }).waitFor()
   })
 
-  it('an event that failed says when it is sent next', async () => {
+  it('says when a failed event will be sent again', async () => {
     receiver.script = 503
     const client = testbed.client(testbed.access)
     await client.order({ transactionId: 'waiting', packageInfoList: [{ packageCode: 'SANDBOX_OK', count: 1 }] })
@@ -160,7 +160,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     receiver.script = 200
   })
 
-  it('the explorer shows its answer beside the request, the request in a language, and the request again from its history', async () => {
+  it('shows the explorer’s answer next to the request, as well as program code and earlier requests', async () => {
     await page.setViewportSize({ width: 1280, height: 860 })
     await navigate(testbed, page, '/explorer')
     await page.getByText('Select the dealer whose credentials').first().waitFor()
@@ -188,7 +188,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     expect(stored).not.toContain(testbed.access.appSecret)
   })
 
-  it('an eSIM shows its history, and its supplier can be queried', async () => {
+  it('shows an eSIM’s history, and can query its supplier', async () => {
     await link('eSIMs').click()
     await page.getByRole('table', { name: 'eSIMs' }).getByRole('link').first().click()
     await page.locator('[data-step=DELIVERED]').waitFor()
@@ -198,7 +198,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await page.getByText(/^The supplier (reported|did not report)/).waitFor()
   })
 
-  it('one click fills the console with trial data, with progress, and one removes it', async () => {
+  it('adds trial data to the console with one click, and removes the data with one click', async () => {
     const orders = async () =>
       (await api<{ tenants: { clientName: string }[] }>(testbed, page, '/tenants')).tenants.map((row) => row.clientName)
     const before = await orders()
@@ -221,7 +221,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     expect(await orders()).toEqual(before)
   })
 
-  it('every page of the navigation links to the documentation about it', async () => {
+  it('links every page in the navigation to its documentation', async () => {
     const items = page.getByRole('navigation', { name: 'Main navigation' }).getByRole('link')
     for (const item of await items.all()) {
       await item.click()
@@ -270,7 +270,7 @@ describe.skipIf(!isBrowserAvailable())('a new test deployment', () => {
   const dialog = () => page.getByRole('dialog')
 
   it(
-    'comes from the first link to a delivered order in the browser, within five minutes',
+    'goes from the first link to a delivered order in the browser, within five minutes',
     async () => {
       const startedAt = performance.now()
       await page.goto(invitation)

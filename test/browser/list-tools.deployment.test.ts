@@ -36,7 +36,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     }
     const waiting = on.waitForEvent('download')
     await link.click()
-    // Else the next call finds the menu that is closing.
+    // Otherwise the next call finds the menu that is closing.
     await on.getByRole('menu').waitFor({ state: 'detached' })
     return readFileSync((await (await waiting).path())!, 'utf8')
       .replace(/^\uFEFF/, '')
@@ -57,7 +57,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     ['/packages/JP_1_7/prices', 'dealer,price,currency'],
     ['/notices', 'time,kind,message'],
   ])('the list at %s is downloaded as a file', async (path, head) => {
-    // An alert follows what it reports after a while.
+    // An alert is raised some time after the event that it reports.
     await vi.waitFor(
       async () => {
         const [header = '', ...lines] = await download(path)
@@ -68,7 +68,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     )
   })
 
-  it('a file has the filters that the page shows', async () => {
+  it('a file is filtered like the page', async () => {
     const all = await download(`/tenants/${demo.tenantId}/wallet`, 'entries.csv')
     const orders = await download(`/tenants/${demo.tenantId}/wallet?kind=ORDER`, 'entries.csv?kind=ORDER')
     expect(orders.length).toBeLessThan(all.length)
@@ -79,7 +79,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     expect(theirs).toHaveLength(2)
   })
 
-  it('orders are filtered by country, supplier and type from what there is, and dealers by tag', async () => {
+  it('orders can be filtered by the countries, suppliers and types in use, and dealers by tag', async () => {
     await go('/orders')
     await chooseFilter(page, 'Country', { label: 'Japan' })
     await page.waitForURL(/country=JP/)
@@ -98,7 +98,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     await expect.poll(() => page.locator('.list [data-row]').count()).toBe(1)
   })
 
-  it('selected orders get a note, those under review one answer, and none is cancelled after a supplier has it', async () => {
+  it('selected orders get a note or an answer, and are not cancelled once a supplier has them', async () => {
     const { orders } = await api<{ orders: { orderNo: string; transactionId: string }[] }>(testbed, page, '/orders')
     const numberOf = (id: string) => orders.find((order) => order.transactionId === id)!.orderNo
     const [unknown, refused] = [numberOf('sandbox_unknown'), numberOf('sandbox_refused')]
@@ -133,7 +133,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     await page.locator(`[data-row="${unknown}"] [data-status=FAILED]`).waitFor()
   })
 
-  it('selected dealers are suspended for a reason', async () => {
+  it('selected dealers are suspended with a reason', async () => {
     const { tenants } = await api<{ tenants: { tenantId: string; clientName: string }[] }>(testbed, page, '/tenants')
     const { tenantId = '' } = tenants.find((one) => one.clientName === 'Northern Lights Travel') ?? {}
     await go('/tenants')
@@ -147,7 +147,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     await page.locator(`[data-row="${tenantId}"] [data-status=SUSPENDED]`).waitFor()
   })
 
-  it('the menus of a list and its pages have no serious accessibility violation, in light and dark, wide and narrow', async () => {
+  it('a listâ€™s menus and pages have no serious accessibility violation, in light and dark, wide and narrow', async () => {
     const faults: string[] = []
     for (const [path, menu] of [
       ['/orders', 'List options'],
@@ -171,7 +171,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     expect(faults).toEqual([])
   })
 
-  it('on a phone a list is sorted by a choice, and reversed by a button', async () => {
+  it('on a phone a list is sorted with a selection field, and reversed with a button', async () => {
     await page.setViewportSize(PHONE)
     await go('/orders')
     const order = page.getByRole('combobox', { name: 'Sort by' }).first()
@@ -185,7 +185,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     await expect.poll(rows).toEqual(orders.map((row) => row.orderNo))
     await order.selectOption('')
     await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe(null)
-    // A list that is whole in the browser.
+    // A list that is completely loaded in the browser.
     await go('/people')
     await order.selectOption({ label: 'Name' })
     const names = () => page.locator('.list').first().locator('[data-row] td:first-child').allInnerTexts()

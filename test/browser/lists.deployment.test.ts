@@ -48,7 +48,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     expect(new URL(page.url()).searchParams.get('sort')).toBe('-amount')
   })
 
-  it('a shorter list shows its total number of rows on every page, and its page size can be chosen', async () => {
+  it('a shorter list shows its total number of rows on every page, and its page size can be changed', async () => {
     const path = `/tenants/${demo.tenantId}/prices`
     const { count } = await api<{ count: number }>(testbed, page, `${path}/totals`)
     expect(count).toBeGreaterThan(25)
@@ -67,7 +67,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.unroute('**/api/notices/totals*')
   })
 
-  it('a shorter list is sorted by a click on its time, both ways, and says in which zone its times are', async () => {
+  it('a shorter list is sorted both ways by a click on its time, and states its time zone', async () => {
     const path = `/tenants/${demo.tenantId}/wallet/entries`
     const { entries } = await api<{ entries: { walletVersion: number }[] }>(testbed, page, path)
     const versions = entries.map((row) => String(row.walletVersion))
@@ -80,7 +80,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     const time = list.getByRole('columnheader', { name: 'Time' }).getByRole('button')
     await time.click()
     await expect.poll(shown).toEqual([...versions].reverse())
-    // Its file is oldest first in any case.
+    // Its file always lists the oldest first.
     await button(page, 'List options').last().click()
     const file = page.getByRole('menuitem', { name: 'Export CSV' })
     expect(await file.getAttribute('href')).toContain('/wallet/entries.csv')
@@ -94,7 +94,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.keyboard.press('Escape')
   })
 
-  it('a header that cannot sort says why', async () => {
+  it('a header that cannot be sorted by says why', async () => {
     await page.route('**/api/orders/totals*', async (route) => {
       const answer = await route.fetch()
       await route.fulfill({
@@ -110,7 +110,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.unroute('**/api/orders/totals*')
   })
 
-  it('columns, a period and a filter are kept as a view, which leads back to them and can be deleted', async () => {
+  it('columns, a period and a filter can be saved as a view, restored and deleted', async () => {
     await go('/orders')
     await chooseFilter(page, 'Period', 'last7')
     await button(page, 'List options').click()
@@ -133,7 +133,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.getByText('View deleted.').waitFor()
   })
 
-  it('the file has the filter and the order of the list', async () => {
+  it('the file is filtered and sorted like the list', async () => {
     await go('/orders?sort=amount&status=DELIVERED')
     await page.locator('[data-totals]').waitFor()
     const waiting = page.waitForEvent('download')
@@ -151,7 +151,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     expect(lines.slice(1).map((line) => line.split(',')[0])).toEqual(orders.map((row) => row.orderNo))
   })
 
-  it('selected packages are taken off sale one by one, and those that are off sale are skipped', async () => {
+  it('selected packages are taken off sale one by one, skipping those that are already off sale', async () => {
     await go('/catalogue?keyword=SANDBOX')
     const select = (code: string) => page.getByRole('checkbox', { name: `Select: ${code}` }).check()
     for (const code of ['SANDBOX_OK', 'SANDBOX_SLOW']) await select(code)
@@ -200,7 +200,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  it('keys jump to pages, move between rows and list themselves, but not while somebody types', async () => {
+  it('keyboard shortcuts open pages, move between rows and list the shortcuts, but not during typing', async () => {
     await go('/')
     await heading(page, 'Home').waitFor()
     await page.keyboard.press('g')
@@ -237,7 +237,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.keyboard.press('Escape')
   })
 
-  it('the sample file can be imported, and errors are shown with their value and as a file', async () => {
+  it('the sample file can be imported, and errors are shown with their values and as a file', async () => {
     await go('/catalogue/import')
     await button(page, 'Columns, sample file and guide').click()
     await transitionsEnd(page)
@@ -264,7 +264,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.dispatchEvent('.drop', 'drop', { dataTransfer: data })
   }
 
-  it('without a connection the page says so, and keeps what it shows', async () => {
+  it('a page without a connection says that it is offline, and keeps what it shows', async () => {
     await go('/orders')
     await page.locator('.list [data-row]').first().waitFor()
     await page.context().setOffline(true)
@@ -274,7 +274,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.locator('[data-offline]').waitFor({ state: 'hidden' })
   })
 
-  it('on a phone a row is two lines, and the filters are one line', async () => {
+  it('on a phone, each row takes two lines and the filters take one', async () => {
     await page.setViewportSize({ width: 390, height: 800 })
     await go('/orders')
     const row = page.locator('.list [data-row]').first()
@@ -289,7 +289,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await movement.waitFor()
     await expect.poll(async () => (await movement.boundingBox())?.height).toBeLessThan(80)
     expect(await movement.locator('[data-phone=value]').isVisible()).toBe(true)
-    // A value that does not say what it is stands behind the title of its column.
+    // A value that does not explain itself follows the title of its column.
     await go('/profiles')
     const esim = page.locator('.list [data-row]').first()
     await esim.locator('[data-phone=value]').waitFor()

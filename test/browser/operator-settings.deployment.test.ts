@@ -18,7 +18,9 @@ import {
 } from './console-testbed.ts'
 import { paymentFlows } from './flows/payments.ts'
 
-/** The operator's settings, payments that two people confirm, statements, and the tools of lists that are whole in the browser. */
+/**
+ * The operator's settings, payments that two people confirm, statements, and the tools of lists that are completely loaded.
+ */
 describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and short lists in a browser', () => {
   let database: TestDatabase
   let db: ReturnType<typeof createDb>
@@ -42,7 +44,7 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
     await database?.drop()
   })
 
-  it('limits of new dealers and recipients of alerts are set, with errors at their fields, and audited', async () => {
+  it('limits for new dealers and alert recipients are set with errors at their fields, and audited', async () => {
     await page.getByRole('link', { name: 'Settings', exact: true }).click()
     await heading(page, 'Settings').waitFor()
     const limit = field(page, 'Requests per second for a new dealer')
@@ -68,7 +70,7 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
     await page.getByRole('row', { name: /Settings of the operator changed/ }).waitFor()
   })
 
-  it('variables are shown with their source and without secrets, and a test e-mail arrives', async () => {
+  it('variables are shown with their source and without secrets', async () => {
     await navigate(testbed, page, '/settings')
     await page.getByRole('row', { name: 'SMTP_URL' }).first().waitFor()
     const sources = await Promise.all(['^DEFAULT_QPS_LIMIT', '^OIDC_ISSUER'].map((name) => sourceOf(page, name)))
@@ -79,7 +81,7 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
     expect(smtp.mails.at(-1)).toMatchObject({ to: OPERATOR, subject: 'Test e-mail from the eSIM console' })
   })
 
-  it('a short list is counted and sorted, and a view keeps its order and columns', async () => {
+  it('a short list is counted and sorted, and a saved view keeps its order and columns', async () => {
     const invited = { email: 'zoe@operator.test', name: 'Zoe', role: 'OPERATOR_STAFF', tenantId: null }
     await api(testbed, page, '/people', { ...invited, password: PASSWORD })
     await navigate(testbed, page, '/people')
@@ -103,7 +105,7 @@ describe.skipIf(!isBrowserAvailable())('the operator’s settings, payments and 
     expect(await list.getByRole('columnheader', { name: 'Last sign-in' }).count()).toBe(0)
   })
 
-  it('a list of amounts shows their sums by currency', async () => {
+  it('a list of amounts shows their sum in each currency', async () => {
     const { tenants } = await api<{ tenants: { tenantId: string; currencyCode: string }[] }>(testbed, page, '/tenants')
     const { tenantId = '' } = tenants[0] ?? {}
     for (const amount of [10_000, 5_000])

@@ -17,7 +17,7 @@ import {
 } from './console-testbed.ts'
 import { focusFlows } from './flows/focus.ts'
 
-/** A dealer without developers buys and pays, and the operator does its part, in the browser only. */
+/** A dealer without developers buys and pays, and the operator does its part, using only the browser. */
 describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => {
   let testbed: ConsoleTestbed
   let operator: Page
@@ -109,7 +109,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dealer.emulateMedia({ media: 'screen' })
   })
 
-  it('sees how to pay once an administrator of the operator has entered it with the password', async () => {
+  it('sees how to pay once an operator administrator has entered the payment details', async () => {
     await operator.getByRole('link', { name: 'Money' }).click()
     await operator.getByRole('link', { name: 'Payments and statements' }).click()
     const card = operator.locator('[data-currency=USD]')
@@ -124,7 +124,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dealer.getByText('IBAN GB00 1234').waitFor()
   })
 
-  it('asks for a top-up with a receipt, and the operator’s confirmation changes the balance once', async () => {
+  it('asks for a top-up with a receipt, and gets the money once when the operator confirms', async () => {
     const before = await balance()
     await button(dealer, 'Request top-up').click()
     const form = dealer.getByRole('dialog')
@@ -159,7 +159,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dealer.locator('[data-status=PAID]').waitFor()
   })
 
-  it('reads why a request was declined', async () => {
+  it('reads why a top-up request was declined', async () => {
     await button(dealer, 'Request top-up').click()
     const form = dealer.getByRole('dialog')
     await form.getByRole('textbox', { name: /Amount/ }).fill('1.00')

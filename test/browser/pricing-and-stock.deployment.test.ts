@@ -15,7 +15,7 @@ import {
   startTestbed,
 } from './console-testbed.ts'
 
-/** An operator edits packages, prices them and manages stock, in the browser only. */
+/** An operator edits packages, prices them and manages stock, using only the browser. */
 describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the console', () => {
   let testbed: ConsoleTestbed
   let page: Page
@@ -34,7 +34,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
   const select = (name: string) => page.getByRole('combobox', { name, exact: true })
   const supplierRow = (number: number) => page.locator(`[data-supplier="${number}"]`)
 
-  it('adding a package shows each error at its field; leaving an edited one asks first', async () => {
+  it('a new package shows each error at its field, and leaving an edited package asks first', async () => {
     await navigate(testbed, page, '/catalogue')
     await page.getByRole('link', { name: 'New package' }).click()
     await field(page, 'Code').fill('JP_TEST')
@@ -71,7 +71,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await heading(page, 'Orders').waitFor()
   })
 
-  it('an edit of a package that somebody else has changed is refused, and the current version is loaded on demand', async () => {
+  it('an edit to a package that somebody else has changed is refused until the current version is loaded', async () => {
     await navigate(testbed, page, '/packages/JP_TEST')
     const name = page.getByRole('textbox', { name: 'Name', exact: true })
     await name.fill('Overwritten')
@@ -82,7 +82,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await expect.poll(() => name.inputValue()).toBe('Changed elsewhere')
   })
 
-  it('a dated rule for a country is previewed before it is saved, and explained on the page of a package', async () => {
+  it('a dated rule for a country is previewed before it is saved, and explained on the package page', async () => {
     await navigate(testbed, page, '/catalogue/prices')
     await button(page, 'New plan').click()
     await dialog().getByRole('textbox', { name: 'Name', exact: true }).fill('GOLD')
@@ -166,7 +166,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await dialog().getByRole('button', { name: 'Cancel' }).click()
   })
 
-  it('codes are imported for a product that is chosen, and each fault has its column and value', async () => {
+  it('codes are imported for a chosen product, and each fault states its column and value', async () => {
     await testbed.admin('supplier', 'add', 'cards', '--type', 'stock')
     await testbed.admin('package', 'set', 'JP_TEST', '--supplier', 'cards:JP1')
     await navigate(testbed, page, '/stock')
@@ -184,7 +184,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await dialog().getByRole('button', { name: 'Import codes' }).click()
     const fault = dialog().getByRole('row', { name: /An ICCID has 18 to 20 digits/ })
     await fault.getByText('123', { exact: true }).waitFor()
-    // A file with other columns is asked about.
+    // A file with other columns raises a question.
     await selectFile(['SIM,Code', codeLine(1), codeLine(2)].join('\n'))
     await dialog().getByRole('button', { name: 'Import codes' }).click()
     await dialog().getByRole('combobox', { name: 'SIM' }).selectOption('iccid')
@@ -194,7 +194,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await product.getByText('2', { exact: true }).waitFor()
   })
 
-  it('a batch shows its expiry, alerts, and is exported; with activation codes only after the password', async () => {
+  it('a batch shows its expiry and alerts, and exports activation codes only after the password', async () => {
     await page.getByRole('link', { name: 'Batches' }).click()
     const batch = page.getByRole('row', { name: /First delivery/ })
     await batch.getByText(/\(2 within 30 days\)/).waitFor()
@@ -238,7 +238,7 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
     await page.locator('[data-row]').getByText('Activation code in stock shown').first().waitFor()
   })
 
-  it('a setting that is not set shows the value that holds, and an error of the allowlist names its lines', async () => {
+  it('an unset setting shows the value that applies, and an allowlist error names its lines', async () => {
     await navigate(testbed, page, `/tenants/${tenantId}/settings`)
     expect(await field(page, 'Requests per second').getAttribute('placeholder')).toBe('100: the gateway’s default')
     await field(page, 'IP allowlist').fill('203.0.113.7\noffice\n127.1')

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 
 /*
- * A pseudo-language, in which every text of the English file is in brackets. Text outside of brackets does not come from
- * the file.
+ * A pseudo-language, in which every text of the English file is in brackets. Text outside brackets does not come from the
+ * file.
  */
 
 type Texts = { [name: string]: string | Texts }

@@ -69,27 +69,24 @@ describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () 
     await app?.close()
   })
 
-  test.each(['light', 'dark'] as const)(
-    'the page fits a phone and has no accessibility violations, %s',
-    async (colorScheme) => {
-      const page = await browser.newPage({ colorScheme, viewport: { width: 390, height: 844 } })
-      const browserErrors: string[] = []
-      page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()))
-      await page.goto(`${baseUrl}/qr/token`, { waitUntil: 'load' })
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
-      expect(await page.evaluate(() => document.querySelector('img')!.naturalWidth)).toBeGreaterThan(0)
-      // The policy allows its style sheet.
-      expect(await page.evaluate(() => getComputedStyle(document.querySelector('.button')!).display)).toBe('block')
-      await page.evaluate(axe.source) // through the debugger, to which the policy does not apply
-      const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
-      expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
-      expect(browserErrors).toEqual([])
-      await page.close()
-    },
-  )
+  test.each(['light', 'dark'] as const)('fits a phone and has no accessibility violations, %s', async (colorScheme) => {
+    const page = await browser.newPage({ colorScheme, viewport: { width: 390, height: 844 } })
+    const browserErrors: string[] = []
+    page.on('console', (message) => message.type() === 'error' && browserErrors.push(message.text()))
+    await page.goto(`${baseUrl}/qr/token`, { waitUntil: 'load' })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    expect(await page.evaluate(() => document.querySelector('img')!.naturalWidth)).toBeGreaterThan(0)
+    // The policy allows its style sheet.
+    expect(await page.evaluate(() => getComputedStyle(document.querySelector('.button')!).display)).toBe('block')
+    await page.evaluate(axe.source) // through the debugger, to which the policy does not apply
+    const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
+    expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([])
+    expect(browserErrors).toEqual([])
+    await page.close()
+  })
 
   test.each(['light', 'dark'] as const)(
-    'the page of a share link after the installation fits a phone and has no accessibility violations, %s',
+    'for a share link after the installation fits a phone without accessibility violations, %s',
     async (colorScheme) => {
       const page = await browser.newPage({ colorScheme, viewport: { width: 390, height: 844 } })
       await page.goto(`${baseUrl}/share/token`, { waitUntil: 'load' })
@@ -103,7 +100,7 @@ describe.skipIf(!isBrowserAvailable())('the page of a QR link in a browser', () 
     },
   )
 
-  test('one tap selects the whole code', async () => {
+  test('selects the whole code with one tap', async () => {
     const page = await browser.newPage({ viewport: { width: 390, height: 844 } })
     await page.goto(`${baseUrl}/qr/token`)
     await page.getByText(MATCHING_ID, { exact: true }).click()

@@ -46,7 +46,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
   }, 180_000)
   afterAll(() => testbed?.stop())
 
-  it('the dashboard shows revenue and margin of today, yesterday and the period', async () => {
+  it('the dashboard shows revenue and margin for today, yesterday and the period', async () => {
     // The page was shown before the orders were placed.
     await loadPage(testbed, page, '/')
     const card = page.locator('[data-sales]').first()
@@ -75,7 +75,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     return orders.map(({ orderNo }) => orderNo)
   }
 
-  it('a number of the breakdown by package leads to the orders behind it', async () => {
+  it('a number in the breakdown by package links to the underlying orders', async () => {
     await navigate(testbed, page, '/sales')
     await page.getByText('Package', { exact: true }).click()
     const row = page.getByRole('row').filter({ hasText: 'Japan' })
@@ -84,7 +84,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     await expect.poll(shownOrders).toEqual(await ordersOf('sold-JP_1_7'))
   })
 
-  it('the map has a link for each country with sales, and a supplier’s orders can be listed', async () => {
+  it('the map contains a link for each country with sales, and a supplier’s orders can be listed', async () => {
     await navigate(testbed, page, '/sales?by=country')
     const japan = page.locator('[data-country=JP]')
     await japan.waitFor()
@@ -97,7 +97,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     expect(new URL(page.url()).searchParams.get('country')).toBe('JP')
   })
 
-  it('another period, day by day, and back: the figures follow, and an empty period says so', async () => {
+  it('the figures follow changes to the period, and an empty period is shown as empty', async () => {
     await navigate(testbed, page, '/sales')
     const period = page.getByRole('combobox', { name: 'Period' })
     await period.selectOption('yesterday')
@@ -110,13 +110,13 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     expect(new URL(page.url()).search).toBe('?period=today')
   })
 
-  it('the figures of the page are in its CSV file', async () => {
+  it('the page’s CSV file contains the same figures', async () => {
     const link = page.getByRole('link', { name: 'Export CSV' })
     const csv = await (await page.request.get((await link.getAttribute('href'))!)).text()
     expect(csv.split('\n')[1]).toMatch(new RegExp(`^${today},USD,5,`))
   })
 
-  it('what the dashboard says of balances and suppliers leads to the dealers and to the supplier', async () => {
+  it('the dashboard’s notes on balances and suppliers link to the dealers and the supplier', async () => {
     await navigate(testbed, page, '/')
     await page.locator('main a[href*="by=balances"]').click()
     await page.getByRole('table', { name: 'Balances' }).waitFor()
@@ -125,7 +125,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     await heading(page, 'sandbox').waitFor()
   })
 
-  it('balances are listed with the days that they last, and lead to the dealer at a glance', async () => {
+  it('balances are listed with the number of days that they will last, and link to the dealer', async () => {
     await navigate(testbed, page, '/sales?by=balances')
     await page.locator('td[data-label=Lasts]').first().waitFor()
     await expect.poll(() => page.locator('td[data-label=Lasts]').first().innerText()).toMatch(/\d+ days/)
@@ -139,7 +139,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     expect(await page.getByText('Tax ID').count()).toBe(0)
   })
 
-  it('an order shows its cost and margin to an operator, and not to the dealer', async () => {
+  it('an order shows its cost and margin to an operator, but not to the dealer', async () => {
     const { orders } = await api<{ orders: { orderNo: string; entryNo: number }[] }>(
       testbed,
       page,

@@ -20,7 +20,7 @@ const SHARES = [0.35, 0.4, 0.62, 0.55, 0.2, 0.28, 0.47, 0.5, 0.7, 0.66, 0.3, 0.3
 
 const DAY_MS = 86_400_000
 
-/** The operator's pages that have nothing before anything was sold. */
+/** The operator's pages that are empty before anything has been sold. */
 const EMPTY_PATHS = [
   ...['/', '/tenants', '/orders', '/profiles', '/sales', '/catalogue/prices', '/catalogue/prices/groups', '/stock'],
   ...['/stock/batches', '/products', '/sale-rules', '/webhooks', '/explorer', '/adjustments', '/top-up-requests'],
@@ -115,7 +115,7 @@ async function takeScreenshots(stop: Stop): Promise<void> {
   }
 }
 
-/** The operator's pages before anything was sold. */
+/** The operator's pages before anything has been sold. */
 async function takeEmptyPages(): Promise<void> {
   const page = await testbed.open()
   await signInAsOperator(testbed, page)

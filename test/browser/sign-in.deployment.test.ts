@@ -70,7 +70,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await page.context().close()
   }
 
-  it('a forgotten password is replaced by a mailed link, which signs in immediately', async () => {
+  it('a forgotten password is replaced through a mailed link, which signs the person in immediately', async () => {
     await invite('forgetful@people.test')
     const page = await testbed.open()
     await button(page, 'Forgot password?').click()
@@ -90,7 +90,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await page.context().close()
   })
 
-  it('an invitation shows its link, and says that it is also mailed', async () => {
+  it('an invitation shows its link, and says that the link is also mailed', async () => {
     await navigate(testbed, operator, '/people')
     await button(operator, 'Invite').first().click()
     const dialog = operator.getByRole('dialog')
@@ -105,9 +105,9 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await expect.poll(() => mail()?.text).toContain(link)
   })
 
-  it('a passkey is added, signs in alone, and replaces the password', async () => {
+  it('an added passkey is enough to sign in, and replaces the password', async () => {
     await invite('keys@people.test')
-    // Browsers allow no passkeys under a bare address.
+    // Browsers do not allow passkeys at a bare IP address.
     const atAddress = await testbed.open()
     await heading(atAddress, 'Sign in').waitFor()
     await button(atAddress, 'Sign in with Example Login').waitFor()
@@ -187,7 +187,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await button(page, 'Continue').click()
     await heading(page, 'Orders').waitFor()
     await page.context().close()
-    // The way back of the command line.
+    // The way back through the command line.
     await testbed.admin('people', 'second-factor', 'OPERATOR_STAFF', '--optional')
   })
 
@@ -197,7 +197,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     provider.current = 'subject-sso'
     const page = await testbed.open('/account')
     await button(page, 'Sign in with Example Login').click()
-    // Back on the page at which the person began.
+    // Back on the page where the person began.
     await heading(page, 'Account').waitFor()
     expect(new URL(page.url()).search).toBe('')
     await button(page, 'Create token').click()
@@ -214,7 +214,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await page.context().close()
   })
 
-  it('an administrator unlinks the account of an address that has got another one', async () => {
+  it('an administrator unlinks the account of an address that now belongs to a different account', async () => {
     provider.people.set('subject-successor', { email: 'sso@people.test', email_verified: true })
     provider.current = 'subject-successor'
     const page = await testbed.open()
@@ -252,7 +252,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await page.context().close()
   })
 
-  it('alerts show their number in the navigation, and lead to what they are about', async () => {
+  it('the navigation shows the number of alerts, and each alert links to its subject', async () => {
     const db = createDb({ url: database.url, poolSize: 1, applicationName: 'test' })
     const alert = {
       tenantId: null,
@@ -297,7 +297,7 @@ async function signOut(page: Page): Promise<void> {
   await button(page, 'Account').click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
   await heading(page, 'Sign in').waitFor()
-  // Signing out leads to the dashboard; the tests continue on the account page.
+  // Signing out returns to the dashboard; the tests continue on the account page.
   await page.goto(page.url().replace(/\/console\/?.*$/, '/console/account'))
   await heading(page, 'Sign in').waitFor()
 }

@@ -28,7 +28,7 @@ describe.skipIf(!isBrowserAvailable())('an operator who views the console as a d
 
   const bar = () => page.getByRole('status').filter({ hasText: 'Nothing can be changed' })
 
-  it('sees the dealer’s pages under a bar that stays on each of them, and in other tabs', async () => {
+  it('sees the dealer’s pages under a bar that stays on every page and in other tabs', async () => {
     const other = await page.context().newPage()
     await other.goto(page.url())
     await heading(other, 'Home').waitFor()
@@ -47,7 +47,7 @@ describe.skipIf(!isBrowserAvailable())('an operator who views the console as a d
     await other.close()
   })
 
-  it('is refused a purchase and the AppSecret, with a message that says how to go on', async () => {
+  it('is refused purchases and the AppSecret, with a message that says how to continue', async () => {
     await page.getByRole('link', { name: 'Buy eSIMs', exact: true }).first().click()
     await page.locator('[data-place]').first().click()
     await page.locator('[data-offer]').first().click()
@@ -56,7 +56,7 @@ describe.skipIf(!isBrowserAvailable())('an operator who views the console as a d
     expect((await api<{ orders: object[] }>(testbed, page, '/orders')).orders).toEqual([])
   })
 
-  it('ends the view with one click and is back on the dealer’s page', async () => {
+  it('ends the view with one click and returns to the dealer’s page', async () => {
     await navigate(testbed, page, '/')
     await button(page, 'End view').click()
     await heading(page, tenant.clientName).waitFor()

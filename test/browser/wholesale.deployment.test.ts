@@ -16,7 +16,7 @@ import {
 /** An eSIM that is not delivered immediately is queried for half a minute. */
 const VERIFIED_WITHIN_MS = 60_000
 
-/** A new operator sells from a wholesaler's account, on a fresh local gateway and in the browser only. */
+/** A new operator sells from a wholesaler's account, on a fresh local gateway and using only the browser. */
 describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', () => {
   let testbed: ConsoleTestbed
   let page: Page
@@ -28,14 +28,14 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
   })
   afterAll(() => testbed?.stop())
 
-  it('the catalogue is read on demand, and its products are listed with their costs', async () => {
+  it('the catalogue is read on demand, and its products are listed with costs', async () => {
     const products = /\/supplier-products(\?|$)/
     await page.route(products, (route) => route.fulfill({ json: { products: [], nextCursor: null, searchedTo: null } }))
     await navigate(testbed, page, '/products')
     const row = page.locator('[data-sync=trial]')
     await page.getByText('The catalogues that were read list no products.').waitFor()
     await page.unroute(products)
-    // Another person reads the catalogue: this page shows its products, too.
+    // Another person reads the catalogue: this page shows its products too.
     await api(testbed, page, '/suppliers/trial/sync', {})
     await page.locator('tbody tr').first().getByText(/USD/).waitFor()
     await row.getByRole('button', { name: 'Read now' }).click()
@@ -48,14 +48,14 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.keyboard.press('Escape')
   })
 
-  it('a rule is added, its mistakes are reported at their inputs, and nothing is sold before the preview is applied', async () => {
+  it('a rule’s mistakes are reported at their inputs, and nothing is sold before the preview is applied', async () => {
     await page.getByRole('link', { name: 'Sale rules' }).first().click()
     await page.getByRole('link', { name: 'Add rule' }).first().click()
     await field(page, 'Name of the rule').fill('Everything')
     await field(page, 'Suppliers, in order').fill('trial')
     await field(page, 'Countries (codes)').fill('JP XX')
     await button(page, 'Save and preview').click()
-    await page.getByText('XX is not a country').first().waitFor()
+    await page.getByText('XX is not an ISO 3166-1 alpha-2 country code').first().waitFor()
     await field(page, 'Countries (codes)').fill('')
     await button(page, 'Save and preview').click()
     await heading(page, 'Preview').waitFor()
@@ -67,7 +67,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     expect(margins.filter((text) => text.includes('−'))).toEqual([])
   })
 
-  it('the applied packages are in the catalogue, and a second preview changes nothing', async () => {
+  it('the applied packages are in the catalogue, and a second preview does not change anything', async () => {
     await page.getByRole('button', { name: /^Apply \d+ changes$/ }).click()
     await heading(page, 'Catalogue').waitFor()
     await navigate(testbed, page, '/sale-rules')
@@ -112,7 +112,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     expect(await ofRule()).toBe(before - 1)
   })
 
-  it('a package of the wholesaler is sold and delivered', async () => {
+  it('a package from the wholesaler is sold and delivered', async () => {
     const packageCode = await soldPackage()
     await navigate(testbed, page, '/tenants')
     await page.getByRole('link', { name: 'Demo dealer' }).click()
@@ -132,7 +132,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await page.locator('[data-state=working]').waitFor()
   })
 
-  it('its costs are on its page, and one confirmed purchase verifies it', async () => {
+  it('the wholesaler’s page shows its costs, and one confirmed purchase verifies the wholesaler', async () => {
     const packageCode = await soldPackage()
     await navigate(testbed, page, '/suppliers/trial')
     await page.getByText('Spent, USD', { exact: true }).waitFor()

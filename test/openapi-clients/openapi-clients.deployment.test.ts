@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 /** The linters and generators of package.json, which is outside the workspaces: nobody else installs 200 MB for them. */
 const folder = import.meta.dirname
-/** Out of the sight of the compiler and the linter of the repository. */
+/** Hidden from the repository's compiler and linter. */
 const generated = join(folder, 'node_modules/.generated')
 
 beforeAll(async () => {
@@ -25,21 +25,21 @@ beforeAll(async () => {
 }, 300_000)
 
 describe.each(['dealer', 'rt', 'console'])('the OpenAPI document of the %s API', (api) => {
-  test('has no error and no warning from Redocly', () => {
+  test('does not have any error or warning from Redocly', () => {
     const lint = ['lint', documentFile(api), `--config=${redoclyConfig(api)}`, '--format=json']
     const { stdout } = tool('redocly', lint)
     const problems: { ruleId: string; location: { pointer: string }[] }[] = JSON.parse(stdout).problems
     expect(problems.map(({ ruleId, location }) => [ruleId, location[0]?.pointer])).toEqual([])
   })
 
-  test('has no error and no warning from Spectral', () => {
+  test('does not have any error or warning from Spectral', () => {
     const lint = ['lint', '--ruleset', 'spectral.yaml', '--format', 'json', '--quiet', documentFile(api)]
     const { stdout } = tool('spectral', lint)
     const problems: { code: string; path: string[] }[] = JSON.parse(stdout)
     expect(problems.map(({ code, path }) => [code, path.join('/')])).toEqual([])
   })
 
-  test('becomes clients that compile: openapi-typescript, hey-api with zod, orval', () => {
+  test('yields clients that compile: openapi-typescript, hey-api with zod, orval', () => {
     const target = join(generated, api)
     const types = ['-o', join(target, 'openapi-typescript.ts'), '--redocly', redoclyConfig(api)]
     run(bin('openapi-typescript'), [documentFile(api), ...types])
@@ -52,7 +52,7 @@ describe.each(['dealer', 'rt', 'console'])('the OpenAPI document of the %s API',
   })
 })
 
-test('a generated validator accepts every letter where the gateway does, and refuses what it refuses', async () => {
+test('a generated validator accepts and refuses the same letters as the gateway', async () => {
   const outfile = join(generated, 'zod.mjs')
   await build({ entryPoints: [join(generated, 'dealer/hey-api/zod.gen.ts')], outfile, bundle: true, format: 'esm' })
   const { zWebhookSetRequest: request } = await import(pathToFileURL(outfile).href)

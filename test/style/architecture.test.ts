@@ -47,7 +47,7 @@ describe('ARCHITECTURE.md', () => {
     expect(missing).toEqual([])
   })
 
-  it.each(Object.keys(codes))('names a file that contains code %s', (code) => {
+  it.each(Object.keys(codes))('names a file that contains the code %s', (code) => {
     const about = rows.filter(({ line }) => line.split('|')[1]?.includes(code))
     const deciding = about
       .flatMap(({ named }) => named.flatMap(({ file }) => file ?? []))
@@ -59,12 +59,12 @@ describe('ARCHITECTURE.md', () => {
 describe('the tree in ARCHITECTURE.md', () => {
   const tree = readTree()
 
-  it('has every folder of the gateway, in place of a table of modules', () => {
+  it('lists every folder in the gateway, in place of a table of modules', () => {
     const shown = tree.filter((path) => path.startsWith(`${GATEWAY}/`) && path !== `${GATEWAY}/` && path.endsWith('/'))
     expect(shown.sort()).toEqual(foldersBelow(GATEWAY).sort())
   })
 
-  it('has every package, and nothing that does not exist', () => {
+  it('lists every package, and only packages that exist', () => {
     const packages = readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}/`)
     expect(packages.filter((path) => !tree.includes(path))).toEqual([])
     expect(tree.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
@@ -80,7 +80,7 @@ describe('the diagrams in ARCHITECTURE.md', () => {
     expect(modules).toEqual([...MODULES].reverse())
   })
 
-  it('show the way of an order by files that exist and by imports that the code has', () => {
+  it('show an order’s path through existing files and imports', () => {
     const arrows = order.filter((line) => line.includes('-->')).flatMap(pairsOf)
     expect(arrows.length).toBeGreaterThan(10)
     const wrong = arrows.filter(([from, to]) => !readLines(fileOf(from)).some((line) => line.includes(`/${to}.ts'`)))

@@ -5,7 +5,7 @@ import { listFiles, readLines } from './repository.ts'
 const SHOWN =
   /^packages\/(gateway\/src\/(?!cli\/|operations\/doctor\/|platform\/config\/|http\/console\/console-pages)|console\/src\/)/
 
-it('a text for a browser names a page, not a command, and shows no JSON', () => {
+it('a text for a browser names a page, not a command, and does not show JSON', () => {
   const faults = listFiles(SHOWN)
     .filter((path) => /\.(tsx?|json)$/.test(path) && !/\.test\.ts$/.test(path))
     .flatMap((path) =>

@@ -7,7 +7,7 @@ const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const pages = ['AGENTS.md', ...readdirSync(join(root, 'contributing')).map((name) => `contributing/${name}`)]
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 
-test.each(pages)('%s names files, links and scripts that exist', (page) => {
+test.each(pages)('%s refers only to files, links and scripts that exist', (page) => {
   const text = read(page)
   const files = [...text.matchAll(/\b(?:packages|scripts|test|docs|contributing)\/[\w./-]*\w/g)].map(([file]) => file)
   expect(files.filter((file) => !existsSync(join(root, file)) && !isElsewhere(file))).toEqual([])

@@ -2,8 +2,9 @@ import { expect, it } from 'vitest'
 import { listFiles, readLines } from './repository.ts'
 
 /*
- * An integer of PostgreSQL ends at 2 147 483 647, which is 214 748.36 of money. A parameter that is cast to one must be bounded
- * by our own code. packages/gateway/test/harness/databases/parameter-types.ts finds those that PostgreSQL makes integers by itself.
+ * A PostgreSQL integer ends at 2 147 483 647, which is 214 748.36 of money. A parameter that is cast to one must be bounded
+ * by our own code. packages/gateway/test/harness/databases/parameter-types.ts finds those that PostgreSQL itself makes
+ * integers.
  */
 
 /** By file: what its parameters are, and their bound. */
@@ -27,7 +28,7 @@ const BOUNDED: Record<string, string> = {
 }
 const CAST = /(?:\$\{[^}]*\}|\$\d+)::(?:int|integer|smallint|int4|int2)\b/
 
-it('every parameter that is cast to an integer has a bound', () => {
+it('every parameter that is cast to an integer has a bounded value', () => {
   const casting = listFiles(/^packages\/(?:gateway|lib|wholesalers)\/src\/.*(?<!\.test)\.ts$/).filter((file) =>
     readLines(file).some((line) => CAST.test(line)),
   )

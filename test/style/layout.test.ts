@@ -2,13 +2,13 @@ import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listFiles, readLines } from './repository.ts'
 
-/** Beyond it a file holds more than one idea. The linter keeps functions within 70 lines (biome.json). */
+/** Beyond this, a file holds more than one idea. The linter keeps functions within 70 lines (biome.json). */
 const FILE_LINES_MAX = 400
-/** Source files directly in a folder: beyond it a reader no longer finds a file by its name. */
+/** Source files directly in a folder: beyond this, a reader no longer finds a file by its name. */
 const FOLDER_FILES_MAX = 14
 /** Tests are found by the file that they test, so a folder of tests may hold more. */
 const TEST_FOLDER_FILES_MAX = 20
-/** A subfolder with fewer files costs a reader more than it sorts. */
+/** A subfolder with fewer files costs a reader more than it helps. */
 const SUBFOLDER_FILES_MIN = 3
 /** Names that say nothing about what a folder holds. */
 const EMPTY_NAMES = new Set(['misc', 'shared', 'internal', 'utils', 'common', 'types', 'helpers'])
@@ -23,18 +23,18 @@ const CODE = /\.(tsx?|[mc]?js|css|sql)$/
 const ANY_LANGUAGE = /\.(tsx?|[mc]?tsx?|[mc]?js|css|sql|sh|py|php|java|go|cs|rb)$/
 const TEST_FILE = /\.test\.tsx?$/
 const TEST_FOLDER = /^(packages\/[^/]+\/)?test(\/|$)/
-/** Folders whose contents others prescribe: one program a language, files that a browser asks for by name. */
+/** Folders whose contents are prescribed by others: one program per language, files that a browser asks for by name. */
 const PRESCRIBED = /^docs\/|^packages\/console\/public/
 
 describe('a file', () => {
-  it('has at most 400 lines, in every language', () => {
+  it('has at most 400 lines, whatever its language', () => {
     const long = listFiles(ANY_LANGUAGE)
       .map((path) => ({ path, lines: readLines(path).length - 1 }))
       .filter(({ lines }) => lines > FILE_LINES_MAX)
     expect(long).toEqual([])
   })
 
-  it('is not an index that passes on what other files export', () => {
+  it('is not an index that only re-exports what other files export', () => {
     const indexes = listFiles(/(^|\/)index\.(tsx?|mjs)$/).filter((path) => !PACKAGE_ENTRIES.has(path))
     expect(indexes).toEqual([])
   })
@@ -43,7 +43,7 @@ describe('a file', () => {
 describe('a folder', () => {
   const folders = filesByFolder()
 
-  it('holds at most 14 source files, or 20 files of tests', () => {
+  it('holds at most 14 source files, or 20 test files', () => {
     const crowded = [...folders].flatMap(([folder, files]) => {
       if (folder === 'packages/gateway/migrations') return [] // each release appends, and none is ever removed
       const counted = TEST_FOLDER.test(folder) ? files : files.filter((file) => !TEST_FILE.test(file))
@@ -53,7 +53,7 @@ describe('a folder', () => {
     expect(crowded).toEqual([])
   })
 
-  it('has a name that says what is in it', () => {
+  it('has a name that describes its contents', () => {
     const empty = [...folders.keys()].filter((folder) => EMPTY_NAMES.has(basename(folder)))
     expect(empty).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listFiles, readLines } from './repository.ts'
 
-test('every mutation names test files that exist, because a run of no tests counts as failed', () => {
+test('every mutation names test files that exist, because a run without tests counts as failed', () => {
   const files = new Set(listFiles(/./))
   const missing = listFiles(/^test\/mutations\/.*\.patch$/).flatMap((patch) => {
     const [header = ''] = readLines(patch).filter((line) => line.startsWith('# caught by: '))

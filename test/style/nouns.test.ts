@@ -29,7 +29,7 @@ const TREES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 }
 
-/** Modules of the gateway that are no noun. */
+/** Modules of the gateway whose names are not nouns. */
 const OTHER_MODULES: Readonly<Record<string, string>> = {
   http: 'the APIs',
   cli: 'the commands of all nouns',
@@ -37,7 +37,7 @@ const OTHER_MODULES: Readonly<Record<string, string>> = {
   platform: 'runs the process and knows no order',
 }
 
-/** Files beside the folders of a tree: its entry, and what it is made of. */
+/** Files next to the folders of a tree: its entry, and its parts. */
 const TREE_FILES = new Set([
   ...['console', 'console-routes', 'console-server', 'console-pages'],
   ...['admin-main', 'admin-program'],
@@ -47,13 +47,13 @@ const TREE_FILES = new Set([
 const sources = listFiles(/^packages\/[^/]+\/src\/.*\.(tsx?|mjs)$/).filter((path) => !/\.test\.tsx?$/.test(path))
 
 describe('a folder', () => {
-  it.each(Object.entries(TREES))('of %s is a noun or has a reason', (tree, reasons) => {
+  it.each(Object.entries(TREES))('in %s is named with a noun, or has a stated reason', (tree, reasons) => {
     const names = childrenOf(tree, 'folder')
     expect(names.filter((name) => !NOUNS.includes(name) && reasons[name] === undefined)).toEqual([])
     expect(Object.keys(reasons).filter((name) => !names.includes(name))).toEqual([])
   })
 
-  it('of the gateway is a noun or has a reason, and every noun has a module', () => {
+  it('in the gateway is named with a noun or has a stated reason, and every noun has a module', () => {
     const names = childrenOf('packages/gateway/src', 'folder')
     expect(names.filter((name) => !NOUNS.includes(name) && OTHER_MODULES[name] === undefined)).toEqual([])
     expect(names.length).toBeLessThanOrEqual(20)
@@ -61,14 +61,14 @@ describe('a folder', () => {
     expect(childrenOf('packages/gateway/src/catalogue', 'folder')).toContain('prices')
   })
 
-  it.each(Object.keys(TREES))('of %s may be a file instead, which begins with its noun', (tree) => {
+  it.each(Object.keys(TREES))('in %s may be a file instead, whose name begins with its noun', (tree) => {
     const names = childrenOf(tree, 'file').map(stemOf)
     expect(names.filter((name) => !TREE_FILES.has(name) && nounOfFile(name) === undefined)).toEqual([])
   })
 })
 
 describe('a wholesaler', () => {
-  /** Another file needs a name that the others use too, or a reason. */
+  /** Any other file needs a name that the other trees use too, or a reason. */
   const ALSO: Readonly<Record<string, string>> = {
     'purchase.ts': 'buys in several steps',
     'progress.ts': 'stores the step that a purchase has reached',
@@ -80,7 +80,7 @@ describe('a wholesaler', () => {
   }
 
   it.each(['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit'])(
-    '%s has the five files of the others',
+    '%s has the same five files as the others',
     (name) => {
       const files = childrenOf(`packages/wholesalers/src/${name}`, 'file')
       const five = [`${name}.ts`, 'client.ts', 'decode.ts', 'outcome.ts', 'lists.ts']
@@ -91,7 +91,7 @@ describe('a wholesaler', () => {
 })
 
 describe('an import', () => {
-  it('goes up one folder at most', () => {
+  it('goes up at most one folder', () => {
     const code = listFiles(/^(packages|bench|test|scripts)\/.*\.(tsx?|mts|mjs)$/).filter(
       (path) => !/\/bin\//.test(path),
     )
@@ -111,7 +111,7 @@ describe('the name of a file', () => {
   /** Names of files that each wholesaler and each simulator has. */
   const EQUAL_NAMES = new Set(['wholesalers', 'wholesaler-simulators'])
 
-  it('stands once in a tree', () => {
+  it('occurs only once within each tree', () => {
     const twice = [...groupBy(sources, (path) => `${treeOf(path)} ${stemOf(path)}`).values()].filter(
       ([first = '', ...others]) => others.length > 0 && !EQUAL_NAMES.has(treeOf(first)),
     )
@@ -119,7 +119,7 @@ describe('the name of a file', () => {
   })
 
   it('stands for the same noun in several trees', () => {
-    // contract and sdk follow the subjects of the API; a name that is a noun stands in every tree.
+    // contract and sdk follow the subjects of the API; a name that is a noun occurs in every tree.
     const ours = sources.filter((path) => !['contract', 'sdk'].includes(treeOf(path)))
     const differing = [...groupBy(ours, stemOf)].filter(([name, paths]) => {
       const places = new Set(paths.map((path) => nounOf(path) ?? treeOf(path)))
@@ -131,7 +131,7 @@ describe('the name of a file', () => {
 })
 
 describe('a unit test', () => {
-  it('of one file bears the name of a file beside it', () => {
+  it('for a single file is named after that file and placed next to it', () => {
     const tests = listFiles(/^packages\/[^/]+\/src\/.*\.test\.tsx?$/)
     const misnamed = tests.filter((path) => {
       const imported = readLines(path).flatMap((line) => /\bfrom '([.#][^']+)'/.exec(line)?.[1] ?? [])
@@ -161,7 +161,7 @@ function treeOf(path: string): string {
   return /^(http\/console|http|cli)\//.exec(rest)?.[1] ?? 'modules'
 }
 
-/** The noun of a file's folder or, where the noun is a file, of its name. undefined: it has none. */
+/** The noun of a file's folder or, if the noun is a file, of its name; undefined if it has none. */
 function nounOf(path: string): string | undefined {
   const parts = path
     .replace(/^packages\/[^/]+\/src\/(http\/console\/|cli\/)?/, '')
@@ -172,7 +172,7 @@ function nounOf(path: string): string | undefined {
   return NOUNS.includes(parts[0]!) || parts[0] === 'home' ? parts[0] : undefined
 }
 
-/** `stock-batch` is of stock, `webhook-replays` of webhooks. */
+/** `stock-batch` belongs to stock, `webhook-replays` to webhooks. */
 function nounOfFile(stem: string): string | undefined {
   return NOUNS.find(
     (noun) => stem === noun || stem.startsWith(`${noun}-`) || stem.startsWith(`${noun.replace(/s$/, '')}-`),

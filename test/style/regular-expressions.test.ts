@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { listFiles, readLines } from './repository.ts'
 
 /*
- * A regular expression that backtracks takes quadratic or exponential time over a text that is made for it, and nothing else
- * runs meanwhile. Most of our texts come from callers, suppliers, files or providers, so the rule holds for all.
+ * A regular expression that backtracks takes quadratic or exponential time on a text made for it, and nothing else runs in
+ * the meantime. Most of our texts come from callers, suppliers, files or providers, so the rule holds for all.
  */
 
 /** By file and source, each with the reason for which it may stay. */
@@ -22,7 +22,7 @@ interface Found {
   at: string
 }
 
-it('every regular expression takes time that is linear in its text', { timeout: 300_000 }, async () => {
+it('every regular expression runs in time linear in its text', { timeout: 300_000 }, async () => {
   const found = listFiles(/^packages\/[^/]+\/src\/.*(?<!\.test)\.tsx?$/).flatMap(expressionsIn)
   expect(found.length).toBeGreaterThan(300)
   const unique = new Map(found.map((each) => [`/${each.source}/${each.flags}`, each]))
@@ -39,7 +39,7 @@ it('every regular expression takes time that is linear in its text', { timeout: 
   expect(slow).toEqual([])
 })
 
-/** Takes a text of four times the length not much longer, or no time worth mentioning. */
+/** True if a text four times as long does not take much longer, or takes hardly any time. */
 function isFastOn({ source, flags }: Pick<Found, 'source' | 'flags'>, { pumps, suffix }: Attack): boolean {
   const textOfLength = (length: number) => {
     const times = Math.ceil(length / pumps.reduce((sum, { pump }) => sum + pump.length, 0))
@@ -47,7 +47,7 @@ function isFastOn({ source, flags }: Pick<Found, 'source' | 'flags'>, { pumps, s
   }
   const timeOf = (length: number) => {
     const text = textOfLength(length)
-    const startedAt = process.cpuUsage() // not the time of a clock: other programs share the machine
+    const startedAt = process.cpuUsage() // processor time, not the time of a clock, because other programs share the machine
     text.replaceAll(new RegExp(source, flags.includes('g') ? flags : `${flags}g`), '')
     return process.cpuUsage(startedAt).user / 1_000
   }
@@ -60,13 +60,13 @@ interface Attack {
   suffix: string
 }
 
-it('a text is tried that makes an expression quadratic, and one that does not', () => {
+it('each expression is tried on a text that makes it quadratic, and on a harmless text', () => {
   const attack = { pumps: [{ prefix: '', pump: '.' }], suffix: 'a' }
   expect(isFastOn({ source: '\\.+$', flags: '' }, attack)).toBe(false)
   expect(isFastOn({ source: '(?<!\\.)\\.+$', flags: '' }, attack)).toBe(true)
 })
 
-it('a quadratic and an exponential expression are found', async () => {
+it('detects quadratic and exponential expressions', async () => {
   for (const source of ['\\.+$', '^(a+)+$']) expect((await check(source, '')).status).toBe('vulnerable')
 })
 

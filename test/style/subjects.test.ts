@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-/** Earlier commits follow no rule. */
+/** Earlier commits do not follow the rule. */
 const RULE_SINCE = '8ac2e89c680ad470aace692646f7ac1f92519b3f'
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
 // A shallow clone, or one without git, does not have the commit.
 const hasHistory = spawnSync('git', ['cat-file', '-e', RULE_SINCE]).status === 0
 
-test.skipIf(!hasHistory)('every commit since the rule has a subject like this', () => {
+test.skipIf(!hasHistory)('every commit since the rule was introduced has a subject that follows the rule', () => {
   expect(check(`${RULE_SINCE}..HEAD`)).toBe('')
 })
 

@@ -78,7 +78,7 @@ interface Wanted {
   iccid?: string
 }
 
-/** A repeated requestId gets the first order. */
+/** A repeated requestId returns the first order. */
 function take(orders: Order[], { requestId, productId, iccid = ICCID }: Wanted): Order {
   const earlier = orders.find((order) => order.requestId === requestId)
   if (earlier) return earlier

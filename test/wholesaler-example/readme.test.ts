@@ -35,17 +35,17 @@ describe('the README', () => {
   const layouts = WHOLESALERS.map((name) => sourcesIn(name).map((file) => (file === `${name}.ts` ? '<name>.ts' : file)))
   const shared = layouts.reduce((left, right) => left.filter((file) => right.includes(file)))
 
-  it('lists the files beside the wholesalers', () => {
+  it('lists the files that lie next to the wholesalers', () => {
     expect([...beside].sort()).toEqual(sourcesIn('.').sort())
   })
 
-  it('lists the files that every wholesaler has, and those that some have', () => {
+  it('lists the files that every wholesaler has, and those that only some have', () => {
     expect([...common].sort()).toEqual([...shared].sort())
     const more = new Set(layouts.flat().filter((file) => !shared.includes(file)))
     expect([...others].sort()).toEqual([...more].sort())
   })
 
-  it('lists every file that names the five wholesalers, and no file that does not exist', () => {
+  it('lists every file that mentions the five wholesalers, and only files that exist', () => {
     const naming = listFiles(/\.(ts|tsx|json|md)$/).filter((path) => {
       if (/^packages\/wholesalers\/|^test\/wholesaler-example\/|^CHANGELOG\.md$/.test(path)) return false
       const text = readLines(path).join('\n')
@@ -60,7 +60,7 @@ describe('the README', () => {
     expect(named.sort()).toEqual([...shared].sort())
   })
 
-  it('has an example that compiles with the options of the repository', () => {
+  it('has an example that compiles with the repository’s options', () => {
     expect(listTypeFaults(sources)).toEqual([])
   })
 })
@@ -104,14 +104,14 @@ describe('the example', () => {
     expect(await order(requestOf('FR-1GB'))).toEqual(DELIVERED)
   })
 
-  it('refuses, or retries for lack of money, only if the wholesaler says that it sold nothing', async () => {
+  it('refuses, or retries for lack of money, only if the wholesaler says that nothing was sold', async () => {
     expect(await order(requestOf('SOLD-OUT'))).toMatchObject({ kind: 'refused' })
     expect(await order(requestOf('TOO-EXPENSIVE'))).toMatchObject({ kind: 'retry', noMoney: true })
     expect(await order(requestOf('UNDOCUMENTED'))).toMatchObject({ kind: 'unknown' })
     expect(await order({ ...requestOf('FR-1GB'), periodNum: 3 })).toMatchObject({ kind: 'refused' })
   })
 
-  it('does not know the outcome of an order whose connection is lost, and a query finds the eSIM', async () => {
+  it('leaves an order’s outcome unknown if the connection is lost, and a query finds the eSIM', async () => {
     const request = requestOf('ANSWER-LOST')
     expect(await order(request)).toMatchObject({ kind: 'unknown', down: true })
     expect(await query(request)).toEqual(DELIVERED)
@@ -124,7 +124,7 @@ describe('the example', () => {
     expect(unpaid).toMatchObject({ kind: 'retry', down: true })
   })
 
-  it('does not know the outcome of a failed query', async () => {
+  it('leaves the outcome unknown after a failed query', async () => {
     const request = requestOf('FR-1GB')
     await order(request)
     const [outcome] = await create('another-key').query([request], 'RESUME')
@@ -137,7 +137,7 @@ describe('the example', () => {
     expect(await query(request)).toMatchObject({ kind: 'ordered' })
   })
 
-  it('tops up the eSIM that was meant', async () => {
+  it('tops up the intended eSIM', async () => {
     const topUp = { key: 'ORDER-0-1', iccid: ICCID, matchingId: 'M-1' }
     const request = { ...requestOf('FR-1GB'), topUp }
     expect(await supplier.topUp!([request])).toMatchObject([{ kind: 'toppedUp', charged: { amount: 45_000n } }])
@@ -145,7 +145,7 @@ describe('the example', () => {
     expect(await query(another)).toMatchObject({ kind: 'unknown' })
   })
 
-  it('lists its orders since a time', async () => {
+  it('lists the orders since a given time', async () => {
     const request = requestOf('FR-1GB')
     await order(request)
     expect(await keysSince(new Date(Date.now() - 60_000))).toContain(request.key)

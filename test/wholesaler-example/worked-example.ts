@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 import ts from 'typescript'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** The example is compiled as if it were here. It exists only in memory, so no other check sees it. */
+/** The example is compiled as if it were in this folder. It exists only in memory, so no other check sees it. */
 const FOLDER = join(ROOT, 'packages/wholesalers/src/example')
 
 /** Source texts by file name. */

@@ -13,7 +13,7 @@ import { plural, t } from './strings/strings.ts'
 type Figures = Cells['total']
 type Row = { cell: string; consoleUrl: string | null; fault: string | null; figures: Figures | null; isTotal: boolean }
 
-/** The figures of every cell, and their sums, for an operator of several. */
+/** The figures of every cell, and their sums, for an operator of several cells. */
 export function CellsPage() {
   const { data, isFetching, error, refetch } = useApi<Cells>('/cells', {}, { refreshMs: 60_000 })
   const missing = data?.cells.filter(({ summary }) => summary === null).length ?? 0

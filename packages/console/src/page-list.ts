@@ -37,7 +37,7 @@ function page<Module extends object>(
 /** Works without a session. */
 export const welcomePage = page('/welcome', () => import('./people/sign-in/welcome.tsx'), 'WelcomePage')
 
-/** The link that a local gateway prints leads here. Works without a session. */
+/** The target of the link that a local gateway prints. Works without a session. */
 export const localSignInPage = page('/local', () => import('./people/sign-in/welcome.tsx'), 'LocalSignInPage')
 
 /** The provider sends the browser here. Works without a session. */

@@ -47,13 +47,13 @@ function pageRoute({ path, load, name, mayOpen }: PageRoute, parent: AnyRoute, p
     beforeLoad({ params }) {
       if (!areIdsWellFormed(params)) throw notFound()
     },
-    // Remount for another eSIM or dealer, so that no dialog, code or previous data is carried over to it.
+    // Remount for a different eSIM or dealer, so that no dialog, code or previous data is carried over to it.
     remountDeps: ({ params }) => params,
     component: lazyRouteComponent(load as () => Promise<Record<string, never>>, name as never),
   })
 }
 
-/** A malformed id is not found, without asking the gateway. */
+/** A malformed id is treated as not found, without asking the gateway. */
 function areIdsWellFormed(params: Record<string, string>): boolean {
   return Object.entries(params).every(([name, text]) => ID_PATTERNS[name]?.test(text) ?? true)
 }
@@ -93,7 +93,7 @@ const router = createRouter({
   defaultNotFoundComponent: NotFound,
   defaultErrorComponent: ({ error, reset }) => <LoadError error={error as Error} retry={reset} />,
   scrollRestoration: true,
-  // Values stay strings: a transactionId of digits is not a number, and nothing is quoted in the URL.
+  // Values stay strings: a transactionId made of digits is not a number, and nothing is quoted in the URL.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
     const text = new URLSearchParams(search as Record<string, string>).toString()

@@ -12,7 +12,7 @@ export interface ActivationCode {
 
 export type ParsedActivationCode = { ok: true; value: ActivationCode } | { ok: false; reason: string }
 
-/** `LPA:1$address$matchingId`, then `$$1` or `$oid$1` where a confirmation code is required. */
+/** `LPA:1$address$matchingId`, then `$$1` or `$oid$1` if a confirmation code is required. */
 export function buildActivationCode(code: ActivationCode): string {
   const { smdpAddress, matchingId, smdpOid = '', confirmationCodeRequired } = code
   const base = `LPA:1$${smdpAddress}$${matchingId}`
@@ -23,18 +23,18 @@ export function buildActivationCode(code: ActivationCode): string {
 /** Accepts the forms that suppliers send: with or without `LPA:`, in either case, with surrounding white space. */
 export function parseActivationCode(text: string): ParsedActivationCode {
   const trimmed = text.trim()
-  if (trimmed.length > LENGTH_MAX) return refuse(`It is longer than ${LENGTH_MAX} characters.`)
+  if (trimmed.length > LENGTH_MAX) return refuse(`The activation code is longer than ${LENGTH_MAX} characters.`)
   const parts = trimmed.replace(/^LPA:/i, '').split('$')
   const [format, smdpAddress = '', matchingId = '', smdpOid = '', flag = ''] = parts
-  if (format !== '1') return refuse('It must start with LPA:1$.')
+  if (format !== '1') return refuse('The activation code must start with LPA:1$.')
   if (parts.length < 3 || parts.length > 5)
-    return refuse('It must be LPA:1$<SM-DP+ address>$<matching id>, optionally followed by $<oid>$1.')
-  if (!ADDRESS.test(smdpAddress)) return refuse('Its SM-DP+ address is not a host name.')
+    return refuse('The activation code must be LPA:1$<SM-DP+ address>$<matching id>, optionally followed by $<oid>$1.')
+  if (!ADDRESS.test(smdpAddress)) return refuse('The SM-DP+ address is not a host name.')
   if (!MATCHING_ID.test(matchingId))
-    return refuse('Its matching id contains spaces or characters that are not allowed.')
-  if (smdpOid !== '' && !OID.test(smdpOid)) return refuse('Its object identifier must be numbers joined by dots.')
+    return refuse('The matching id contains spaces or characters that are not allowed.')
+  if (smdpOid !== '' && !OID.test(smdpOid)) return refuse('The object identifier must be numbers joined by dots.')
   if (flag !== '' && flag !== '1')
-    return refuse('Its last part must be 1 if a confirmation code is required, and absent otherwise.')
+    return refuse('The last part must be 1 if a confirmation code is required, and must be absent otherwise.')
   const value: ActivationCode = { smdpAddress, matchingId, confirmationCodeRequired: flag === '1' }
   if (smdpOid !== '') value.smdpOid = smdpOid
   return { ok: true, value }

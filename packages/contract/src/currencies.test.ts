@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { findFraction, hasNoMinorUnit, isCurrency } from './currencies.ts'
 
-test('a currency exists in ISO 4217', () => {
+test('only currencies listed in ISO 4217 are accepted', () => {
   expect(['USD', 'EUR', 'JPY', 'KWD'].filter(isCurrency)).toHaveLength(4)
   expect(['UDS', 'usd', 'USDT', 'BTC', 'ZZZ', ''].filter(isCurrency)).toEqual([])
 })
 
-test('the currencies without decimal places are those of Intl', () => {
+test('the currencies without decimal places match those in Intl', () => {
   const places = (currency: string) =>
     new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().minimumFractionDigits
   const codes = Intl.supportedValuesOf('currency')
@@ -21,6 +21,6 @@ test.each([
   [0, 'VND', true],
   [45_001, 'USD', true],
   [45_001, 'KWD', true],
-])('%s units of %s are an amount: %s', (amount, currency, isAmount) => {
+])('%s ten-thousandths in %s are a valid amount: %s', (amount, currency, isAmount) => {
   expect(findFraction(amount, currency) === undefined).toBe(isAmount)
 })

@@ -12,7 +12,7 @@ import {
   stripIccidPadding,
 } from './identifiers.ts'
 
-const sentence = expect.stringMatching(/^It.+\.$/)
+const sentence = expect.stringMatching(/^The .+\.$/)
 
 describe('activation codes', () => {
   test.each([
@@ -70,7 +70,7 @@ describe('activation codes', () => {
     'LPA:1$smdp.example.com$ABC$$2',
     'LPA:1$smdp.example.com$ABC$$1$x',
     `LPA:1$smdp.example.com$${'A'.repeat(255)}`,
-  ])('rejected with a reason: %j', (text) => {
+  ])('a malformed code is rejected with a reason: %j', (text) => {
     expect(parseActivationCode(text)).toEqual({ ok: false, reason: sentence })
   })
 
@@ -92,7 +92,7 @@ describe('activation codes', () => {
     )
   })
 
-  test('installation links carry the whole code, URL-encoded', () => {
+  test('installation links contain the whole code, URL-encoded', () => {
     const encoded = 'carddata=LPA%3A1%24smdp.example.com%24ABC-1%24%241'
     const text = 'LPA:1$smdp.example.com$ABC-1$$1'
     expect(appleInstallUrl(text)).toBe(`https://esimsetup.apple.com/esim_qrcode_provisioning?${encoded}`)
@@ -114,18 +114,18 @@ describe('ICCIDs', () => {
     [' 8985200012345678903f\n', '8985200012345678903'],
     ['898520001234567890FF', '898520001234567890'],
     ['89852000123456789033', '89852000123456789033'],
-  ])('%j is %s without padding', (padded, iccid) => {
+  ])('%j is stripped of its padding to %s', (padded, iccid) => {
     expect(stripIccidPadding(padded)).toBe(iccid)
     expect(isIccid(iccid)).toBe(true)
   })
 
-  test('padding fills up to twenty places and only once', () => {
+  test('pads an ICCID to twenty places, and never twice', () => {
     expect(padIccid('8985200012345678903')).toBe('8985200012345678903F')
     expect(padIccid('8985200012345678903F')).toBe('8985200012345678903F')
     expect(padIccid('89852000123456789033')).toBe('89852000123456789033')
   })
 
-  test('generated ICCIDs have 19 digits and pass Luhn, but not with any digit changed', () => {
+  test('generated ICCIDs have 19 digits and fail the Luhn check if any digit is changed', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 99_999_999_999n), fc.nat(18), fc.integer({ min: 1, max: 9 }), (serial, at, shift) => {
         const iccid = makeIccid('8985200', serial)
@@ -138,7 +138,7 @@ describe('ICCIDs', () => {
     )
   })
 
-  test('a serial number that does not fit is rejected', () => {
+  test('a serial number with too many digits is rejected', () => {
     expect(() => makeIccid('8985200', 100_000_000_000n)).toThrow(RangeError)
     expect(() => makeIccid('8985200', -1)).toThrow(RangeError)
     expect(() => makeIccid('89x', 1)).toThrow(RangeError)
@@ -154,11 +154,11 @@ describe('ICCIDs', () => {
 })
 
 describe('EIDs', () => {
-  test('the example of SGP.29 is an EID', () => {
+  test('the example EID in SGP.29 is accepted', () => {
     expect(isEid('89049032123451234512345678901235')).toBe(true)
   })
 
-  test('an EID made from 30 digits is valid, but not with any digit changed', () => {
+  test('an EID made from 30 digits is valid, and becomes invalid if any digit changes', () => {
     const digits = fc.stringMatching(/^[0-9]{30}$/)
     fc.assert(
       fc.property(digits, fc.nat(31), fc.integer({ min: 1, max: 9 }), (first, at, shift) => {

@@ -1,4 +1,4 @@
-/** Every limit that a caller can reach. Units that are not obvious are last in the name. */
+/** Every limit that a caller can reach. Units that are not obvious come last in the name. */
 
 /** Lines in one order: enough for a basket, and few enough that an order never locks its wallet's row for long. */
 export const ORDER_LINES_MAX = 20
@@ -7,7 +7,7 @@ export const LINE_COUNT_MAX = 30
 export const ORDER_ESIMS_MAX = 100
 
 export const TRANSACTION_ID_LENGTH_MAX = 64
-/** Begins the ids that a gateway derives from transactionIds of other forms, so no request may use it. */
+/** The prefix of the ids that a gateway derives from transactionIds of other forms. No request may use it. */
 export const DERIVED_ID_PREFIX = 'rt-sha256:'
 export const REMARK_LENGTH_MAX = 200
 export const REASON_LENGTH_MAX = 200
@@ -33,12 +33,12 @@ export const CALLBACK_URL_LENGTH_MAX = 2048
 
 export const PAGE_SIZE_DEFAULT = 100
 export const PAGE_SIZE_MAX = 500
-/** Clients that poll `package/list` start this much before the last `asOf`, so that they see late commits. */
+/** Clients that poll `package/list` start this long before the last `asOf`, so that they see late commits. */
 export const UPDATED_SINCE_OVERLAP_MS = 5 * 60_000
 
 export const BODY_SIZE_MAX_BYTES = 256 * 1024
 export const JSON_DEPTH_MAX = 8
-/** Faults listed in one answer; the first one decides the code. */
+/** The number of faults listed in one answer; the first one decides the code. */
 export const FAULT_DETAILS_MAX = 20
 
 export const CLOCK_WINDOW_MS = 300_000
@@ -46,7 +46,7 @@ export const CLOCK_WINDOW_MS = 300_000
 export const REQUEST_ID_KEPT_MS = 3_600_000
 export const EVENT_TOLERANCE_S = 300
 
-/** Used where the deployment configures no default. */
+/** Used if the deployment does not configure a default. */
 export const QPS_LIMIT_DEFAULT = 100
 /** Applies to a deployment's default and to a tenant's own limit. */
 export const QPS_LIMIT_MAX = 100_000

@@ -11,7 +11,7 @@ test.each([
   ['007', 70_000n],
   ['900719925474.0991', 9_007_199_254_740_991n],
   ['-900719925474.0991', -9_007_199_254_740_991n],
-])('%s is %s ten-thousandths', (text, units) => {
+])('%s is parsed as %s ten-thousandths', (text, units) => {
   expect(parseMoney(text)).toBe(units)
 })
 
@@ -43,7 +43,7 @@ test.each([
   [-1n, '-0.0001'],
   [-45_010, '-4.501'],
   [0n, '0.00'],
-])('%s is written %s', (units, text) => {
+])('%s is formatted as %s', (units, text) => {
   expect(formatMoney(units)).toBe(text)
 })
 

@@ -17,7 +17,9 @@ export class MalformedMoney extends Error {
 export function parseMoney(text: string): bigint {
   const match = /^(-?)(\d{1,15})(?:\.(\d+))?$/.exec(text)
   if (!match)
-    throw new MalformedMoney(`"${text.slice(0, 40)}" is not an amount: write it like 1250.00, without separators.`)
+    throw new MalformedMoney(
+      `"${text.slice(0, 40)}" is not an amount: use the form 1250.00, without thousands separators.`,
+    )
   const [, sign, whole = '', places = ''] = match
   if (places.length > PLACES) throw new MalformedMoney(`"${text.slice(0, 40)}" has more than ${PLACES} decimal places.`)
   const units = BigInt(whole) * UNITS + BigInt(places.padEnd(PLACES, '0'))

@@ -9,7 +9,7 @@ describe('an orderNo', () => {
     ['00000000-0000-0000-0000-000000000020', '00000000000000000000000010'],
     // The example of the ULID specification: 01ARZ3NDEKTSV4RRFFQ69G5FAV.
     ['01563e3a-b5d3-d676-4c61-efb99302bd5b', '01ARZ3NDEKTSV4RRFFQ69G5FAV'],
-  ])('of %s is %s, and back', (orderId, orderNo) => {
+  ])('for the order id %s is %s, and converts back to the same id', (orderId, orderNo) => {
     expect(orderNoOf(orderId)).toBe(orderNo)
     expect(orderIdOf(orderNo)).toBe(orderId)
   })
@@ -22,7 +22,7 @@ describe('an orderNo', () => {
     ['a text with a letter that Crockford leaves out', '01ARZ3NDEKTSV4RRFFQ69G5FAI'],
     ['a number of more than 128 bits', '80000000000000000000000000'],
     ['a text that ends with a line break', '01ARZ3NDEKTSV4RRFFQ69G5FAV\n'],
-  ])('is not %s', (_, text) => {
+  ])('is not recognised if the text is %s', (_, text) => {
     expect(orderIdOf(text)).toBeUndefined()
   })
 })

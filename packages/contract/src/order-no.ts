@@ -3,7 +3,7 @@ const CROCKFORD_CODES = Uint8Array.from(CROCKFORD, (character) => character.char
 const HYPHEN = 0x2d
 /** Values of hexadecimal digits, by character code. */
 const HEX_VALUES = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0)
-/** Reused for each order: 0.2 µs an orderNo, where joining 26 strings took 0.35 µs. */
+/** Reused for each order: an orderNo takes 0.2 µs, whereas joining 26 strings took 0.35 µs. */
 const characters = new Uint8Array(26)
 
 /** orderNo on the wire: the order id, a UUID, as 26 Crockford base32 characters, which sort by time. */

@@ -8,11 +8,11 @@ test.each([
   ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
   ['2016-12-31T23:59:60.5Z', '2017-01-01T00:00:00.500Z'],
   ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z'],
-])('%s is %s', (text, utc) => {
+])('the time %s is converted to %s in UTC', (text, utc) => {
   expect(formatTime(parseTime(text))).toBe(utc)
 })
 
-test('a time is formatted as by Date, with any times formatted before it', () => {
+test('formats a time as Date does, regardless of the times formatted before', () => {
   const seconds = [0, 1, 64, 1, 65, 128, 0, -1, -64, -62_167_219_200, 253_402_300_799, 253_402_300_800]
   for (const timeMs of seconds.flatMap((second) => [second * 1000, second * 1000 + 7, second * 1000 + 999])) {
     expect(formatTime(timeMs)).toBe(new Date(timeMs).toISOString())
@@ -21,7 +21,7 @@ test('a time is formatted as by Date, with any times formatted before it', () =>
   expect(() => formatTime(Number.NaN)).toThrow(RangeError)
 })
 
-test('a day is a date that exists', () => {
+test('accepts a day only if the date exists', () => {
   const texts = [
     '2026-11-20',
     '2028-02-29',

@@ -8,7 +8,7 @@ export function parseTime(text: string): Date {
   return new Date(Date.parse(leap ? `${upper.slice(0, 17)}59${upper.slice(19)}` : upper) + (leap ? 1000 : 0))
 }
 
-/** True if a text is a day that exists, such as 2026-11-20. JavaScript reads the 31st of February as the 3rd of March. */
+/** True if a text is a date that exists, such as 2026-11-20. JavaScript reads the 31st of February as the 3rd of March. */
 export function isDay(text: string): boolean {
   const midnightMs = DAY.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
   return !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(text)
@@ -29,7 +29,10 @@ export function formatTime(moment: Date | number): string {
   return `${kept.text}${String(timeMs - second * 1000).padStart(3, '0')}Z`
 }
 
-/** Cached texts of recent seconds: consecutive times share a few. Without the cache: 1.5 µs a call; with it: 0.2 µs. */
+/**
+ * Cached texts of recent seconds, because consecutive times share their second. A call takes 1.5 µs without the cache, 0.2
+ * µs with it.
+ */
 const seconds: { second: number; text: string }[] = []
 /** A power of two, for the bit mask. */
 const CACHED_SECONDS = 64

@@ -8,8 +8,9 @@ export interface ReadableVolume {
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const
 
 /**
- * The value and unit in which people read a number of bytes. Wholesalers count a gigabyte as 10^9 or as 2^30 bytes, so 5 GB is
- * 5 000 000 000 or 5 368 709 120 bytes: whichever gives a round number is meant. 1 536 MB is 1.5 GB, and 1 280 MB stays.
+ * The value and unit in which people read a number of bytes. Wholesalers count a gigabyte as 10^9 or as 2^30 bytes, so 5 GB
+ * is 5 000 000 000 or 5 368 709 120 bytes: whichever gives a round number is used. 1 536 MB becomes 1.5 GB; 1 280 MB stays
+ * 1 280 MB.
  */
 export function readVolume(bytes: number | bigint): ReadableVolume {
   const count = Number(bytes)
@@ -21,7 +22,7 @@ export function readVolume(bytes: number | bigint): ReadableVolume {
   return largest !== undefined && (largest.unit !== 'B' || count < base) ? largest : rounded(count, base)
 }
 
-/** The part of a total that was used or is left, counted as its total is: `{value: 4.7, unit: 'GB'}` of 5 GB. */
+/** The used or remaining part of a total, in the same units as its total: `{value: 4.7, unit: 'GB'}` of 5 GB. */
 export function readPartOf(total: number | bigint | null, bytes: number | bigint): ReadableVolume {
   if (total !== null && Number(bytes) === 0) return { value: 0, unit: readVolume(total).unit }
   return rounded(Number(bytes), baseOf(Number(total ?? bytes)))
@@ -33,7 +34,7 @@ function rounded(count: number, base: number): ReadableVolume {
   return { value: Math.round((count / base ** power) * 10) / 10, unit: UNITS[power]! }
 }
 
-/** 1000 or 1024. Bytes that are round in neither are those of a meter, which counts in powers of ten. */
+/** 1000 or 1024. Bytes that are round in neither come from a meter, which counts in powers of ten. */
 function baseOf(bytes: number): number {
   for (const power of [3, 2, 1]) for (const base of [1000, 1024]) if (bytes % base ** power === 0) return base
   return 1000

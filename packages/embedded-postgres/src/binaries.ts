@@ -26,9 +26,9 @@ export interface Binaries {
 }
 
 /**
- * The npm package's programs, runnable by `account`: in place if that works, else from a copy.
- * Two things prevent running in place: a checkout under a directory that the account cannot enter, and an installation
- * with --ignore-scripts, which omits the links between the libraries. Running the programs detects both.
+ * The npm package's programs, runnable by `account`: in place if that works, otherwise from a copy. Two things prevent
+ * running in place: a checkout under a directory that the account cannot enter, and an installation with
+ * --ignore-scripts, which omits the links between the libraries. Running the programs detects both.
  */
 export function serverBinaries(account: Account, dataDir: string): Binaries {
   const { native, version } = locatePackage()
@@ -86,7 +86,7 @@ function copyFolders(native: string, dataDir: string): string[] {
 }
 
 /**
- * Programs in `folder` that `account` can run: the copy of an earlier start if it is complete, else a new copy.
+ * Programs in `folder` that `account` can run: the copy of an earlier start if it is complete, otherwise a new copy.
  * @throws Error that says why this folder cannot be used
  */
 export function copiedBinaries(folder: string, native: string, version: string, account: Account): Binaries {
@@ -125,8 +125,8 @@ function replaceByCopy(copy: string, native: string): void {
 }
 
 /**
- * Uses hard links if the file system allows them, so that a copy costs neither time nor space; else copies the bytes. The
- * copy outlives the checkout, so nothing in it points back there.
+ * Uses hard links if the file system allows them, so that a copy costs neither time nor space; otherwise copies the bytes.
+ * The copy outlives the checkout, so nothing in it points back there.
  */
 function linkTree(from: string, to: string): void {
   mkdirSync(to, { mode: 0o755 })

@@ -50,7 +50,7 @@ export function ensureCluster(dataDir: string, account: Account, binaries: Binar
   return { directory, account, password }
 }
 
-/** Rewrites the settings at every start, so that they are those of this release; manual edits are lost. */
+/** Rewrites the settings at every start, so that they match this release; manual edits are lost. */
 export function writeSettings(cluster: Cluster, settings: Settings): void {
   const file = join(cluster.directory, 'postgresql.conf')
   writeFileSync(file, postgresqlConf(settings), { mode: 0o600 })
@@ -58,8 +58,8 @@ export function writeSettings(cluster: Cluster, settings: Settings): void {
 }
 
 /**
- * Names whatever the driver would otherwise take from the environment, such as PGSSLMODE or PGOPTIONS, which a machine may
- * have for another database. It takes an empty option from there too: hence the space.
+ * Sets everything that the driver would otherwise take from the environment, such as PGSSLMODE or PGOPTIONS, which may be
+ * set on the machine for another database. It also takes an empty option from there: hence the space.
  */
 const PARAMETERS = 'sslmode=disable&sslnegotiation=postgres&client_encoding=UTF8&replication=false&options=%20'
 
@@ -77,8 +77,8 @@ export function readPassword(dataDir: string): string {
 }
 
 /**
- * The server's -D argument. The server stats the whole path, which fails under a directory that its account cannot
- * enter. There it gets its working directory instead, which Linux resolves without walking the path.
+ * The server's -D argument. The server stats the whole path, which fails under a directory that its account cannot enter.
+ * In that case it is given its working directory instead, which Linux resolves without walking the path.
  */
 export function dataArgument(directory: string, account: Account): string {
   if (canEnter(account, directory)) return directory
@@ -124,7 +124,7 @@ function initialise(directory: string, account: Account, binaries: Binaries, pas
 }
 
 /**
- * The password as an open file that has no name any more: arguments are visible in the process list, the account may not
+ * The password as an open file that no longer has a name: arguments are visible in the process list, the account may not
  * enter the folder, and there may be no folder for temporary files.
  */
 function openPassword(file: string, password: string, account: Account): number {

@@ -19,7 +19,7 @@ function writeClaim(name: string): void {
 }
 
 describe('the data directory lock', () => {
-  it('is taken by one of many gateways that start at the same time; the others are refused', async () => {
+  it('is granted to only one of many gateways that start at the same time', async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataDir(dataDir, 'gateway')))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
     for (const outcome of outcomes) {
@@ -27,7 +27,7 @@ describe('the data directory lock', () => {
     }
   })
 
-  it('is never held by two commands at the same time, and every command gets its turn', async () => {
+  it('is never held by two commands at the same time, and every command obtains it eventually', async () => {
     let inside = 0
     let turns = 0
     await Promise.all(
@@ -45,14 +45,14 @@ describe('the data directory lock', () => {
     expect(readdirSync(join(dataDir, 'lock'))).toEqual([])
   })
 
-  it('names its holder, and no holder after its release', async () => {
+  it('reports its holder, and reports none after its release', async () => {
     const lock = await lockDataDir(dataDir, 'gateway')
     expect(findHolder(dataDir)).toEqual({ purpose: 'gateway', pid: process.pid })
     lock.release()
     expect(findHolder(dataDir)).toBeUndefined()
   })
 
-  it('is refused with a message that names the directory, the holder and the remedy', async () => {
+  it('is refused with a message that states the directory, the holder and the remedy', async () => {
     const lock = await lockDataDir(dataDir, 'gateway')
     await expect(lockDataDir(dataDir, 'gateway')).rejects.toThrow(
       `The data directory ${dataDir} is in use by another gateway (process ${process.pid}). Stop it, or set a different DATA_DIR for this one.`,
@@ -60,7 +60,7 @@ describe('the data directory lock', () => {
     lock.release()
   })
 
-  it('is waited for while a command holds it', async () => {
+  it('makes other commands wait while one command holds it', async () => {
     const command = await lockDataDir(dataDir, 'command')
     const gateway = lockDataDir(dataDir, 'gateway')
     command.release()
@@ -68,12 +68,12 @@ describe('the data directory lock', () => {
     expect(findHolder(dataDir)?.purpose).toBe('gateway')
   })
 
-  it('is released by the death of its holder', async () => {
+  it('is released when its holder dies', async () => {
     writeClaim('gateway-4194304-0.1-aaaaaaaa.held') // a pid that cannot exist
     await lockDataDir(dataDir, 'gateway')
   })
 
-  it('is not held by a new process that has the pid of a dead holder', async () => {
+  it('is not considered held by a new process with the pid of a dead holder', async () => {
     const [boot, ticks] = processIdentity(process.pid)!.split('.')
     writeClaim(`gateway-${process.pid}-${boot}.${Number(ticks) - 1}-aaaaaaaa.held`)
     writeClaim(`gateway-${process.pid}-00000000.${ticks}-bbbbbbbb.held`) // from another boot

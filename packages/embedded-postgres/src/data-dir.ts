@@ -2,9 +2,9 @@ import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node
 import { dirname, resolve } from 'node:path'
 
 /**
- * Creates the folder if it is missing. Under root, the server's account must be able to pass through to its data; every file
- * inside is closed to others.
- * @returns its real path, by which the kernel reports working directories: with a link in ours, an orphan would not be
+ * Creates the folder if it is missing. Under root, the server's account must be able to pass through to its data; every
+ * file inside is closed to others.
+ * @returns its real path, by which the kernel reports working directories: if ours contained a link, an orphan would not be
  * recognised
  */
 export function ensureDataDir(path: string): string {
@@ -13,7 +13,7 @@ export function ensureDataDir(path: string): string {
   return realpathSync(dataDir)
 }
 
-/** Explains an error of the file system about DATA_DIR or a file in it. @returns undefined for any other error */
+/** Explains a file system error concerning DATA_DIR or a file in it. @returns undefined for any other error */
 export function explainFileFault(error: unknown, path: string): string | undefined {
   const dataDir = resolve(path)
   const { code, path: file, message } = error as NodeJS.ErrnoException

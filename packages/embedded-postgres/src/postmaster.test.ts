@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { launch, PortTaken } from './postmaster.ts'
 
-it('a taken port is recognised although the server ends before its last line arrives', async () => {
+it('a port conflict is recognised even if the server exits before its last line arrives', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'dealer-esim-postmaster-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const postgres = join(directory, 'postgres')

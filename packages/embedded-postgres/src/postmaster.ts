@@ -116,7 +116,7 @@ function waitUntilReady(
       if (lastLines.length > 10) lastLines.shift()
       logLine(line)
     })
-    // After `exit`, lines may still be on their way: which error it is depends on them.
+    // After `exit`, lines may still be on their way: they determine which error it is.
     child.once('close', async () => {
       const exit = await exited
       const output = lastLines.join(' | ')

@@ -4,8 +4,8 @@ import type { Writable } from 'node:stream'
 import type { Account } from './server-account.ts'
 
 /**
- * Identifies one process permanently: a pid is reused, a pid together with its start time is not.
- * `undefined` when no such process runs. A killed process that is not reaped yet holds nothing and counts as gone.
+ * Identifies one process permanently: a pid is reused, but a pid together with its start time is not. `undefined` when no
+ * such process runs. A killed process that is not reaped yet holds nothing and counts as gone.
  */
 export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxIdentity(pid) : portableIdentity(pid)
@@ -63,12 +63,12 @@ export interface Watchdog {
   cancel(): void
 }
 
-/** Arguments for /bin/sh: it writes its pid to file descriptor 3, the pipe of a watchdog, and then becomes the program. */
+/** Arguments for /bin/sh: it writes its pid to file descriptor 3, a watchdog's pipe, and then becomes the program. */
 export function watchedProgram(program: string, args: readonly string[]): string[] {
   return ['-c', 'echo $$ >&3; exec 3>&-; exec "$@"', 'sh', program, ...args]
 }
 
-/** A watchdog for a process that runs already. */
+/** A watchdog for a process that is already running. */
 export function signalOnExit(pid: number, signal: 'INT' | 'KILL', account?: Account): Watchdog {
   const watchdog = startWatchdog(signal, account)
   watchdog.input.write(`${pid}\n`)

@@ -6,8 +6,8 @@ import { StartError } from './start-error.ts'
 export type Account = { uid: number; gid: number } | undefined
 
 /**
- * Existing data is served by its owner, so that a `postgres` user added to the machine later does not lock it out.
- * New data belongs to `postgres` if the machine has that user, else to `nobody`.
+ * Existing data is served by its owner, so that a `postgres` user added to the machine later does not lock it out. New data
+ * belongs to `postgres` if the machine has that user, otherwise to `nobody`.
  */
 export function serverAccount(clusterDir: string): Account {
   const owner = existsSync(clusterDir) ? statSync(clusterDir) : undefined

@@ -3,7 +3,7 @@ export class StartError extends Error {
   override readonly name: string = 'StartError'
 }
 
-/** What the launcher logs to; a pino logger fits. */
+/** What the launcher logs to; a pino logger can be passed. */
 export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

@@ -34,7 +34,7 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the PostgreSQL that npm installed on the data of this DATA_DIR. Restarts it on the same port if it dies.
+ * Starts the PostgreSQL server that npm installed, with the data in this DATA_DIR. Restarts it on the same port if it dies.
  * @throws StartError if the user can fix the failure; DataDirInUse if another process uses this DATA_DIR
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -80,7 +80,7 @@ const LOWEST_PORT = 20_000
 const HIGHEST_PORT = 32_000
 const PORT_ATTEMPTS = 20
 
-/** Lets the server find out if a port is free, because a check beforehand would be a race. */
+/** Lets the server find out whether a port is free, because a check beforehand would be a race. */
 async function startOnFreePort(start: () => Promise<Postmaster>, cluster: Cluster, settings: Omit<Settings, 'port'>) {
   for (let attempt = 1; ; attempt += 1) {
     const port = randomInt(LOWEST_PORT, HIGHEST_PORT)

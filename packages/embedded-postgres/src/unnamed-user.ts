@@ -34,7 +34,10 @@ export function binariesForUnnamedUser(binaries: Binaries, folder: string): Bina
 export const UNNAMED_USER =
   'cannot create its data as a user without an entry in /etc/passwd. Add one, start as another user, or set DATABASE_URL'
 
-/** Names of two functions of the C library in the program's table of them: as long as each other, and with the same result. */
+/**
+ * The names of two functions of the C library in the program's table of functions. They have the same length and the same
+ * result.
+ */
 const OWN_ENTRY = Buffer.from('\0getpwuid\0')
 const FIRST_ENTRY = Buffer.from('\0getpwent\0')
 

@@ -38,7 +38,7 @@ import { createAdmission } from './tenants/admission/create-admission.ts'
 /** What background loops are woken for: orders to fulfil, questions to suppliers, actions on eSIMs, events to send, changed settings and stock. */
 export type Topic = 'fulfilment' | 'questions' | 'actions' | 'webhooks' | 'settings' | 'stock'
 
-/** What all modules share. A function asks for the slice that it needs: Pick<Deps, …>. */
+/** What all modules share. A function takes only the members that it needs: Pick<Deps, …>. */
 export interface Deps {
   config: Config
   log: Log
@@ -54,7 +54,7 @@ export interface Deps {
   db: Db
   /** All connection pools by name, for metrics. */
   pools: Record<string, Db['pool']>
-  /** Resolves to whether the database answers on the connections of each pool that this process needs. */
+  /** Resolves to true if the database answers on the connections of each pool that this process needs. */
   isDatabaseResponding(): Promise<boolean>
   /** Encrypts secrets under the master keys. */
   cipher: Cipher
@@ -80,7 +80,7 @@ export interface Deps {
   links: {
     /** Base of absolute links. A local gateway without PUBLIC_URL sets it when it listens. */
     publicUrl: string
-    /** Without /console; absent: publicUrl. */
+    /** Without /console. Defaults to publicUrl. */
     consoleUrl?: string
   }
   /** The link that a local gateway prints. */
@@ -95,15 +95,15 @@ export interface Deps {
  */
 const ORDER_IDLE_MS = 3_000
 /**
- * Limits for placing orders. A lock is waited for longer than a dead node can hold it; a stalled connection is given up early
- * enough for another attempt within ten seconds.
+ * Limits for placing orders. The wait for a lock is longer than a dead node can hold it; a stalled connection is given up
+ * early enough for another attempt within ten seconds.
  */
 const ORDER_LIMITS = { lockTimeoutMs: 3_500, statementTimeoutMs: 4_000, stallMs: 5_000, connectTimeoutMs: 3_000 }
 /** How often idle connections and the other servers of DATABASE_URL are checked. */
 const CHECK_MS = 5_000
 /**
  * Admission observes the database's time with every batch; this is for idle nodes, and for nodes that refuse every request
- * because the clock was wrong (101001): within a second of its correction they accept requests again.
+ * because the clock was wrong (101001): they accept requests again within a second of its correction.
  */
 const CLOCK_SAMPLE_MS = 500
 
@@ -190,7 +190,7 @@ export async function createDeps(
   }
 }
 
-/** The general connections, and those of orders, whose options (`hot`) admission shares. */
+/** The general connections, and those for orders, whose options (`hot`) admission shares. */
 function createDatabases(config: Config, url: string, cipher: Cipher, onIdleError: (error: Error) => void) {
   const connection = { url, schema: config.databaseSchema, onIdleError, stalled: createStallWatch() }
   const hot = { ...connection, genericPlans: true, keepConnections: true } satisfies Partial<DbOptions>
@@ -209,7 +209,7 @@ function createDatabases(config: Config, url: string, cipher: Cipher, onIdleErro
   return { db, orderDb, hot }
 }
 
-/** Reads the database's clock now and regularly. */
+/** Reads the database's clock now, and then regularly. */
 async function startClockSampling(db: Db, { clock, databaseClock }: Pick<Deps, 'clock' | 'databaseClock'>) {
   const sample = () => sampleDatabaseClock(db, clock, databaseClock)
   await sample()
@@ -238,7 +238,7 @@ function createMeasures(metrics: Metrics) {
   }
 }
 
-/** A refused start must leave no connection behind, because others would count it as a running gateway. */
+/** A refused start must not leave a connection behind, because others would count it as a running gateway. */
 async function closeAndThrow(pools: { close(): Promise<void> }[], error: unknown): Promise<never> {
   await Promise.all(pools.map((pool) => pool.close()))
   throw error

@@ -57,7 +57,7 @@ async function findDemoTenantId({ db }: Pick<Deps, 'db'>): Promise<string | unde
   return row?.demoTenantId ?? undefined
 }
 
-/** The CLI reads .data/local.json of its working directory; for another directory it needs DATA_DIR. */
+/** The CLI reads .data/local.json in its working directory; for another directory it needs DATA_DIR. */
 export function tourCommand(dataDir: string, cwd = process.cwd()): string {
   const quoted = /^[\w./-]+$/.test(dataDir) ? dataDir : `'${dataDir.replaceAll("'", "'\\''")}'`
   return `${dataDir === join(cwd, '.data') ? '' : `DATA_DIR=${quoted} `}npx dealer-esim tour`

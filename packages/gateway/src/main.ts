@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   } catch (error) {
     // Ctrl-C also ends initdb, which blocks the event loop: the signal handler runs only now.
     await eventsHandled()
-    if (stack.isStopping) return // with the exit code of the stop, which also made the start fail
+    if (stack.isStopping) return // exits with the code of the stop, which also made the start fail
     await stack.stop(ROLLBACK_MS)
     const refusal = error instanceof StartRefused ? error.message : explainFileFault(error, config.dataDir)
     if (refusal !== undefined) process.stderr.write(`The gateway did not start. ${refusal}\n`)
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** A person reads text on a terminal. Programs read JSON from a file or a pipe. */
+/** Logs plain text to a terminal, for people, and JSON to a file or a pipe, for programs. */
 function isTerminal(): boolean {
   return process.stdout.isTTY === true
 }
@@ -75,13 +75,13 @@ function requestLogOf({ logLevel }: Config, log: Log): RequestLog {
   return isTerminal() ? plainRequestLog(log) : createRequestLog(logLevel)
 }
 
-/** A worker serves no proxy. */
+/** A worker is not behind a proxy, so its stop needs no delay. */
 function stopDelayMs({ role, deployment, stopDelayMs: configuredMs }: Config): number {
   if (role === 'worker') return 0
   return configuredMs ?? (deployment === 'local' ? 0 : STOP_DELAY_MS)
 }
 
-/** Starts the parts in order of dependency; they are stopped in reverse. @returns the ports; `port` is the API's */
+/** Starts the parts in dependency order; they are stopped in reverse. @returns the ports; `port` is the API's */
 async function start(
   config: Config,
   log: Log,

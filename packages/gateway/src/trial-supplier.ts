@@ -10,15 +10,15 @@ import { addSupplier, getSupplierConfig, listSuppliers } from './suppliers/manag
 
 export const TRIAL_SUPPLIER = 'trial'
 const TYPE = 'esim-access'
-/** As much as its account has. */
+/** The balance of its account. */
 const SPEND_LIMIT = { amount: '10000', currencyCode: 'USD' }
 const CATALOGUE_SIZE = 300
-/** Characters of its standard error that are kept for the log. */
+/** How many characters of its standard error are kept for the log. */
 const PRINTED_MAX = 2_000
 
 /**
- * Runs a simulated wholesaler as a child process on loopback, and connects it as the supplier `trial`, so that a gateway
- * can be tried without an account. Address and credentials stay the same over restarts; the simulator's orders do not.
+ * Runs a simulated wholesaler as a child process on the loopback interface, and connects it as the supplier `trial`, so
+ * that a gateway can be tried without an account. Address and credentials survive restarts; the simulator's orders do not.
  * @throws StartRefused if its port is taken
  */
 export async function startTrialSupplier(deps: Deps): Promise<Running> {
@@ -34,7 +34,8 @@ export async function startTrialSupplier(deps: Deps): Promise<Running> {
       ...['--credentials', JSON.stringify(credentials)],
       ...['--events-url', `${deps.links.publicUrl}/suppliers/${TRIAL_SUPPLIER}/events`],
     ],
-    // It ends with its standard input, and so also if this process is killed; detached, because Ctrl-C is for the gateway.
+    // It ends when its standard input closes, so also if this process is killed; detached, because Ctrl-C is meant for the
+    // gateway.
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true },
   )
   let printed = ''
@@ -64,7 +65,7 @@ export async function startTrialSupplier(deps: Deps): Promise<Running> {
   }
 }
 
-/** The same at each start, because the simulator must know what the supplier's stored configuration has. */
+/** The same at every start, because the simulator must match the supplier's stored configuration. */
 function derived({ linkKey }: Pick<Deps, 'linkKey'>, name: string): string {
   return createHmac('sha256', linkKey).update(`trial supplier\n${name}`).digest('hex').slice(0, 32)
 }
@@ -76,7 +77,7 @@ async function knownPort(deps: Deps): Promise<string> {
   throw new StartRefused(`The supplier ${TRIAL_SUPPLIER} is not a trial supplier. Start without --trial.`)
 }
 
-/** undefined: it ended before it listened. */
+/** undefined: it ended before it was listening. */
 async function listeningUrl(child: ChildProcessWithoutNullStreams): Promise<string | undefined> {
   for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line).url
   return undefined

@@ -6,15 +6,18 @@ import { join } from 'node:path'
 import { signalOnExit } from '@dealer-esim/embedded-postgres/processes.ts'
 import { type Account, serverAccount } from '@dealer-esim/embedded-postgres/server-account.ts'
 
-/** A server of an operator's own: the PostgreSQL installed on this machine, with its tools. */
+/** An operator's own server: the PostgreSQL installed on this machine, with its tools. */
 export interface DumpServer {
   url(database: string): string
-  /** pg_dump, pg_restore, createdb of the same version. */
+  /** pg_dump, pg_restore and createdb of the same version. */
   run(tool: string, args: string[]): void
   stop(): Promise<void>
 }
 
-/** Returns the folder of the newest PostgreSQL with pg_dump, as Debian installs it. The embedded one has no pg_dump. */
+/**
+ * Returns the folder of the newest PostgreSQL that has pg_dump, as installed by Debian. The embedded one does not include
+ * pg_dump.
+ */
 export function installedPostgres(): string | undefined {
   const folder = '/usr/lib/postgresql'
   const versions = existsSync(folder) ? readdirSync(folder).sort((a, b) => Number(b) - Number(a)) : []

@@ -27,7 +27,7 @@ export function isAddressOrBlock(text: string): boolean {
   return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text)
 }
 
-/** Parses `10.0.0.0/8`, or one address as a block of its own. @throws if the text is neither */
+/** Parses `10.0.0.0/8`, or a single address as its own block. @throws if the text is neither */
 export function parseBlock(text: string): Block {
   if (text.includes('/')) return ipaddr.parseCIDR(text)
   const address = ipaddr.process(text)

@@ -4,13 +4,13 @@ export interface ErrorParts {
   /** Replaces the code's own message. */
   message?: string
   details?: FaultDetail[]
-  /** The members of `data` that the table of codes names. */
+  /** The members of `data` that the table of codes lists. */
   data?: Record<string, unknown>
   /** Extra response headers, such as Retry-After. */
   headers?: Record<string, string>
 }
 
-/** An expected failure with a code of the contract's table. Failures of the console and the CLI are a Refusal. */
+/** An expected failure with a code from the contract's table. Failures of the console and the CLI are a Refusal. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly code: FailureCode

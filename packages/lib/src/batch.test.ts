@@ -35,7 +35,7 @@ describe('an item that arrives while a batch runs', () => {
     expect(begun.map(({ items }) => items)).toEqual([['a'], ['b']])
   })
 
-  it('waits until the first batch has ended, together with later items', async () => {
+  it('waits with later items until the first batch has ended', async () => {
     const { batches, begun, another } = stage({})
     const first = batches.add('a')
     await turn()
@@ -66,7 +66,7 @@ describe('an item that arrives while a batch runs', () => {
 })
 
 describe('a batch that is to begin later', () => {
-  it('begins sooner if another reason for waiting ends first', async () => {
+  it('begins sooner if another reason to wait ends first', async () => {
     const { batches, begun, another } = stage({ gatherMs: 5 })
     const crowd = Array.from({ length: 10 }, (_, index) => batches.add(`crowd ${index}`))
     await turn()
@@ -91,7 +91,7 @@ describe('a batch after a burst', () => {
     return at
   }
 
-  it('begins when it has half as many items', async () => {
+  it('begins when half as many items have arrived', async () => {
     const { batches, begun } = await afterCrowd()
     for (const item of ['a', 'b', 'c', 'd']) void batches.add(item)
     await turn()
@@ -101,7 +101,7 @@ describe('a batch after a burst', () => {
     expect(begun[0]!.items).toEqual(['a', 'b', 'c', 'd', 'e'])
   })
 
-  it('begins after a while, however few items it has', async () => {
+  it('begins after some time, however few items have arrived', async () => {
     const { batches, begun, another } = await afterCrowd(systemClock, { gatherMs: 5 })
     const begins = another()
     void batches.add('a')
@@ -118,7 +118,7 @@ describe('a batch after a burst', () => {
     expect(begun[0]!.items).toEqual(['a'])
   })
 
-  it('is split in half if the burst comes back whole, and the second half begins as soon as the first has ended', async () => {
+  it('is split in half if the whole burst comes back, and the halves run one after the other', async () => {
     const { batches, begun, another } = await afterCrowd(systemClock, { splitsBursts: true })
     const add = (count: number) => {
       for (let index = 0; index < count; index++) void batches.add(`again ${index}`)
@@ -133,7 +133,7 @@ describe('a batch after a burst', () => {
     expect(begun[1]!.items).toHaveLength(9)
   })
 
-  it('is not split if half of it would be smaller than a burst', async () => {
+  it('is not split if half of it is smaller than a burst', async () => {
     const { batches, begun } = await afterCrowd(systemClock, { splitsBursts: true })
     for (let index = 0; index < 9; index++) void batches.add(`again ${index}`)
     await turn()

@@ -12,7 +12,7 @@ export interface BatchOptions<Item, Result> {
   limit: number
   /** Maximum number of batches that run at the same time. */
   concurrency: number
-  /** Delays batches so that they get larger. Without it, a batch starts whenever `concurrency` allows. */
+  /** Delays batches so that they grow. Without it, a batch starts whenever `concurrency` allows. */
   pace?: Pace
   /** Maximum number of waiting items; the next is rejected with `queueFullError()`. Bounds memory under overload. */
   queueLimit: number
@@ -26,8 +26,8 @@ export interface BatchOptions<Item, Result> {
 export interface Pace {
   clock: Pick<Clock, 'monotonic'>
   /**
-   * How long a batch may run before another starts next to it. Two half batches cost more than one whole, but a batch that
-   * is stuck must not stop the others.
+   * How long a batch may run before another starts next to it. Two half batches cost more than one whole batch, but a batch
+   * that is stuck must not stop the others.
    */
   overlapAfterMs: number
   /**
@@ -137,7 +137,7 @@ export function createBatcher<Item, Result>(options: BatchOptions<Item, Result>)
       if (queue.length >= options.queueLimit) return Promise.reject(options.queueFullError())
       return new Promise((resolve, reject) => {
         queue.push({ item, key: options.key?.(item), resolve, reject })
-        // Items of the same turn of the event loop share a batch; no item waits longer than that.
+        // Items from the same turn of the event loop share a batch; no item waits longer than that.
         if (!scheduled && running < options.concurrency) {
           scheduled = true
           setImmediate(startBatches)

@@ -21,13 +21,13 @@ function roundTrip(at: { monotonicMs: number }, read: DatabaseClock, tookMs: num
 const faultMs = (at: { monotonicMs: number }, read: DatabaseClock, ahead = AHEAD_MS) =>
   Math.abs(read.now() - (at.monotonicMs + ahead))
 
-it('the first reading counts, however slow its round trip: the node’s own clock says less', () => {
+it('the first reading counts even if it was slow, because it is better than the node’s own clock', () => {
   const { at, read } = node()
   roundTrip(at, read, 400, 0.5)
   expect(faultMs(at, read)).toBeLessThanOrEqual(1)
 })
 
-it('a slow round trip does not change the reading of a quick one', () => {
+it('a slow round trip does not override a quick one’s reading', () => {
   const { at, read } = node()
   roundTrip(at, read, 2, 0.5)
   for (const part of [0, 1]) {
@@ -36,7 +36,7 @@ it('a slow round trip does not change the reading of a quick one', () => {
   }
 })
 
-it('a quick round trip corrects the reading of a slow one', () => {
+it('a quick round trip corrects a slow one’s reading', () => {
   const { at, read } = node()
   roundTrip(at, read, 3_000, 1)
   expect(faultMs(at, read)).toBeGreaterThan(1_000)
@@ -44,7 +44,7 @@ it('a quick round trip corrects the reading of a slow one', () => {
   expect(faultMs(at, read)).toBeLessThanOrEqual(2)
 })
 
-it('the best round trip is trusted less by as much as the clocks may have drifted since, and not by more', () => {
+it('the best round trip loses trust only by the amount that the clocks may have drifted since', () => {
   const { at, read } = node()
   roundTrip(at, read, 20, 0.5)
   at.monotonicMs += 10_000 // errs by 15 ms at most
@@ -55,7 +55,7 @@ it('the best round trip is trusted less by as much as the clocks may have drifte
   expect(faultMs(at, read, AHEAD_MS + 9)).toBeLessThanOrEqual(1)
 })
 
-it('a database clock that was set is followed immediately, within the error of the round trip that reads it', () => {
+it('a change in the database clock is followed immediately, within the error of the reading’s round trip', () => {
   const { at, read } = node()
   roundTrip(at, read, 2, 0.5)
   roundTrip(at, read, 100, 0.5, AHEAD_MS - 60_000)

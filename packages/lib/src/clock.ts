@@ -21,7 +21,7 @@ const DRIFT = 500e-6
 /**
  * The database read its clock at some moment of the round trip, so an estimate at the middle is wrong by at most half its
  * duration. Keeps the reading with the smaller error: the previous one, whose error grows by the drift, or the new one. If
- * they contradict each other, a clock was set, and the new reading is kept.
+ * they contradict each other, a clock was changed, and the new reading is kept.
  */
 export function createDatabaseClock(clock: Clock): DatabaseClock {
   let offset = clock.now() - clock.monotonic()

@@ -49,7 +49,7 @@ export function createCipher(keys: readonly [Buffer, ...Buffer[]]): Cipher {
       if (ciphertext.length < HEADER_BYTES || ciphertext[0] !== VERSION)
         throw new DecryptionFailed('not a ciphertext of this gateway')
       const key = byId.get(ciphertext.subarray(1, 1 + KEY_ID_BYTES).toString('hex'))
-      if (!key) throw new DecryptionFailed('encrypted under a master key that is not configured')
+      if (!key) throw new DecryptionFailed('encrypted with a master key that is not configured')
       const nonceEnd = 1 + KEY_ID_BYTES + NONCE_BYTES
       const decipher = createDecipheriv('aes-256-gcm', key, ciphertext.subarray(1 + KEY_ID_BYTES, nonceEnd))
       decipher.setAAD(Buffer.from(owner))

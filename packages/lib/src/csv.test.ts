@@ -24,13 +24,13 @@ const INNER = [
   '{"a":"x;-1"}',
 ]
 
-/** Splits the line as a program does that knows this separator only: to it, quotes in the middle of a cell are text. */
+/** Splits the line like a program that knows only this separator: to it, quotes in the middle of a cell are text. */
 function cellsBy(separator: string, file: string): string[] {
   return file.split(new RegExp(`[${separator}\\r\\n]`)).map((cell) => cell.replace(/^"+/, ''))
 }
 
 test.each(INNER)(
-  '%j begins no formula where a list is separated by semicolons or tabs, and is read as it was',
+  '%j does not begin a formula in a list separated by semicolons or tabs, and parses back unchanged',
   (text) => {
     const file = csvText([['x', text]])
     for (const separator of [';', '\t']) {
@@ -41,7 +41,7 @@ test.each(INNER)(
   },
 )
 
-test('every text is read as it was', () => {
+test('every text parses back unchanged', () => {
   const texts = fc.string({ unit: fc.constantFrom(...`=-@'";,\n\r\t＝ a`), maxLength: 10 })
   fc.assert(
     fc.property(texts, (text) => {
@@ -50,17 +50,20 @@ test('every text is read as it was', () => {
   )
 })
 
-test.each([...FORMULAS, ...LOOK_ESCAPED, ...PLAIN])('%j begins no formula, and is read as it was', (text) => {
-  const cell = cellOf(text)
-  expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/)
-  expect(unescapeFormula(cell)).toBe(text)
-})
+test.each([...FORMULAS, ...LOOK_ESCAPED, ...PLAIN])(
+  '%j does not begin a formula, and parses back unchanged',
+  (text) => {
+    const cell = cellOf(text)
+    expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/)
+    expect(unescapeFormula(cell)).toBe(text)
+  },
+)
 
-test.each(PLAIN)('%j stays as it is', (text) => {
+test.each(PLAIN)('%j is written as it is, without an escape', (text) => {
   expect(cellOf(text)).toBe(text)
 })
 
-test('amounts and numbers below zero stay numbers', () => {
+test('negative amounts and numbers stay numbers', () => {
   expect(csvText([[-125_000n, -5, null, new Date('2026-11-20T13:28:09.000Z')]])).toBe(
     '-12.50,-5,,2026-11-20T13:28:09.000Z\n',
   )

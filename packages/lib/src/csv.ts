@@ -3,11 +3,10 @@ import { type Options, stringify } from 'csv-stringify/sync'
 
 /**
  * Spreadsheets execute cells that begin like a formula, and many cells hold text that others wrote. Such text is written
- * with a leading apostrophe, which is removed when a file is read. Text that already looks escaped gets another one, so
- * that every text survives the round trip. One rule for all files.
- *
+ * with a leading apostrophe, which is removed when a file is read. Text that already looks escaped gets another apostrophe,
+ * so that every text survives the round trip. The same rule applies to all files.
  * In locales with semicolon-separated lists, a spreadsheet also starts a cell after each semicolon or line break inside a
- * text, where quotes do not protect. So text after a separator is escaped in the same way.
+ * text, where quotes do not help. So text after a separator is escaped in the same way.
  */
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
 const ESCAPED = /^'['=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
@@ -23,7 +22,7 @@ export function unescapeFormula(cell: string): string {
   return (ESCAPED.test(cell) ? cell.slice(1) : cell).replace(INNER_ESCAPED, '$1')
 }
 
-/** Cells without escaping. Cells that contain another separator are quoted, for programs that accept several. */
+/** Cells without escaping. Cells that contain a different separator are quoted, for programs that accept several. */
 export function csvLines(rows: readonly (readonly unknown[])[], cast: Options['cast'] = {}): string {
   return stringify(rows as unknown[][], { quoted_match: /[;\t]/, cast })
 }

@@ -8,7 +8,7 @@ const scope = { list: 'package/list', tenantId: 'T1', filters: { locationCode: '
 const position = [1_700_000_000_000, 'JP_1_7']
 const cursor = createCursor(key, scope, position)
 
-test('a cursor is accepted by the list that it was made for, whatever the order of the filters', () => {
+test('a cursor is accepted by the list that it was made for, in whatever order the filters come', () => {
   expect(readCursor(key, scope, cursor)).toEqual(position)
   const filters = { keyword: 'x', slug: undefined, packageCode: null, locationCode: 'JP' }
   expect(readCursor(key, { ...scope, filters }, cursor)).toEqual(position)
@@ -21,11 +21,11 @@ test.each([
   ['one filter more', key, { ...scope, filters: { ...scope.filters, slug: 's' } }],
   ['one filter less', key, { ...scope, filters: { locationCode: 'JP' } }],
   ['another gateway', Buffer.alloc(32, 8), scope],
-])('a cursor of %s is 000108', (_, otherKey, otherScope) => {
+])('a cursor of %s is refused with 000108', (_, otherKey, otherScope) => {
   expect(() => readCursor(otherKey, otherScope, cursor)).toThrow(expect.objectContaining({ code: '000108' }))
 })
 
-test('a cursor that was changed in any character, truncated or invented is refused with 000108', () => {
+test('a cursor that is altered in any character, truncated or made up is refused with 000108', () => {
   const refused = expect.objectContaining({ code: '000108' })
   for (let i = 0; i < cursor.length; i++) {
     const changed = `${cursor.slice(0, i)}${cursor[i] === 'A' ? 'B' : 'A'}${cursor.slice(i + 1)}`
@@ -42,7 +42,7 @@ test('a cursor that was changed in any character, truncated or invented is refus
   )
 })
 
-test('the longest position fits the contract', () => {
+test('a cursor for the longest position fits the contract', () => {
   const longest = createCursor(key, scope, [8_640_000_000_000_000, '\u{10FFFF}'.repeat(64)])
   expect(longest.length).toBeLessThanOrEqual(CURSOR_LENGTH_MAX)
 })

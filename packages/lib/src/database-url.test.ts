@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { parseDatabaseUrl } from './database-url.ts'
 
-it('a list of servers becomes one URL for each', () => {
+it('a list of servers is split into one URL per server', () => {
   expect(
     parseDatabaseUrl('postgres://me:se%40cret@one:5433,[fd00::2]/esim?target_session_attrs=read-write&sslmode=require'),
   ).toEqual({
@@ -19,7 +19,7 @@ it.each([
   'postgres://me@one/esim?options=-c%20work_mem%3D64MB&application_name=a@b&connect_timeout=10',
   'postgres://me:p@ss@one/esim',
   'postgres:///esim?host=/run/postgresql',
-])('%s is one server, which needs no check of its role', (url) => {
+])('%s is a single server, whose role need not be checked', (url) => {
   expect(parseDatabaseUrl(url)).toEqual({ urls: [url], isPrimaryRequired: false })
 })
 
@@ -59,7 +59,7 @@ it.each([
   'postgres://me:1?secret@one/esim',
   'postgres://me:secret%ff@one/esim',
   'postgres://me:secret@one/esim#rest',
-])('a password in the wrong encoding is refused with the right one, and not quoted: %s', (url) => {
+])('a wrongly encoded password is refused with the correct encoding, without quoting it: %s', (url) => {
   expect(() => parseDatabaseUrl(url)).toThrow(
     /^(?!.*(secret|ret)).*write @ : \/ # \? % in the password as %40 %3A %2F %23 %3F %25$/s,
   )

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 
-/** A DATABASE_URL, read. */
+/** A parsed DATABASE_URL. */
 export interface DatabaseAddress {
   /** One URL for each server. */
   urls: readonly string[]
@@ -29,7 +29,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   checkEncoding(url, rest)
   checkParameters(url.searchParams)
   const target = url.searchParams.get(TARGET) ?? 'any'
-  if (!TARGETS.includes(target)) throw new Error(`has ${TARGET}=${target}; the gateway takes ${TARGETS.join(', ')}`)
+  if (!TARGETS.includes(target)) throw new Error(`has ${TARGET}=${target}; the gateway accepts ${TARGETS.join(', ')}`)
   if (urls.length > 1 && target === 'any')
     throw new Error(
       `lists ${urls.length} servers: add ?${TARGET}=read-write, so that connections are made to the primary`,
@@ -43,25 +43,27 @@ const ENCODE = 'write @ : / # ? % in the password as %40 %3A %2F %23 %3F %25'
 function checkEncoding(url: URL, rest: string): void {
   const [path = ''] = rest.split('?')
   if (rest.includes('#') || path.includes('@'))
-    throw new Error(`has ${path.includes('@') ? '@ after a /' : 'a #'}, which belongs to no part of it; ${ENCODE}`)
+    throw new Error(
+      `has ${path.includes('@') ? '@ after a /' : 'a #'}, which does not belong to the address; ${ENCODE}`,
+    )
   try {
     for (const part of [url.username, url.password, url.pathname]) decodeURIComponent(part)
   } catch {
-    throw new Error(`has a % that encodes no character; ${ENCODE}`)
+    throw new Error(`has a % that does not encode a character; ${ENCODE}`)
   }
 }
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 const SSL_FILES = ['sslcert', 'sslkey', 'sslrootcert']
 
-/** What the driver does for us. */
+/** Parameters that the driver applies for us. */
 const APPLIED = [
   ...SSL_FILES,
   ...['sslmode', 'sslnegotiation', 'ssl', 'uselibpqcompat', TARGET, 'application_name', 'client_encoding', 'options'],
   ...['host', 'port', 'user', 'password', 'replication', 'statement_timeout', 'lock_timeout', 'query_timeout'],
   'idle_in_transaction_session_timeout',
 ]
-/** Parameters of libpq that hosting providers and pg_service put into URLs, and that a gateway does without. */
+/** Parameters of libpq that hosting providers and pg_service put into URLs, but that a gateway does not need. */
 const HARMLESS = [
   ...['channel_binding', 'connect_timeout', 'fallback_application_name', 'gssdelegation', 'gssencmode', 'gsslib'],
   ...['keepalives', 'keepalives_count', 'keepalives_idle', 'keepalives_interval', 'krbsrvname'],

@@ -7,7 +7,7 @@ test.each([
   ['2026-11-20T13:28Z', '2026-11-20T13:28:00.000Z'],
   ['2026-11-20T13:28:09.5Z', '2026-11-20T13:28:09.500Z'],
   ['2026-11-20T01:28:09+02:00', '2026-11-19T23:28:09.000Z'],
-])('%s is the moment %s', (text, moment) => {
+])('%s is read as the time %s', (text, moment) => {
   expect(parseDateOrTime(text)?.toISOString()).toBe(moment)
 })
 

@@ -1,7 +1,7 @@
 import { isDay } from '@dealer-esim/contract'
 
 /**
- * Parses what people type for a moment: a date, which means its start in UTC, or an RFC 3339 time, with or without seconds.
+ * Parses a time as people type it: a date, which means its start in UTC, or an RFC 3339 time, with or without seconds.
  * @returns undefined if it has another form or names a day that does not exist
  */
 export function parseDateOrTime(text: string): Date | undefined {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createIds, systemIds, timeOfUuid } from './ids.ts'
 
 describe('ids', () => {
-  it('are UUIDs of version 7, of their time, each greater than the one before', () => {
+  it('are version 7 UUIDs with the current time, each greater than the previous id', () => {
     const before = Date.now()
     const ids = Array.from({ length: 20_000 }, () => systemIds.uuid())
     expect(new Set(ids.map(version))).toEqual(new Set([7]))
@@ -12,7 +12,7 @@ describe('ids', () => {
     expect(timeOfUuid(ids[0]!)).toBeLessThanOrEqual(Date.now())
   })
 
-  it('keep rising when the clock goes back a little, and follow a clock that was set back', () => {
+  it('keep rising when the clock is set back a little, but follow a clock that is set back further', () => {
     let now = 1_700_000_000_000
     const ids = createIds(() => now)
     const first = ids.uuid()

@@ -11,7 +11,7 @@ export interface Ids {
 const POOL_BYTES = 4096
 const UUID_BYTES = 16
 
-/** If the clock goes back by more than this, it was set, and ids follow it. Otherwise ids keep rising. */
+/** If the clock goes back by more than this, it was set back, and ids follow it. Otherwise ids keep rising. */
 const SET_BACK_MS = 10_000
 
 export const systemIds: Ids = createIds(() => Date.now())
@@ -27,8 +27,8 @@ export function createIds(now: () => number): Ids {
 let randomPool = Buffer.alloc(0)
 
 /**
- * Draws random bytes from a pool of 4 KB: a call of node:crypto's randomBytes takes 1.5 µs for a few bytes. A returned buffer
- * is never reused.
+ * Draws random bytes from a pool of 4 KB: a call to node:crypto's randomBytes takes 1.5 µs for a few bytes. A returned
+ * buffer is never reused.
  */
 export function randomBytes(length: number): Buffer {
   if (randomPool.length < length) randomPool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(POOL_BYTES, length)))
@@ -38,8 +38,8 @@ export function randomBytes(length: number): Buffer {
 }
 
 /**
- * Creates UUIDv7 ids by the library, from randomness that is drawn 4 KB at a time: 0.34 µs per id. The library's v7() alone
- * draws randomness for each id: 2.4 µs.
+ * Creates UUIDv7 ids with the library, from randomness that is drawn 4 KB at a time: 0.34 µs per id. The library's v7()
+ * alone draws randomness for each id: 2.4 µs.
  */
 function createUuidSource(clock: () => number): () => string {
   const pool = new Uint8Array(POOL_BYTES)
@@ -52,7 +52,7 @@ function createUuidSource(clock: () => number): () => string {
     }
     parts.random = pool.subarray(used, used + UUID_BYTES)
     used += UUID_BYTES
-    // Ids of one millisecond count up from a random number; on overflow they borrow from the next millisecond.
+    // Ids within one millisecond count up from a random number; on overflow they borrow from the next millisecond.
     const now = clock()
     const isNewTime = now > parts.msecs || now < parts.msecs - SET_BACK_MS
     parts.seq = isNewTime ? randomSeq(parts.random) : (parts.seq + 1) >>> 0
@@ -84,7 +84,7 @@ export const HIGHEST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
  */
 export const LATEST_IDS_MS = 3_600_000
 
-/** The smallest UUIDv7 of a time (ms): a bound for ranges of ids. */
+/** The smallest UUIDv7 for a time (ms): a bound for ranges of ids. */
 export function firstUuidAt(timeMs: number): string {
   const hex = Math.max(0, Math.floor(timeMs)).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`

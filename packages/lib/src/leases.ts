@@ -1,14 +1,14 @@
 /*
- * The one place that knows when a stored time is implausible: the database's clock ran fast, wrote it and was set back, so it
- * is further in the future than the gateway ever sets it. For example, a lease of 30 s that ends in an hour. Claims ignore such
- * leases. Due times stand in indexes that claims read from the front, so a loop makes such jobs due instead
+ * The one place that knows when a stored time is implausible: the database's clock ran fast, wrote it and was set back, so
+ * it is further in the future than the gateway ever sets it. For example, a lease of 30 s that ends in an hour. Claims
+ * ignore such leases. Due times are in indexes that claims read from the front, so a loop makes such jobs due instead
  * (gateway/src/operations/doctor/times-ahead.ts). docs/clocks.md lists all stored times.
  */
 
 /** The margin by which a time may exceed its longest wait: transactions read the clock when they begin. */
 export const AHEAD_TOLERANCE_MS = 10_000
 
-/** SQL: true if a job with this lease is free: it has no lease, the lease is over, or a fast clock set it. */
+/** SQL: true if a job with this lease is free: it has no lease, the lease has expired, or a fast clock set it. */
 export function isFree(leaseUntil: string, leaseMs: number, now = 'now()'): string {
   return `(${leaseUntil} is null or ${leaseUntil} < ${now} or ${isAhead(leaseUntil, String(leaseMs), now)})`
 }
@@ -24,6 +24,6 @@ export interface TimesAhead {
   key: readonly string[]
   /** The condition that such rows meet. */
   isAhead: string
-  /** Assignments that make the row due now; undefined: a claim ignores the time. */
+  /** Assignments that make the row due now; undefined if a claim ignores the time. */
   repair?: string
 }

@@ -48,8 +48,8 @@ export interface AttemptInput {
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
 /**
- * Signs and sends one request, with its own RequestID and timestamp, and reads the whole answer within `timeoutMs`.
- * Throws a DealerEsimError if there is no answer (a refusal is one), and any other error before the request is sent.
+ * Signs and sends one request, with its own RequestID and timestamp, and reads the whole answer within `timeoutMs`. Throws
+ * a DealerEsimError if there is no answer (a refusal counts as one), and any other error before the request is sent.
  */
 export async function attempt(
   transport: Transport,
@@ -169,7 +169,7 @@ const ROUTE_FAILURES = new Set(['EHOSTUNREACH', 'ENETUNREACH'])
 interface SystemError {
   /** Empty if none of the errors has a code. */
   code: string
-  /** The system call that failed. Empty where the runtime does not name it. */
+  /** The system call that failed. Empty if the runtime does not name it. */
   syscall: string
   message: string
 }

@@ -64,7 +64,7 @@ describe('operations', () => {
     ])
   })
 
-  test('text outside ASCII verifies, because the signed bytes are the sent bytes', async () => {
+  test('non-ASCII text verifies, because exactly the signed bytes are sent', async () => {
     const esim = await client(() => ok(ORDER))
     await esim.order({ transactionId: 'T-1', packageInfoList: LINES, remark: 'für Zoë 🧳' })
     expect(gateway?.seen[0]?.body.remark).toBe('für Zoë 🧳')
@@ -97,7 +97,7 @@ describe('operations', () => {
     expect(second?.body).toEqual(first?.body)
   })
 
-  test('a generated transactionId is in the answer, or in the error if no answer came', async () => {
+  test('a generated transactionId is in the answer, or in the error if there was no answer', async () => {
     const esim = await client((_operation, body, arrival) =>
       arrival === 1 ? ok({ ...ORDER, transactionId: body.transactionId }) : refusal(402, '200007'),
     )
@@ -133,7 +133,7 @@ describe('operations', () => {
     ])
   })
 
-  test('waitForOrder ends when the status is final, the time is over or the signal is aborted', async () => {
+  test('waitForOrder ends when the status is final, the time is up or the signal is aborted', async () => {
     const esim = await client((_operation, _body, arrival) =>
       ok({ ...ORDER, orderStatus: arrival === 2 ? 'DELIVERED' : 'ALLOCATING' }),
     )
@@ -179,14 +179,14 @@ describe('operations', () => {
     )
   })
 
-  test('the longest delay of a timer is accepted', async () => {
+  test('timeoutMs may be the longest delay that a timer supports', async () => {
     const esim = await client(() => ok(ORDER), { timeoutMs: 2 ** 31 - 1, retries: 0 })
     expect(await esim.query({ orderNo: 'O1' }, { timeoutMs: 1e6, retries: 1 })).toMatchObject({ orderNo: 'O1' })
   })
 })
 
 describe('failures', () => {
-  test('a refusal becomes one error with all of the answer, and is not retried', async () => {
+  test('a refusal becomes one error that contains the whole answer, and is not retried', async () => {
     const details = [{ field: 'packageInfoList[0].count', reason: 'at most 30' }]
     const esim = await client(() => refusal(402, '200007', { details, shortfall: 5000, requestId: 'r' }))
     const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
@@ -205,7 +205,7 @@ describe('failures', () => {
     expect(error.data.shortfall).toBe(5000)
   })
 
-  test('a page that is not an answer is reported, with the target of a redirect', async () => {
+  test('a page that is not an API answer is reported, with the target of any redirect', async () => {
     const esim = await client(
       (operation) =>
         operation === 'health'
@@ -220,7 +220,7 @@ describe('failures', () => {
     expect(lost).toMatchObject({ code: 'ANSWER_UNREADABLE', httpStatus: 404, outcomeUnknown: false })
   })
 
-  test('a missing answer times out with an unknown outcome', async () => {
+  test('a call without an answer times out with an unknown outcome', async () => {
     const esim = await client(() => 'hang', { timeoutMs: 50, retries: 0 })
     const error = await failure(esim.order({ transactionId: 'T-1', packageInfoList: LINES }))
     expect(error).toMatchObject({ code: 'TIMED_OUT', outcomeUnknown: true, transactionId: 'T-1' })
@@ -237,7 +237,7 @@ describe('failures', () => {
     expect(before).toMatchObject({ code: 'ABORTED', outcomeUnknown: false, attempts: 1 })
   })
 
-  test('an error before a request is sent rejects the call with a known outcome', async () => {
+  test('an error before sending rejects the call with a known outcome', async () => {
     let clock = () => Date.now()
     const esim = await client(() => ok(ORDER), { now: () => clock(), retries: 0 })
     clock = () => {
@@ -266,7 +266,7 @@ describe('failures', () => {
     expect(error).toMatchObject({ code: 'NOT_SENT', outcomeUnknown: true, attempts: 2, transactionId: 'T-1' })
   })
 
-  test('a clock that fails after the answer does not affect it', async () => {
+  test('a clock that fails after the answer does not affect the answer', async () => {
     let asked = 0
     const now = () => {
       if (++asked > 1) throw new RangeError('no clock')
@@ -290,7 +290,7 @@ test.each([
   ['read', true],
   ['write', true],
   [undefined, true], // a runtime that does not name the system call
-])('an order that loses its route in %s has outcomeUnknown: %s', async (syscall, outcomeUnknown) => {
+])('an order whose route is lost in %s has outcomeUnknown: %s', async (syscall, outcomeUnknown) => {
   const cause = Object.assign(new Error('EHOSTUNREACH'), { code: 'EHOSTUNREACH', syscall })
   const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }))
   const esim = await client(() => ok(ORDER), { fetch, retries: 0 })
@@ -298,7 +298,7 @@ test.each([
   expect(error).toMatchObject({ code: 'NETWORK_FAULT', outcomeUnknown })
 })
 
-test('an order that has a route to none of several addresses was not placed', async () => {
+test('an order without a route to any of several addresses was not placed', async () => {
   const unreachable = (address: string) =>
     Object.assign(new Error(`connect ENETUNREACH ${address}`), { code: 'ENETUNREACH', syscall: 'connect' })
   const errors = [unreachable('2001:db8::1'), unreachable('192.0.2.1')]
@@ -339,7 +339,7 @@ describe('retries', () => {
     expect(gateway?.seen).toHaveLength(2)
   })
 
-  test('the wait is at least Retry-After', async () => {
+  test('the wait is at least as long as Retry-After', async () => {
     const esim = await client(twice(refusal(429, '101007', {}, { 'Retry-After': '1' })))
     const started = performance.now()
     await esim.health()
@@ -350,13 +350,13 @@ describe('retries', () => {
     ['3600', 3600],
     ['9999999999', 999_999_999],
     ['9'.repeat(40), 999_999_999],
-  ])('a Retry-After over a minute is not waited for: %s', async (text, retryAfterS) => {
+  ])('a call does not wait for a Retry-After above one minute: %s', async (text, retryAfterS) => {
     const esim = await client(() => refusal(503, '000002', {}, { 'Retry-After': text }))
     const error = await failure(esim.health())
     expect(error).toMatchObject({ code: '000002', retryAfterS, attempts: 1, outcomeUnknown: false })
   })
 
-  test('a refusal after an attempt without an answer leaves the outcome unknown', async () => {
+  test('a refusal after an unanswered attempt leaves the outcome unknown', async () => {
     const esim = await client((_operation, _body, arrival) =>
       arrival === 1 ? 'break' : refusal(402, '200007', { shortfall: 1 }),
     )
@@ -364,7 +364,7 @@ describe('retries', () => {
     expect(error).toMatchObject({ code: '200007', outcomeUnknown: true, attempts: 2 })
   })
 
-  test('every attempt is observed, with the text that was signed', async () => {
+  test('an observer sees every attempt, with the text that was signed', async () => {
     const observed: { attempt: number; stringToSign: string; status: number | undefined }[] = []
     const esim = await client(twice('break'), {
       observe: ({ attempt, stringToSign, answer }) => observed.push({ attempt, stringToSign, status: answer?.status }),
@@ -377,7 +377,7 @@ describe('retries', () => {
     expect(observed[1]?.stringToSign).toMatch(/^\d{13}[0-9a-f-]{36}fake_app_key\{\}$/)
   })
 
-  test('an observer that fails does not affect an order, and its error is logged', async () => {
+  test('a failing observer does not affect an order, and its error is logged', async () => {
     const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     try {
       const fault = new Error('the log is full')

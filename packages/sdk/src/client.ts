@@ -53,7 +53,7 @@ export interface DealerEsimOptions {
   appSecret: string
   /** Limit for each attempt, including reading the whole answer; 30 000 by default. */
   timeoutMs?: number
-  /** Attempts after the first, for failures that may pass; 3 by default. */
+  /** Attempts after the first, for failures that may be temporary; 3 by default. */
   retries?: number
   /** A replacement for `fetch`, for proxies and tests. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
@@ -88,13 +88,13 @@ export type OrderCallOptions = CallOptions & {
 
 /** The answer of an action. */
 export interface Action extends ActionAnswer {
-  /** True if the transactionId was used before: this is that action, with its present status. */
+  /** True if the transactionId had been used before. The answer is then the earlier action, with its current status. */
   replayed: boolean
 }
 
-/** An action on an eSIM, named by `esimTranNo` or `iccid`. */
+/** An action on an eSIM, identified by `esimTranNo` or `iccid`. */
 export type EsimActionRequest = Omit<ActionRequest, 'action' | 'transactionId'> & {
-  /** Repeat a call with the same one. Required unless `generateTransactionId` is set. */
+  /** Repeat a call with the same transactionId. Required unless `generateTransactionId` is set. */
   transactionId?: string
 }
 

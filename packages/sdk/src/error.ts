@@ -1,6 +1,6 @@
 import type { FailureCode, FailureData, FaultDetail } from '@dealer-esim/contract'
 
-/** Errors without an answer of the gateway. The gateway's codes are six digits; these are words. */
+/** Errors without an answer from the gateway. The gateway's codes are six digits; these are words. */
 export type LocalCode =
   /** The connection could not be opened, or it was broken. */
   | 'NETWORK_FAULT'
@@ -8,7 +8,7 @@ export type LocalCode =
   | 'TIMED_OUT'
   /** The caller's `signal` ended the call. */
   | 'ABORTED'
-  /** The response is not an answer of a gateway: a proxy's page, a redirect, or larger than the limit. */
+  /** The response does not come from a gateway: a proxy's page, a redirect, or larger than the limit. */
   | 'ANSWER_UNREADABLE'
   /** The request could not be created, for the reason in `cause`; nothing was sent. */
   | 'NOT_SENT'

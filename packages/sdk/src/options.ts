@@ -1,4 +1,7 @@
-/** Checks the options that a program passes. An invalid one is a TypeError that says what to do, before anything is sent. */
+/**
+ * Checks the options that a program passes. An invalid option causes a TypeError that says what to do, before anything is
+ * sent.
+ */
 
 export function checkBaseUrl(text: unknown): string {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined

@@ -20,7 +20,7 @@ describe('when the time is over', () => {
     expect(gateway?.seen).toHaveLength(2)
   }, 5_000)
 
-  test('a wait without any answer is TIMED_OUT, also between two attempts', async () => {
+  test('a wait without any answer ends as TIMED_OUT, even between two attempts', async () => {
     for (const script of [(): 'hang' => 'hang', () => refusal(503, '000002', {}, { 'Retry-After': '30' })]) {
       const esim = await client(script)
       await expect(esim.waitForOrder(which, { waitMs: 100 })).rejects.toMatchObject({
@@ -32,7 +32,7 @@ describe('when the time is over', () => {
   }, 5_000)
 })
 
-test('a wait of 0 queries once, without a limit of its own', async () => {
+test('a wait of 0 sends one query without a separate time limit', async () => {
   const esim = await client(() => ok(ALLOCATING))
   expect(await esim.waitForOrder(which, { waitMs: 0 })).toEqual(ALLOCATING)
   expect(gateway?.seen).toHaveLength(1)
@@ -53,7 +53,7 @@ test("the caller's signal ends the wait as ABORTED, with or without an answer", 
   }
 })
 
-test('a wait longer than a timer is accepted, and an invalid one is rejected', async () => {
+test('a wait longer than a timer supports is accepted, and an invalid wait is rejected', async () => {
   const esim = await client((_operation, _body, arrival) =>
     ok({ ...ALLOCATING, ...(arrival > 1 && { orderStatus: 'DELIVERED' }) }),
   )

@@ -10,7 +10,7 @@ function start(...args: string[]) {
   return { child, exit: once(child, 'exit') }
 }
 
-it('the command prints where it listens, sells, and ends with its standard input', async () => {
+it('the command prints its address, sells, and ends when its standard input closes', async () => {
   const { child, exit } = start('zendit', '--catalogue-size', '10', '--balance', '5')
   const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
   const { kind, url, credentials, controlUrl } = JSON.parse(line)

@@ -9,7 +9,7 @@ Prints {"kind", "url", "credentials", "controlUrl"} as one line of JSON when it 
 of its standard input if that is a pipe, so that it ends with the process that started it.
 `
 
-/** Runs one simulator from a command line. @returns the exit code, after it was stopped */
+/** Runs one simulator from a command line. @returns the exit code, once it has been stopped */
 async function run(argv: string[]): Promise<number> {
   const options = parse(argv)
   if (!options) {

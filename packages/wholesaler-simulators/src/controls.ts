@@ -6,14 +6,17 @@ import type { EventRecord, Events } from './simulated-events.ts'
 import type { Esim, EsimStatus, Order, ProfileStatus } from './simulated-order.ts'
 import type { Answer, RawRequest } from './wholesaler.ts'
 
-/** The functions by which a test reads and changes a simulator. Arguments and results are JSON, so that HTTP carries them too. */
+/**
+ * The functions with which a test reads and changes a simulator. Arguments and results are JSON, so that HTTP can carry
+ * them.
+ */
 export interface Controls {
   /** @throws Error if the fault has an unknown kind or member */
   addFault(fault: Fault): void
   clearFaults(): void
   /** In 1/10 000 of the account's currency. */
   setBalance(balance: number): void
-  /** Where events go; null: nowhere. */
+  /** The URL to which events are sent; null: none are sent. */
   setEventsUrl(url: string | null): void
   /** Changes a package: `price` in 1/10 000; not in stock: orders are refused; not listed: unknown. @throws if unknown */
   changeProduct(change: { code: string; price?: number; inStock?: boolean; isListed?: boolean }): void
@@ -36,7 +39,7 @@ export interface Controls {
   events(): EventRecord[]
   orders(): OrderRecord[]
   esims(): EsimRecord[]
-  /** Forgets requests, events and counters. Orders, eSIMs, balance and faults stay. */
+  /** Forgets requests, events and counters. Orders, eSIMs, balance and faults are kept. */
   resetRecords(): void
 }
 
@@ -58,7 +61,7 @@ export interface OrderRecord extends Omit<Order, 'product' | 'esims' | 'target'>
 export interface EsimRecord extends Omit<Esim, 'order' | 'plans'> {
   reference: string
   key: string | null
-  /** Codes of its packages, top-ups included. */
+  /** Codes of its packages, including top-ups. */
   productCodes: string[]
 }
 
@@ -118,7 +121,7 @@ function esimRecord({ order, plans, ...esim }: Esim): EsimRecord {
 
 /** Answers `POST /_control {"call": "addFault", "with": {…}}` with `{"result": …}`, or 400 with `{"error": "…"}`. */
 export function answerControl(controls: Controls, { method, headers, raw }: RawRequest): Answer {
-  // A page in a browser cannot send this content type to another origin without being asked first.
+  // A page in a browser cannot send this content type to another origin without a preflight request.
   if (method !== 'POST' || !headers['content-type']?.startsWith('application/json'))
     return { status: 400, body: { error: 'Controls are called by POST with application/json.' } }
   try {

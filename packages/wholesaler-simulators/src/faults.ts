@@ -6,7 +6,7 @@ const BEFORE = [
   'request-lost',
   /** HTTP 500, and nothing was done. */
   'server-error-before',
-  /** The action takes place only after `delayMs`, even if the client has gone. */
+  /** The action takes place only after `delayMs`, even if the client has disconnected. */
   'slow-request',
   /** Nothing is done and nothing answered; the connection stays open for `delayMs`, or until the simulator closes. */
   'hang',
@@ -20,10 +20,10 @@ const AFTER = [
   'slow-answer',
   /** The action took place, and the connection closes in the middle of the answer. */
   'answer-cut',
-  /** The action took place, and the answer is HTTP 200 with a page of HTML. */
+  /** The action took place, and the answer is HTTP 200 with an HTML page. */
   'answer-garbled',
 ] as const
-/** Refusals in the form of the interface. Nothing was done. */
+/** Refusals in the interface's own form. Nothing was done. */
 const REFUSALS = [
   'rate-limited',
   /** Busy, or under maintenance. */
@@ -40,7 +40,7 @@ const ORDERS = [
   'delivered-later',
   /** The order is accepted, and fails after `delayMs`, or immediately. */
   'delivery-fails',
-  /** Lists and filters have the order only after `delayMs`. */
+  /** Lists and filters contain the order only after `delayMs`. */
   'found-later',
 ] as const
 const CATALOGUE = [
@@ -65,7 +65,7 @@ export interface Fault {
   operation?: string
   /** Only requests whose path or body contains this text. */
   containing?: string
-  /** Passes over this many matching requests first. Default 0. */
+  /** Skips this many matching requests first. Default 0. */
   skip?: number
   /** Applies to every nth matching request after those. Default 1. */
   every?: number

@@ -4,20 +4,20 @@ export interface RequestRecord {
   atMs: number
   method: string
   path: string
-  /** Name of the operation; `unknown` if the interface has none such. */
+  /** Name of the operation; `unknown` if the interface does not have it. */
   operation: string
   /** Kinds of the faults that were applied. */
   faults: string[]
   /** HTTP status; null: no complete answer was sent. */
   status: number | null
-  /** The account decided on it. False: refused before, or lost. */
+  /** True if the account decided on it; false if it was refused before that, or lost. */
   reachedAccount: boolean
 }
 
-/** The oldest are dropped beyond it: a test of 60 s at 10/s has 600. */
+/** Beyond this number the oldest are dropped: a test of 60 s at 10/s has 600. */
 const RECORDS_MAX = 200_000
 
-/** All requests in the order of their arrival. */
+/** All requests, in order of arrival. */
 export class RequestLog {
   records: RequestRecord[] = []
 
@@ -35,7 +35,7 @@ export class RequestLog {
     return counts
   }
 
-  /** Requests of the last second, this one included. */
+  /** Requests of the last second, including this one. */
   countOfLastSecond(): number {
     const latest = this.records.at(-1)?.atMs ?? 0
     let counted = 0

@@ -8,7 +8,7 @@ export interface Shape<T> {
   readonly type?: T
 }
 
-/** `path` names the member, such as `packageInfoList[0].count`. */
+/** `path` identifies the member, such as `packageInfoList[0].count`. */
 export interface Problem {
   path: string
   kind: 'missing' | 'null' | 'extra' | 'mistyped' | 'length' | 'value'

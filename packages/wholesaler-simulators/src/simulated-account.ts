@@ -18,9 +18,9 @@ import {
 export interface OrderEffects {
   /** The order is delivered this long after it was accepted; null: only by the control `deliver`. Default 0. */
   deliverAfterMs?: number | null
-  /** Instead of being delivered it fails, and the money returns. */
+  /** Instead of being delivered it fails, and the money is returned. */
   fails?: boolean
-  /** Lists and filters have the order only this long after it was accepted. Default 0. */
+  /** Lists and filters contain the order only this long after it was accepted. Default 0. */
   findableAfterMs?: number
 }
 
@@ -35,9 +35,9 @@ export interface Purchase {
 
 /** Counted since the start, or since the control `resetRecords`. */
 export interface AccountCounters {
-  /** eSIMs bought and debited, those that were cancelled later included. */
+  /** eSIMs bought and debited, including those that were cancelled later. */
   taken: number
-  /** The same by the buyer's key; by the order's reference where the buyer sent none. */
+  /** The same by the buyer's key, or by the order's reference if the buyer sent none. */
   takenByKey: Record<string, number>
   /** The same by the code of the package. */
   takenByProduct: Record<string, number>
@@ -116,7 +116,7 @@ export class Account {
     return this.#byKey.get(key)
   }
 
-  /** Orders that lists and filters have, the newest last. */
+  /** Orders that lists and filters contain, the newest last. */
   listOrders(): Order[] {
     const now = this.#options.clock.now()
     return [...this.orders.values()].filter((order) => order.findableMs <= now)
@@ -162,7 +162,7 @@ export class Account {
     this.#options.onChange({ kind: 'delivered', order })
   }
 
-  /** Cancels an eSIM that is not installed; its share of the money returns. @throws Refused */
+  /** Cancels an eSIM that is not installed; its share of the money is returned. @throws Refused */
   cancel(esim: Esim): void {
     if (esim.status !== 'GOT_RESOURCE' || esim.profile !== 'RELEASED')
       throw new Refused('wrong-state', `eSIM ${esim.iccid} is ${esim.status} and ${esim.profile}.`)
@@ -175,7 +175,7 @@ export class Account {
     this.#options.onChange({ kind: 'status', esim })
   }
 
-  /** Takes an unused plan off an eSIM and returns its money. @throws Refused */
+  /** Removes an unused plan from an eSIM and returns its money. @throws Refused */
   revokePlan(esim: Esim, plan: Plan): void {
     if (plan.isRevoked || plan.endsMs !== null || this.usedBytes(esim, plan) > 0)
       throw new Refused('wrong-state', `The package ${plan.product.code} of eSIM ${esim.iccid} has been started.`)
@@ -207,7 +207,7 @@ export class Account {
     return volumes.includes(null) ? null : volumes.reduce<number>((sum, volume) => sum + volume!, 0)
   }
 
-  /** Bytes used of one plan. Plans are used one after the other. */
+  /** Bytes used from one plan. Plans are used one after the other. */
   usedBytes(esim: Esim, plan: Plan): number {
     let left = esim.usedBytes
     for (const other of esim.plans.filter(({ isRevoked }) => !isRevoked)) {
@@ -320,7 +320,7 @@ export function randomReference(): string {
   return randomUUID()
 }
 
-/** 19 digits, the last one the check digit of Luhn. Begins at random, so that two simulators give different ones. */
+/** 19 digits, the last one the Luhn check digit. Starts at random, so that two simulators give different ones. */
 function iccidOf(serial: number): string {
   const digits = `89480${ICCID_RANGE}${String(serial).padStart(7, '0')}`
   let sum = 0

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { describeEsimGo } from './esim-go/esim-go.ts'
 import { createCatalogue, type Product } from './simulated-catalogue.ts'
 
-it('a catalogue of 5 000 has different codes, slugs and prices above zero over 200 countries', () => {
+it('a catalogue of 5 000 packages has distinct codes and slugs, and prices above zero, over 200 countries', () => {
   // eSIM Go names a package by coverage, volume and days alone.
   const products = createCatalogue({ size: 5_000, ...describeEsimGo() })
   const different = (property: (product: Product) => unknown) => new Set(products.map(property)).size
@@ -11,7 +11,7 @@ it('a catalogue of 5 000 has different codes, slugs and prices above zero over 2
   expect(products.every(({ price }) => price > 0 && price % 100 === 0)).toBe(true)
 })
 
-it('more volume costs more in the same place for the same time', () => {
+it('more volume costs more for the same place and duration', () => {
   const products = createCatalogue({ size: 5_000, ...describeEsimGo() })
   const find = (volume: number) =>
     products.filter(({ coverage, days, volume: bytes }) => coverage.code === 'FR' && days === 7 && bytes === volume)
@@ -20,7 +20,7 @@ it('more volume costs more in the same place for the same time', () => {
   expect(prices[1]).toBeGreaterThan(prices[0]!)
 })
 
-it('each package is followed by its top-up where top-ups are packages of their own', () => {
+it('each package is followed by its top-up if top-ups are separate packages', () => {
   const products = createCatalogue({ size: 3, codeOf: ({ serial, kind }) => `${kind}${serial}` })
   expect(products.map(({ code }) => code)).toEqual(['eSIM0', 'topUp0', 'eSIM1', 'topUp1', 'eSIM2', 'topUp2'])
 })

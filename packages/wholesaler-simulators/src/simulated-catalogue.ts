@@ -3,10 +3,10 @@ export interface Product {
   code: string
   slug: string
   name: string
-  /** A top-up goes onto an eSIM of the same coverage. */
+  /** A top-up is added to an eSIM of the same coverage. */
   kind: 'eSIM' | 'topUp'
   coverage: Coverage
-  /** Bytes, base 10; null: unlimited. Of a daily package, the volume of one day. */
+  /** Bytes, base 10; null: unlimited. For a daily package, the volume of one day. */
   volume: number | null
   days: number
   /** The volume renews each day, and the buyer chooses the number of days. */
@@ -34,7 +34,7 @@ export interface CatalogueOptions {
   size: number
   /** Names a package in the wholesaler's way. Must differ for each. */
   codeOf(draft: Draft): string
-  /** Top-ups are packages of their own. Default true; otherwise each package serves as one. */
+  /** Top-ups are separate packages. Default true; otherwise each package serves as its own top-up. */
   hasTopUps?: boolean
   /** The interface has packages whose volume renews each day. Default false. */
   hasDaily?: boolean
@@ -43,7 +43,7 @@ export interface CatalogueOptions {
 /** A package before it is named. */
 type Draft = Pick<Product, 'kind' | 'coverage' | 'volume' | 'days' | 'isDaily'> & { serial: number }
 
-/** A catalogue of plausible packages. The same options give the same catalogue. */
+/** A catalogue of plausible packages. The same options produce the same catalogue. */
 export function createCatalogue({ size, codeOf, hasTopUps = true, hasDaily = false }: CatalogueOptions): Product[] {
   const coverages = listCoverages().slice(0, Math.max(1, Math.ceil(size / TIERS_OF_A_SMALL_CATALOGUE)))
   return Array.from({ length: size }, (_, serial) => {
@@ -81,7 +81,7 @@ function priced(draft: Draft, codeOf: CatalogueOptions['codeOf']): Product {
   }
 }
 
-/** A catalogue of a few hundred has about as many packages for each country. */
+/** A catalogue of a few hundred packages has about the same number for each country. */
 const TIERS_OF_A_SMALL_CATALOGUE = 6
 /** Seven volumes and five durations have no common divisor: 35 pairs before one repeats. */
 const GIGABYTES = [1, 2, 3, 5, 10, 20, null]

@@ -3,16 +3,16 @@ import { request as requestByTls } from 'node:https'
 import type { Faults } from './faults.ts'
 import type { EventMessage } from './wholesaler.ts'
 
-/** One event and what became of it. */
+/** One event and its outcome. */
 export interface EventRecord {
   body: unknown
-  /** How often it was sent. */
+  /** How many times it was sent. */
   sent: number
-  /** HTTP status of the last answer; null: none. */
+  /** HTTP status of the last answer; null before the first answer. */
   status: number | null
 }
 
-/** Sends events to the buyer's URL: up to three times each, until an answer of 2xx. */
+/** Sends events to the buyer's URL: up to three times each, until the answer is 2xx. */
 export class Events {
   url: string | null = null
   /** Events go out only if the URL answers HEAD with 2xx. */
@@ -62,7 +62,7 @@ const RETRY_AFTER_MS = 500
 const TIMEOUT_MS = 5_000
 
 /**
- * A gateway on this machine has a certificate of its own, so certificates are not checked: events contain nothing secret.
+ * A gateway on this machine has its own certificate, so certificates are not checked: events contain nothing secret.
  * @returns the HTTP status, null without an answer or if the URL cannot be called
  */
 function call(url: string, method: string, headers: Record<string, string>, content?: string): Promise<number | null> {

@@ -4,7 +4,7 @@ import type { Product } from './simulated-catalogue.ts'
 export interface Order {
   /** The wholesaler's own number. */
   reference: string
-  /** The buyer's key, where the interface has one. */
+  /** The buyer's key, if the interface has one. */
   key: string | null
   kind: Product['kind']
   product: Product
@@ -16,27 +16,27 @@ export interface Order {
   amount: number
   state: OrderState
   esims: Esim[]
-  /** The eSIM that a top-up goes onto. */
+  /** The eSIM that a top-up is added to. */
   target: Esim | null
   createdMs: number
   deliveredMs: number | null
-  /** Lists and filters have the order from this time on. */
+  /** Lists and filters contain the order from this time on. */
   findableMs: number
 }
 
 /**
- * held        the money is reserved; the order may still be completed or cancelled, and lapses by itself
+ * held        the money is reserved; the order may still be completed or cancelled, and lapses on its own
  * pending     debited, not yet delivered
  * delivered   its eSIMs exist, or its top-up is on the eSIM
- * failed      refused after it was accepted; the money is back
- * cancelled   cancelled by the buyer; the money is back
- * lapsed      held and never completed; the money is back
+ * failed      refused after it was accepted; the money was returned
+ * cancelled   cancelled by the buyer; the money was returned
+ * lapsed      held and never completed; the money was returned
  */
 export type OrderState = 'held' | 'pending' | 'delivered' | 'failed' | 'cancelled' | 'lapsed'
 
 export interface Esim {
   iccid: string
-  /** The wholesaler's own number of the eSIM. ICCIDs can be used again, these are not. */
+  /** The wholesaler's own number of the eSIM. ICCIDs can be reused; these numbers cannot. */
   esimNo: string
   imsi: string
   smdpAddress: string
@@ -47,7 +47,7 @@ export interface Esim {
   eid: string | null
   /** Packages on the eSIM, the first one and its top-ups. */
   plans: Plan[]
-  /** Bytes used of all plans together. */
+  /** Bytes used from all plans together. */
   usedBytes: number
   installedMs: number | null
   activatedMs: number | null
@@ -57,7 +57,7 @@ export interface Plan {
   order: Order
   product: Product
   isRevoked: boolean
-  /** When it runs out; null as long as the eSIM has not been used. */
+  /** When it expires; null until the eSIM is first used. */
   endsMs: number | null
 }
 

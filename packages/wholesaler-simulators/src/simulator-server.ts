@@ -15,7 +15,7 @@ export interface ServerDeps {
   perSecond: number | null
   /** How long an order without a fault takes. */
   deliverAfterMs: number
-  /** Puts the answer of an operation into the forms of the options. */
+  /** Converts the answer of an operation into the forms of the options. */
   show(operation: string, answer: Answer): Answer
   /** The answer of a server that fails. Default: the page of a proxy. */
   serverError?: Answer
@@ -30,7 +30,7 @@ export const CONTROL_PATH = '/_control'
 export function createSimulatorServer(deps: ServerDeps): Server {
   return createServer((request, response) => {
     serve(deps, request, response).catch((error: unknown) => {
-      // The client has gone, or the simulator has a fault of its own.
+      // The client has disconnected, or the simulator itself has a fault.
       if (!response.destroyed && !response.headersSent)
         send(response, { status: 500, body: { simulator: String(error) } })
     })
@@ -169,7 +169,7 @@ async function answerUnder(
   return finish(response, record, answer)
 }
 
-/** The answer of a proxy in front of the interface, so it does not have the form of the interface. */
+/** The answer of a proxy in front of the interface, which is why it does not have the form of the interface. */
 const SERVER_ERROR: Answer = {
   status: 500,
   headers: { 'Content-Type': 'text/html' },

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { connectControls, createSimulator, type Fault, type Simulator, type SimulatorOptions } from './simulator.ts'
 
-/* What all simulators share: faults, controls, counters. Zendit stands for them. */
+/* What all simulators share: faults, controls, counters. Zendit represents all of them. */
 
 let simulator: Simulator
 afterEach(() => simulator.close())
@@ -36,7 +36,7 @@ it.each([
   ['answer-lost', 1],
   ['answer-cut', 1],
   ['answer-garbled', 1],
-] as const)('a purchase with %s has no readable answer, and buys %i', async (kind, taken) => {
+] as const)('a purchase with %s does not get a readable answer, and buys %i', async (kind, taken) => {
   await start()
   simulator.addFault({ kind, operation: 'order' })
   await expect(buy('T-1').then((response) => response.json())).rejects.toThrow()
@@ -53,7 +53,7 @@ it.each([
   expect(simulator.counters().taken).toBe(taken)
 })
 
-it('a request that hangs buys nothing, and one whose answer is never sent does', async () => {
+it('a request that hangs does not buy anything, but a request whose answer is never sent does', async () => {
   await start()
   simulator.addFault({ kind: 'hang', operation: 'order', containing: 'T-1' })
   simulator.addFault({ kind: 'slow-answer', operation: 'order', containing: 'T-2' })
@@ -62,7 +62,7 @@ it('a request that hangs buys nothing, and one whose answer is never sent does',
   expect(simulator.counters().takenByKey).toEqual({ 'T-2': 1 })
 })
 
-it('a slow request is carried out after its client has gone', async () => {
+it('a slow request is carried out even after its client has disconnected', async () => {
   await start()
   simulator.addFault({ kind: 'slow-request', operation: 'order', delayMs: 150 })
   await expect(buy('T-1', 50)).rejects.toThrow()
@@ -70,7 +70,7 @@ it('a slow request is carried out after its client has gone', async () => {
   await expect.poll(() => simulator.counters().taken).toBe(1)
 })
 
-it('a fault applies to every nth request after those that it skips, and at most as often as it says', async () => {
+it('a fault applies to every nth request after the skipped ones, up to its maximum count', async () => {
   await start()
   simulator.addFault({ kind: 'down', operation: 'order', skip: 1, every: 2, times: 2 })
   const statuses: number[] = []
@@ -80,7 +80,7 @@ it('a fault applies to every nth request after those that it skips, and at most 
   expect(() => simulator.addFault({ kind: 'down', often: 1 } as Fault)).toThrow('no member often')
 })
 
-it('an order can be delivered by the test alone', async () => {
+it('an order can stay pending until the test delivers it', async () => {
   await start()
   simulator.addFault({ kind: 'delivered-later', operation: 'order' })
   await buy('T-1')
@@ -90,7 +90,7 @@ it('an order can be delivered by the test alone', async () => {
   expect(simulator.orders()).toMatchObject([{ state: 'delivered', iccids: [expect.any(String)] }])
 })
 
-it('the catalogue is the same at each start, has the requested size, and can be broken', async () => {
+it('the catalogue is the same at every start, has the requested size, and can be broken', async () => {
   await start({ catalogueSize: 400 })
   const whole = await offers()
   expect([whole.total, new Set(whole.list.map((offer) => offer.offerId)).size]).toEqual([400, 400])
@@ -109,7 +109,7 @@ it('the catalogue is the same at each start, has the requested size, and can be 
   expect(await offers()).toEqual(whole)
 })
 
-it('the requests of the busiest second are counted, and refused if a limit is set', async () => {
+it('the requests in the busiest second are counted, and requests above a set limit are refused', async () => {
   await start({ perSecond: 8 })
   const responses = await Promise.all(Array.from({ length: 12 }, () => get('/balance')))
   const refused = responses.filter(({ status }) => status === 429).length
@@ -117,7 +117,7 @@ it('the requests of the busiest second are counted, and refused if a limit is se
   expect([requests, requestsInBusiestSecond, refused]).toEqual([12, 12, 4])
 })
 
-it('another process controls a simulator over HTTP, and its calls are not counted', async () => {
+it('another process controls a simulator over HTTP, and its control calls are not counted', async () => {
   await start()
   const controls = connectControls(simulator.controlUrl)
   await controls.addFault({ kind: 'no-balance', operation: 'order', times: 1 })
@@ -132,7 +132,7 @@ it('another process controls a simulator over HTTP, and its calls are not counte
   expect(foreign.status).toBe(400)
 })
 
-it('a simulator that was closed answers nothing, and may be closed again', async () => {
+it('a closed simulator does not answer, and can be closed again', async () => {
   await start()
   await simulator.close()
   await simulator.close()

@@ -44,7 +44,7 @@ export const SIMULATOR_KINDS = Object.keys(KINDS) as SimulatorKind[]
 export interface SimulatorOptions {
   /** Port of loopback. Default 0: any free one. */
   port?: number
-  /** Packages for eSIMs in the catalogue; each has a top-up besides where the interface keeps them apart. Default 300. */
+  /** Packages for eSIMs in the catalogue. Each also has a top-up if the interface keeps them separate. Default 300. */
   catalogueSize?: number
   /** The account's balance, in 1/10 000. Default 10 000 units of the currency. */
   balance?: number
@@ -52,9 +52,9 @@ export interface SimulatorOptions {
   currencyCode?: string
   /** Credentials by name, as the wholesaler names them. Default: random ones. */
   credentials?: Record<string, string>
-  /** The URL to which events are sent. Default null: none are. */
+  /** The URL to which events are sent. Default null: no events are sent. */
   eventsUrl?: string | null
-  /** How long an order takes until it is delivered. Default 0: delivered with the answer. */
+  /** How long it takes to deliver an order. Default 0: delivered with the answer. */
   deliverAfterMs?: number
   /** Refuses more requests than this in a sliding second, in the interface's form. Default null: only counts them. */
   perSecond?: number | null
@@ -68,7 +68,7 @@ export interface SimulatorOptions {
   tokensPerMinute?: number
   /** RT family: a query of a time span with an undelivered order is refused with 200010 (default), or leaves it out. */
   pendingInWindow?: World['options']['pendingInWindow']
-  /** Forms of answers that occur besides the usual one. Default: none. */
+  /** Forms of answers that occur in addition to the usual one. Default: none. */
   forms?: readonly Form[]
 }
 

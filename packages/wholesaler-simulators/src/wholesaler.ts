@@ -29,7 +29,7 @@ export type Refusal = Exclude<RefusalFault, 'refused'> | RefusalReason | 'refuse
 export type RequestProblem = Problem | { path: string; kind: 'unknown-path' | 'method' | 'content-type' | 'json' }
 
 export interface Operation {
-  /** The name by which faults and counters know it: a text, or a function of the body. */
+  /** The name by which faults and counters identify it: a text, or a function of the body. */
   name: string | ((body: unknown) => string)
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** With `{name}` for a parameter, each of which is one segment. */
@@ -85,7 +85,7 @@ export interface EventMessage {
   text?: string
 }
 
-/** The parts that a wholesaler is made of. */
+/** The parts of which a wholesaler consists. */
 export interface World {
   account: Account
   clock: Clock
@@ -100,7 +100,7 @@ export interface World {
     repeatedKey: 'same' | 'refused' | 'bought-again'
     /** How long MobiMatter holds money. */
     holdMs: number
-    /** Airalo's limit of tokens. */
+    /** How many tokens Airalo issues per minute. */
     tokensPerMinute: number
     /** How a list of a time span is answered while it contains an order that is not delivered (RT family). */
     pendingInWindow: 'refused' | 'omitted'
@@ -108,7 +108,7 @@ export interface World {
   }
 }
 
-/** How a kind is described: what the account must know before the interface exists. */
+/** The description of a kind: what the account must know before the interface exists. */
 export interface Description {
   codeOf: CatalogueOptions['codeOf']
   hasTopUps?: boolean

@@ -6,27 +6,27 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /**
  * The rate limit of a supplier account, shared by all nodes: each request reserves the next free moment in a row of the
- * database. A node that misses its moment because its machine is busy reserves another one. If it sent all its late requests at
- * once, they would exceed the limit.
+ * database. A node that misses its moment because its machine is busy reserves another one. If it sent all its late
+ * requests together, they would exceed the limit.
  */
 export interface AccountRate {
   /** Waits for this request's moment. @returns false if it would wait too long: the request must not be sent */
   turn(): Promise<boolean>
 }
 
-/** Requests are spaced this much wider than the limit allows, so that an uneven network does not exceed it. */
+/** Requests are spaced this much wider than the limit allows, so that uneven network delays do not exceed it. */
 const MARGIN = 16 / 15
 /**
  * A request may be sent this late. Even if the network then delays it by as much again, no second has more requests than
  * allowed.
  */
 const LATE_MAX_MS = (1000 * (MARGIN - 1)) / 2
-/** The longest wait of a request: many times the queue of all nodes at their default concurrency. */
+/** The maximum time that a request waits: many times the queue of all nodes at their default concurrency. */
 export const TURN_WAIT_MAX_MS = 10_000
 
 /** The part of the account's rate that questions may take. */
 const QUESTIONS_SHARE = 1 / 8
-/** Questions a second where the account has no limit. */
+/** Questions per second if the account has no limit. */
 const QUESTIONS_PER_SECOND = 2
 
 interface Question {
@@ -37,8 +37,8 @@ interface Question {
 const questions = new AsyncLocalStorage<Question>()
 
 /**
- * Runs calls of a supplier that anybody may cause. Their requests have a small part of the account's rate, and are sent only
- * while no other request waits for its moment: a purchase never waits for more than one of them.
+ * Runs calls to a supplier that anybody may cause. Their requests have a small part of the account's rate, and are sent
+ * only while no other request waits for its moment: a purchase never waits for more than one of them.
  * @returns `isPostponed`: a request was not sent, because others came first for longer than `waitMaxMs`
  */
 export async function asQuestion<Result>(
@@ -51,7 +51,7 @@ export async function asQuestion<Result>(
 }
 
 /**
- * @param perSecond of the account; undefined: it has no limit, and only questions wait
+ * @param perSecond of the account; undefined if it has no limit: then only questions wait
  * @param share the part of the account that this gateway may use, from 0 to 1
  */
 export function accountRate(
@@ -79,7 +79,7 @@ export function accountRate(
     async turn() {
       const question = questions.getStore()
       if (question === undefined) return take(TURN_WAIT_MAX_MS)
-      // After the first request that was not sent, the others of this question are not sent either.
+      // After the first request that was not sent, the other requests of this question are not sent either.
       if (!question.isPostponed && (await takeUnused(question.waitMaxMs))) return true
       question.isPostponed = true
       return false

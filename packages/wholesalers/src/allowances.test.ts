@@ -17,7 +17,7 @@ describe('calls and SMS of a package', () => {
     expect(includedOf(allowances)).toBe(text)
   })
 
-  it('are recognised in a description of ours, and in no other one', () => {
+  it('are recognised only in a description that we wrote', () => {
     for (const text of ['100 minutes of calls and 20 SMS', 'unlimited calls', '20 SMS', 'calls and SMS', 'SMS']) {
       expect(includedIn(describeIncluded(text))).toBe(text)
     }

@@ -26,7 +26,7 @@ const currencies = fc.constantFrom('USD', 'EUR', 'GBP', 'JPY')
 function statedAs(units: bigint, places: number, divisor = 1, asText = false): Stated {
   const text = decimalText(units, places)
   return {
-    // A number of so few digits is written as it was read.
+    // A number with this few digits is written as it was read.
     stated: asText ? text : Number(text),
     amount: roundHalfUp(units * 10_000n, 10n ** BigInt(places) * BigInt(divisor)),
   }
@@ -42,7 +42,7 @@ function chargeIn(currencyCode: string, { amount }: Stated): Charge {
 }
 
 describe('the charge', () => {
-  it('of an order at Airalo is the net price, otherwise the total that was paid, otherwise the price of one, never the retail price', () => {
+  it('for an Airalo order is the net price, else the total paid, else the unit price, never the retail price', () => {
     const members = fc.record({ net_price: amounts, total_amount_paid: amounts, unit_paid_price: amounts })
     const present = fc.subarray(['net_price', 'total_amount_paid', 'unit_paid_price'] as const)
     fc.assert(
@@ -55,7 +55,7 @@ describe('the charge', () => {
     )
   })
 
-  it('of a purchase at Zendit holds whether its cost includes the fee or not', () => {
+  it('for a Zendit purchase is correct whether or not the cost includes the fee', () => {
     const purchases = fc.record({
       ...{ base: decimals, feeUnits: fc.bigInt({ min: 0n, max: 10n ** 6n }), isIncluded: fc.boolean() },
       ...{ hasBase: fc.boolean(), asText: fc.boolean(), divisor: fc.constantFrom(1, 100, 1_000) },
@@ -75,7 +75,7 @@ describe('the charge', () => {
     fc.assert(fc.property(purchases, currencies, check))
   })
 
-  it('of an order at MobiMatter is its wholesale price, in US dollars unless another currency is stated', () => {
+  it('for a MobiMatter order is its wholesale price, in US dollars unless another currency is stated', () => {
     const currency = fc.option(currencies, { nil: undefined })
     fc.assert(
       fc.property(amounts, amounts, currency, fc.boolean(), (debited, retail, currencyCode, isStated) => {
@@ -86,7 +86,7 @@ describe('the charge', () => {
     )
   })
 
-  it('of an order at eSIM Go is its total', () => {
+  it('for an eSIM Go order is the order’s total', () => {
     fc.assert(
       fc.property(amounts, amounts, currencies, fc.boolean(), (debited, retail, currency, isStated) => {
         const line = { item: 'B', pricePerUnit: retail.stated, subTotal: retail.stated }
@@ -97,7 +97,7 @@ describe('the charge', () => {
     )
   })
 
-  it('in no currency is unknown', () => {
+  it('without a currency is unknown', () => {
     fc.assert(
       fc.property(amounts, fc.constantFrom('usd', 'US', 'DOLLAR', 840, null, undefined), ({ stated }, odd) => {
         const named = { currency: odd, costCurrency: odd, currencyCode: odd ?? 'none', costCurrencyDivisor: 100 }
@@ -115,7 +115,7 @@ describe('the charge', () => {
     )
   })
 
-  it('of an order at eSIM Access is the price that the wholesaler has accepted, for each day of a day pass', async () => {
+  it('for an eSIM Access order is the price that the wholesaler accepted, for each day of a day pass', async () => {
     const price = fc.integer({ min: 1, max: 100_000_000 })
     const orders = fc.record({
       ...{ current: price, known: price, sale: price, fraction: fc.constantFrom(0, 0.25, -0.25, 0.499_999) },

@@ -2,10 +2,10 @@ import { buildActivationCode, parseActivationCode } from '@dealer-esim/contract'
 import { iccidOf, isText, textOf } from './members.ts'
 import type { DeliveredEsim } from './supplier.ts'
 
-/** What a supplier says of an eSIM, in its own forms. */
+/** What a supplier says about an eSIM, in its own forms. */
 interface EsimParts {
   iccid: unknown
-  /** The whole activation code. Without a valid one, address and matching id make it. */
+  /** The whole activation code. Without a valid one, it is made from the address and the matching id. */
   code?: unknown
   /** A host name. Some suppliers send a URL. */
   smdpAddress?: unknown

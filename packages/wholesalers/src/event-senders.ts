@@ -3,7 +3,7 @@ import Type from 'typebox'
 import type { ReceivedEvent } from './supplier.ts'
 import { addressesSetting } from './supplier-settings.ts'
 
-/* The senders of events that carry no signature. */
+/* The senders of unsigned events. */
 
 export interface EventSenders {
   eventAddresses?: readonly string[]

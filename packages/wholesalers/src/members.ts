@@ -2,7 +2,7 @@ import { isIccid, MONEY_MAX, stripIccidPadding } from '@dealer-esim/contract'
 
 /*
  * Pure: decodes the members of a supplier's answers. Another program writes them, so each is checked where it is used. We
- * ignore a member of an unknown form: our tables cannot store it, and the failed write would lose the rest of the answer.
+ * ignore a member in an unknown form: our tables cannot store it, and the failed write would lose the rest of the answer.
  */
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -43,18 +43,18 @@ export function resultIn(body: JsonObject | undefined, wrapper: string, mark: st
   return body !== undefined && mark in body ? body : undefined
 }
 
-/** The condition of a fair use, under whichever name: `fair_usage_policy`, `FUP`, `throttleText`. */
+/** The fair-use condition, under any of its names: `fair_usage_policy`, `FUP`, `throttleText`. */
 export function fairUseOf(members: JsonObject): string | undefined {
   const named = Object.entries(members).filter(([name]) => /fair.?us|fup|throttle|throttling/i.test(name))
   return named.map(([, value]) => (typeof value === 'string' ? value.replace(/\s+/g, ' ').trim() : value)).find(isText)
 }
 
-/** A string without control characters and lone surrogates; it may be empty. */
+/** A string without control characters or lone surrogates; it may be empty. */
 export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && !/[\p{Cc}\p{Cs}]/u.test(value)
 }
 
-/** The same, not empty: suppliers send an empty text for an absent one. */
+/** The same, but not empty: suppliers send an empty text for an absent one. */
 export function isText(value: unknown): value is string {
   return isStorableText(value) && value !== ''
 }

@@ -17,9 +17,9 @@ import { isUnreadable } from './unreadable-entry.ts'
 import { listPurchases, listProducts as zenditProducts } from './zendit/lists.ts'
 import { reportOn as zenditReport } from './zendit/reports.ts'
 
-/* Unreadable entries of every kind among many, at any position of every list: all others are read, and the entries are named. */
+/* Unreadable entries of every kind among many, at any position of every list: all others are read, and these are reported. */
 
-/** What was read, and what was named. */
+/** What was read, and which entries were reported. */
 interface Read {
   read: string[]
   named: string[]
@@ -38,9 +38,9 @@ const reply = (body: object) => async () =>
 
 interface List {
   entry(name: string): unknown
-  /** Values of members with which an entry cannot be read. */
+  /** Values of members that make an entry unreadable. */
   odd?: Record<string, unknown[]>
-  /** Only the first unreadable entry is named, or all together by what holds them. */
+  /** Only the first unreadable entry is reported, or all of them together by what contains them. */
   namesOne?: 'the first' | 'all together'
   /** It is about one eSIM, so it never has thousands of entries. */
   isOfOneEsim?: true
@@ -285,7 +285,7 @@ function planOf(limit: string, unit: string, validity: string) {
   return Object.entries(details).map(([name, value]) => ({ name, value }))
 }
 
-/** The unreadable entries of a list: those that are no objects first. */
+/** The unreadable entries of a list: those that are not objects first. */
 function oddEntriesOf({ entry, odd = {} }: List): unknown[] {
   const objects = Object.entries(odd).flatMap(([member, values]) =>
     values.map((value) => ({ ...(entry('Z') as object), [member]: value })),
@@ -294,7 +294,7 @@ function oddEntriesOf({ entry, odd = {} }: List): unknown[] {
 }
 
 describe.each(Object.entries(LISTS))('%s', (_, list) => {
-  it.each(oddEntriesOf(list).map((odd) => [odd]))('with %j at each position is read around it', async (odd) => {
+  it.each(oddEntriesOf(list).map((odd) => [odd]))('with %j at any position is read without that entry', async (odd) => {
     for (let position = 0; position <= NAMES.length; position++) {
       const entries = NAMES.map(list.entry)
       entries.splice(position, 0, odd)
@@ -307,7 +307,7 @@ describe.each(Object.entries(LISTS))('%s', (_, list) => {
 
 const ESIM = { key: 'KEY', reference: 'R', iccid: iccidOf('A') } as never
 const STORE = { claimInfo: async () => true }
-/** A time of its own for each entry: a report has the earliest one. */
+/** A different time for each entry: a report has the earliest one. */
 const startOf = (name: string) => `2026-11-0${name.charCodeAt(0) - 64}T00:00:00Z`
 
 function dated(body: object) {
@@ -349,7 +349,7 @@ const byIccid = ({ iccid }: SupplierRecord) => nameOf(Number(iccid.slice(-6)))
 const MANY_NAMES = Array.from({ length: 3_000 }, (_, index) => `N${index}`)
 
 const LONG_LISTS = Object.entries(LISTS).filter(([, { isOfOneEsim }]) => isOfOneEsim !== true)
-it.each(LONG_LISTS)('%s, of thousands of entries, is read around odd ones, wherever they stand', async (_, list) => {
+it.each(LONG_LISTS)('%s, with thousands of entries, is read without the odd ones', async (_, list) => {
   const { entry, namesOne, readAll } = list
   const oddEntries = oddEntriesOf(list)
   const { length } = oddEntries

@@ -21,7 +21,7 @@ const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const ORIGIN = 'https://wholesaler.example'
 const SECRET = 'secret'
 
-/** How each adapter is created, with the least configuration. */
+/** How each adapter is created, with a minimal configuration. */
 const KINDS = {
   airalo: { create: airaloSupplier, config: { clientId: 'client', clientSecret: SECRET } },
   'esim-access': { create: esimAccessSupplier, config: { accessCode: 'code', secretKey: SECRET } },
@@ -90,7 +90,7 @@ it.each(FILES)('%s', async (file) => {
   expect(replay.left()).toEqual([])
 })
 
-it('people read of every adapter what it was held against, and what only a purchase can settle', () => {
+it('the documentation says what each adapter was checked against, and what only a purchase can settle', () => {
   for (const named of [HELD, UNSETTLED]) expect(Object.keys(named).sort()).toEqual(Object.keys(KINDS).sort())
 })
 

@@ -26,7 +26,7 @@ interface RestDefaults extends Omit<CallDefaults, 'timeoutMs'> {
 }
 
 export const TIMEOUT_MS = 15_000
-/** Enough for a catalogue of some thousand products, each with its countries. */
+/** Enough for a catalogue of a few thousand products, each with its countries. */
 const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 
 /** The wholesaler's reply, or the failure to get one. */
@@ -55,7 +55,7 @@ export type RestClient = (method: OutboundRequest['method'], path: string, conte
 interface RestContent {
   query?: Record<string, string>
   body?: JsonObject | undefined
-  /** The request is not sent if the rate limit delays it longer than this. */
+  /** The request is not sent if the rate limit delays it for longer than this. */
   sendWithinMs?: number
   /** A form to send instead of a body. */
   form?: Record<string, string>
@@ -152,7 +152,7 @@ export function listOf({ body, list }: RestReply, ...names: string[]): readonly 
 
 /**
  * The rows of a page of a list: of a member, or of a reply that is the bare list.
- * @param wasBare so was the page before: then an object without members is an empty page
+ * @param wasBare the page before was bare too: then an object without members is an empty page
  * @returns undefined if the reply has no list
  */
 export function pageOf(
@@ -167,7 +167,7 @@ export function pageOf(
   return rows && { rows, isBare: true }
 }
 
-/** The message about a reply for an operator: what it says, or what it is. */
+/** The message for an operator about a reply: what it says, or what it is. */
 export function describeReply(by: string, { status, page }: RestReply, ...texts: unknown[]): string {
   const text = texts.find(isText)
   if (text !== undefined) return `status ${status}: ${text}`
@@ -189,7 +189,7 @@ export function withoutStop(message: string): string {
 
 const RETRY_AFTER_MAX_S = 3_600
 
-/** Accepts seconds only: no wholesaler documents another form. */
+/** Accepts seconds only: no wholesaler documents a different form. */
 function parseRetryAfter(header: unknown): number | undefined {
   return typeof header === 'string' && /^\d{1,6}$/.test(header)
     ? Math.min(Number(header), RETRY_AFTER_MAX_S) * 1000

@@ -29,7 +29,7 @@ const REQUEST: TopUpRequest = {
 }
 
 describe.each(suppliers.map((supplier) => [supplier.name, supplier] as const))('%s', (_, supplier) => {
-  it('refuses several days of a day pass, of which it would deliver one', async () => {
+  it('refuses several days of a day pass, because it would deliver only one day', async () => {
     const { topUp: __, ...order } = REQUEST
     used.length = 0
     const outcomes = [
@@ -40,7 +40,7 @@ describe.each(suppliers.map((supplier) => [supplier.name, supplier] as const))('
     expect(used).toEqual([])
   })
 
-  it('sells one day of a day pass', async () => {
+  it('sells a single day of a day pass', async () => {
     await supplier.order([{ ...REQUEST, periodNum: 1 }]).catch(() => {})
     expect(used.length).toBeGreaterThan(0)
   })

@@ -1,8 +1,11 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
-/* The parts of a supplier's answer that are stored with its attempt: the message, and the supplier's own name of the purchase. */
+/*
+ * The parts of a supplier's answer that are stored with its attempt: the message, and the supplier's own name for the
+ * purchase.
+ */
 
-/** The longest stored message. Longer ones are cut. It is stored with the eSIM, its attempt and its refund. */
+/** The longest stored message. Longer ones are truncated. It is stored with the eSIM, its attempt and its refund. */
 const MESSAGE_LENGTH_MAX = 300
 
 /**
@@ -16,7 +19,7 @@ export function withStorableMessage<Answer extends object>(answer: Answer): Answ
   return kept as Answer
 }
 
-/** A text that PostgreSQL can store, cut to the maximum length. */
+/** A text that PostgreSQL can store, truncated to the maximum length. */
 export function storableText(message: string): string {
   const kept = message.length > MESSAGE_LENGTH_MAX ? `${message.slice(0, MESSAGE_LENGTH_MAX)}…` : message
   return kept.replace(/[\p{Cc}\p{Cs}]/gu, ' ')
@@ -31,7 +34,7 @@ interface ItemInSql {
 }
 
 /**
- * SQL: the supplier's own name of its latest purchase for an item, or null. It aggregates, because with `order by … limit 1`
+ * SQL: the supplier's own name for an item's latest purchase, or null. It aggregates, because with `order by … limit 1`
  * PostgreSQL may read the primary key backwards instead of the few attempts of the order.
  */
 export function latestReference({ tenantId, orderId, itemNo, supplier }: ItemInSql): string {
@@ -47,7 +50,10 @@ interface OrderWithItems {
   items: readonly { itemNo: number; itemStatus: string; supplier: string | null }[]
 }
 
-/** Reads the references of the items that may be queried. Takes no lock, and sends no statement if there are no such items. */
+/**
+ * Reads the references of the items that may be queried. Takes no lock, and does not send a statement if there are no such
+ * items.
+ */
 export async function readReferences(
   tx: Pick<Tx, 'query'>,
   tenantId: string,

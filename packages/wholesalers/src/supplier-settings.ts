@@ -40,7 +40,7 @@ export const giveUpSetting = (giveUpAfterMs: number) => ({
   ),
 })
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 export interface CallDefaults {
   timeoutMs: number
   settlesMs: number
@@ -81,7 +81,7 @@ export const callSettings = (defaults: CallDefaults, concurrencyMax = 1_000) => 
   ),
 })
 
-/** The limit of a wholesaler, whose kind was written from public documentation and has to be verified. */
+/** The daily spend limit for a wholesaler whose type was written from public documentation and has to be verified. */
 export const spendLimitSetting = () => ({
   dailySpendLimit: Type.Optional(
     Type.Object(
@@ -106,7 +106,7 @@ export const nodeRateSetting = () => ({
   ),
 })
 
-/** A limit of the account, over all nodes, see account-rate.ts. Without `perSecond`, no limit applies by default. */
+/** A limit on the account, over all nodes; see account-rate.ts. Without `perSecond`, no limit applies by default. */
 export const accountRateSettings = (perSecond: number | undefined, perSecondMax = 10_000) => ({
   perSecond: Type.Optional(
     Type.Integer({

@@ -15,8 +15,8 @@ export interface Supplier {
   /** Buys one eSIM for each request. Its key is new to the supplier, or an earlier order with it ended in `retry`. */
   order(requests: SupplierRequest[]): Promise<Outcome[]>
   /**
-   * Queries the outcome of an earlier order of the same key. `retry` means that nothing was bought; a supplier that does
-   * not know returns `unknown`.
+   * Queries the outcome of an earlier order with the same key. `retry` means that nothing was bought; a supplier that
+   * does not know returns `unknown`.
    *
    *   RESUME  the item is still wanted: an order that stopped half-way may continue, and may be repeated if a repeat
    *           cannot buy a second eSIM
@@ -25,31 +25,32 @@ export interface Supplier {
    */
   query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]>
   /**
-   * Adds one package to one eSIM for each request, under the same rules as `order`. A query of its key has `topUp`, too.
-   * Absent: the supplier cannot do it.
+   * Adds one package to one eSIM for each request, under the same rules as `order`. A query with its key also has `topUp`.
+   * Absent if the supplier cannot do it.
    */
   topUp?(requests: TopUpRequest[]): Promise<Outcome[]>
   /**
-   * The product codes of the top-ups that an eSIM takes now, as the supplier lists them. undefined: it gave no complete list.
-   * Absent: it has no such list.
+   * The product codes of the top-ups that an eSIM accepts now, as the supplier lists them. undefined if it gave no complete
+   * list. Absent if it has no such list.
    */
   topUpsOf?(esim: Pick<SuppliedEsim, 'iccid'>): Promise<string[] | undefined>
   /**
-   * Cancels an eSIM that was not installed. `actionKey` names the attempt at the supplier, as `key` names an order: a repeat
-   * with the same one changes nothing. Without it, the eSIM is one that no dealer has, and is cancelled only once.
+   * Cancels an eSIM that was not installed. `actionKey` identifies the attempt at the supplier, as `key` identifies an
+   * order: a repeat with the same one changes nothing. Without it, the eSIM is one that no dealer has, and is cancelled
+   * only once.
    */
   cancel(esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome>
-  /** Interrupts the service of an eSIM in use. A repeat changes nothing. Absent: the supplier cannot do it. */
+  /** Interrupts the service of an eSIM in use. A repeat changes nothing. Absent if the supplier cannot do it. */
   suspend?(esim: SuppliedEsim, actionKey: string): Promise<ActionOutcome>
   /** Resumes the service of a suspended eSIM. */
   unsuspend?(esim: SuppliedEsim, actionKey: string): Promise<ActionOutcome>
-  /** Ends the service of an eSIM for good. */
+  /** Ends the service of an eSIM permanently. */
   revoke?(esim: SuppliedEsim, actionKey: string): Promise<ActionOutcome>
   /** Sends an SMS to an eSIM. A repeat is a second SMS: no interface takes a key for it. Absent: the supplier sends none. */
   sendSms?(esim: SuppliedEsim, message: string): Promise<ActionOutcome>
   /** undefined: it works. Otherwise a message for the operator. */
   test(): Promise<string | undefined>
-  /** Status and usage of eSIMs, in their order, with one request for each. */
+  /** Status and usage of eSIMs, in the given order, with one request for each. */
   report?(esims: SuppliedEsim[]): Promise<ReportOutcome[]>
   /**
    * The supplier's records of our eSIMs, in any order, and the entries that cannot be read. Reconciliation compares them with
@@ -71,8 +72,8 @@ export interface Supplier {
     extraPoints?: boolean
   }
   /**
-   * Anybody can send events in this supplier's name: they carry no signature, and no addresses of senders are configured. They
-   * only cause questions.
+   * Anybody can send events in this supplier's name: they are not signed, and no sender addresses are configured. They only
+   * cause questions.
    */
   readonly eventsUnproven?: boolean
   /** Verifies an event from this supplier and decodes it. `address`: the caller's, if it is known. */
@@ -96,21 +97,21 @@ export type ReceivedEvent =
   | { kind: 'changed'; keys: string[]; reports?: { iccid: string; report: ProfileReport }[] }
 
 export interface SupplierTraits {
-  /** The most requests in one call. */
+  /** Maximum number of requests in one call. */
   batch: number
   /** Concurrent requests on this node. */
   concurrency: number
-  /** Requests a second, on this node; null: no limit. */
+  /** Requests per second on this node; null: no limit. */
   perSecond: number | null
   /** Fulfilment waits this long for a call; after that its outcome is unknown. */
   timeoutMs: number
-  /** How long after our time-out the supplier may still execute a call. Until then fulfilment trusts no refusal. */
+  /** How long after our time-out the supplier may still execute a call. Until then fulfilment does not trust a refusal. */
   graceMs: number
   /** An item that is undecided this long after the first call for its eSIM goes to review. */
   giveUpAfterMs: number
   /** How often a new eSIM is polled for status and usage; by default every 15 minutes. */
   pollEveryS?: number
-  /** Only eSIMs whose codes nobody has seen can be cancelled, so every cancel by a dealer is refused. */
+  /** Only eSIMs whose codes nobody has seen can be cancelled, so every cancellation by a dealer is refused. */
   cancelsUnseenOnly?: true
   /** The supplier also tops up eSIMs whose validity has ended. */
   topsUpExpired?: true
@@ -126,8 +127,8 @@ export interface SupplierTraits {
   /** Says for which products `report` knows the eSIMs; absent: for all. eSIMs of other products are never polled. */
   reportsProduct?(productCode: string): boolean
   /**
-   * Groups products, because some may take longer than others: all requests of a call are of one group. Absent: there is one
-   * group.
+   * Groups products, because some may take longer than others: all requests of a call belong to one group. Absent if there
+   * is one group.
    */
   groupOf?(productCode: string): string
 }
@@ -139,7 +140,7 @@ export interface SupplierRequest {
   /** orderNo-itemNo: unique, and the same for every attempt at this item. */
   key: string
   productCode: string
-  /** The supplier's own name of an earlier purchase with this key, if it gave one. Only `query` gets it. */
+  /** The supplier's own name for an earlier purchase with this key, if it gave one. Only `query` receives it. */
   reference?: string | undefined
   /** Days of a day pass. */
   periodNum?: number | undefined
@@ -152,18 +153,18 @@ export interface SupplierRequest {
 /** A request to add a package to an eSIM. */
 export type TopUpRequest = SupplierRequest & { topUp: ToppedUpEsim }
 
-/** An eSIM that is topped up, with the data by which its supplier finds it. */
+/** An eSIM to be topped up, with the data by which its supplier finds it. */
 export interface ToppedUpEsim {
   /** The key of the item that delivered it. */
   key: string
-  /** The supplier's own name of the purchase that delivered it, if it gave one. */
+  /** The supplier's own name for the purchase that delivered it, if it gave one. */
   reference?: string | undefined
   iccid: string
   matchingId: string
 }
 
 /**
- * The prices between which a supplier may sell, in 1/10 000, for one eSIM, of a day pass for one day. Only suppliers whose
+ * The prices between which a supplier may sell, in 1/10 000, for one eSIM (for a day pass: per day). Only suppliers whose
  * interface accepts a price apply it.
  */
 export interface PriceGuard {
@@ -181,7 +182,7 @@ export interface Charge {
 }
 
 /**
- * The outcome of one request. `reference`: the supplier's own name of the purchase, such as an order number. It is kept
+ * The outcome of one request. `reference`: the supplier's own name for the purchase, such as an order number. It is kept
  * with the attempt and handed back with every later call about the eSIM.
  */
 export type Outcome =
@@ -189,13 +190,13 @@ export type Outcome =
   /** The package was added to the eSIM. `expiredTime`: the new end of validity, if the supplier states it. */
   | { kind: 'toppedUp'; expiredTime?: Date | undefined; charged?: Charge | undefined; reference?: string | undefined }
   /**
-   * It was bought and is not delivered yet: queried until it is. It is reviewed only if that takes longer than
+   * It was bought but is not delivered yet: it is queried until it is. It is reviewed only if that takes longer than
    * `giveUpAfterMs`. `charged`: the debit for it, if the supplier states it.
    */
   | { kind: 'ordered'; message: string; reference: string; charged?: Charge | undefined }
   /** Definite: this supplier has not sold this eSIM and will not. `price`: the supplier's price, where it is the reason. */
   | { kind: 'refused'; message: string; price?: Charge }
-  /** Definite: nothing was bought, a later try may succeed. `noMoney`: the operator's account there is empty. */
+  /** Definite: nothing was bought, but a later try may succeed. `noMoney`: the operator's account there is empty. */
   | { kind: 'retry'; message: string; afterMs?: number; down?: true; noMoney?: true }
   /**
    * It may have been bought. `down`: the supplier as a whole seems to be down, which counts for its breaker. `charged`:
@@ -239,7 +240,7 @@ export interface SuppliedEsim {
   itemNo: number
   key: string
   productCode: string
-  /** The supplier's own name of the purchase, if it gave one. */
+  /** The supplier's own name for the purchase, if it gave one. */
   reference?: string | undefined
   iccid: string
   matchingId: string
@@ -277,7 +278,7 @@ export interface ProfileReport {
   eid?: string
   /** Bytes. */
   usage?: bigint
-  /** The part of the volume that is left, if the supplier states no bytes: it only raises a known usage. */
+  /** The part of the volume that is left, if the supplier does not state bytes: it only raises a known usage. */
   remainingPercent?: number
   /** Bytes that are used at least, such as those of one of several bundles: they only raise a known usage. */
   usageAtLeast?: bigint
@@ -300,13 +301,13 @@ export interface SupplierProduct {
   name: string
   /** TOPUP: it can only be added to an eSIM. */
   packageType: 'BASE' | 'TOPUP'
-  /** ISO 3166-1 alpha-2. Where a supplier names only regions: `!RG-` and each name, such as `!RG-Western Europe`. */
+  /** ISO 3166-1 alpha-2. Where a supplier lists only regions: `!RG-` and each name, such as `!RG-Western Europe`. */
   countries: string[]
-  /** Bytes, of a day pass for one day; null: unlimited. */
+  /** Bytes (for a day pass: per day); null: unlimited. */
   volume: bigint | null
   isDayPass: boolean
   durationDays: number
-  /** In 1/10 000, of a day pass for one day. */
+  /** In 1/10 000 (for a day pass: per day). */
   cost: bigint
   currencyCode: string
   /** The condition under which it is unlimited or fast, in the supplier's words. */
@@ -317,7 +318,7 @@ export interface SupplierProduct {
 
 /** An entry of a list that cannot be read: it is left out, and what it describes stays as it was. */
 export interface UnreadableEntry {
-  /** undefined: the entry names no product. */
+  /** undefined if the entry does not identify a product. */
   productCode?: string | undefined
   /** The entry's code, or its place, such as `entry 17 of page 2`. */
   entry: string

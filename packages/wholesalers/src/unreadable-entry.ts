@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from './members.ts'
 import type { Supplier, SupplierProduct, UnreadableEntry } from './supplier.ts'
 
-/** Why an entry cannot be read, and the product that it names, if it names one. */
+/** Why an entry cannot be read, and the product that it identifies, if any. */
 export class Unreadable {
   readonly reason: string
   readonly productCode: string | undefined
@@ -14,8 +14,8 @@ export class Unreadable {
 
 /**
  * Reads each entry of a list by itself: one that cannot be read never affects the others.
- * @param place names the list, such as `page 2`
- * @param read the values of an entry; undefined: it is not sold here
+ * @param place identifies the list, such as `page 2`
+ * @param read the values of an entry; undefined if it is not sold here
  */
 export function* readEach<Value>(
   entries: readonly unknown[],
@@ -62,7 +62,7 @@ export function objectsIn(
   }
 }
 
-/** For an answer whose entries were all read, nothing. */
+/** Nothing, for an answer whose entries were all read. */
 export function unreadableIn(unreadable: UnreadableEntry[]): { unreadable?: UnreadableEntry[] } {
   return unreadable.length === 0 ? {} : { unreadable }
 }

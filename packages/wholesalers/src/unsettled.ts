@@ -1,6 +1,6 @@
 /**
- * What public documents leave open about a type of supplier, and what the adapter does meanwhile. A purchase settles it: the
- * supplier's page shows these until one has verified the supplier.
+ * What public documents leave open about a type of supplier, and what the adapter does in the meantime. A purchase settles
+ * these points: the supplier's page shows them until one has verified the supplier.
  */
 export const UNSETTLED: Readonly<Record<string, readonly string[]>> = {
   airalo: [
@@ -37,7 +37,7 @@ export const UNSETTLED: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Which answers each adapter was held against: ones that integrators recorded, or that official documents show. They are
+ * Which answers each adapter was tested against: those that integrators recorded or that official documents show. They are
  * replayed from ../recordings, rebuilt without anybody's data.
  */
 export const HELD: Readonly<Record<string, readonly string[]>> = {

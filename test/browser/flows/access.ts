@@ -17,7 +17,7 @@ import {
 
 /** Runs first: all other flows need a signed-in operator. */
 export function firstSignIn(shared: SharedState): void {
-  it('the first operator must choose a password before anything else opens', async () => {
+  it('the first operator must choose a password before anything else is accessible', async () => {
     const { testbed, page } = shared
     const { consoleUser, consolePassword } = testbed.access
     await signIn(page, consoleUser, consolePassword)
@@ -75,7 +75,7 @@ export function accessFlows(shared: SharedState): void {
     await dialog.getByRole('button', { name: 'Set up' }).click()
     colleague.secret = (await dialog.locator('code').first().innerText()).trim()
     colleague.spentCode = codeOf(colleague.secret)
-    // As authenticator apps show it.
+    // As shown by authenticator apps.
     await dialog.getByRole('textbox', { name: 'Code' }).fill(colleague.spentCode.replace(/^.../, '$& '))
     await button(at, 'Turn on').click()
     await dialog.getByText('Recovery codes').first().waitFor()
@@ -90,7 +90,7 @@ export function accessFlows(shared: SharedState): void {
     await signIn(back, colleague.email, PASSWORD)
     await field(back, 'Code').fill(colleague.spentCode)
     await button(back, 'Sign in').click()
-    await back.getByRole('alert').getByText('used before').waitFor()
+    await back.getByRole('alert').getByText('has already been used').waitFor()
     await field(back, 'Code').fill(first)
     await button(back, 'Sign in').click()
     await button(back, 'View').click()
@@ -98,7 +98,7 @@ export function accessFlows(shared: SharedState): void {
     await enterPassword(dialog)
     await dialog.getByRole('textbox', { name: 'Code' }).fill(first)
     await dialog.getByRole('button', { name: 'View' }).click()
-    await dialog.getByText('used before').waitFor()
+    await dialog.getByText('has already been used').waitFor()
     await dialog.getByRole('textbox', { name: 'Code' }).fill(second)
     await dialog.getByRole('button', { name: 'View' }).click()
     await dialog.waitFor({ state: 'hidden' })
@@ -106,7 +106,7 @@ export function accessFlows(shared: SharedState): void {
     await back.context().close()
   })
 
-  it('a new link, a role, a status and the removal of two-factor authentication require the password', async () => {
+  it('the password is required to create a link, change a role or status, or remove two-factor authentication', async () => {
     const { testbed, page } = shared
     const dialog = page.getByRole('dialog')
     const row = page.getByRole('row', { name: colleague.email })
@@ -131,7 +131,7 @@ export function accessFlows(shared: SharedState): void {
     await row.getByText('Active').waitFor()
   })
 
-  it('a dealer’s people see only their own tenant, and pages of others do not exist for them', async () => {
+  it('a dealer’s people see only their own tenant, and other tenants’ pages do not exist for them', async () => {
     const { testbed, dealer } = shared
     const foreign = await demoDealerPages(shared)
     const theirPage = await inviteAndSignIn(shared, {
@@ -159,14 +159,14 @@ export function accessFlows(shared: SharedState): void {
     await theirPage.context().close()
   })
 
-  it('a page that a role may not open says so and whom to ask, and leads back to the dashboard', async () => {
+  it('a page that a role may not open says whom to ask, and links back to the dashboard', async () => {
     const { testbed, dealer } = shared
     const staff = { email: 'staff@flow.test', role: 'DEALER_STAFF', tenantId: dealer.tenantId }
     const staffPage = await inviteAndSignIn(shared, staff)
     await navigate(testbed, staffPage, `/tenants/${dealer.tenantId}/settings`)
     await heading(staffPage, 'Settings').waitFor()
     await staffPage.getByRole('heading', { name: 'Endpoint' }).waitFor()
-    // What this role cannot save, it cannot edit either.
+    // This role cannot edit what it cannot save.
     expect(
       await staffPage.locator('main :is(input, textarea, select):not([readonly], :disabled, [type=hidden])').count(),
     ).toBe(0)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { api, button, field, loadPage, navigate, type SharedState } from '../console-testbed.ts'
 
 export function catalogueFlows(shared: SharedState): void {
-  it('an import is previewed, its invalid rows are named, and an invalid file changes nothing', async () => {
+  it('an import is previewed with its invalid rows, and an invalid file does not change anything', async () => {
     const { testbed, page } = shared
     const csv = await page.request.get(`${testbed.access.consoleUrl}/api/packages.csv?locationCode=AT`)
     const [head = '', ...rows] = (await csv.text()).trimEnd().split(/\r?\n/)
@@ -30,7 +30,7 @@ export function catalogueFlows(shared: SharedState): void {
     await page.locator('[data-row]').getByText('Austria renamed').waitFor()
   })
 
-  it('what can never be changed about a package is text, not a field', async () => {
+  it('whatever cannot be changed about a package is shown as text, not as a field', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/packages/AT_10_30')
     await page.locator('[data-fixed=Code]').getByText('AT_10_30').waitFor()
@@ -48,7 +48,7 @@ export function catalogueFlows(shared: SharedState): void {
     await shared.page.locator('input[type=file]').setInputFiles(file)
   }
 
-  /** A product that no package names yet. */
+  /** A product that no package uses yet. */
   async function chooseProduct(code: string): Promise<void> {
     const dialog = shared.page.getByRole('dialog')
     await dialog.getByRole('combobox', { name: 'Supplier' }).selectOption('warehouse')
@@ -108,7 +108,7 @@ export function catalogueFlows(shared: SharedState): void {
     await dialog.waitFor({ state: 'hidden' })
   })
 
-  /** Returns the progress texts that the dialog showed meanwhile. */
+  /** Returns the progress texts that the dialog showed in the meantime. */
   async function progressOf(act: () => Promise<void>): Promise<string[]> {
     const { page } = shared
     await page.evaluate(`globalThis.progressSeen = [], new MutationObserver(() => {

@@ -16,7 +16,7 @@ export function contextFlows(shared: SharedState): void {
   const QR = 'QR code that installs this eSIM'
   const esims: { iccid: string; profileId: string }[] = []
 
-  it('codes of one eSIM are not shown on the page of another', async () => {
+  it('one eSIM’s codes are not shown on another eSIM’s page', async () => {
     const { testbed, page, dealer } = shared
     const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 2 }]
     const { orderNo } = await testbed.client(dealer).order({ transactionId: 'two-esims', packageInfoList })
@@ -37,7 +37,7 @@ export function contextFlows(shared: SharedState): void {
     expect(await page.content()).not.toContain(code)
   })
 
-  it('a dialog names its eSIM, and closes when Back leads to another eSIM', async () => {
+  it('a dialog names its eSIM, and closes when the Back button opens another eSIM', async () => {
     const { page } = shared
     const [first, second] = esims
     await button(page, 'More').click()
@@ -48,7 +48,7 @@ export function contextFlows(shared: SharedState): void {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
-  it('money dialogs name their dealer, and close when Back leads to another dealer', async () => {
+  it('money dialogs name their dealer, and close when the Back button opens another dealer', async () => {
     const { testbed, page, dealer } = shared
     const { tenantId } = await api<{ tenantId: string }>(testbed, page, '/tenants', {
       clientName: 'Beta Travel',
@@ -72,7 +72,7 @@ export function contextFlows(shared: SharedState): void {
     await dialog.waitFor({ state: 'hidden' })
   })
 
-  it('unsaved input in one settings card survives saving another', async () => {
+  it('unsaved input in one settings card survives when another card is saved', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}/settings`)
     await field(page, 'Legal name').fill('Not saved yet')
@@ -86,7 +86,7 @@ export function contextFlows(shared: SharedState): void {
     expect(await field(page, 'Callback URL').inputValue()).toBe('https://not-saved.example/')
   })
 
-  it('leaving a page with unsaved settings asks first, and an error of the allowlist stands at its field', async () => {
+  it('leaving a page with unsaved settings asks first, and an allowlist error is shown at its field', async () => {
     const { page } = shared
     const dialog = page.getByRole('dialog', { name: 'Leave without saving?' })
     await page.getByRole('link', { name: 'Orders', exact: true }).click()
@@ -103,7 +103,7 @@ export function contextFlows(shared: SharedState): void {
     await heading(page, 'Orders').waitFor()
   })
 
-  it('a page keeps its data and input when a refresh fails, and warns that it may be out of date', async () => {
+  it('a page keeps its data and input when a refresh fails, and warns of outdated data', async () => {
     const { testbed, page, dealer } = shared
     const wallet = `/tenants/${dealer.tenantId}/wallet`
     await navigate(testbed, page, wallet)

@@ -12,7 +12,7 @@ import {
   type SharedState,
 } from '../console-testbed.ts'
 
-/** A name that would run as a script if it was not escaped. */
+/** A name that would run as a script if it were not escaped. */
 const DEALER_NAME = 'Flow <img src=x onerror=alert(1)> Travel'
 
 const ENDS_NOW = 'Stops working immediately'
@@ -34,7 +34,7 @@ export function credentialFlows(shared: SharedState): void {
     expect(found.tenants).toHaveLength(1)
   })
 
-  /** As a worn mouse does: the second click comes before the page can show that the first one was taken. */
+  /** As with a worn mouse: the second click comes before the page can show that the first one was accepted. */
   async function clickTwice(submit: Locator): Promise<void> {
     await submit.evaluate((element: HTMLElement) => {
       element.click()
@@ -97,7 +97,7 @@ export function credentialFlows(shared: SharedState): void {
     return secret
   }
 
-  it('a secret is shown again only with the password, and the view is in the audit log', async () => {
+  it('a secret is shown again only after the password is entered, and the view is audited', async () => {
     const { testbed, page, dealer } = shared
     // Leaving the page ends the confirmation of the last five minutes.
     await page.reload()
@@ -120,7 +120,7 @@ export function credentialFlows(shared: SharedState): void {
     expect(await page.content()).not.toContain(dealer.appSecret)
   })
 
-  it('changes to the allowlist and the QPS limit apply to the next request', async () => {
+  it('allowlist and QPS limit changes apply to the next request', async () => {
     const { testbed, page, dealer } = shared
     const client = testbed.client(dealer)
     const code = () =>
@@ -149,7 +149,7 @@ export function credentialFlows(shared: SharedState): void {
   async function saved(act: () => Promise<void>): Promise<void> {
     const { page } = shared
     const answer = page.waitForResponse((response) => response.url().endsWith('/settings'))
-    // The form is reset to the saved values once they are read again.
+    // The form is reset to the saved values once they are reloaded.
     const refreshed = page.waitForResponse((response) => response.url().endsWith(`/tenants/${shared.dealer.tenantId}`))
     await act()
     expect((await answer).status()).toBe(200)

@@ -4,7 +4,7 @@ import { api, heading, inviteAndSignIn, navigate, type SharedState } from '../co
 
 /** The console as a dealer's own people see it. */
 export function dealerFlows(shared: SharedState): void {
-  it('a dealer’s dashboard begins with the balance, and has nothing that only the operator can do', async () => {
+  it('a dealer’s dashboard begins with the balance, and does not show operator-only actions', async () => {
     const { testbed, page: operator, dealer } = shared
     // Sales are summed every few seconds.
     const spent = async () => (await api<Dashboard>(testbed, operator, `/dashboard?tenantId=${dealer.tenantId}`)).sales
@@ -15,7 +15,7 @@ export function dealerFlows(shared: SharedState): void {
     await page.locator(`[data-balance="${balance}"]`).waitFor()
     await expect.poll(() => page.locator('main h2').first().innerText()).toBe('Balance')
     expect(await page.getByText('Action needed').count()).toBe(0)
-    // Orders were paid today, so there is a spend to forecast from.
+    // Orders were paid today, so there is spend on which to base a forecast.
     const days = Number(await page.locator('[data-days-left]').getAttribute('data-days-left'))
     expect(days).toBeGreaterThan(0)
     await page.getByText('No URL is set.').waitFor()
@@ -48,14 +48,14 @@ export function dealerFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('an operator, who cannot buy for a dealer, is not offered it on the dealer’s page', async () => {
+  it('the dealer’s page does not offer a purchase to an operator, who cannot buy for a dealer', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}`)
     await page.locator('[data-balance]').waitFor()
     expect(await page.getByRole('link', { name: 'Buy eSIMs' }).count()).toBe(0)
   })
 
-  it('repeated polls of an order under review are one line of its timeline, and an attempt names its event', async () => {
+  it('repeated polls of an order under review share one timeline line, and an attempt names its event', async () => {
     const { testbed, page, dealer } = shared
     const path = `/orders?tenantId=${dealer.tenantId}&q=unanswered`
     const { orders } = await api<{ orders: { orderNo: string }[] }>(testbed, page, path)

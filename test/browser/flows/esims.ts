@@ -53,7 +53,7 @@ export function esimFlows(shared: SharedState): void {
     throw new Error(`refused: ${text}`)
   }
 
-  it('a partial ICCID is not searched but asked for in full, and a full one finds its eSIM', async () => {
+  it('for a partial ICCID, the search asks for the whole ICCID, which finds its eSIM', async () => {
     const { testbed, page } = shared
     const { profiles } = await api<{ profiles: { iccid: string; profileId: string }[] }>(testbed, page, '/profiles')
     const { iccid, profileId } = profiles[0]!
@@ -67,7 +67,7 @@ export function esimFlows(shared: SharedState): void {
     await expect.poll(() => page.locator('[data-row]').count(), { timeout: 20_000 }).toBe(1)
   })
 
-  it('an eSIM in use shows its usage as a bar that grows, to the dealer and to the operator', async () => {
+  it('an eSIM in use shows its usage as a growing bar, both to the dealer and to the operator', async () => {
     const { dealer, page } = shared
     const person = { email: 'esims@dealer.test', role: 'DEALER_STAFF', tenantId: dealer.tenantId }
     dealerPage = await inviteAndSignIn(shared, person)
@@ -87,7 +87,7 @@ export function esimFlows(shared: SharedState): void {
     await expect.poll(() => usagePercent(dealerPage), { timeout: 60_000 }).toBeGreaterThan(before)
   })
 
-  it('a dealer’s person suspends an eSIM and resumes it, and both people see it', async () => {
+  it('a dealer’s person suspends and resumes an eSIM, which the dealer and the operator both see', async () => {
     await act(dealerPage, 'Suspend', 'the phone is lost')
     const isSuspended = () => dealerPage.getByText('Suspended', { exact: true })
     await isSuspended().waitFor({ timeout: 60_000 })
@@ -105,9 +105,9 @@ export function esimFlows(shared: SharedState): void {
     expect(await findProfile(used)).toMatchObject({ suspended: false })
   })
 
-  it('the operator suspends an eSIM and resumes it immediately, with a reason, and the dealer sees it', async () => {
+  it('the operator suspends and resumes an eSIM with a reason, which the dealer sees', async () => {
     const { page } = shared
-    // Another one, because the first one has soon used its data.
+    // A different eSIM, because the first one will soon have used up its data.
     await client().order({ transactionId: FRESH, packageInfoList: [{ packageCode: 'SANDBOX_USAGE', count: 1 }] })
     await client().waitForOrder({ transactionId: FRESH })
     const esim = (await client().profiles({ transactionId: FRESH })).profileList[0]!
@@ -136,7 +136,7 @@ export function esimFlows(shared: SharedState): void {
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('combobox', { name: 'Supplier’s answer' }).selectOption('Done')
     await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Mail of the supplier, ticket 12')
-    // The supplier may be asked again at this moment: then the dialog says so and stays open.
+    // The supplier may be queried again at this moment; the dialog then says so and stays open.
     await vi.waitFor(async () => {
       if (await dialog.isVisible()) await dialog.getByRole('button', { name: 'Resolve' }).click()
       await dialog.waitFor({ state: 'hidden', timeout: 3_000 })
@@ -146,7 +146,7 @@ export function esimFlows(shared: SharedState): void {
     expect(await button(page, 'Resolve').count()).toBe(0)
   })
 
-  it('a dealer’s person tops an eSIM up at the price on the button, until the top-up is delivered', async () => {
+  it('a dealer’s person tops up an eSIM at the price on the button, and sees the top-up delivered', async () => {
     const { testbed, page } = shared
     const { balance } = await client().balance()
     await open(dealerPage, used)
@@ -171,7 +171,7 @@ export function esimFlows(shared: SharedState): void {
     }
   })
 
-  it('a dealer’s person revokes an eSIM in use, and nothing is refunded', async () => {
+  it('a dealer’s person revokes an eSIM in use without a refund', async () => {
     const { balance } = await client().balance()
     await open(dealerPage, used)
     await act(dealerPage, 'Revoke', 'reported stolen')
@@ -182,7 +182,7 @@ export function esimFlows(shared: SharedState): void {
     expect(await button(dealerPage, 'Top up').count()).toBe(0)
   })
 
-  it('a dealer’s person cancels an unused eSIM for the fee of its package, and the rest is refunded', async () => {
+  it('a dealer’s person cancels an unused eSIM for its package’s fee, and the rest is refunded', async () => {
     const [first] = unused as [Profile, Profile]
     const { balance } = await client().balance()
     await open(dealerPage, first)
@@ -224,7 +224,7 @@ export function esimFlows(shared: SharedState): void {
     return { refundAmount: entries[0]!.amount, feeAmount: packageInfoList[0]!.price - entries[0]!.amount }
   }
 
-  it('the QR code of the page is that of the eSIM’s QR link', async () => {
+  it('the QR code on the page matches the eSIM’s QR link', async () => {
     await client().order({ transactionId: 'qr-in-browser', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
     await client().waitForOrder({ transactionId: 'qr-in-browser' })
     const profile = (await client().profiles({ transactionId: 'qr-in-browser' })).profileList[0]!

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable } from '../chromium.ts'
 import { type ConsoleTestbed, heading, signInAsOperator, startTestbed } from '../console-testbed.ts'
 
-/** What a first visit may take on the wire, with headers: half a second at 5 Mbit/s. */
+/** How much a first visit may transfer, including headers: half a second at 5 Mbit/s. */
 const BYTES_MAX = 300_000
 const REQUESTS_MAX = 25
 const SIGN_IN_BYTES_MAX = 200_000
@@ -29,7 +29,7 @@ describe.skipIf(!isBrowserAvailable())('a first visit', () => {
   })
   afterAll(() => testbed?.stop())
 
-  it('of somebody who is not signed in loads the sign-in page without the console', async () => {
+  it('by somebody who is not signed in loads the sign-in page without the console', async () => {
     const visit = await visitCold(testbed, '/', (page) => heading(page, 'Sign in').waitFor())
     expect(visit.requests.filter((url) => /\/(console|router|pages|dashboard)-/.test(url))).toEqual([])
     expect(visit.requests.length).toBeLessThanOrEqual(SIGN_IN_REQUESTS_MAX)
@@ -42,7 +42,7 @@ describe.skipIf(!isBrowserAvailable())('a first visit', () => {
     ['/orders', '[data-row]'],
     ['/catalogue', '[data-row]'],
     ['/profiles', '[data-row]'],
-  ])('to %s is light, and what is shown stays where it is', async (path, part) => {
+  ])('to %s is light, and nothing that is shown moves', async (path, part) => {
     const isLoaded = (page: Page) => page.locator(part).first().waitFor()
     const visit = await visitCold(testbed, path, isLoaded, state)
     console.log(`${path}: ${visit.requests.length} requests, ${visit.bytes} bytes, shift ${visit.shift.toFixed(3)}`)
@@ -51,7 +51,7 @@ describe.skipIf(!isBrowserAvailable())('a first visit', () => {
     expect(visit.shift).toBeLessThanOrEqual(SHIFT_MAX)
   })
 
-  it('sends each file as the client takes it, and says that the answer depends on it', async () => {
+  it('gets each file in an encoding that the client accepts, with a matching Vary header', async () => {
     const visit = await visitCold(testbed, '/', (page) => heading(page, 'Sign in').waitFor())
     const script = visit.requests.find((url) => /\/react-[\w-]+\.js$/.test(url)) ?? ''
     const sizes = new Map<string, number>()
@@ -71,7 +71,7 @@ describe.skipIf(!isBrowserAvailable())('a first visit', () => {
     expect(gzip * 2).toBeLessThan(plain)
   })
 
-  it('to a list: it is there when one goes back to it, before the gateway answers', async () => {
+  it('to a list lets Back show the list again before the gateway answers', async () => {
     const context = await testbed.browser.newContext({ storageState: state })
     const page = await context.newPage()
     await page.goto(`${testbed.access.consoleUrl}/orders`)
@@ -87,7 +87,7 @@ describe.skipIf(!isBrowserAvailable())('a first visit', () => {
 
 interface Visit {
   requests: string[]
-  /** The size of all answers as they came, with their headers. */
+  /** The size of all answers as received, including their headers. */
   bytes: number
   shift: number
 }

@@ -10,7 +10,7 @@ interface FocusState {
   tenantId: string
 }
 
-/** After each kind of dialog, the focus is where the person goes on, never on the page as a whole. */
+/** After each kind of dialog, the focus is where the person continues, never on the page as a whole. */
 export function focusFlows(shared: () => FocusState): void {
   const focused = (page: Page) =>
     page.evaluate<string>(
@@ -30,7 +30,7 @@ export function focusFlows(shared: () => FocusState): void {
     return { name: await actions.getAttribute('aria-label'), item: page.getByRole('menuitem', { name: 'Change role' }) }
   }
 
-  it('the focus returns to the button that opened a dialog, and to the one that opened its menu', async () => {
+  it('the focus returns to the button that opened a dialog, or that opened the dialog’s menu', async () => {
     const { testbed, operator, tenantId } = shared()
     await loadPage(testbed, operator, `/tenants/${tenantId}/people`)
     await button(operator, 'Invite').first().click()
@@ -44,7 +44,7 @@ export function focusFlows(shared: () => FocusState): void {
     await expectFocus(operator, name)
   })
 
-  it('the focus returns to the button of a menu that is slower to fade out than its dialog is to close', async () => {
+  it('the focus returns to a menu’s button even if the menu fades out more slowly than its dialog closes', async () => {
     const { operator } = shared()
     const { name, item } = await openMenu(operator)
     await item.waitFor()
@@ -103,7 +103,7 @@ export function focusFlows(shared: () => FocusState): void {
     await expectFocus(dealer, expect.stringContaining('1 of 1 eSIM delivered'))
   })
 
-  it('the focus is on the page after a dialog whose opener is gone', async () => {
+  it('the focus moves to the page after a dialog whose opener no longer exists', async () => {
     const { testbed, operator } = shared()
     await loadPage(testbed, operator, '/account')
     await button(operator, 'Create token').click()

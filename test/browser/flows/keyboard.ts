@@ -16,7 +16,7 @@ export function keyboardFlows(shared: SharedState): void {
     expect(await button(page, 'Try again').count()).toBe(0)
   })
 
-  it('the navigation is by what people do, and the pages of an entry are tabs', async () => {
+  it('the navigation is grouped by task, and each entry shows its pages as tabs', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/')
     const navigation = page.getByRole('navigation', { name: 'Main navigation' })
@@ -36,7 +36,7 @@ export function keyboardFlows(shared: SharedState): void {
     await heading(page, 'Alerts').waitFor()
   })
 
-  it('the whole navigation fits a window 480 pixels high', async () => {
+  it('the whole navigation fits into a window 480 pixels high', async () => {
     const { testbed, page } = shared
     const { width, height } = page.viewportSize()!
     onTestFinished(() => page.setViewportSize({ width, height }))
@@ -46,7 +46,7 @@ export function keyboardFlows(shared: SharedState): void {
     await expect.poll(() => page.evaluate(NAVIGATION_CUT_OFF)).toBe(0)
   })
 
-  it('the skip link leads to the content, and the focus is visible', async () => {
+  it('the skip link jumps to the content, and the focus is visible', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
     await heading(page, 'Dealers').waitFor()
@@ -63,7 +63,7 @@ export function keyboardFlows(shared: SharedState): void {
     }
   })
 
-  it('a dialog focuses its first field, keeps the focus, and returns it at Escape', async () => {
+  it('a dialog focuses its first field, keeps the focus, and gives the focus back on Escape', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
     await opensAndReturns(page, 'New dealer', async (dialog) => {
@@ -85,7 +85,7 @@ export function keyboardFlows(shared: SharedState): void {
     await expect.poll(() => page.evaluate(`document.activeElement.closest('[data-row]') !== null`)).toBe(true)
   })
 
-  it('a menu works with the arrow keys, and returns the focus at Escape', async () => {
+  it('a menu works with the arrow keys, and returns the focus on Escape', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/people')
     await button(page, 'Account').focus()

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { api, button, field, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
 
-const AMBIGUOUS = '"1,250" is not an amount: write it like 1250.00, without separators.'
+const AMBIGUOUS = '"1,250" is not an amount: use the form 1250.00, without thousands separators.'
 
 export function moneyFlows(shared: SharedState): void {
   it('a top-up shows in account/balance immediately', async () => {
@@ -71,7 +71,7 @@ export function moneyFlows(shared: SharedState): void {
     await second.context().close()
   })
 
-  it('an ambiguous amount is rejected in every form', async () => {
+  it('an ambiguous amount is rejected by every form', async () => {
     const { testbed, page, dealer } = shared
     const own = `/tenants/${dealer.tenantId}`
     const { balance } = await testbed.client(dealer).balance()

@@ -23,7 +23,7 @@ export function orderFlows(shared: SharedState): void {
     await copyable(page, 'transactionId').getByText(transactionId).waitFor({ state: 'attached' })
   }
 
-  it('an order’s timeline leads from the request to the eSIM', async () => {
+  it('an order’s timeline runs from the request to the eSIM', async () => {
     const { testbed, page } = shared
     // For reviewFlows: the sandbox needs a while until this order is under review.
     await place('unanswered', 'SANDBOX_UNKNOWN', 2)
@@ -94,7 +94,7 @@ export function orderFlows(shared: SharedState): void {
     await page.locator('[data-state=working]').first().waitFor()
   })
 
-  it('a failed supplier test shows its message in a dialog that leads to the settings and stays until it is closed', async () => {
+  it('a failed supplier test shows its message in a dialog that stays until it is closed', async () => {
     const { page } = shared
     const message = 'answered 401: the certificate has expired'
     await page.route('**/api/suppliers/sandbox/test', (route) =>
@@ -115,7 +115,7 @@ export function orderFlows(shared: SharedState): void {
 
 /** Runs last: by now the sandbox's unanswered order is under review. */
 export function reviewFlows(shared: SharedState): void {
-  it('recording the supplier’s answer refunds one eSIM of an order under review', async () => {
+  it('recording the supplier’s answer refunds one eSIM in an order under review', async () => {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, '/')
     await page.locator('[data-attention=underReview]').click()
@@ -137,7 +137,7 @@ export function reviewFlows(shared: SharedState): void {
     expect((await testbed.client(dealer).balance()).balance).toBeGreaterThan(balance)
   })
 
-  it('an eSIM can be entered by its ICCID and activation code, and what the gateway refuses stays in the fields', async () => {
+  it('an eSIM can be entered by its ICCID and activation code, and refused input stays in the fields', async () => {
     const { page } = shared
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
@@ -173,7 +173,7 @@ export function reviewFlows(shared: SharedState): void {
     await page.locator('[data-step="STATUS"]').getByText('Order partially delivered').waitFor()
   })
 
-  it('a top-up under review is recorded as delivered, and its page expects no eSIMs', async () => {
+  it('a top-up under review is recorded as delivered, and its page does not expect eSIMs', async () => {
     const { testbed, page, dealer } = shared
     const { balance } = await testbed.client(dealer).balance()
     await navigate(testbed, page, '/orders?q=late-top-up')

@@ -20,7 +20,7 @@ import {
 
 interface PaymentState {
   testbed: ConsoleTestbed
-  /** The page of an administrator of the operator. */
+  /** A page signed in as an operator administrator. */
   page: Page
   db: Db
   smtp: SmtpReceiver
@@ -51,7 +51,7 @@ export function paymentFlows(shared: PaymentState): void {
     dealer = await inviteAndSignIn(shared, { email: PAYER, role: 'DEALER_ADMIN', tenantId })
   })
 
-  it('a payment above the set amount is credited by the second person only, and both sides are mailed', async () => {
+  it('a payment above the set amount is credited only when a second person confirms it', async () => {
     const { testbed, page } = shared
     await page.getByRole('link', { name: 'Payments and statements' }).click()
     const card = page.locator('[data-currency=USD]')
@@ -89,7 +89,7 @@ export function paymentFlows(shared: PaymentState): void {
     await confirm(second)
     await second.getByText('Credited.').first().waitFor()
     expect(await balance()).toBe(AMOUNT)
-    await row(second).waitFor({ state: 'hidden' }) // The list is that of open requests.
+    await row(second).waitFor({ state: 'hidden' }) // The list shows the open requests.
     await row(page).locator('[data-status=PAID]').waitFor({ timeout: 60_000 })
     await row(dealer).locator('[data-status=PAID]').waitFor({ timeout: 60_000 })
     const credited = () => mailTo(PAYER, 'Your top-up was credited: Payer Travel')
@@ -106,12 +106,12 @@ export function paymentFlows(shared: PaymentState): void {
     await dialog.waitFor({ state: 'hidden' })
   }
 
-  it('the statement of a month opens as a page to print, and stays as it was issued', async () => {
+  it('a month’s statement opens as a printable page, and stays as it was issued', async () => {
     const { testbed, page, db } = shared
     await saveDetails('Operator & Sons Ltd')
     await api(testbed, page, `/tenants/${tenantId}/wallet/top-ups`, { amount: 12_345, reference: 'INV-901' })
     await moveToLastMonth()
-    // The gateway looks once a minute, and not again on a day on which it has found none.
+    // The gateway checks once a minute, but not again on a day on which it has found none.
     await issueDueStatements({ db, ids: systemIds, log: silentLog })
     await loadPage(testbed, dealer, `/tenants/${tenantId}/wallet`)
     expect(await dealer.getByRole('link', { name: 'Open statement' }).count()).toBe(0)
@@ -124,7 +124,7 @@ export function paymentFlows(shared: PaymentState): void {
     await statement.getByText('It is not a tax invoice.').waitFor()
     await statement.getByRole('row', { name: 'Payments credited 2 5001.2345' }).waitFor()
     await statement.getByText(new RegExp(`^[0-9A-Z]{10}-${LAST_MONTH}$`)).waitFor()
-    // The policy of the page lets its own style apply, and nothing else.
+    // The policy of the page allows only its own style.
     const align = `getComputedStyle(document.querySelector('td.amount')).textAlign`
     expect(await statement.evaluate(align)).toBe('right')
     expect(await statement.locator('script, img, link').count()).toBe(0)
@@ -162,10 +162,13 @@ export function paymentFlows(shared: PaymentState): void {
       .toMatchObject({ legalName })
   }
 
-  /** Pretends that the account and its movements are a month old, because statements are only of months that are over. */
+  /**
+   * Pretends that the account and its movements are a month old, because statements are issued only for months that are
+   * over.
+   */
   async function moveToLastMonth(): Promise<void> {
     const then = `${LAST_MONTH}-15T12:00:00Z`
-    // In one transaction, because the gateway issues statements, too.
+    // In one transaction, because the gateway issues statements too.
     await shared.db.tx(async (tx) => {
       for (const text of [
         'update tenants set created_at = $2 where tenant_id = $1',

@@ -43,7 +43,7 @@ export function priceFlows(shared: SharedState): void {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  it('a plan can add a percentage to the cost, and round it', async () => {
+  it('a plan can add a percentage to the cost, and round the price', async () => {
     const { testbed, page } = shared
     const dialog = page.getByRole('dialog')
     await navigate(testbed, page, '/catalogue/prices')
@@ -59,7 +59,7 @@ export function priceFlows(shared: SharedState): void {
     await page.getByRole('cell', { name: '20% on the cost, rounded to .99', exact: true }).waitFor()
   })
 
-  it('a dealer is added to a group, which links to its plan and dealers, and removed again', async () => {
+  it('a dealer is added to a group and removed again, and the group links to its plan and dealers', async () => {
     const { testbed, page, dealer } = shared
     const dialog = page.getByRole('dialog')
     const main = page.getByRole('main')

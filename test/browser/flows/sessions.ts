@@ -15,7 +15,7 @@ import {
 
 /** How sessions end, and what they leave in the browser. */
 export function sessionFlows(shared: SharedState): void {
-  it('signing out works from any page, and a failure is shown', async () => {
+  it('signing out works from any page, and a failed sign-out is shown', async () => {
     const { testbed } = shared
     const person = { email: 'out@session.test', role: 'OPERATOR_STAFF' }
     const theirPage = await inviteAndSignIn(shared, person)
@@ -35,7 +35,7 @@ export function sessionFlows(shared: SharedState): void {
     await theirPage.context().close()
   })
 
-  it('secrets are forgotten when the session ends, and everything else when another person signs in', async () => {
+  it('secrets are forgotten when the session ends, and all other data when another person signs in', async () => {
     const { testbed } = shared
     const next = { email: 'next@session.test', role: 'OPERATOR_READ_ONLY' }
     await (await inviteAndSignIn(shared, next)).context().close()
@@ -66,13 +66,13 @@ export function sessionFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('a half-filled form survives the end of the session and signing in again', async () => {
+  it('a half-filled form survives the end of the session and a new sign-in', async () => {
     const { testbed } = shared
     const person = { email: 'form@session.test', role: 'OPERATOR_STAFF' }
     const page = await inviteAndSignIn(shared, person)
     await navigate(testbed, page, '/account')
     await field(page, 'Name').fill('Typed Before')
-    // A call that still runs would end the session on the page before the click.
+    // A call that is still running would end the session on the page before the click.
     await page.locator('main[aria-busy=false]').waitFor()
     await endSession(page)
     await button(page, 'Save').first().click()
@@ -91,7 +91,7 @@ export function sessionFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('a change of the password offers to delete access tokens, and says what has ended', async () => {
+  it('changing the password offers to delete access tokens, and reports what was ended', async () => {
     const { testbed } = shared
     const page = await inviteAndSignIn(shared, { email: 'tokens@session.test', role: 'OPERATOR_STAFF' })
     await api(testbed, page, '/account/tokens', { name: 'script', scope: 'READ', days: 1, password: PASSWORD })
@@ -130,7 +130,7 @@ export function sessionFlows(shared: SharedState): void {
     await page.context().close()
   })
 
-  it('the second of two links followed in one tab is the one that opens', async () => {
+  it('after two links are followed in one tab, the second link opens', async () => {
     const { testbed } = shared
     const [first, second] = [await invite('one@link.test'), await invite('two@link.test')]
     const page = await testbed.open(first)

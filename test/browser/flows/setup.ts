@@ -12,7 +12,7 @@ export function setupFlows(shared: SharedState): void {
   const act = (name: string) => step(name).getByRole('button').or(step(name).getByRole('link')).click()
   const dialog = () => shared.page.getByRole('dialog')
 
-  it('the checklist shows what is done, and creates, invites and funds the first dealer in one go', async () => {
+  it('the checklist shows what is done, and helps to create, invite and fund the first dealer', async () => {
     const { testbed, page } = shared
     const real = await api<Setup>(testbed, page, '/setup')
     expect(real.steps).toMatchObject({
@@ -42,7 +42,7 @@ export function setupFlows(shared: SharedState): void {
     shared.secrets.push(new URL(link).hash.slice(1))
   })
 
-  it('a link that is shown once has no Cancel, and closing it before it is copied or downloaded asks first', async () => {
+  it('a link that is shown once asks before it is closed without being copied or downloaded', async () => {
     const { testbed, page } = shared
     expect(await dialog().getByRole('button', { name: 'Cancel' }).count()).toBe(0)
     await page.keyboard.press('Escape')
@@ -66,7 +66,7 @@ export function setupFlows(shared: SharedState): void {
     await step('dealer').and(page.locator('[data-done=true]')).waitFor()
   })
 
-  it('a test order is signed with the password alone, and its delivery is watched on the order page', async () => {
+  it('a test order is signed with only the password, and its delivery is shown on the order page', async () => {
     const { testbed, page } = shared
     await act('testOrder')
     await dialog().getByText('Orders one SANDBOX_OK for Guided Travel').waitFor()
@@ -95,7 +95,7 @@ export function setupFlows(shared: SharedState): void {
     await heading(page, 'Home').waitFor()
   })
 
-  it('the checklist is gone once it is dismissed', async () => {
+  it('the checklist no longer appears once it is dismissed', async () => {
     const { testbed, page } = shared
     await navigate(testbed, page, '/')
     await button(page, 'Hide this list').click()

@@ -17,14 +17,14 @@ export function supplierFlows(shared: SharedState): void {
     await field(page, 'AppSecret').fill(SECRET)
     await enterPassword(page)
     await button(page, 'Add supplier').click()
-    // The error stands at its field, and the password is not asked for again.
+    // The error is shown at its field, and the password is not requested again.
     await page.getByRole('alert').getByText('Correct the marked fields.').waitFor()
     await page.getByText('It must be 8 to 64 letters').waitFor()
     expect(await field(page, 'Your password').count()).toBe(0)
     await field(page, 'AppKey').fill('ak_0123456789')
     await button(page, 'Add supplier').click()
     await heading(page, 'upstream').waitFor()
-    // Adding it has tested it: nothing answers at this address. The state stays after a reload.
+    // Adding it also tested it: nothing answers at this address. The state is the same after a reload.
     await page.getByText('Added. Its test failed: correct the settings.').waitFor()
     await page.locator('[data-state=failing]').getByText('Failing since').waitFor()
     await page.reload()
@@ -41,7 +41,7 @@ export function supplierFlows(shared: SharedState): void {
     await page.getByText('Set, and not shown').waitFor()
     await field(page, 'Address').fill('http://127.0.0.2:9')
     await save()
-    await page.getByText('Enter it again: secrets are not sent to another address.').waitFor()
+    await page.getByText('Enter it again: secrets are not sent to a different address.').waitFor()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await field(page, 'AppSecret').fill(SECRET)
     await save()

@@ -19,7 +19,7 @@ export function toolFlows(shared: SharedState): void {
     expect(sent.filter((request) => request.includes(dealer.appSecret))).toEqual([])
   })
 
-  it('on a production gateway, the explorer asks before it sends what debits a balance or ends an eSIM', async () => {
+  it('on a production gateway, the explorer asks before a request that debits a balance or ends an eSIM', async () => {
     const { testbed, page, dealer } = shared
     await page.route('**/console/api/session', async (route) => {
       const me = (await (await route.fetch()).json()) as object

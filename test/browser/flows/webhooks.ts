@@ -23,7 +23,7 @@ export function webhookFlows(shared: SharedState): void {
     expect(done).toBe(all)
     const unsent = `/events?tenantId=${dealer.tenantId}&state=UNSENT`
     const { events } = await api<{ events: { notifyType: string }[] }>(testbed, page, unsent)
-    // The endpoint does not take events of other types.
+    // The endpoint is not subscribed to events of other types.
     expect(events.filter(({ notifyType }) => ['ORDER_PAID', 'DELIVERY_UPDATED'].includes(notifyType))).toEqual([])
     await expect
       .poll(() => new Set(receiver.received.map(({ notifyType }) => notifyType)))

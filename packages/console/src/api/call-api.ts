@@ -1,6 +1,6 @@
 import { interpolate, t } from '#strings/strings.ts'
 
-/** A failed call of the console API. Its message can be shown to the user. */
+/** A failed call to the console API. Its message can be shown to the user. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number

@@ -1,7 +1,7 @@
 import { t } from '#strings/strings.ts'
 import { ApiError, apiUrl, errorFrom } from './call-api.ts'
 
-/** Downloads the file that answers a POST, such as one that needs a password. */
+/** Downloads a file that a POST returns, such as one that needs a password. */
 export async function postForFile(path: string, body: object, name: string): Promise<void> {
   let response: Response
   let text: string

@@ -7,7 +7,7 @@ export type Question = NonNullable<ImportReport['question']>
 type EncodingQuestion = Extract<Question, { kind: 'ENCODING' }>
 type ColumnsQuestion = Extract<Question, { kind: 'COLUMNS' }>
 
-/** What a person says about a file, for the query of its upload. */
+/** A person's statements about a file, for the query of its upload. */
 export interface FileAnswers {
   encoding?: string
   /** JSON: headers of the file and our columns. */
@@ -19,7 +19,7 @@ interface FileQuestionProps<Kind> {
   onAnswer(answers: FileAnswers): void
 }
 
-/** Asks what only a person knows of a file: in which encoding its letters are right, or which column is which. */
+/** Asks what only a person can know about a file: which encoding makes its letters correct, or which column is which. */
 export function FileQuestion({ question, onAnswer }: FileQuestionProps<Question>) {
   return (
     <Alert color="orange" role="group" aria-label={t.files.question}>

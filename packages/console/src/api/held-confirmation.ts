@@ -8,7 +8,10 @@ import { ApiError, call } from './call-api.ts'
 let held: { confirmation: string; timer: ReturnType<typeof setTimeout> } | undefined
 const listeners = new Set<() => void>()
 
-/** A little less than the gateway's five minutes, so that a form does not show a confirmation that is over when it is sent. */
+/**
+ * A little less than the gateway's five minutes, so that a form does not show a confirmation that has expired by the time
+ * it is sent.
+ */
 const HELD_MS = 290_000
 
 export function holdConfirmation(confirmation: string): void {
@@ -40,7 +43,10 @@ interface Credentials {
   confirmation?: string
 }
 
-/** Confirms the person first, so that a form that the gateway refuses uses up no code and can be sent again without one. */
+/**
+ * Confirms the person first, so that a form that the gateway refuses does not use up a code and can be sent again without
+ * one.
+ */
 export async function confirmFirst(body: unknown): Promise<unknown> {
   if (!hasPassword(body)) return body
   const { password, code, ...rest } = body
@@ -58,7 +64,7 @@ function hasPassword(body: unknown): body is Credentials & { password: string } 
   return typeof password === 'string' && newPassword === undefined
 }
 
-/** Forgets a confirmation that the gateway does not accept any more, so that the form asks for the password again. */
+/** Forgets a confirmation that the gateway no longer accepts, so that the form asks for the password again. */
 export function noticeRefusal(error: unknown): void {
   if (error instanceof ApiError && error.code === 'CONFIRMATION_DEAD') forgetConfirmation()
 }

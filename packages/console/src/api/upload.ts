@@ -1,7 +1,7 @@
 import { t } from '#strings/strings.ts'
 import { ApiError, apiUrl, errorFrom, type Query } from './call-api.ts'
 
-/** Uploads a CSV file. `onSent` gets the share sent so far, `onText` the response received so far. */
+/** Uploads a CSV file. `onSent` receives the share sent so far, `onText` the response received so far. */
 export function upload(
   path: string,
   query: Query,

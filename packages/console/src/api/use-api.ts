@@ -52,7 +52,7 @@ export function useApi<Answer>(
 
 /**
  * Reads everything again when a job ends, because its result can show in many lists.
- * @param ended changes when the job ends: such as its status, or the time; undefined until it is known
+ * @param ended a value that changes when the job ends, such as its status or the time; undefined until it is known
  */
 export function useReloadAfter(ended: string | undefined): void {
   const client = useQueryClient()
@@ -74,13 +74,13 @@ export interface Change {
   file?: File
 }
 
-/** Changes of a person's own credentials end a confirmation at the gateway. */
+/** Changes to a person's own credentials end a confirmation at the gateway. */
 const CREDENTIALS = /^\/account\/(password|second-factor|passkeys)/
 
 export interface ChangeOptions<Answer> {
   /**
-   * What the answer means, an Error if something is wrong with what was saved. It is reported even if the saved data has
-   * replaced the form meanwhile, unlike what the callbacks of `mutate` would report.
+   * What the answer means: an Error if something is wrong with what was saved. Reported even if the saved data has replaced
+   * the form by then, unlike anything that the callbacks of `mutate` would report.
    */
   success?: string | ((answer: Answer) => string | Error | undefined) | undefined
   /** The caller shows errors. */
@@ -89,8 +89,8 @@ export interface ChangeOptions<Answer> {
 
 /**
  * Changes data and refetches everything, because one change can show in many lists. Then it reports the result: once
- * "saved" is visible, the page shows what was saved, and can be left without a warning. A change that is being made
- * already is not made again: two clicks can come before the button shows that it is busy.
+ * "saved" is visible, the page shows what was saved, and can be left without a warning. A change that is already being made
+ * is not made again: two clicks can come before the button shows that it is busy.
  */
 export function useChange<Answer = unknown>(options: ChangeOptions<Answer> = {}) {
   const client = useQueryClient()

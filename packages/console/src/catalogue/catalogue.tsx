@@ -146,7 +146,7 @@ function packageVolume({ dataType, volume }: PackageRow): string {
   return dataType === 'DAILY' ? interpolate(t.catalogue.perDay, { volume: formatVolume(volume) }) : formatVolume(volume)
 }
 
-/** A package that no rule made stays as it is. */
+/** A package that was not made by a rule stays as it is. */
 const RELEASE = {
   label: t.catalogue.release,
   text: t.catalogue.releaseText,

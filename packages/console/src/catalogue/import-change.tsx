@@ -4,7 +4,7 @@ import { Badge, Group, Stack, Text } from '@mantine/core'
 import { formatMoney, formatPercentChange, formatVolume } from '#parts/format.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
-/** The changes of an import to one package, one line per member. Suspicious prices are highlighted. */
+/** An import's changes to one package, one line per member. Suspicious prices are highlighted. */
 export function ChangeDetails({ change }: { change: ImportChange }) {
   return (
     <Stack gap={4} className="list-lines">

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { errorFile } from './import-files.ts'
 
-it('a file of errors contains the place, package and value of each, and no cell is a formula', () => {
+it('an error file lists the place, package and value of each error, without spreadsheet formulas', () => {
   const error = { row: 2, column: 'price:USD', packageCode: 'JP_1_7', value: '=1+2;=3', reason: 'Say "4.50".' }
   const [head, line] = errorFile([error]).replace('\uFEFF', '').split('\r\n')
   expect(head).toBe('"row","column","packageCode","value","reason"')

@@ -1,6 +1,6 @@
 import type { ImportReport } from '@dealer-esim/gateway/catalogue/files/import-packages.ts'
 
-/** A file to start from: one package with data in total, and one day pass. */
+/** A file to start from: one package with a total data volume, and one day pass. */
 export const SAMPLE_FILE = [
   'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1,costPrice1,costCurrency1,periodNumMin,periodNumMax',
   'SAMPLE_JP_1_7,"Japan, 1 GB, 7 days",TOTAL,1GB,7,JP,4.50,sandbox,SANDBOX_OK,2.70,USD,,',

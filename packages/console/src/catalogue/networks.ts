@@ -6,7 +6,7 @@ type Networks = PackageDocument['locationNetworkList']
 const english = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
 const local = new Intl.DisplayNames(locale, { type: 'region', fallback: 'code' })
 
-/** One line a country: `JP Japan: NTT DOCOMO (5G); SoftBank (LTE)`. */
+/** One line per country: `JP Japan: NTT DOCOMO (5G); SoftBank (LTE)`. */
 export function networksText(networks: Networks): string {
   return networks
     .map(({ locationCode, locationName, operatorList }) => {
@@ -16,7 +16,7 @@ export function networksText(networks: Networks): string {
     .join('\n')
 }
 
-/** The reverse. The name of a country may be left out. The error names its line. */
+/** The reverse. The name of a country may be left out. The error states its line. */
 export function parseNetworks(text: string): { list: Networks } | { error: string } {
   const list: Networks = []
   for (const [index, line] of text.split('\n').entries()) {

@@ -24,7 +24,7 @@ interface FieldsProps {
   typed: TypedPackage
   onChange(typed: TypedPackage): void
   errors: Record<string, string>
-  /** Code and type are chosen once. */
+  /** The code and the type can be chosen only once. */
   isNew: boolean
 }
 
@@ -34,7 +34,7 @@ type FlagMember = {
 }[keyof TypedPackage]
 
 const COLUMNS = { base: 1, sm: 2, lg: 3 }
-/** Codes rendered at a time: the rest is found by typing. */
+/** How many codes are rendered at a time: the rest are found by typing. */
 const LOCATIONS_SHOWN = 60
 
 /** Every member of a package that an operator can edit, in cards. */

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { parseNetworks } from './networks.ts'
 import { differs, emptyPrice, emptySupplier, errorAt, newPackage, parsePackage, typedPackage } from './package-form.ts'
 
-// The texts are chosen by the browser's languages when the modules are loaded.
+// The browser's languages decide which texts are used, when the modules are loaded.
 vi.hoisted(() => vi.stubGlobal('navigator', { languages: ['en-US'] }))
 afterAll(() => void vi.unstubAllGlobals())
 
@@ -34,14 +34,14 @@ const JAPAN: PackageDocument = {
 }
 
 describe('the form of a package', () => {
-  it('an unchanged package changes nothing', () => {
+  it('sends nothing for an unchanged package', () => {
     const typed = typedPackage(JAPAN)
     expect(typed).toMatchObject({ volume: '1.5', volumeUnit: 'GB', withinDays: '14' })
     expect(parsePackage(typed, typedPackage(JAPAN))).toEqual({ members: {} })
     expect(differs(typed, typedPackage(JAPAN))).toBe(false)
   })
 
-  it('only changed members are sent, and a removed currency as a price of null', () => {
+  it('sends only changed members, and null as the price in a removed currency', () => {
     const before = typedPackage(JAPAN)
     const typed = { ...before, name: 'Japan', volume: '2', prices: before.prices.slice(1) }
     expect(differs(typed, before)).toBe(true)
@@ -57,13 +57,13 @@ describe('the form of a package', () => {
     })
   })
 
-  it('a new package has its members, without empty rows', () => {
+  it('a new package is sent with all members and without empty rows', () => {
     const typed = { ...newPackage(), packageCode: 'NEW', name: 'New', locationCodes: ['JP'] }
     const parsed = parsePackage({ ...typed, suppliers: [emptySupplier()], prices: [emptyPrice()] })
     expect(parsed).toMatchObject({ members: { packageCode: 'NEW', volume: 1_073_741_824, prices: [], suppliers: [] } })
   })
 
-  it('mistakes are reported at their inputs', () => {
+  it('shows each mistake next to its input', () => {
     const before = typedPackage(JAPAN)
     const prices = [
       { ...before.prices[0]!, price: 'much' },
@@ -75,12 +75,12 @@ describe('the form of a package', () => {
     expect('errors' in parsed && Object.keys(parsed.errors).sort()).toEqual([...names, 'volume'])
   })
 
-  it('a day pass has a duration of one day and a range of days', () => {
+  it('sends a duration of one day and a range of days for a day pass', () => {
     const typed = { ...newPackage(), isDayPass: true, periodNumMin: '3', periodNumMax: '9', dataType: 'DAILY' }
     expect(parsePackage(typed)).toMatchObject({ members: { duration: 1, periodNumMin: 3, periodNumMax: 9 } })
   })
 
-  it('networks are one line per country, and a mistake names its line', () => {
+  it('takes one line of networks per country, and states the line of a mistake', () => {
     expect(parseNetworks('jp: A (5G); B (LTE)\n\nKR Korea:')).toEqual({
       list: [
         {
@@ -96,8 +96,10 @@ describe('the form of a package', () => {
     expect(parseNetworks('JP: A (5G)\nKR: B')).toEqual({ error: expect.stringContaining('2') })
   })
 
-  it('a fault of an entry without an input of its own is shown at the list, with its number', () => {
-    expect(errorAt({ 'locationCodes[1]': 'UK is not a country.' }, 'locationCodes')).toMatch(/2.*UK is not a country/)
+  it('shows a fault in an entry without its own input at the list, with the entry number', () => {
+    expect(errorAt({ 'locationCodes[1]': 'UK is not an ISO 3166-1 alpha-2 country code.' }, 'locationCodes')).toMatch(
+      /2.*UK is not an ISO 3166-1/,
+    )
     expect(errorAt({ name: 'Required.' }, 'name')).toBe('Required.')
     expect(errorAt({ name: 'Required.' }, 'slug')).toBeUndefined()
   })

@@ -3,7 +3,7 @@ import { formatMoneyInput, parseMoneyInput } from '#parts/form-values.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { networksText, parseNetworks } from './networks.ts'
 
-/** A package as its form has it: texts as typed. */
+/** A package as its form holds it: texts as typed. */
 export interface TypedPackage {
   packageCode: string
   slug: string
@@ -66,7 +66,7 @@ export const emptySupplier = (): TypedSupplier => ({
 })
 export const emptyPrice = (): TypedPrice => ({ id: newRowId(), currencyCode: '', price: '', retailPrice: '' })
 
-/** The defaults of the gateway for a new package. */
+/** The gateway's defaults for a new package. */
 export function newPackage(): TypedPackage {
   return {
     ...{ packageCode: '', slug: '', packageType: 'BASE', productFamily: '', name: '', description: '' },
@@ -129,7 +129,7 @@ function typedVolume(volume: number | null): Pick<TypedPackage, 'volume' | 'volu
 export type ParsedPackage = { members: Record<string, unknown> } | { errors: Record<string, string> }
 
 /**
- * The members that differ from `before`, or all of a new package, as the gateway takes them. Errors are by member, in the
+ * The members that differ from `before`, or all of a new package, as the gateway accepts them. Errors are by member, in the
  * gateway's notation, such as prices[0].price.
  */
 export function parsePackage(typed: TypedPackage, before?: TypedPackage): ParsedPackage {
@@ -141,7 +141,7 @@ export function parsePackage(typed: TypedPackage, before?: TypedPackage): Parsed
   const changed = Object.fromEntries(Object.entries(members).filter(([name, value]) => !isEqual(value, old[name])))
   if (!isEqual(typed.prices.map(withoutId), before.prices.map(withoutId)))
     changed.prices = pricesOf(typed, before.prices, errors)
-  // The gateway keeps the networks of countries that stay, unless they were edited.
+  // The gateway keeps the networks of countries that remain, unless they were edited.
   return { members: changed }
 }
 
@@ -243,7 +243,7 @@ function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** True if something was typed that is not saved. */
+/** True if something typed has not been saved. */
 export function differs(a: TypedPackage, b: TypedPackage): boolean {
   const plain = (typed: TypedPackage) => ({
     ...typed,
@@ -252,7 +252,7 @@ export function differs(a: TypedPackage, b: TypedPackage): boolean {
   return !isEqual(plain(a), plain(b))
 }
 
-/** The error of a member, or the first one of its parts that has no input of its own. */
+/** The error for a member, or the first error for a part of it that does not have its own input. */
 export function errorAt(errors: Record<string, string>, member: string): string | undefined {
   const part = Object.keys(errors).find((name) => name === member || name.startsWith(`${member}[`))
   if (part === undefined) return undefined

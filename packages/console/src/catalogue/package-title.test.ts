@@ -21,13 +21,13 @@ describe('the title of a package', () => {
   })
 
   it.each(['Weekend in Tokyo', 'Sakura 5 GB special', '5 GB 3 days', 'Japan', '', 'Japan 5 GB 3 days with hotel'])(
-    'of %s, which somebody has typed, is that name',
+    'is a name that somebody typed, unchanged: %s',
     (name) => {
       expect(packageTitle(name)).toEqual({ parts: [name], hasPlace: false })
     },
   )
 
-  it('of an order of several packages counts the others', () => {
+  it('counts the other packages of an order with several packages', () => {
     expect(packagesTitleText(['Japan 5 GB 3 days', 'Weekend', 'Other'])).toBe('Japan · 5 GB · 3 days + 2')
   })
 })

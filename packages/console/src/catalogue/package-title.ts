@@ -1,6 +1,9 @@
 import { t } from '#strings/strings.ts'
 
-/** The parts of a package's title, such as `Japan`, `5 GB`, `3 days`. One part: a name that somebody has typed, as it is. */
+/**
+ * The parts of a package's title, such as `Japan`, `5 GB`, `3 days`. A single part is a name that somebody typed,
+ * unchanged.
+ */
 export interface PackageTitle {
   parts: readonly string[]
   /** The first part is a place. */
@@ -8,8 +11,8 @@ export interface PackageTitle {
 }
 
 /**
- * Takes a name apart that sale rules and imports write, such as “Japan 5 GB 3 days” or “Japan, 2 GB a day, 3 days: top-up”:
- * place, volume, days. Any other name is an operator's own and stays whole.
+ * Splits a name in the form that sale rules and imports write, such as “Japan 5 GB 3 days” or “Japan, 2 GB a day, 3 days:
+ * top-up”: place, volume, days. Any other name is an operator's own and stays whole.
  */
 export function packageTitle(name: string): PackageTitle {
   const words = name.split(/[\s,:]+/)
@@ -20,7 +23,7 @@ export function packageTitle(name: string): PackageTitle {
   return { parts: [start.replace(DAY_PASS, ''), ...rest], hasPlace: true }
 }
 
-/** The volume of a day pass says so already: 2 GB/day. */
+/** Left out of the title, because the volume (2 GB/day) already shows that it is a day pass. */
 const DAY_PASS = /, day pass$/
 
 /** The title as text: `Japan · 5 GB · 3 days`. */
@@ -28,12 +31,12 @@ export function packageTitleText(name: string): string {
   return packageTitle(name).parts.join(' · ')
 }
 
-/** The title of an order: its first package, and how many there are besides. */
+/** The title of an order: its first package, and how many others there are. */
 export function packagesTitleText([first = '', ...others]: readonly string[]): string {
   return others.length === 0 ? packageTitleText(first) : `${packageTitleText(first)} + ${others.length}`
 }
 
-/** Where a package works that names these codes: its only country, !RG or !GL. */
+/** The location of a package with these codes: its only country, !RG or !GL. */
 export function locationOf(locationCodes: readonly string[]): string {
   if (locationCodes.includes('!GL')) return '!GL'
   const [only, ...others] = locationCodes

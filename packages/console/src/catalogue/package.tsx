@@ -40,7 +40,7 @@ export function PackagePage() {
   )
 }
 
-/** Heading and tabs of the pages of a package. */
+/** Heading and tabs of a package's pages. */
 export function PackageFrame(props: { packageCode: string; detail: PackageDetail | undefined; children: ReactNode }) {
   const { packageCode, detail, children } = props
   return (
@@ -68,8 +68,8 @@ export function PackageFrame(props: { packageCode: string; detail: PackageDetail
 }
 
 /**
- * Keeps the revision that the form was filled from: data that is refreshed meanwhile does not replace what is typed, and a
- * change of somebody else is not overwritten.
+ * Keeps the revision that the form was filled from: data refreshed later does not replace what was typed, and another
+ * person's change is not overwritten.
  */
 function LoadedForm(props: { detail: PackageDetail; reload(): Promise<{ data?: PackageDetail | undefined }> }) {
   const { detail, reload } = props
@@ -95,11 +95,11 @@ interface PackageFormProps {
   /** The code of an existing package. */
   packageCode?: string
   revision?: string
-  /** The package has changed since the form was filled. */
+  /** The package has changed since the form was filled in. */
   isStale?: boolean
   /** Reads the package again, which shows that it has changed. */
   onRefused?(): void
-  /** Fills the form again. */
+  /** Fills in the form again. */
   onReload?(): Promise<void>
 }
 

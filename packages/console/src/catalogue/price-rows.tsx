@@ -16,7 +16,7 @@ interface PriceRowsProps {
   errors: Record<string, string>
 }
 
-/** The list prices of a package, one currency a row, each with its margin over the lowest cost of a usable supplier. */
+/** The list prices of a package, one currency per row, each with its margin over the lowest cost of a usable supplier. */
 export function PriceRows({ rows, suppliers, onChange, errors }: PriceRowsProps) {
   const known = useApi<{ suppliers: SupplierRow[] }>('/suppliers').data?.suppliers ?? []
   const paused = new Set(known.filter((one) => one.paused).map(({ supplier }) => supplier))

@@ -90,7 +90,7 @@ function SupplierInputs(props: {
   const { row, at, names, errors, onChange } = props
   const [keyword] = useDebouncedValue(row.productCode, 250)
   const products = useProducts(row.supplier, keyword)
-  // The present one is offered before the list has loaded, and if it was removed.
+  // The present one is also offered before the list has loaded, and if it has been removed.
   const offered = row.supplier === '' || names.includes(row.supplier) ? names : [row.supplier, ...names]
   return (
     <>

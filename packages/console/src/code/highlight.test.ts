@@ -4,7 +4,7 @@ import { highlight } from './highlight.ts'
 const kinds = (text: string, language: Parameters<typeof highlight>[1]) =>
   highlight(text, language).flatMap(({ kind, text }) => (kind ? [[kind, text]] : []))
 
-test('the tokens of a text are the text', () => {
+test('tokens put together give the original text', () => {
   for (const [text, language] of [
     ['{"a": [1, "b\\"c", true]} ', 'json'],
     ["curl 'https://x.test/#y' # a comment", 'shell'],
@@ -18,7 +18,7 @@ test('the tokens of a text are the text', () => {
     ).toBe(text)
 })
 
-test('names of JSON members differ from its values', () => {
+test('names of JSON members are highlighted differently from values', () => {
   expect(kinds('{"a": "b", "c": 1.5, "d": null}', 'json')).toEqual([
     ['name', '"a"'],
     ['string', '"b"'],
@@ -29,7 +29,7 @@ test('names of JSON members differ from its values', () => {
   ])
 })
 
-test('an address in a string is not a comment', () => {
+test('an address inside a string is not highlighted as a comment', () => {
   expect(kinds("await send('https://x.test') // now", 'typescript')).toEqual([
     ['word', 'await'],
     ['string', "'https://x.test'"],

@@ -1,6 +1,6 @@
 export type CodeLanguage = 'json' | 'headers' | 'shell' | 'python' | 'php' | 'java' | 'go' | 'csharp' | 'typescript'
 
-/** JSON with line breaks; any other text as it is. */
+/** JSON with line breaks; any other text unchanged. */
 export function prettyJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
@@ -18,7 +18,7 @@ interface Token {
 /** Longer texts are not coloured: each token is an element. */
 const COLOURED_LENGTH_MAX = 30_000
 
-/** Splits code into tokens. It knows comments, strings, numbers and a few words, which is enough for colours. */
+/** Splits code into tokens. It recognises comments, strings, numbers and a few words, which is enough for colours. */
 export function highlight(text: string, language: CodeLanguage): Token[] {
   if (text.length > COLOURED_LENGTH_MAX) return [{ text }]
   if (language === 'headers') return headerTokens(text)
@@ -53,7 +53,7 @@ function patternOf(language: CodeLanguage): RegExp {
   return new RegExp(`(?<comment>${comment})|${STRING.source}|${NUMBER.source}|${WORD.source}`, 'gm')
 }
 
-/** A quote that is never closed reaches to the end of its line: searching on for its end would take quadratic time. */
+/** A quote that is never closed extends to the end of its line: searching on for its end would take quadratic time. */
 const STRING = /(?<string>"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?)/
 const NUMBER = /(?<number>\b\d+(?:\.\d+)?\b)/
 const WORD = /(?<word>\b[a-zA-Z]+\b)/

@@ -25,7 +25,7 @@ export function StateSentence(props: {
   title: ReactNode
   text?: ReactNode
   actions?: ReactNode
-  /** What tests and styles know it by. */
+  /** The name by which tests and styles find it. */
   waiting?: string
 }) {
   const { tone, title, text, actions, waiting } = props
@@ -42,7 +42,7 @@ export function StateSentence(props: {
   )
 }
 
-/** What the person came for, and beside it facts, people and money. On a phone the rail follows. */
+/** The main content, with a rail of facts, people and money beside it. On a phone, the rail comes below. */
 export function Record({ children, rail }: { children: ReactNode; rail: ReactNode }) {
   return (
     <div className="record">
@@ -58,7 +58,7 @@ export interface MoreAction {
   onClick(): void
 }
 
-/** The rare and the dangerous actions of a record. */
+/** A record's rare or dangerous actions. */
 export function MoreMenu({ actions }: { actions: readonly MoreAction[] }) {
   if (actions.length === 0) return null
   return (

@@ -6,12 +6,12 @@ import {
   type VariantColorsResolver,
 } from '@mantine/core'
 
-/** Every shade is the token: which of them a component asks for does not matter. */
+/** Every shade is the token itself, so it does not matter which shade a component asks for. */
 function shadesOf(token: string): MantineColorsTuple {
   return Array.from({ length: 10 }, () => token) as unknown as MantineColorsTuple
 }
 
-/** The components of the library, drawn with the tokens of tokens.css. */
+/** The components of the library, styled with the tokens of tokens.css. */
 export const theme = createTheme({
   colors: { accent: shadesOf('var(--accent)') },
   primaryColor: 'accent',
@@ -48,7 +48,7 @@ export const theme = createTheme({
   },
 })
 
-/** The colours of the library that mean a state. */
+/** The library's colours that stand for a state. */
 const STATES = {
   teal: { ink: 'var(--ok)', soft: 'var(--ok-soft)', filled: 'var(--ok)', on: 'var(--surface)' },
   orange: { ink: 'var(--warn)', soft: 'var(--warn-soft)', filled: 'var(--warn)', on: 'var(--surface)' },
@@ -104,7 +104,7 @@ function stateVariables(): Record<string, string> {
   }
 }
 
-/** The same names in both schemes: a token knows its own two colours. */
+/** The same names in both schemes: each token has its own two colours. */
 export const cssVariables: CSSVariablesResolver = () => {
   const variables = stateVariables()
   return { variables: {}, light: variables, dark: variables }

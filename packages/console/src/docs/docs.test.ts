@@ -7,7 +7,7 @@ import { OPERATION_DOCS } from './operation-docs.ts'
 
 const folder = join(import.meta.dirname, '../../../../docs')
 
-test('every page but the one for unknown paths names a section of the documentation', () => {
+test('every page except the “not found” page links to a section of the documentation', () => {
   const paths = [...pages, ...dealerSections.map(({ path }) => ({ path: dealerPage.path + path }))].map(
     ({ path }) => path,
   )

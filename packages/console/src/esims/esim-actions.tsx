@@ -18,7 +18,10 @@ import { Status } from '#parts/values.tsx'
 import { canOperate, isOperator, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
-/** The actions that the state of an eSIM allows, and the dialog of the one that is open. The gateway has the last word. */
+/**
+ * The actions that the state of an eSIM allows, and the dialog of the one that is open. The gateway makes the final
+ * decision.
+ */
 export function useEsimActions(
   path: string,
   profile: ProfileRow | undefined,
@@ -51,9 +54,9 @@ interface ActionProps {
   onClose(): void
 }
 
-/** Begins the action of a dealer: the gateway carries it out later, and refunds a cancelled eSIM less its fee. */
+/** Begins an action for a dealer: the gateway carries it out later, and refunds a cancelled eSIM less its fee. */
 function DealerAction({ path, action, profile, onClose }: ActionProps) {
-  // One key for each opening of the dialog: a second click begins nothing again.
+  // One key for each opening of the dialog: a second click does not begin the action again.
   const [transactionId] = useState(() => `console-${crypto.randomUUID()}`)
   const start = useChange({ quiet: true, success: t.esims.actionStarted })
   return (
@@ -70,13 +73,13 @@ function DealerAction({ path, action, profile, onClose }: ActionProps) {
   )
 }
 
-/** Carries the action out immediately, for the operator: a cancelled eSIM is refunded without a fee. */
+/** Carries out the action immediately, for the operator: a cancelled eSIM is refunded without a fee. */
 function OperatorAction({ path, action, profile, onClose }: ActionProps) {
   const isCancel = action === 'CANCEL'
   const { tenantId, orderNo, itemNo } = profile
   const order = useApi<OrderDetail>(`/tenants/${tenantId}/orders/${orderNo}`, {}, { enabled: isCancel }).data
   const price = order?.items.find((item) => item.itemNo === itemNo)?.price
-  // Said here, because the action is gone once the eSIM is in another state.
+  // Said here, because the action is no longer shown once the eSIM is in a different state.
   const act = useChange<EsimActionOutcome>({
     quiet: true,
     success: ({ outcome }) => (outcome === 'refused' ? undefined : t.esims.outcomes[outcome]),
@@ -112,7 +115,7 @@ function ActionDialog(props: {
   action: EsimAction
   profile: ProfileRow
   label: string
-  /** The label of the button that does it, with the amount. */
+  /** The label of the button that carries out the action, with the amount. */
   submit?: string
   text: string
   onClose(): void
@@ -137,7 +140,7 @@ function ActionDialog(props: {
   )
 }
 
-/** Actions begin elsewhere, too, and end while somebody looks at the list. */
+/** Actions may also begin elsewhere, and may end while somebody is looking at the list. */
 const REFRESH_MS = 3_000
 
 export function ActionHistory({ path }: { path: string }) {

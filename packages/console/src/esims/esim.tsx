@@ -33,7 +33,7 @@ import { Ticket } from './ticket.tsx'
 import { TopUp } from './top-up-dialog.tsx'
 import { TopUpHistory } from './top-up-history.tsx'
 
-/** Usage grows, and actions and top-ups end, while somebody looks at the page. */
+/** Usage may grow, and actions and top-ups may end, while somebody is looking at the page. */
 const REFRESH_MS = 5_000
 
 export function EsimPage() {
@@ -158,12 +158,12 @@ function stateOf(profile: ProfileRow): { tone: StatusTone; title: string; text: 
   return { tone: 'off', title: interpolate(texts.over, { status: t.statuses[esimStatus] }), text: texts.overText }
 }
 
-/** Hides the button where no supplier takes a top-up. The gateway has the last word. */
+/** Hides the button where no supplier accepts a top-up. The gateway makes the final decision. */
 function canTopUp(me: ReturnType<typeof useSession>, profile: ProfileRow): boolean {
   return !isOperator(me) && !isOver(profile) && profile.smdpStatus !== 'DELETED'
 }
 
-/** It can never be installed again, whatever its download status was last. */
+/** It can never be installed again, whatever its last download status was. */
 function isOver({ esimStatus }: ProfileRow): boolean {
   return ['CANCEL', 'REVOKED', 'UNUSED_EXPIRED'].includes(esimStatus)
 }

@@ -48,7 +48,7 @@ function unreadableText({ entry, reason }: UnreadableEntry): string {
   return interpolate(t.esims.pollUnreadable, { entry, reason })
 }
 
-/** Asks the supplier for the state and usage now. */
+/** Queries the supplier for the state and usage now. */
 export function PollButton({ path }: { path: string }) {
   const poll = useChange<{ outcome: keyof typeof t.esims.pollOutcomes; unreadable: UnreadableEntry[] }>({
     success: ({ outcome, unreadable }) => [t.esims.pollOutcomes[outcome], ...unreadable.map(unreadableText)].join(' '),

@@ -6,9 +6,9 @@ import { Dialog } from '#parts/dialog.tsx'
 import { formatMoney } from '#parts/format.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
-/** Tops up an eSIM with a package that fits it. The submit button names the price, which the gateway checks again. */
+/** Tops up an eSIM with a package that fits it. The submit button states the price, which the gateway checks again. */
 export function TopUp({ path, iccid }: { path: string; iccid: string }) {
-  // One key for each opening of the dialog: a second click debits nothing again.
+  // One key for each opening of the dialog: a second click does not debit again.
   const [transactionId, setTransactionId] = useState<string>()
   return (
     <>

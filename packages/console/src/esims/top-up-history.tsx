@@ -8,10 +8,10 @@ import { List } from '#parts/record-list.tsx'
 import { Amount, Status } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
-/** They are delivered while somebody looks at the list. */
+/** They may be delivered while somebody is looking at the list. */
 const REFRESH_MS = 3_000
 
-/** The top-ups of an eSIM, each linked to its order. Hidden before the first one. */
+/** The top-ups of an eSIM, each linked to its order. Hidden until there is one. */
 export function TopUpHistory({ tenantId, profileId }: { tenantId: string; profileId: string }) {
   const path = `/tenants/${tenantId}/profiles/${profileId}/top-ups`
   const list = useApi<{ topUps: EsimTopUp[] }>(path, {}, { refreshMs: REFRESH_MS })

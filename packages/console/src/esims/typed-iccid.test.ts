@@ -8,10 +8,13 @@ it.each([
   ['898520001234567890ff', '898520001234567890'],
   ['8985 2000-1234 5678 903', '8985200012345678903'],
   ['ICCID: 89852000123456789033\n', '89852000123456789033'],
-])('%j is the ICCID %s', (typed, iccid) => {
+])('%j is accepted as the ICCID %s', (typed, iccid) => {
   expect(parseTypedIccid(typed)).toBe(iccid)
 })
 
-it.each(['', ' ', 'ICCID', '89852000123456789', '898520001234567890333'])('%j is not a full ICCID', (typed) => {
-  expect(parseTypedIccid(typed)).toBeUndefined()
-})
+it.each(['', ' ', 'ICCID', '89852000123456789', '898520001234567890333'])(
+  '%j is not accepted as a full ICCID',
+  (typed) => {
+    expect(parseTypedIccid(typed)).toBeUndefined()
+  },
+)

@@ -1,8 +1,9 @@
 import { isIccid } from '@dealer-esim/contract'
 
 /**
- * The ICCID in a typed or pasted text, such as `ICCID: 8985 2000 …`. Spaces, other text and the F padding do not belong to it.
- * @returns undefined if it is not a full ICCID: eSIMs are not found by a part of it
+ * The ICCID in a typed or pasted text, such as `ICCID: 8985 2000 …`. Spaces, other text and the F padding are not part of
+ * it.
+ * @returns undefined if it is not a full ICCID: eSIMs cannot be found by part of an ICCID
  */
 export function parseTypedIccid(text: string): string | undefined {
   const digits = text.replaceAll(/\D/g, '')

@@ -7,11 +7,11 @@ import { t } from '#strings/strings.ts'
 export interface Bar {
   /** For example 2026-11-22. */
   day: string
-  /** Where a bar is not a day: its name on the axis. */
+  /** For a bar that is not a day: its name on the axis. */
   label?: string
   /** One value per series, from the bottom up. */
   values: number[]
-  /** Its point of the curve; null: the curve is interrupted. */
+  /** Its point on the curve; null if the curve is interrupted. */
   point?: number | null
   /** The exact values, for hover and for screen readers. */
   title: string
@@ -85,7 +85,7 @@ export function BarChart({ label, bars, series, curve, format }: BarChartProps) 
   )
 }
 
-/** A line from each point to the next, as wide as a bar where it stands alone. */
+/** A line from each point to the next; a point that stands alone is drawn as wide as a bar. */
 function curveOf(bars: Bar[], step: number, top: number): string {
   return bars
     .map(({ point }, index) => {
@@ -123,7 +123,7 @@ function Legend({ series, curve }: { series: Series[]; curve: string | undefined
   )
 }
 
-/** The end of the scale: a round number whose half is whole as well. */
+/** The end of the scale: a round number whose half is also whole. */
 function scaleMaximum(highest: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(highest, 1)))
   return [2, 4, 6, 10, 20].map((step) => step * power).find((top) => top >= highest) ?? highest

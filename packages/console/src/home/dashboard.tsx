@@ -17,7 +17,7 @@ import { DeliveryTimeChart, EventsChart, OrdersChart, SpendChart } from './chart
 import { DealerCards, LatestOrders } from './dealer-cards.tsx'
 import { Balances, SupplierOutcomes } from './operator-cards.tsx'
 
-// A chunk of its own, because it is large and most people never see it.
+// A separate chunk, because it is large and most people never see it.
 const SetupChecklist = lazy(async () => ({ default: (await import('./setup/checklist.tsx')).SetupChecklist }))
 
 const REFRESH_MS = 60_000
@@ -34,7 +34,7 @@ export function DashboardPage() {
   const isLocal = me.deployment === 'local'
   const [isSetupKnown, setSetupKnown] = useState(!canOperate(me))
   const [isTrialKnown, setTrialKnown] = useState(!canOperate(me) || !isLocal)
-  // Everything appears together: what came later would move what is there.
+  // Everything appears together: anything that came later would move what is already there.
   const isReady = isSetupKnown && isTrialKnown && (data !== undefined || error !== null)
   const onSetupKnown = useCallback(() => setSetupKnown(true), [])
   const onTrialKnown = useCallback(() => setTrialKnown(true), [])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { forecastDays } from './days-left.ts'
 
-it('the forecast divides the money by the average spend of a day, later days without spend included', () => {
+it('the forecast divides the balance by the average daily spend since the first sale', () => {
   expect(forecastDays(1_000, [100, 0, 200, 100])).toEqual({ days: 10, basis: 4 })
   expect(forecastDays(999, [100, 0, 200, 100])).toEqual({ days: 9, basis: 4 })
 })
@@ -10,7 +10,7 @@ it('days before the first sale do not lengthen the forecast', () => {
   expect(forecastDays(1_000, [0, 0, 0, 500])).toEqual({ days: 2, basis: 1 })
 })
 
-it('there is no forecast without spend, and no day is left without money', () => {
+it('there is no forecast without spend, and a forecast of zero days without money', () => {
   expect(forecastDays(1_000, [0, 0])).toBeUndefined()
   expect(forecastDays(1_000, [-50, 20])).toBeUndefined()
   expect(forecastDays(0, [10])?.days).toBe(0)

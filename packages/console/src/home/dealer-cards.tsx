@@ -17,10 +17,10 @@ import { interpolate, plural, t } from '#strings/strings.ts'
 import { endpointState } from '#webhooks/endpoint-state.ts'
 import { type Forecast, forecastDays } from './days-left.ts'
 
-/** A dealer's balance and orders change while somebody looks at the page. */
+/** A dealer's balance and orders may change while somebody is looking at the page. */
 const REFRESH_MS = 15_000
 
-/** The cards that a dealer comes for: the balance and how long it lasts, then whether its events arrive. */
+/** The cards that matter most to a dealer: the balance and how long it lasts, then whether its events arrive. */
 export function DealerCards({ tenantId, data }: { tenantId: string; data: Dashboard }) {
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>

@@ -9,7 +9,7 @@ const REFRESH_MS = 60_000
 /** The highest number that the gateway counts to. */
 const SHOWN_MAX = 99
 
-/** Leads to the alerts, and shows how many are unread. */
+/** Links to the alerts and shows how many are unread. */
 export function AlertBell() {
   const { data } = useApi<{ count: number }>('/notices/unread', {}, { refreshMs: REFRESH_MS })
   const count = data?.count ?? 0

@@ -12,7 +12,7 @@ interface Command {
   to: string
 }
 
-/** Pages, settings and actions that the finder offers a person. An action is a page that begins it. */
+/** Pages, settings and actions that the finder offers a person. An action is a page on which it begins. */
 export function commandsFor(me: Me): Command[] {
   const own = `/tenants/${me.tenant?.tenantId}`
   const page = (label: string, to: string): Command => ({ kind: 'PAGE', label, to })

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { ignoreDoubleSubmits } from './double-submit.ts'
 
-it('the second of two submits within a frame is ignored, but not the next step, nor a submit after an entry', () => {
+it('a second submit within the same frame is ignored, unless the step has changed or a field was edited', () => {
   vi.useFakeTimers()
   const form = new EventTarget()
   ignoreDoubleSubmits(form)

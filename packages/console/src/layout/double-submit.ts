@@ -3,8 +3,8 @@ const IGNORED_MS = 100
 
 /**
  * Ignores a second submit of a form that comes before the page can show that the first one was taken: two clicks of a worn
- * mouse come within one frame, and would create two of what is created once. A submit by a button with another label is
- * another step, such as the confirmation of a payment, and so is one after an entry, such as a corrected field.
+ * mouse come within one frame and would create the same thing twice. A submit by a button with another label is another
+ * step, such as the confirmation of a payment, and so is one after an entry, such as a corrected field.
  */
 export function ignoreDoubleSubmits(page: EventTarget): void {
   let taken = new WeakMap<EventTarget, string | null>()
@@ -18,7 +18,7 @@ export function ignoreDoubleSubmits(page: EventTarget): void {
       const form = event.target!
       const label = (event as SubmitEvent).submitter?.textContent ?? null
       if (taken.get(form) === label) {
-        event.preventDefault() // or the browser would send the form itself
+        event.preventDefault() // otherwise the browser would send the form itself
         event.stopImmediatePropagation()
         return
       }

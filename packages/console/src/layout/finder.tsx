@@ -11,10 +11,10 @@ import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { commandsFor } from './commands.ts'
 
-/** Commands fill the list up to this. What was found is listed in full: many dealers may have an order #1042. */
+/** Commands fill the list up to this. Search results are listed in full: many dealers may have an order #1042. */
 const RESULTS_MAX = 10
 
-/** Searches everything that has a page, pages and actions. Arrow keys select a result, Enter opens it. */
+/** Searches pages, actions, and everything that has its own page. Arrow keys select a result, Enter opens it. */
 export default function Finder({ onClose }: { onClose(): void }) {
   return (
     <Modal.Root opened onClose={onClose} padding="sm" yOffset="12vh" centered={false}>
@@ -38,7 +38,7 @@ function Search({ onClose }: { onClose(): void }) {
   const found = useApi<SearchResults>('/search', { q: query }, { enabled: query.length >= 2 })
   const words = text.trim().toLowerCase().split(/\s+/)
   const commands = commandsFor(me).filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
-  // Never those of an earlier text: Enter would open one of them.
+  // Never the results for an earlier text: Enter would open one of them.
   const isCurrent = query.length >= 2 && query === text.trim() && !found.isPlaceholderData
   const records = isCurrent ? (found.data?.results ?? []) : []
   const results = [

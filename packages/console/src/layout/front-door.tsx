@@ -10,7 +10,7 @@ import { SignInPage } from '#people/sign-in/sign-in.tsx'
 const OPEN_PAGES = ['welcome', 'local', 'signed-in']
 
 /**
- * Lets people in. The sign-in page comes without the console, which is many times larger, so it is there within a moment.
+ * Lets people in. The sign-in page comes without the console, which is many times larger, so it appears almost immediately.
  * Where somebody was signed in before, the console is loaded immediately and asks for the session itself.
  */
 export function FrontDoor({ application: Application }: { application: ComponentType }) {

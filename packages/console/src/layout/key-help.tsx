@@ -4,7 +4,7 @@ import { useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 import { jumpsOf } from './keys.ts'
 
-/** The keys of the console, opened by `?`. */
+/** The list of the console's keys, opened by `?`. */
 export default function KeyHelp({ onClose }: { onClose(): void }) {
   useReturnFocus(true)
   const me = useSession()

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { navigationFor } from './navigation.ts'
 
-/** Pages that `g` and a letter open, for those who have them. */
+/** Pages that `g` and a letter open, for people who have those pages. */
 const JUMPS: Record<string, string> = {
   h: '/',
   o: '/orders',
@@ -16,7 +16,7 @@ const JUMPS: Record<string, string> = {
   a: '/audit',
 }
 
-/** The jumps of a person, for the keys and for the help about them. */
+/** The pages that a person can jump to, for the keys and for the help about them. */
 export function jumpsOf(me: Me): { key: string; to: string; label: string }[] {
   const pages = navigationFor(me)
   return Object.entries(JUMPS).flatMap(([key, to]) => {
@@ -25,7 +25,7 @@ export function jumpsOf(me: Me): { key: string; to: string; label: string }[] {
   })
 }
 
-/** A second key counts within this time after `g`. */
+/** A second key must follow `g` within this time. */
 const SEQUENCE_MS = 1_500
 
 /** Handles single keys outside fields and dialogs: the search, jumps to pages, and j and k between the rows of a list. */

@@ -68,7 +68,7 @@ function skipToContent(event: MouseEvent): void {
   document.getElementById('main')?.focus()
 }
 
-/** Shows assistive technology, and tests, when everything has loaded. */
+/** Signals to assistive technology, and to tests, when everything has loaded. */
 function Main({ path }: { path: string }) {
   const me = useSession()
   const mayOpen = useMatches({
@@ -89,7 +89,7 @@ function Main({ path }: { path: string }) {
   )
 }
 
-/** Whose console it is. On a phone, the navigation covers the page, and is closed here. */
+/** Says whose console it is. On a phone, the navigation covers the page, and is closed here. */
 function Brand({ toggle }: { toggle(): void }) {
   const me = useSession()
   return (
@@ -130,7 +130,7 @@ function Header({ open, toggle, find }: { open: boolean; toggle(): void; find():
   )
 }
 
-/** The tabs of an entry that has several pages, on those pages. Records below them have a way back instead. */
+/** The tabs of an entry that has several pages, on those pages. Records below them have a link back instead. */
 function SectionTabs({ path }: { path: string }) {
   const { tabs, keepFilters = false } = itemOf(path, navigationItems(useSession())) ?? {}
   const current = tabs?.find(({ to }) => path === to || SUBPAGES[to]?.includes(path))

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useSession } from '#people/sign-in/session.ts'
 import { itemOf, type NavigationItem, navigationItems } from './navigation.ts'
 
-/** The entries of a person: those of every day at the top, the settings at the foot. */
+/** The entries of a person: the everyday ones at the top, the settings at the bottom. */
 export function NavigationBar({ path }: { path: string }) {
   const items = navigationItems(useSession())
   const active = itemOf(path, items)

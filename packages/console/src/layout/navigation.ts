@@ -27,25 +27,25 @@ interface NavigationPage {
 
 export interface NavigationItem extends NavigationPage {
   Icon: typeof IconUsers
-  /** The pages of the entry, as tabs. The first is its own. */
+  /** The pages of the entry, as tabs. The first is its own page. */
   tabs?: NavigationPage[]
   /** Shows how much is waiting on the entry's pages. */
   Badge?: ComponentType
   /** Its tabs keep the filters: all are about one dealer. */
   keepFilters?: boolean
-  /** Stands at the foot. */
+  /** Placed at the bottom. */
   isLast?: boolean
 }
 
 export const ALERTS_PATH = '/notices'
 
-/** Every page in the navigation of a person, and the alerts, which the bell opens. */
+/** Every page in a person's navigation, and the alerts page, which the bell opens. */
 export function navigationFor(me: Me): NavigationPage[] {
   const pages = navigationItems(me).flatMap(({ to, label, tabs }) => tabs ?? [{ to, label }])
   return [...pages, { to: ALERTS_PATH, label: t.alerts.title }]
 }
 
-/** The navigation of a person, by what people do. A dealer's people see their own tenant's pages. */
+/** A person's navigation, grouped by task. A dealer's people see their own tenant's pages. */
 export function navigationItems(me: Me): NavigationItem[] {
   return isOperator(me) ? operatorItems(me) : dealerItems(me, me.tenant?.tenantId ?? '')
 }

@@ -2,7 +2,7 @@ import { call, consoleBase, isSignedOut } from '#api/call-api.ts'
 import { notifyError } from '#parts/notify.ts'
 import { rememberSignedIn } from '#people/sign-in/session.ts'
 
-/** Ends the session here, and leads to the provider's own sign-out if the provider began it. */
+/** Ends the session here, and redirects to the provider's own sign-out if the provider began it. */
 export async function signOutHere(): Promise<void> {
   let next: string | null = null
   try {
@@ -13,6 +13,6 @@ export async function signOutHere(): Promise<void> {
     if (!isSignedOut(error)) return notifyError(error)
   }
   rememberSignedIn(false)
-  // Leaving clears everything that this person saw from memory.
+  // Leaving clears from memory everything that this person saw.
   location.replace(next ?? consoleBase)
 }

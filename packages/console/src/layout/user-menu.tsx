@@ -5,7 +5,7 @@ import { useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { signOutHere } from './sign-out.ts'
 
-/** The account menu. A chunk of its own, because the first page is drawn without it. */
+/** The account menu. A separate chunk, because the first page is drawn without it. */
 export default function UserMenu() {
   const me = useSession()
   const navigate = useNavigate()

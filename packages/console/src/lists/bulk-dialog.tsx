@@ -16,7 +16,7 @@ export interface BulkAction<Row> {
   danger?: boolean
   /** Fields that all rows share. */
   fields?: ReactNode
-  /** Why a row is skipped; undefined: it is changed. */
+  /** Why a row is skipped; undefined if it is changed. */
   skip?(row: Row): string | undefined
   change(row: Row, fields: Record<string, string>): Change
 }
@@ -33,13 +33,13 @@ interface BulkDialogProps<Row> {
 type Result = { failure: string | undefined }
 
 /**
- * Shows which rows an operation changes and which it skips, then calls it for one row after the other, each through the
- * route that changes a single one: what is allowed, checked and audited there holds here too. A failure concerns its row only.
+ * Shows which rows an operation changes and which it skips, then runs it row by row, through the route that changes a
+ * single row: the same permissions, checks and audit entries apply. A failure affects only its row.
  */
 export function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }: BulkDialogProps<Row>) {
   useReturnFocus(true)
   const client = useQueryClient()
-  // Rows as they were selected: the list behind is read again meanwhile.
+  // Rows as they were selected: the list behind may be reloaded in the meantime.
   const [all] = useState(rows)
   const [results, setResults] = useState<Record<string, Result>>({})
   const [state, setState] = useState<'preview' | 'running' | 'done'>('preview')

@@ -11,7 +11,7 @@ export interface Filter {
   label: string
   /** Further parameters, which are removed with it. */
   names?: readonly string[]
-  /** What is chosen, in words; undefined: it is not set. */
+  /** What is chosen, in words; undefined if it is not set. */
   text: string | undefined
   field: ReactNode
 }

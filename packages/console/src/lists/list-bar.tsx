@@ -16,9 +16,9 @@ export interface ListBarProps {
   views: readonly ListView[]
   /** undefined: not known. */
   totals: ShownTotals | undefined
-  /** Keeps its saved views; absent: it has none. */
+  /** The name under which the list keeps its saved views; absent if it has none. */
   name: string | undefined
-  /** Where the file is, and its filters. */
+  /** The path of the CSV file, and its filters. */
   csv: { path: string; query?: Query } | undefined
   columns: ColumnName[]
   shown: ColumnName[]

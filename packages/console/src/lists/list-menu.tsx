@@ -14,13 +14,13 @@ export interface ColumnName {
   hidden?: boolean
 }
 
-/** What is rarely needed on a list: its file, views, columns, and how close its rows are. */
+/** The rarely needed functions of a list: its file, views, columns, and how close its rows are. */
 export function ListMenu(props: {
   csv: { path: string; query?: Query } | undefined
   saved: readonly SavedView[]
   columns: ColumnName[]
   shown: ColumnName[]
-  /** Absent: the list keeps no views. */
+  /** Absent if the list does not keep views. */
   onSave?: () => void
 }) {
   const { csv, saved, columns, shown, onSave } = props

@@ -27,7 +27,7 @@ export function daysOfPeriod(period: Period, now: Date): { from: string; to: str
 }
 
 /**
- * The selected days as timestamps, from the start of the first to the end of the last. A link may name the times instead,
+ * The selected days as timestamps, from the start of the first to the end of the last. A link may give the times instead,
  * such as those of a UTC day; `to` is then the end of the period.
  */
 export function periodRange(filters: Record<string, string>, now = new Date()): { from?: string; to?: string } {
@@ -45,7 +45,10 @@ export function periodRange(filters: Record<string, string>, now = new Date()): 
   return range
 }
 
-/** The selected days or times as a filter shows them: "Nov 1 – Nov 24"; undefined without any that `periodRange` takes. */
+/**
+ * The selected days or times as a filter shows them: "Nov 1 – Nov 24"; undefined if `periodRange` accepts
+ * none of them.
+ */
 export function periodText({ from = '', to = '' }: Record<string, string>): string | undefined {
   const [start, end] = [from, to].map((text) => {
     if (isDay(text)) return formatDay(text)

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 
-/** The pages of the rows of the list that was shown last, so that a record leads to the one before and after it. */
+/** The row pages of the most recently shown list, so that a record can link to its neighbours. */
 let pages: readonly string[] = []
 
 export function useNeighbours(shown: readonly string[] | undefined | ''): void {
@@ -18,7 +18,7 @@ export interface Neighbours {
   next: string | undefined
 }
 
-/** Where a record stands in that list; undefined: it was not opened from one. */
+/** A record's position in that list; undefined if it was not opened from one. */
 export function neighboursOf(path: string): Neighbours | undefined {
   const index = pages.indexOf(path)
   if (index === -1) return undefined

@@ -25,7 +25,7 @@ export function useServerSorting<Row>(list: ServerList<Row> | undefined): Sortin
 }
 
 /**
- * Sorts a list that is whole in the browser, by columns whose values are texts or numbers.
+ * Sorts a list whose rows are all in the browser, by columns whose values are texts or numbers.
  * @param inUrl the order is in the URL, where saved views keep it: only one list of a page can have this
  */
 export function useLocalSorting<Row>(

@@ -15,13 +15,13 @@ export function isFiltered(filters: Record<string, string>): boolean {
 export interface ServerList<Row> {
   path: string
   sort: string | undefined
-  /** The filters and the order of its file. */
+  /** The filters and the order for its CSV file. */
   fileQuery: Query
   /** The whole answer, for its members other than the rows. */
   answer: Record<string, unknown> | undefined
   rows: Row[] | undefined
   nextCursor: string | null | undefined
-  /** Rows beyond this time were not searched yet. */
+  /** Rows beyond this time have not been searched yet. */
   searchedTo: string | null
   totals: ListTotals | undefined
   loading: boolean
@@ -32,7 +32,7 @@ export interface ServerList<Row> {
 /**
  * @param options.enabled false: nothing is loaded
  * @param options.isFirstPageOnly shows one page only, because the cursor in the URL belongs to another list
- * @param options.isFileOrderFixed its file has an order of its own
+ * @param options.isFileOrderFixed its file has its own order
  */
 export function useList<Row>(
   path: string,
@@ -58,7 +58,7 @@ export function useList<Row>(
     nextCursor: isFirstPageOnly ? undefined : (list.data?.nextCursor as string | null | undefined),
     searchedTo: (list.data?.searchedTo as string | null | undefined) ?? null,
     loading: list.isFetching,
-    // A lost connection is tried again, but the first failure is already worth saying.
+    // A lost connection is tried again, but the first failure is already worth reporting.
     error: list.error ?? list.failureReason,
   }
 }

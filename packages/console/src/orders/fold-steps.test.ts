@@ -12,12 +12,12 @@ function send(second: number, notifyId: string, httpStatus: number): TimelineSte
   return { at: at(second), kind: 'DELIVERY', notifyId, httpStatus, outcome: `answered ${httpStatus}` }
 }
 
-it('polls of several eSIMs with the same answer become one line, with its eSIMs, count and last time', () => {
+it('polls of several eSIMs with the same answer are folded into one line with a count and the last time', () => {
   const steps = [poll(1, 1), poll(1, 2), poll(3, 2), poll(5, 1)]
   expect(foldSteps(steps)).toEqual([{ step: steps[0], count: 4, until: at(5), itemNos: [1, 2] }])
 })
 
-it('another answer stays on its own line, and a step of another kind ends a run', () => {
+it('a different answer keeps its own line, and a different kind of step ends the folding', () => {
   const paid: TimelineStep = { at: at(4), kind: 'STATUS', orderStatus: 'UNDER_REVIEW' }
   const steps = [poll(1, 1), poll(2, 1, 'retry'), poll(3, 1), paid, poll(5, 1), poll(6, 1)]
   expect(foldSteps(steps).map(({ step, count }) => [step, count])).toEqual([
@@ -28,13 +28,13 @@ it('another answer stays on its own line, and a step of another kind ends a run'
   ])
 })
 
-it('orders at a supplier, transfers and decisions are never folded', () => {
+it('supplier orders, transfers and decisions are never folded', () => {
   const order: TimelineStep = { ...poll(1, 1), operation: 'ORDER' }
   const refund: TimelineStep = { at: at(1), kind: 'REFUND', amount: 1, balanceAfter: 2, itemNo: 1, reason: null }
   expect(foldSteps([order, order, refund, refund])).toHaveLength(4)
 })
 
-it('attempts to send one event are folded as long as the response is the same', () => {
+it('attempts to send an event are folded while the response stays the same', () => {
   const steps = [send(1, 'a', 500), send(2, 'a', 500), send(3, 'b', 500), send(4, 'a', 200)]
   expect(foldSteps(steps).map(({ step, count }) => [step.notifyId, step.httpStatus, count])).toEqual([
     ['a', 500, 2],

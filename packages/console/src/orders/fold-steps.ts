@@ -5,7 +5,7 @@ export interface FoldedStep {
   /** The first of them. */
   step: TimelineStep
   count: number
-  /** The time of the last. */
+  /** The time of the last one. */
   until: string
   /** The eSIMs that they are about, in order. */
   itemNos: number[]

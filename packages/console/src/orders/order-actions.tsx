@@ -11,7 +11,7 @@ import { itemsUnderReview, ResolveOrder } from './resolve-order.tsx'
 
 type Opened = 'cancel' | 'settle' | 'settle-cancel'
 
-/** The actions that an order's state allows to operators: what it needs now, the rare ones, and the dialog that is open. */
+/** The actions that an order's state allows for operators: what it needs now, the rare ones, and the dialog that is open. */
 export function useOrderActions(order: OrderDetail | undefined): {
   decide: ReactNode
   more: MoreAction[]
@@ -71,7 +71,7 @@ function CancelOrder({ order, amount, onClose }: { order: OrderDetail; amount: s
   )
 }
 
-/** True if eSIMs of the order wait for a supplier, and none is being bought, in doubt or under review. */
+/** True if eSIMs of the order are waiting for a supplier, and none is being bought, in doubt or under review. */
 function waitsForSupplier({ items }: OrderDetail): boolean {
   const has = (...statuses: string[]) => items.some(({ itemStatus }) => statuses.includes(itemStatus))
   return has('WAITING') && !has('ASKED', 'UNKNOWN', 'REVIEW')

@@ -9,7 +9,7 @@ import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { locationName, sortLocations } from './buying/countries.ts'
 
-/** The filters of orders. Countries and suppliers are those that there are, and those that a link has chosen. */
+/** The filters of orders. The countries and suppliers are those in use and those that a link has selected. */
 export function useOrderFilters(): Filter[] {
   const me = useSession()
   const [{ country, supplier }] = useFilters()
@@ -38,7 +38,7 @@ export function useOrderFilters(): Filter[] {
   ]
 }
 
-/** A filter in a link may name what is not in the list any more. */
+/** A filter in a link may contain a value that is no longer in the list. */
 function withChosen(values: readonly string[], chosen: string | undefined): readonly string[] {
   return chosen === undefined || values.includes(chosen) ? values : [...values, chosen]
 }

@@ -35,7 +35,7 @@ export function OrderState({ order, decide }: { order: OrderDetail; decide: Reac
   )
 }
 
-/** The sentence of an order that nobody waits for. */
+/** The sentence for an order that nobody is waiting for. */
 function endOf(order: OrderDetail): { tone: StatusTone; title: string; text?: ReactNode } {
   const { orderStatus, currencyCode, refundedAmount, items, updatedAt } = order
   const texts = t.orders.ends
@@ -63,7 +63,7 @@ function joined(...texts: (string | undefined)[]): string {
   return texts.filter((text) => text !== undefined).join(' ')
 }
 
-/** Where somebody goes from an order that is over: to its eSIM, or to another purchase. */
+/** Where to go from a finished order: to its eSIM, or to another purchase. */
 function NextPage({ order }: { order: OrderDetail }) {
   const me = useSession()
   const [profile, ...others] = order.profiles
@@ -113,7 +113,7 @@ function AskSupplier({ order, isMain }: { order: OrderDetail; isMain: boolean })
   )
 }
 
-/** A dealer's question, which the operator gets with the order. */
+/** A dealer's question, which the operator receives with the order. */
 function AskOperator({ order }: { order: OrderDetail }) {
   const [opened, setOpened] = useState(false)
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/questions`

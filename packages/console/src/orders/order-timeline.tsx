@@ -47,7 +47,7 @@ const ICONS: Record<TimelineStep['kind'], typeof IconClock> = {
 
 type Entry = { at: string; line: FoldedStep } | { at: string; note: NoteView }
 
-/** Every step of an order and every note on it, oldest first. Repeated polls are one line. */
+/** Every step of an order and every note on it, oldest first. Repeated polls share one line. */
 export function OrderStream({ order }: { order: OrderDetail }) {
   const me = useSession()
   const path = `/tenants/${order.tenantId}/orders/${order.orderNo}/notes`
@@ -79,7 +79,7 @@ export function OrderStream({ order }: { order: OrderDetail }) {
   )
 }
 
-/** No component: Mantine's Timeline passes its direct children their positions. */
+/** Not a component: Mantine's Timeline passes its direct children their positions. */
 function stepItem(line: FoldedStep, index: number, order: OrderDetail) {
   return (
     <Line.Item
@@ -140,12 +140,12 @@ function stepTitle({ step, itemNos }: FoldedStep, order: OrderDetail): string {
   }
 }
 
-/** Only repeated questions are one line for several eSIMs. */
+/** Only repeated questions share one line for several eSIMs. */
 function attemptName({ operation }: TimelineStep, itemNos: readonly number[]): string {
   return operation === 'QUERY' && itemNos.length > 1 ? 'QUERY_SEVERAL' : (operation ?? '')
 }
 
-/** An attempt names its event by id only; the event is a step of the same order. */
+/** An attempt identifies its event only by id; the event is a step of the same order. */
 function eventTypeOf(step: TimelineStep, order: OrderDetail): string {
   const event = order.timeline.find((one) => one.kind === 'EVENT' && one.notifyId === step.notifyId)
   return event?.notifyType ?? ''

@@ -8,7 +8,7 @@ import { EvidenceField } from './evidence-field.tsx'
 
 type Verdict = keyof typeof t.orders.supplierAnswers
 
-/** A top-up delivers no eSIM of its own. */
+/** A top-up does not deliver an eSIM. */
 const VERDICTS: Record<OrderDetail['orderType'], Verdict[]> = {
   NEW: ['refused', 'retry', 'delivered'],
   TOPUP: ['refused', 'retry', 'toppedUp'],
@@ -152,7 +152,7 @@ function DeliveredEsims({ chosen }: { chosen: OrderItem[] }) {
 
 const ACTIVATION_CODE_EXAMPLE = 'LPA:1$smdp.example.com$MATCHING-ID'
 
-/** The same file as a person would write, so that the gateway checks both in one way. */
+/** The same file that a person would write, so that the gateway checks both in the same way. */
 function csvOfFields(fields: Record<string, string>, chosen: OrderItem[]): string {
   const rows = chosen.map(({ itemNo }) => [itemNo, fields[`iccid-${itemNo}`] ?? '', fields[`ac-${itemNo}`] ?? ''])
   const quoted = rows.map((row) => row.map((cell) => `"${String(cell).trim().replaceAll('"', '""')}"`).join(','))

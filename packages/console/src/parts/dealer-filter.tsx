@@ -8,7 +8,7 @@ import { isOperator, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 import { useFilters } from './use-filters.ts'
 
-/** Filters a list by dealer; none for a dealer's own people. */
+/** Filters a list by dealer. Not shown to a dealer's own people. */
 export function useDealerFilter(): Filter[] {
   const me = useSession()
   const [{ tenantId }, setFilters] = useFilters()

@@ -12,7 +12,7 @@ interface DialogProps {
   title: string
   opened: boolean
   onClose(): void
-  /** Gets the fields by name. The dialog stays open until the caller closes it. */
+  /** Receives the fields by name. The dialog stays open until the caller closes it. */
   onSubmit(fields: Record<string, string>): void
   submit: string
   busy?: boolean
@@ -20,7 +20,7 @@ interface DialogProps {
   danger?: boolean
   /** The label of the button that closes, if there is nothing to cancel any more. */
   closing?: string | undefined
-  /** false: the submit button is the only one besides the X. */
+  /** false if the submit button is the only one besides the X. */
   hasCancel?: boolean
   /** lg: for a table. */
   size?: 'md' | 'lg'
@@ -71,7 +71,7 @@ export function Dialog(props: DialogProps) {
 }
 
 interface ChangeDialogProps<Answer> extends Omit<DialogProps, 'opened' | 'onSubmit' | 'busy' | 'error'> {
-  /** The change that the fields ask for. null: nothing is changed, and the caller shows what is wrong with them. */
+  /** The change that the fields describe. null: nothing is changed, and the caller shows what is wrong with the fields. */
   request(fields: Record<string, string>): Change | null
   success?: ChangeOptions<Answer>['success']
   /** Called once the change is made. Default: onClose. */
@@ -89,7 +89,7 @@ export function ChangeDialog<Answer = unknown>(props: ChangeDialogProps<Answer>)
   return <Dialog {...dialog} opened busy={change.isPending} error={change.error} onSubmit={submit} />
 }
 
-/** Names the fields at fault by their labels. */
+/** Lists the faulty fields by their labels. */
 function textOf(error: Error, form: HTMLFormElement | null): string {
   return (form && error instanceof ApiError && labelledError(error, form)) || error.message
 }
@@ -106,8 +106,8 @@ interface ShownOnceProps {
 }
 
 /**
- * Shows what cannot be shown again. There is nothing left to cancel, so the dialog has no such button; closing it before
- * the value was copied or downloaded asks first.
+ * Shows what cannot be shown again. There is nothing left to cancel, so the dialog has no such button; if it is closed
+ * before the value has been copied or downloaded, it asks first.
  */
 export function ShownOnce({ title, opened = true, onClose, submit, file, children }: ShownOnceProps) {
   const [isKept, setIsKept] = useState(false)
@@ -166,9 +166,9 @@ export function ReasonField({ hint = t.common.reasonHint, maxLength = 300 }: { h
 }
 
 /**
- * Returns the focus to where it was before the dialog, also to a dialog below it. Mantine's Modal does so only if it stays
- * mounted while closing, but most of our dialogs are unmounted immediately. If the opener is gone too, such as a row of a list,
- * the element before it gets the focus, and the page's content if none is left: never `<body>`.
+ * Returns the focus to where it was before the dialog, even if that is in a dialog below it. Mantine's Modal does so only
+ * if it stays mounted while closing, but most of our dialogs are unmounted immediately. If the opener is gone too, such as
+ * a row of a list, the element before it gets the focus, and the page's content if none is left: never `<body>`.
  */
 export function useReturnFocus(opened: boolean): void {
   useEffect(() => {
@@ -184,8 +184,8 @@ const REMEMBERED_MAX = 30
 let focused: HTMLElement[] = []
 
 /**
- * Until the person's next key or click: a dialog that fades out takes the focus along when it is removed, and a list that is
- * loaded again may remove the opener, both as late as a slow machine makes them.
+ * Lasts until the person's next key press or click: a dialog that fades out takes the focus along when it is removed, and a
+ * reloaded list may remove the opener. On a slow machine, both may happen late.
  */
 function keepFocus(): void {
   const removals = new MutationObserver(restoreFocus)
@@ -207,7 +207,7 @@ function restoreFocus(): void {
 }
 
 document.addEventListener('focusin', ({ target }) => {
-  // An entry of a menu is on the page while the menu fades out, but is nowhere to return to: the menu's button is.
+  // A menu entry stays on the page while the menu fades out, but the focus cannot return to it, only to the menu's button.
   if (!(target instanceof HTMLElement) || target.closest('[role=menu]')) return
   focused = [...focused.filter((element) => element !== target && element.isConnected), target].slice(-REMEMBERED_MAX)
 })

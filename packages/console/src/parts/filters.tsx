@@ -15,7 +15,7 @@ export function SearchField(props: {
   onChange(value: string): void
   label: string
   w?: number
-  /** Gets the focus where it is shown. */
+  /** Receives the focus when it is shown. */
   isFirst?: boolean
 }) {
   const [text, setText] = useState(props.value)

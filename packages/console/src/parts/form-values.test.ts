@@ -6,29 +6,29 @@ it.each([
   [' 4.5 ', 45_000],
   ['-0.50', -5_000],
   ['0', 0],
-])('the amount %j is read as %s ten-thousandths', (typed, amount) => {
+])('the amount %j is parsed as %s ten-thousandths', (typed, amount) => {
   expect(parseMoneyInput(typed)).toEqual({ amount })
 })
 
 it.each([
-  ['1,250', 'write it like 1250.00'],
-  ['1,25', 'write it like 1250.00'],
-  ['1.250,00', 'write it like 1250.00'],
-  ['1 250', 'write it like 1250.00'],
-  ['', 'write it like 1250.00'],
+  ['1,250', 'use the form 1250.00'],
+  ['1,25', 'use the form 1250.00'],
+  ['1.250,00', 'use the form 1250.00'],
+  ['1 250', 'use the form 1250.00'],
+  ['', 'use the form 1250.00'],
   ['1.00001', 'more than 4 decimal places'],
   ['900719925474.0992', 'the maximum is 900719925474.0991'],
-])('the ambiguous or malformed amount %j is rejected with the right format', (typed, words) => {
+])('the ambiguous or malformed amount %j is rejected with a message that explains why', (typed, words) => {
   expect(parseMoneyInput(typed)).toEqual({ error: expect.stringContaining(words) })
 })
 
-it('a formatted amount is read back unchanged, and no amount is empty', () => {
+it('a formatted amount parses back unchanged, and a missing amount is shown as empty', () => {
   for (const amount of [12_500_000, 45_010, -1, 0])
     expect(parseMoneyInput(formatMoneyInput(amount))).toEqual({ amount })
   expect([formatMoneyInput(null), formatMoneyInput(undefined)]).toEqual(['', ''])
 })
 
-it('a form is changed while a field that can be edited differs from what was saved', () => {
+it('a form counts as changed while an editable field differs from its saved value', () => {
   const text = { type: 'text', value: 'a', defaultValue: 'a', disabled: false }
   const box = {
     type: 'checkbox',
@@ -65,11 +65,11 @@ it.each([
   ['1000000', undefined],
   ['-1', undefined],
   ['2.5', undefined],
-])('the limit %j of requests per second is parsed as %s', (typed, limit) => {
+])('the rate limit %j is parsed as %s requests per second', (typed, limit) => {
   expect(parseQpsInput(typed)).toBe(limit)
 })
 
-it('an amount of a currency without decimal places is whole', () => {
+it('an amount must be whole in a currency without decimal places', () => {
   expect(parseMoneyInput('1000', 'JPY')).toEqual({ amount: 10_000_000 })
   expect(parseMoneyInput('1000.5', 'JPY')).toEqual({ error: expect.stringContaining('whole amount') })
 })
@@ -84,11 +84,11 @@ it.each([
   ['members of the request', { members: [{ member: 'clientName', reason: 'must not be empty' }] }],
   ['details', { details: [{ field: 'clientName', reason: 'must not be empty.' }] }],
   ['fields', { fields: { clientName: 'must not be empty' } }],
-])('an error about %s names the label of the field', (_, data) => {
+])('an error about %s starts with the field label', (_, data) => {
   expect(labelledError({ data }, form)).toBe('Name: must not be empty.')
 })
 
-it('an error about something that is no field of the form is left as it is', () => {
+it('an error that concerns no form field gets no label', () => {
   expect(labelledError({ data: { members: [{ member: 'prices.0', reason: 'is missing' }] } }, form)).toBeUndefined()
   expect(labelledError({ data: {} }, form)).toBeUndefined()
 })

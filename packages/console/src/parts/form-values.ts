@@ -3,7 +3,7 @@ import { t } from '#strings/strings.ts'
 
 /**
  * Parses a typed amount into 1/10 000 of the currency. The error is the contract's message, which shows the format.
- * @param currencyCode if it is known: one without a minor unit takes whole amounts only
+ * @param currencyCode if it is known: one without a minor unit accepts only whole amounts
  */
 export function parseMoneyInput(typed: string, currencyCode = ''): { amount: number } | { error: string } {
   try {
@@ -35,21 +35,21 @@ export function formFields(form: HTMLFormElement): Record<string, string> {
   return fields
 }
 
-/** The gateway's errors by input: modules answer them as a record, or as a list of details. */
+/** The gateway's errors by input: modules return them as a record or as a list of details. */
 export function fieldErrors({ data }: { data: Record<string, unknown> }): Record<string, string> {
   const details = (data.details ?? []) as { field: string; reason: string }[]
   const listed = Object.fromEntries(details.map(({ field, reason }) => [field, reason]))
   return { ...listed, ...((data.fields ?? {}) as Record<string, string>) }
 }
 
-/** The text of an error above a form: that of the gateway, unless it stands at the fields. */
+/** The text of an error above a form: that of the gateway, unless it is shown at the fields. */
 export function formError(error: Error & { data: Record<string, unknown> }): string {
   return Object.keys(fieldErrors(error)).length > 0 ? t.errors.seeFields : error.message
 }
 
 /**
  * The text of an error in a form whose fields show no errors themselves: what the gateway says about each, under its label.
- * @returns undefined if the error is about no field of the form
+ * @returns undefined if the error does not concern any field of the form
  */
 export function labelledError(
   error: { data: Record<string, unknown> },

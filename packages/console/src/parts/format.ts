@@ -41,7 +41,7 @@ export function moneyParts(amount: number, currencyCode: string): { text: string
 
 const MINUS = '\u2212'
 
-/** Writes negative numbers with a minus sign (U+2212). Some locales have a hyphen, which is easy to miss. */
+/** Writes negative numbers with a minus sign (U+2212). Some locales use a hyphen, which is easy to miss. */
 function withMinusSign(format: Intl.NumberFormat, value: number): string {
   const parts = format.formatToParts(value)
   return parts.map((part) => (part.type === 'minusSign' ? MINUS : part.value)).join('')
@@ -122,7 +122,7 @@ const inSeconds = inUnit('second', 1)
 const inMinutes = inUnit('minute', 1)
 const inHours = inUnit('hour', 1)
 
-/** Formats a duration in a fitting unit. */
+/** Formats a duration in a suitable unit. */
 export function formatDuration(durationMs: number): string {
   if (durationMs < 1_000) return inMilliseconds(durationMs)
   if (durationMs < 60_000) return inSeconds(durationMs / 1_000)
@@ -143,7 +143,7 @@ export function formatVolume(bytes: number): string {
   return IN_UNITS[unit](value)
 }
 
-/** Formats what was used or is left of a total, counted as the total is. */
+/** Formats a used or remaining part of a total, in the unit of the total. */
 export function formatPartOf(total: number | null, bytes: number): string {
   const { value, unit } = readPartOf(total, bytes)
   return IN_UNITS[unit](value)
@@ -155,12 +155,12 @@ const changes = new Intl.NumberFormat(locale, {
   ...{ style: 'percent', maximumFractionDigits: 1, signDisplay: 'exceptZero' },
 })
 
-/** Formats a share of one. */
+/** Formats a fraction of one as a percentage. */
 export function formatPercent(share: number): string {
   return withMinusSign(percents, share)
 }
 
-/** Formats a signed change by a share of one. Truncated, so that -99.97% does not read -100%. */
+/** Formats a change, given as a signed fraction, as a percentage. Truncates, so that -99.97% is not shown as -100%. */
 export function formatPercentChange(share: number): string {
   return withMinusSign(changes, Math.trunc(share * 1_000) / 1_000)
 }

@@ -43,7 +43,7 @@ export function LoadError({ error, retry }: { error: Error; retry?: (() => unkno
   )
 }
 
-/** What went wrong. Screen readers say it immediately. */
+/** What went wrong. Screen readers announce it immediately. */
 export function ErrorText({ children }: { children: ReactNode }) {
   return (
     <Alert color="red" role="alert">
@@ -66,7 +66,7 @@ export function NoAccessText() {
   return <>{interpolate(text, { role: t.roles[me.role] })}</>
 }
 
-/** Queries that show data of an earlier read because the latest one failed. */
+/** Queries that show data from an earlier read because the latest one failed. */
 const STALE: QueryFilters = {
   type: 'active',
   predicate: ({ state }) => state.status === 'error' && state.data !== undefined,

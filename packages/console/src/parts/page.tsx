@@ -55,7 +55,7 @@ export function Page({ title, description, picture, mark, actions, back, childre
   )
 }
 
-/** To the list of a record, and to its neighbours there. */
+/** Links to a record's list and to its neighbours there. */
 function WayBack({ to, label }: { to: string; label: string }) {
   const { pathname } = useLocation()
   const near = neighboursOf(pathname)
@@ -113,7 +113,10 @@ export function Card({ title, actions, children }: { title?: string; actions?: R
   )
 }
 
-/** Tabs for the sections of a page. Each has its own URL. `current`: the tab that the page belongs to, if it has another URL. */
+/**
+ * Tabs for the sections of a page. Each has its own URL. `current`: the tab that the page belongs to, if it has a different
+ * URL.
+ */
 export function Tabs(props: {
   label: string
   items: { to: string; label: string }[]

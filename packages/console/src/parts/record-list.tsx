@@ -32,15 +32,15 @@ export interface Column<Row> {
   /** Shown only if it is chosen. */
   optional?: boolean
   cellsClassName?: string
-  /** Its share of the width, about in pixels on a window of 1280. By default, by what it holds. */
+  /** Its share of the width, roughly its pixels in a window 1280 wide. The default depends on its content. */
   width?: number
-  /** Its text may take several lines. Other cells have one, which is cut at its end. */
+  /** Its text may take several lines. Other cells have one line, which is truncated. */
   wraps?: boolean
-  /** The currency of its amounts: stands in the header if all rows have the same. */
+  /** The currency of its amounts: shown in the header if all rows have the same one. */
   currency?: (row: Row) => string
-  /** Where it stands in the condensed row on a phone. A list that says this for a column shows only such columns there. */
+  /** Its position in the condensed row on a phone. A list that sets this for a column shows only such columns there. */
   phone?: 'main' | 'value' | 'status' | 'note'
-  /** Its title stands before it on a phone, because the value alone does not say what it is. */
+  /** Its title is shown before it on a phone, because the value alone does not say what it is. */
   isNamed?: boolean
 }
 
@@ -52,9 +52,9 @@ interface ListProps<Row> {
   label: string
   /** A list that the gateway paginates, counts and exports. It supplies the rows. */
   list?: ServerList<Row>
-  /** Keeps the list's saved views, sorting and columns. Only one list of a page has a name. */
+  /** Keeps the list's saved views, sorting and columns. Only one list on a page has a name. */
   name?: string
-  /** Where the gateway answers all rows of another list as CSV, and the filters. */
+  /** Where the gateway returns all rows of another list as CSV, and the filters. */
   csv?: { path: string; query?: Query }
   rows?: Row[] | undefined
   columns: Column<Row>[]
@@ -73,11 +73,11 @@ interface ListProps<Row> {
   bulk?: ReactNode
   search?: ReactNode
   filters?: readonly Filter[]
-  /** The views that everybody has, besides the one of all rows. */
+  /** The views that everybody has, besides the view of all rows. */
   views?: readonly ListView[]
 }
 
-/** Every list of the console: a table with rows of one line, which are condensed on a phone. The current page is in the URL. */
+/** Every list of the console: a table with one-line rows, which are condensed on a phone. The current page is in the URL. */
 export function List<Row>(props: ListProps<Row>) {
   const { list, columns, empty, search, filters: choices = [], views = [] } = props
   const { rows, error, retry } = list ?? props
@@ -174,7 +174,7 @@ function Rows<Row>(props: ListProps<Row> & { sorting: Sorting }) {
 
 const WIDTHS = { name: 180, code: 160, status: 160, number: 105, money: 125, time: 150, actions: 170, text: 140 }
 
-/** By what a column holds, so that a list rarely needs to say it. */
+/** The width by a column's content, so that a list rarely has to set it. */
 function widthOf<Row>(column: Column<Row>, index: number): number {
   const { accessor, width, textAlign, cellsClassName } = column
   if (width !== undefined) return width
@@ -232,7 +232,7 @@ function Head<Row>(props: ListProps<Row> & { sorting: Sorting; currencies: (stri
   )
 }
 
-/** A header that sorts, or says why it cannot. A second click turns the order round. */
+/** A header that sorts, or says why it cannot. A second click reverses the order. */
 function HeadCell<Row>(props: { column: Column<Row>; sorting: Sorting; currency: string | undefined }) {
   const { column, sorting, currency } = props
   const { accessor, textAlign = 'left' } = column

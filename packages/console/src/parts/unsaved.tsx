@@ -6,8 +6,8 @@ import { Dialog } from './dialog.tsx'
 import { isChanged } from './form-values.ts'
 
 /**
- * Asks before a page is left whose forms have input that was not saved. `changed`: of a form that keeps its input itself,
- * instead of in its elements.
+ * Asks before leaving a page with unsaved input in its forms. `changed` is for a form that keeps its input itself instead
+ * of in its elements.
  */
 export function UnsavedWarning({ changed, children }: { changed?: boolean; children: ReactNode }) {
   const area = useRef<HTMLDivElement>(null)

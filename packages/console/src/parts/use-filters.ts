@@ -1,10 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
 export type Filters = Record<string, string>
-/** `replace`: Back skips the state before. By default only pages are steps of their own. */
+/** `replace`: Back skips the previous state. By default only pages are separate steps. */
 type SetFilters = (change: Record<string, string | null | undefined>, options?: { replace?: boolean }) => void
 
-/** Keeps filters in the URL, so that a filtered list can be shared and Back returns to the previous page of it. */
+/** Keeps filters in the URL, so that a filtered list can be shared and Back returns to its previous page. */
 export function useFilters(): [Filters, SetFilters] {
   const search = useSearch({ strict: false }) as Filters
   const navigate = useNavigate()

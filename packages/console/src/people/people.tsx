@@ -20,7 +20,7 @@ import {
 import { SecondFactorRoles } from './second-factor-roles.tsx'
 import { canAdminister, isOperatorAdmin, useSession } from './sign-in/session.ts'
 
-/** The operator's own people. A dealer's people are a section of the dealer. */
+/** The operator's own people. A dealer's people are shown in a section of the dealer's page. */
 export function PeoplePage() {
   return (
     <Page title={t.people.title} description={t.people.text}>

@@ -24,7 +24,7 @@ function rolesFor(tenantId: string | null) {
 
 interface InviteProps {
   tenantId: string | null
-  /** Named in the title where the page does not name it. */
+  /** Shown in the title where the page does not show it. */
   dealer?: string
   onOpen(open: OpenDialog | undefined): void
 }

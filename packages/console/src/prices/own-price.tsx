@@ -11,12 +11,12 @@ import { PackageSelect } from './rule-dialog.tsx'
 interface OwnPriceDialogProps {
   tenantId: string
   currency: string
-  /** The package and its current price. Undefined: the person selects a package. */
+  /** The package and its current price. Undefined if the person selects a package. */
   row: PriceRow | undefined
   onClose(): void
 }
 
-/** Sets or removes a dealer's own price of a package. */
+/** Sets or removes a dealer's own price for a package. */
 export function OwnPriceDialog({ tenantId, currency, row, onClose }: OwnPriceDialogProps) {
   const change = useChange({ success: t.prices.saved, quiet: true })
   const [chosen, setChosen] = useState<string | null>(null)

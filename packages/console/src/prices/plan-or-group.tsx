@@ -123,7 +123,7 @@ function AddDealer({ kind, name, onClose }: { kind: Kind; name: string; onClose(
   )
 }
 
-/** Names the plan or group that the dealer would leave. */
+/** Says which plan or group the dealer would leave. */
 function PresentAssignment({ kind, tenantId }: { kind: Kind; tenantId: string }) {
   const { data } = useApi<PriceAssignment>(`/tenants/${tenantId}/price-assignment`)
   const present = kind === 'plan' ? data?.planName : data?.groupName

@@ -16,7 +16,7 @@ export function ShownPreview({ preview }: { preview: RulePreview }) {
   const { at, currencyCode, dealers, packages, changed, cheaper, dearer, belowCost, lines } = preview
   const { unknownCosts, otherDealers } = preview
   const shown = useRef<HTMLDivElement>(null)
-  // It stands below the form, where a long dialog does not show it.
+  // It is below the form, where a long dialog does not show it.
   useEffect(() => {
     shown.current?.scrollIntoView({ block: 'nearest' })
   }, [])

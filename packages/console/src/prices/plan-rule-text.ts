@@ -29,7 +29,7 @@ export function validityText({ validFrom, validUntil }: PlanRule): string | unde
   return validUntil ? interpolate(t.prices.until, parts) : undefined
 }
 
-/** All of a rule in one line. */
+/** A whole rule in one line. */
 export function ruleText(rule: PlanRule): string {
   const validity = validityText(rule)
   return `${packagesText(rule)}: ${valueText(rule)}${validity === undefined ? '' : `, ${validity}`}`

@@ -27,7 +27,7 @@ export function RuleDialog({ planName, onClose }: { planName: string; onClose():
   const failure = set.error ?? preview.error
   const errors: Record<string, string> = { ...(failure && fieldErrors(failure)), ...typedErrors }
 
-  /** Passes the rule on, unless something is wrong, which is then shown at its input. */
+  /** Passes the rule on unless it has a fault, which is then shown at its input. */
   function withRule(fields: Record<string, string>, use: (rule: RuleBody) => void) {
     const parsed = parseRule(fields, chosen)
     setTypedErrors('errors' in parsed ? parsed.errors : {})
@@ -260,7 +260,7 @@ export function PackageSelect({ value, onChange, error }: TargetProps) {
   )
 }
 
-/** Locations rendered at a time: the rest is found by typing. */
+/** How many locations are rendered at a time: the rest are found by typing. */
 const LOCATIONS_SHOWN = 60
 
 function LocationSelect({ value, onChange, error }: TargetProps) {

@@ -11,7 +11,7 @@ import { Hint } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { t } from '#strings/strings.ts'
 
-/** Rates by which costs in one currency become prices in another. */
+/** Rates at which costs in one currency become prices in another. */
 export function ExchangeRates() {
   const me = useSession()
   const list = useApi<{ rates: ExchangeRateRow[] }>('/exchange-rates')

@@ -94,7 +94,7 @@ export function ProductsPage() {
   )
 }
 
-/** Why there are no products: no supplier has a catalogue, none was read yet, or those that were read are empty. */
+/** Why there are no products: no supplier has a catalogue, none has been read yet, or those that were read are empty. */
 function emptyText(syncs: readonly SupplierSync[] | undefined, addSupplier: ReactNode) {
   const title = t.products.none
   if (syncs === undefined || syncs.length === 0) return { title, text: t.products.noneText, action: addSupplier }
@@ -104,7 +104,7 @@ function emptyText(syncs: readonly SupplierSync[] | undefined, addSupplier: Reac
 
 const countryNames = new Intl.DisplayNames(locale, { type: 'region' })
 
-/** A region whose supplier names no countries: `!RG-Western Europe`. */
+/** A region whose supplier does not list its countries: `!RG-Western Europe`. */
 const REGION = '!RG-'
 const isRegion = (code: string) => code.startsWith(REGION)
 

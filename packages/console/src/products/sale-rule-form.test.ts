@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { NEW_RULE, parseRule, typedRule } from './sale-rule-form.ts'
 
 describe('a sale rule in the form', () => {
-  it('a saved rule that is not edited stays as it is', () => {
+  it('a saved rule is submitted unchanged if nobody edits it', () => {
     const rule = {
       position: 7,
       suppliers: ['b', 'a'],
@@ -40,7 +40,7 @@ describe('a sale rule in the form', () => {
     })
   })
 
-  it('malformed amounts are reported at their inputs', () => {
+  it('shows malformed amounts next to their inputs', () => {
     expect(parseRule({ ...NEW_RULE, fixed: 'a dollar', minMargin: '1,5,0' })).toEqual({
       errors: { fixed: expect.any(String), minMargin: expect.any(String) },
     })

@@ -23,7 +23,7 @@ export const NEW_RULE: TypedRule = {
   codeTemplate: '{area}_{data}_{days}{topup}',
 }
 
-/** The texts that a saved rule is edited as. */
+/** A saved rule as texts to edit. */
 export function typedRule({ filter, ...rule }: SaleRule): TypedRule {
   const text = (value: string | number | null) => (value === null ? '' : String(value))
   const choice = (value: boolean | null) => (value === null ? '' : value ? 'ONLY' : 'NONE')
@@ -55,8 +55,8 @@ export function typedRule({ filter, ...rule }: SaleRule): TypedRule {
 }
 
 /**
- * The rule that was typed, or an error for each input that is not understood. The gateway checks the rest. A number that is
- * not one is sent as it was typed, so that the gateway names it.
+ * The rule that was typed, or an error for each input that is not understood. The gateway checks the rest. Text that is not
+ * a number is sent as typed, so that the gateway reports it.
  */
 export function parseRule(typed: TypedRule): { rule: object } | { errors: Record<string, string> } {
   const errors: Record<string, string> = {}

@@ -210,7 +210,7 @@ function EffectFigures({ effect }: { effect: SaleRuleEffect }) {
   )
 }
 
-/** One country, any number, and the number that was set elsewhere. */
+/** The usual choices, and the number that was set elsewhere. */
 function countryChoices({ countriesMax = '' }: TypedRule): Record<string, string> {
   const { countriesMax: usual } = t.saleRules.choices
   return countriesMax === '' || countriesMax in usual ? usual : { ...usual, [countriesMax]: countriesMax }

@@ -146,7 +146,7 @@ function SyncBadge({ sync: { outcome, isRunning } }: { sync: SupplierSync }) {
   )
 }
 
-/** Accepts a catalogue that was held because it differs too much from the one before. */
+/** Accepts a catalogue that was held because it differs too much from the previous one. */
 function Accept(props: { path: string; message: string | null; heldAt: string; onClose(): void }) {
   const { path, message, heldAt, onClose } = props
   return (

@@ -4,7 +4,7 @@ import { Amount } from '#parts/values.tsx'
 import { interpolate, plural, t } from '#strings/strings.ts'
 
 interface MarginProps {
-  /** null: no cost is known. */
+  /** null if no cost is known. */
   margin: number | null
   unknownItems: number
   currency: string
@@ -33,7 +33,7 @@ export function Margin({ margin, unknownItems, currency, marginRevenue }: Margin
   )
 }
 
-/** The change of a figure since the period before; a dash if it was zero then, or one of the two is unknown. */
+/** The change in a figure since the previous period; a dash if it was zero then, or if one of the two is unknown. */
 export function Change({ now, before }: { now: number | null; before: number | null }) {
   if (now === null || before === null || before <= 0) return <>–</>
   return <span {...(now < before && { className: 'negative' })}>{formatPercentChange((now - before) / before)}</span>

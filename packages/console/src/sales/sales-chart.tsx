@@ -11,7 +11,7 @@ const UNKNOWN = 'var(--chart-warn)'
 
 type Row = SalesReport['rows'][number]
 
-/** Revenue by UTC day, divided into cost, margin, and what has no known cost. Each bar links to its orders. */
+/** Revenue by UTC day, divided into cost, margin, and revenue without a known cost. Each bar links to its orders. */
 export function SalesChart(props: { report: SalesReport; currency: string; search?: Record<string, string> }) {
   const { report, currency, search = {} } = props
   const of = new Map(report.rows.filter((row) => row.currencyCode === currency).map((row) => [row.key, row]))

@@ -13,7 +13,7 @@ import { type Period, periodOf, timesOf } from './sales-period.ts'
 
 const REFRESH_MS = 60_000
 
-/** For operators: revenue and margin of today, yesterday and the period, each compared with the one before. */
+/** For operators: revenue and margin of today, yesterday and the period, each compared with the one before it. */
 export function SalesOverview({ period, currencies }: { period: Period; currencies: string[] }) {
   const [today, yesterday] = [periodOf('today', Date.now()), periodOf('yesterday', Date.now())]
   const whole = useReport(period)
@@ -68,7 +68,7 @@ function PeriodFigures(props: {
   days: Period
   currency: string
   isLoaded: boolean
-  /** undefined: nothing was sold. */
+  /** undefined if nothing was sold. */
   total: SalesFigures | undefined
 }) {
   const { name, days, currency, isLoaded, total } = props

@@ -3,7 +3,7 @@ import { chosenPeriod, PERIODS, periodOf, timesOf } from './sales-period.ts'
 
 const NOW = Date.parse('2026-03-01T00:30:00Z')
 
-it('a named period has whole UTC days and ends today, or before it', () => {
+it('a named period consists of whole UTC days and ends today or earlier', () => {
   expect(Object.fromEntries(PERIODS.map((name) => [name, Object.values(periodOf(name, NOW)).join(' ')]))).toEqual({
     today: '2026-03-01 2026-03-01',
     yesterday: '2026-02-28 2026-02-28',
@@ -16,7 +16,7 @@ it('a named period has whole UTC days and ends today, or before it', () => {
   })
 })
 
-it('chosen days precede a named period, and malformed ones are ignored', () => {
+it('chosen days take precedence over a named period, and malformed days are ignored', () => {
   const days = { from: '2026-02-03', to: '2026-02-04' }
   expect(chosenPeriod({ ...days, period: 'today' }, NOW, '30')).toEqual(days)
   expect(chosenPeriod({ from: '2026-02-04', to: '2026-02-03', period: 'today' }, NOW, '30').from).toBe('2026-03-01')
@@ -24,7 +24,7 @@ it('chosen days precede a named period, and malformed ones are ignored', () => {
   expect(chosenPeriod({ from: '2026-02-03', to: '2026-02-31' }, NOW, '7').from).toBe('2026-02-23')
 })
 
-it('the list of a period begins with its first day and ends with its last', () => {
+it('the list for a period starts on its first day and ends on its last day', () => {
   expect(timesOf({ from: '2026-02-27', to: '2026-02-28' })).toEqual({
     from: '2026-02-27T00:00:00.000Z',
     to: '2026-03-01T00:00:00.000Z',

@@ -46,7 +46,7 @@ export function addDays(day: string, days: number): string {
   return dayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS)
 }
 
-/** The filters of the list of orders that were placed in these UTC days. */
+/** Filters for the list of orders placed in these UTC days. */
 export function timesOf({ from, to }: Period): { from: string; to: string } {
   return { from: `${from}T00:00:00.000Z`, to: `${addDays(to, 1)}T00:00:00.000Z` }
 }

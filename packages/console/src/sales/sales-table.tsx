@@ -23,7 +23,7 @@ interface SalesTableProps {
   by: Breakdown
   rows: Row[]
   period: Period
-  /** Filters of the page that the list of orders has, too. */
+  /** Filters that the page shares with the list of orders. */
   search: Record<string, string>
   loading: boolean
 }
@@ -89,7 +89,7 @@ export function SalesTable({ by, rows, period, search, loading }: SalesTableProp
   )
 }
 
-/** The filters of the orders behind a row; undefined for what was not delivered, and for a package that is gone. */
+/** The filters of the orders behind a row; undefined for what was not delivered, and for a package that no longer exists. */
 function ordersOf(by: Breakdown, row: Row, period: Period, search: Record<string, string>) {
   if (by === 'day') return { ...search, ...timesOf({ from: row.key, to: row.key }) }
   if (row.key === '') return undefined

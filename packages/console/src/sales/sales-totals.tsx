@@ -7,7 +7,7 @@ import { Amount, Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { Change, Margin } from './margin.tsx'
 
-/** Shows what was sold, earned and paid in one currency, each compared with the period before. */
+/** Shows what was sold, earned and paid in one currency, each compared with the previous period. */
 export function SalesTotals(props: {
   total: SalesFigures
   /** The list behind the figures. */

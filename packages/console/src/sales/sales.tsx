@@ -20,7 +20,7 @@ import { chosenPeriod, type Period, timesOf } from './sales-period.ts'
 import { type Breakdown, SalesTable } from './sales-table.tsx'
 import { SalesTotals } from './sales-totals.tsx'
 
-// The outlines of all countries are 26 kB.
+// The outlines of all countries take 26 kB.
 const WorldMap = lazy(async () => ({ default: (await import('./world-map.tsx')).WorldMap }))
 
 const BREAKDOWNS: readonly Breakdown[] = ['day', 'dealer', 'package', 'country', 'supplier']
@@ -71,7 +71,7 @@ function Report({ filters }: { filters: Filters }) {
   const choices = [
     ...dealer,
     choice({ name: 'orderType', label: t.orders.type, values: ['NEW', 'TOPUP'], labels: t.orders.types }),
-    // Those that come from links to this page, so that they can be removed.
+    // Filters that come from links to this page, so that they can be removed.
     ...(packageCode ? [typed('packageCode', t.orders.package)] : []),
     ...(country ? [{ ...typed('country', t.orders.country), text: countryLabel(country, country) }] : []),
     ...(supplier ? [typed('supplier', t.orders.supplier)] : []),

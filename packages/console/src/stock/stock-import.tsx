@@ -16,11 +16,11 @@ interface RowError {
   row: number
   reason: string
   column?: string
-  /** Not given for secrets. */
+  /** Omitted for secrets. */
   value?: string
 }
 
-/** The choice of a product that is typed. No product has a code of one space. */
+/** The option to type a product. No product's code is a single space. */
 const OTHER = ' '
 const ALERT_DAYS = 14
 

@@ -25,19 +25,19 @@ it('every visible text is in the strings file', () => {
   expect(faults).toEqual([])
 })
 
-it('every text of the strings file is used', () => {
+it('every text in the strings file is used', () => {
   const shown = new Set(sources.flatMap((source) => chainsOf(source)))
   const used = (path: string) => [...prefixesOf(path)].some((prefix) => shown.has(prefix))
   expect(leavesOf(en).filter((path) => !used(path))).toEqual([])
 })
 
-it('no text sends a person to a command line', () => {
+it('no text asks a person to use a command line', () => {
   const texts = branchesOf(en).flatMap(([, branch]) => Object.values(branch).filter((text) => typeof text === 'string'))
   expect(texts.length).toBeGreaterThan(1_000)
   expect(texts.filter((text) => /command line|npm run|admin --|dealer-esim-admin/i.test(text))).toEqual([])
 })
 
-it('every status of orders, eSIMs and packages has a label', () => {
+it('every order, eSIM and package status has a label', () => {
   const statuses = [...ORDER_STATUSES, ...ITEM_STATUSES, ...ESIM_STATUSES, ...SMDP_STATUSES, ...PACKAGE_STATUSES]
   expect(statuses.filter((status) => !(status in en.statuses))).toEqual([])
 })
@@ -45,11 +45,11 @@ it('every status of orders, eSIMs and packages has a label', () => {
 /** Shown but never recorded: the summary that dealers see of changes to plans and groups, and an older action. */
 const SHOWN_ONLY = ['esim.settle', 'prices.change']
 
-it('exactly the actions of the audit log have labels', () => {
+it('every action in the audit log has a label, and nothing else does', () => {
   expect(Object.keys(en.audit.actions).sort()).toEqual([...AUDIT_ACTIONS, ...SHOWN_ONLY].sort())
 })
 
-it('exactly the kinds of alerts have labels', () => {
+it('every kind of alert has a label, and nothing else does', () => {
   expect(Object.keys(en.alerts.types).sort()).toEqual([...TENANT_ALERT_KINDS, ...OPERATOR_ALERT_KINDS].sort())
 })
 
@@ -134,7 +134,7 @@ function leavesOf(of: Branch): string[] {
   )
 }
 
-it('every action of the audit log is in a group of its filter', () => {
+it('every action in the audit log belongs to a filter group', () => {
   const { actions, groups } = en.audit
   const nouns = Object.keys(actions).map((action) => action.split('.')[0] ?? '')
   expect(nouns.filter((noun) => !(noun in groups))).toEqual([])

@@ -103,12 +103,12 @@ function NewSupplierForm({ chosen, onAdded }: { chosen: SupplierTypeRow; onAdded
   )
 }
 
-/** The name of a type for people: that of the company or of the interface. */
+/** A type's name for people: that of the company or the interface. */
 export function typeLabel(type: string): string {
   return t.suppliers.types[type as keyof typeof t.suppliers.types] ?? type
 }
 
-/** A link to the documentation of a type of supplier, from the name of its file, such as docs/zendit.md. */
+/** A link to the documentation of a supplier type, by file name, such as docs/zendit.md. */
 export function DocsLink({ docs }: { docs: string }) {
   const { publicUrl } = useSession()
   return (

@@ -25,7 +25,7 @@ const typedConfig = (typed: Record<string, string>) =>
   configOf(fields, Object.fromEntries(Object.entries(typed).map(([name, text]) => [inputName({ name }), text])))
 
 describe('fieldsOf', () => {
-  it('makes one field for each member, with its kind', () => {
+  it('creates one field of the right kind for each member', () => {
     expect(fields.map(({ name, kind }) => [name, kind])).toEqual([
       ['url', 'text'],
       ['apiKey', 'secret'],
@@ -38,7 +38,7 @@ describe('fieldsOf', () => {
     ])
   })
 
-  it('members of an optional object are optional, and named after both', () => {
+  it('makes all members of an optional object optional, and prefixes their names with the object’s name', () => {
     expect(fields.find(({ name }) => name === 'range.first')).toMatchObject({
       label: 'Range: First',
       isRequired: false,
@@ -48,18 +48,18 @@ describe('fieldsOf', () => {
 })
 
 describe('defaultOf', () => {
-  it('is what an empty field means; a check box shows it itself', () => {
+  it('returns the value that an empty field stands for, except for a check box', () => {
     const defaults = fields.map((field) => [field.name, defaultOf(field)] as const)
     expect(defaults.filter(([, initial]) => initial !== undefined)).toEqual([['perSecond', '8']])
   })
 })
 
 describe('configOf', () => {
-  it('leaves out what is empty or equals the default', () => {
+  it('leaves out values that are empty or equal to the default', () => {
     expect(typedConfig({ url: ' https://supplier.test ', releases: 'on' })).toEqual({ url: 'https://supplier.test' })
   })
 
-  it('reads numbers, lines, booleans and members of objects', () => {
+  it('reads numbers, lines, booleans and object members', () => {
     const typed = { perSecond: '8', senders: '192.0.2.1\n198.51.100.0/24', 'range.first': '1', 'range.last': '2' }
     expect(typedConfig(typed)).toEqual({
       perSecond: 8,
@@ -69,11 +69,11 @@ describe('configOf', () => {
     })
   })
 
-  it('sends a malformed number as it was typed, so that the gateway reports it', () => {
+  it('sends a malformed number as typed, so that the gateway can report it', () => {
     expect(typedConfig({ perSecond: 'eight', releases: 'on' })).toEqual({ perSecond: 'eight' })
   })
 
-  it('the form of a stored configuration yields the same configuration', () => {
+  it('reproduces a stored configuration from its form', () => {
     const config = {
       url: 'https://supplier.test',
       perSecond: 8,

@@ -25,7 +25,9 @@ export interface ConfigField {
   default?: unknown
 }
 
-/** The inputs for a schema, in its order. Objects inside it contribute their members, which are optional together. */
+/**
+ * The inputs for a schema, in the schema's order. Objects inside it contribute their members, which are optional together.
+ */
 export function fieldsOf(schema: ConfigSchema, prefix = '', label = '', isOptional = false): ConfigField[] {
   return Object.entries(schema.properties ?? {}).flatMap(([member, child]) => {
     const name = prefix + member
@@ -52,7 +54,7 @@ function kindOf(schema: ConfigSchema): ConfigField['kind'] {
   return schema.type === 'array' ? 'lines' : 'text'
 }
 
-/** What applies if a field is empty. A check box shows it itself. */
+/** The value that applies if a field is empty. A check box shows this value itself. */
 export function defaultOf({ kind, default: initial }: ConfigField): string | undefined {
   return initial === undefined || kind === 'boolean' ? undefined : String(initial)
 }
@@ -97,7 +99,7 @@ function parseField({ kind, isSecret, default: initial }: ConfigField, typed: st
   }
   const text = isSecret && kind === 'secret' ? typed : typed.trim()
   if (text === '') return undefined
-  // A number that is not one is sent as it was typed: the gateway's error names the member and its range.
+  // Text that is not a number is sent as typed: the gateway's error states the member and its range.
   if (kind === 'number') return Number.isNaN(Number(text)) ? text : Number(text)
   if (kind === 'lines') return text.split(/[\s,]+/)
   return kind === 'pem' ? `${text}\n` : text

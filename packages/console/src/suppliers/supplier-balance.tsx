@@ -17,7 +17,10 @@ const REFRESH_MS = 60_000
 const CYAN = 'var(--chart)'
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
 
-/** The operator's balance at a supplier, with its level for an alert and its history. Not shown for a supplier that states no balance. */
+/**
+ * The operator's balance at a supplier, with its level for an alert and its history. Not shown for a supplier that does not
+ * state a balance.
+ */
 export function SupplierBalance({ supplier }: { supplier: string }) {
   const me = useSession()
   const { data } = useApi<SupplierBalanceDetail>(
@@ -81,7 +84,7 @@ function levelText(alertBelow: number, currencyCode: string | null): string {
   return currencyCode === null ? formatMoneyInput(alertBelow) : formatMoney(alertBelow, currencyCode)
 }
 
-/** A bar has no height below zero; its text has the exact amount. */
+/** A bar has no height below zero; its text states the exact amount. */
 function barOf(day: string, amount: number | null, currency: string): Bar {
   const text = amount === null ? t.dashboard.noData : formatMoney(amount, currency)
   return { day, values: [Math.max(0, amount ?? 0)], title: `${formatDay(day)}: ${text}` }

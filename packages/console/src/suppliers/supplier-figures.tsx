@@ -69,7 +69,10 @@ export function SupplierFigures({ supplier }: { supplier: string }) {
   )
 }
 
-/** Repeated errors of an order, such as those of polls, are one line with the latest time. The latest come first. */
+/**
+ * Repeated errors of an order, such as those of polls, are shown as one line with the latest time. The most recent come
+ * first.
+ */
 function foldErrors(errors: Figures['errors']): (Figures['errors'][number] & { count: number })[] {
   const folded: (Figures['errors'][number] & { count: number })[] = []
   for (const error of errors) {
@@ -83,7 +86,7 @@ function foldErrors(errors: Figures['errors']): (Figures['errors'][number] & { c
   return folded
 }
 
-/** The cost of the deliveries of the last 24 hours, compared with the catalogue. */
+/** The cost of the last 24 hours' deliveries, compared with the catalogue. */
 function Costs({ cost }: { cost: Figures['costs'][number] }) {
   const { currencyCode, delivered, spent, stated, charged, expected } = cost
   const money = (amount: number) => formatMoney(amount, currencyCode)

@@ -4,7 +4,7 @@ export const STOCK_CODES = `${STOCK}/codes`
 export const SUPPLIERS = '/suppliers'
 export const ADD_SUPPLIER = '/add-supplier'
 export const SUPPLIER_REPORTS = '/supplier-reports'
-/** The part of a supplier's page with its settings, for the end of an address. */
+/** The section with the settings on a supplier's page, for the end of a URL. */
 export const SETTINGS = 'settings'
 export const SUPPLIER_PAGE = '/suppliers/$supplier'
 

@@ -131,7 +131,7 @@ function Discrepancies({ month }: { month: string }) {
 function OrderLink({ row }: { row: DiscrepancyRow }) {
   const { tenantId, orderNo, itemNo } = row
   if (orderNo === null) {
-    // A short row of a phone has no details.
+    // A condensed row on a phone has no details.
     return (
       <>
         <Text span size="sm" visibleFrom="sm">

@@ -22,7 +22,7 @@ const TONES = {
   broken: 'bad',
 } as const satisfies Record<string, StatusTone>
 
-/** The state of a supplier in a list. Its page says more. */
+/** The state of a supplier in a list. Its page shows more. */
 export function SupplierState({ row }: { row: SupplierRow }) {
   const state = stateOf(row)
   const time = row.failingSince === null ? '' : formatTime(row.failingSince)
@@ -60,7 +60,7 @@ function stateOf({ paused, breaker, state }: SupplierRow): keyof typeof TONES {
   if (paused) return 'paused'
   if (breaker === null) return 'broken'
   if (state === 'FAILING') return 'failing'
-  // The circuit breaker counts calls of orders on this node.
+  // The circuit breaker counts calls for orders on this node.
   if (breaker !== 'closed') return breaker
   return state === 'WORKING' ? 'working' : 'not-tested'
 }
@@ -90,7 +90,7 @@ function TestButton({ row, isMain }: { row: SupplierRow; isMain?: boolean }) {
   )
 }
 
-/** Stops buying from a supplier, or begins again. */
+/** Stops buying from a supplier, or starts again. */
 export function usePausing(row: SupplierRow | undefined): { action: MoreAction | undefined; dialog: ReactNode } {
   const resume = useChange({ success: t.suppliers.resumed })
   const [pausing, setPausing] = useState(false)
@@ -127,7 +127,7 @@ export function SupplierActions({ row }: { row: SupplierRow }) {
   )
 }
 
-/** Why a test failed. It leads administrators to the settings, where most faults are corrected. */
+/** Why a test failed. It sends administrators to the settings, where most faults are corrected. */
 function TestFailed({ row, failure, onClose }: { row: SupplierRow; failure: string; onClose(): void }) {
   const me = useSession()
   const navigate = useNavigate()

@@ -142,7 +142,7 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
   const form = useRef<HTMLFormElement>(null)
   const [typed, setTyped] = useState<Record<string, unknown>>()
   const location = useLocation()
-  // A failed test leads here.
+  // A failed test links here.
   useEffect(() => {
     if (location.hash === SETTINGS) form.current?.querySelector('input')?.focus()
   }, [location])
@@ -196,7 +196,7 @@ function SettingsForm({ stored, type }: { stored: SupplierConfigDetail; type: Su
                   if (form.current) markSaved(form.current)
                   close()
                 },
-                // Errors stand at their fields.
+                // Errors are shown at their fields.
                 onError: (error) => Object.keys(fieldErrors(error)).length > 0 && setTyped(undefined),
               },
             )

@@ -1,6 +1,6 @@
 import { initials, tintOf } from './initials.ts'
 
-/** A dealer's name behind its initials, which are found faster than the name. */
+/** A dealer's name preceded by its initials, which are quicker to find. */
 export function DealerName({ name }: { name: string }) {
   return (
     <span className="dealer-name" data-from-gateway>

@@ -55,7 +55,7 @@ export function DealerPage() {
   )
 }
 
-/** The state of a dealer: whether it can buy, with what, and until when that lasts. */
+/** The state of a dealer: whether it can buy, with what, and how long that lasts. */
 function DealerState({ tenant }: { tenant: TenantDetail }) {
   const { tenantId, status, balance, currencyCode } = tenant
   const money = { balance: formatMoney(balance, currencyCode) }

@@ -90,7 +90,7 @@ export function DealersPage() {
   )
 }
 
-/** undefined: no dealer has a tag. */
+/** undefined if no dealer has a tag. */
 function useTagFilter(): Filter | undefined {
   const [{ tag }] = useFilters()
   const { choice } = useFilterKinds()

@@ -1,4 +1,6 @@
-/** The first letters of the first and the last word, such as LT for Lotus Travel; of one word, its first two letters. */
+/**
+ * The first letters of the first and the last word, such as LT for Lotus Travel; for a single word, its first two letters.
+ */
 export function initials(name: string): string {
   const words = name.split(/[^\p{L}\p{N}]+/u).filter(Boolean)
   const [first = '?', last] = [words[0], words.length > 1 ? words.at(-1) : undefined]

@@ -12,7 +12,7 @@ export interface CreatedDealer extends Credentials {
   currencyCode: string
 }
 
-/** Creates a dealer and shows its credentials once. `onCreated` is called when they are safe. */
+/** Creates a dealer and shows its credentials once. `onCreated` is called once the person confirms that they are safe. */
 export function NewDealer({ onClose, onCreated }: { onClose(): void; onCreated(dealer: CreatedDealer): void }) {
   const [created, setCreated] = useState<CreatedDealer>()
   if (created)

@@ -10,7 +10,7 @@ import { t } from '#strings/strings.ts'
 
 export type NoteView = NotesView['notes'][number]
 
-/** The operator's tags of a dealer and notes on it. */
+/** The operator's tags and notes on a dealer. */
 export function DealerNotes({ tenantId }: { tenantId: string }) {
   const path = `/tenants/${tenantId}/notes`
   const { data } = useApi<NotesView>(path)

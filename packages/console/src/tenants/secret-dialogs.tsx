@@ -67,7 +67,10 @@ export function ViewSecret(props: { tenantId: string; onClose(): void; onSecret(
   )
 }
 
-/** In seconds, the everyday case first: a rotation during which both secrets work. To end the old one immediately is a choice. */
+/**
+ * In seconds, the everyday case first: a rotation during which both secrets work. Ending the old one immediately must be
+ * chosen.
+ */
 const GRACE_PERIODS = ['86400', '21600', '3600', '0'] as const
 const [ROTATION] = GRACE_PERIODS
 const NO_GRACE = '0'

@@ -46,7 +46,7 @@ const keyOf = (...shown: unknown[]) => JSON.stringify(shown)
 
 const saveTo = ({ tenantId }: TenantDetail) => ({ method: 'PATCH', path: `/tenants/${tenantId}/settings` }) as const
 
-/** The gateway's message names the malformed entries; the lines that have them are added. */
+/** The gateway's message names the malformed entries; the numbers of their lines are added. */
 function withLines(message: string, typed: string): string {
   const isNamed = (entry: string) => entry !== '' && message.includes(`“${entry.slice(0, 60)}”`)
   const lines = typed.split('\n').flatMap((line, index) => (line.split(/[\s,]+/).some(isNamed) ? [index + 1] : []))

@@ -11,7 +11,7 @@ export function ViewAsDealer({ tenantId }: { tenantId: string }) {
     setStarting(true)
     try {
       await call('POST', `/tenants/${tenantId}/view`)
-      // Loading the page again forgets what the operator's pages have in memory.
+      // Reloading the page clears what the operator's pages have in memory.
       location.replace(consoleBase)
     } catch (error) {
       setStarting(false)

@@ -14,10 +14,10 @@ import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
 const { APPROVED, REJECTED, EXPIRED } = t.statuses
-/** `ALL` stands for no filter, because the page first shows what waits. */
+/** `ALL` stands for no filter, because by default the page shows what is waiting. */
 const STATUSES = { ALL: t.wallet.everyStatus, APPROVED, REJECTED, EXPIRED }
 
-/** Adjustments of all dealers: first those that need a second person's approval, and by status those that were decided. */
+/** Adjustments of all dealers: first those that need a second person's approval, and, by status, those already decided. */
 export function AdjustmentsPage() {
   const [{ status }, setFilters] = useFilters()
   const filter = status === undefined ? { open: true } : { status: status === 'ALL' ? undefined : status }

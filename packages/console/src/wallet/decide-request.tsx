@@ -7,7 +7,7 @@ import { Amount, Facts } from '#parts/values.tsx'
 import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
 
-/** The buttons of operators for an open request. The first of two people cannot confirm again. */
+/** The operators' buttons for an open request. The first of two people cannot confirm again. */
 export function DecideRequest({ row }: { row: TopUpRequestRow }) {
   const me = useSession()
   const [open, setOpen] = useState<'confirm' | 'decline'>()

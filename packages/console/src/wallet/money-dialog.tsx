@@ -15,7 +15,7 @@ interface WalletDialogProps {
   onClose(): void
 }
 
-/** 1 000.00: an amount above it is shown once more, unless the operator has set another amount for two people. */
+/** 1 000.00. A larger amount is shown again for confirmation, unless the operator has set another amount for two people. */
 const LARGE_AMOUNT = 10_000_000
 
 /** Credits a payment. A large amount must be confirmed. */

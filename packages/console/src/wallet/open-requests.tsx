@@ -4,7 +4,7 @@ import { plural, t } from '#strings/strings.ts'
 
 const REFRESH_MS = 15_000
 
-/** How many top-up requests wait for an operator, in the navigation. Hidden at 0. */
+/** How many top-up requests are waiting for an operator, in the navigation. Hidden at 0. */
 export function OpenRequests() {
   const { data } = useApi<{ open: number }>('/top-up-requests/open', {}, { refreshMs: REFRESH_MS })
   if (!data?.open) return null

@@ -8,7 +8,7 @@ import { t } from '#strings/strings.ts'
 /** The gateway's limit, checked here before a long upload. */
 const RECEIPT_SIZE_MAX_BYTES = 4 * 1024 * 1024
 
-/** Reports a payment to the operator. A repeat with the same reference and amount asks once. */
+/** Reports a payment to the operator. Repeating it with the same reference and amount creates only one request. */
 export function RequestTopUp({ tenantId, currency }: { tenantId: string; currency: string }) {
   const [isOpen, setIsOpen] = useState(false)
   return (

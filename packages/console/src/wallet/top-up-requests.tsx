@@ -17,7 +17,7 @@ import { apiPath, DecideRequest } from './decide-request.tsx'
 import { HowToPay } from './payment-details.tsx'
 import { RequestTopUp } from './request-top-up.tsx'
 
-/** Requests are decided while the other side looks at the list. */
+/** Requests may be decided while the other side is looking at the list. */
 const REFRESH_MS = 15_000
 const VIEWS: ListView[] = (['REQUESTED', 'PAID', 'DECLINED'] as const).map((status) => ({
   label: t.statuses[status],

@@ -135,7 +135,7 @@ function EventFields({ endpoint, mayEdit }: { endpoint: EndpointView; mayEdit: b
   )
 }
 
-/** The numbers in a text, separated by commas or spaces. The gateway refuses what is not a number. */
+/** The numbers in a text, separated by commas or spaces. The gateway refuses anything that is not a number. */
 function numbersOf(text: FormDataEntryValue | null): (number | string)[] {
   const parts = String(text ?? '').split(/[\s,]+/)
   return parts.filter((part) => part !== '').map((part) => (/^\d+$/.test(part) ? Number(part) : part))

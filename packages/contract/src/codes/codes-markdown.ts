@@ -11,12 +11,12 @@ type Row = (typeof codes)[Code]
 
 const INTRODUCTION = `# Codes
 
-Every answer carries a code; \`000000\` is success. Programs decide by the code; the \`message\` is for people and says
-what to do next. On failure \`data\` has \`requestId\`, \`details\` (a list of \`{field, reason}\`) and the members named
-below. If a request has two faults, the answer names the one that is checked first.
+Every answer carries a code; \`000000\` is success. Programs should act on the code; the \`message\` is for people and says
+what to do next. On failure \`data\` has \`requestId\`, \`details\` (a list of \`{field, reason}\`) and the members listed
+below. If a request has two faults, the answer reports the one that is checked first.
 
 A 5xx means that the outcome is unknown or that nothing happened: repeat the call with a new RequestID, and an order with
-the same transactionId ([Idempotency and retries](idempotency.md)). Treat a code that you do not know by its HTTP status.
+the same transactionId ([Idempotency and retries](idempotency.md)). Handle an unknown code according to its HTTP status.
 
 \`npm run codes\` generates this page from the table in the code.`
 

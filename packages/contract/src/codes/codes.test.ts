@@ -44,24 +44,21 @@ const HTTP: Record<Code, number> = {
   '400102': 422,
 }
 
-test('every code has the HTTP status of the published contract', () => {
+test('every code has the HTTP status in the published contract', () => {
   expect(Object.fromEntries(Object.entries(codes).map(([code, { http }]) => [code, http]))).toEqual(HTTP)
 })
 
-test.each(Object.entries(codes))(
-  '%s has a name of its own, a message and a remedy',
-  (code, { name, message, remedy }) => {
-    expect(name).toMatch(/^[A-Z]+(_[A-Z]+)*$/)
-    expect(Object.values(codes).filter((other) => other.name === name)).toHaveLength(1)
-    expect(remedy).toMatch(/^[A-Zd].{10,}\.$/)
-    if (code !== '000000') expect(message).toMatch(/^[A-Z].{20,}\.$/)
-  },
-)
+test.each(Object.entries(codes))('%s has a unique name, a message and a remedy', (code, { name, message, remedy }) => {
+  expect(name).toMatch(/^[A-Z]+(_[A-Z]+)*$/)
+  expect(Object.values(codes).filter((other) => other.name === name)).toHaveLength(1)
+  expect(remedy).toMatch(/^[A-Zd].{10,}\.$/)
+  if (code !== '000000') expect(message).toMatch(/^[A-Z].{20,}\.$/)
+})
 
-test('a code is 5xx only if the outcome is unknown or nothing happened', () => {
+test('only codes for which nothing happened or the outcome is unknown have a 5xx status', () => {
   expect(failureCodes.filter((code) => codes[code].http >= 500)).toEqual(['000001', '000002'])
 })
 
-test('names of object properties are not codes', () => {
+test('names of built-in object properties are not accepted as codes', () => {
   for (const text of ['', '0', '999999', '__proto__', 'constructor', 'toString']) expect(isCode(text)).toBe(false)
 })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { failure, success } from './envelope.ts'
 
-test('a success carries its data', () => {
+test('a success contains its data', () => {
   expect(success({ a: 1 })).toEqual({ code: '000000', message: 'success', data: { a: 1 } })
 })
 
-test('a failure carries the request id, details and the members of its code', () => {
+test('a failure contains the request id, details and the members of its code', () => {
   const data = { currentBalance: 1, requiredAmount: 3, shortfall: 2, currencyCode: 'USD' }
   expect(failure('200007', 'id', { data })).toEqual({
     code: '200007',

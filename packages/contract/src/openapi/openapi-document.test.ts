@@ -19,7 +19,7 @@ test('docs/openapi.json matches the contract (`npm run openapi` generates it)', 
   expect(committed).toBe(`${JSON.stringify(openApiDocument(), null, 2)}\n`)
 })
 
-test('the document fits the OpenAPI 3.1 schema and all its references resolve', async () => {
+test('the document conforms to the OpenAPI 3.1 schema and all its references resolve', async () => {
   const result = await validate(structuredClone(document))
   expect(result.errors ?? []).toEqual([])
   expect(result.version).toBe('3.1')
@@ -34,9 +34,9 @@ test('the validator rejects a broken document', async () => {
   expect((await validate(broken)).valid).toBe(false)
 })
 
-const RETRY_RULE = 'A retry takes a new RT-RequestID and the same `transactionId`'
+const RETRY_RULE = 'A retry needs a new RT-RequestID and the same `transactionId`'
 
-test('every RT-RequestID and transactionId parameter describes how a retry uses both', () => {
+test('every RT-RequestID and transactionId parameter describes the values to use for a retry', () => {
   expect(document.components.parameters.requestId.description).toContain(RETRY_RULE)
   expect([document.info.description, document.paths['/open-api/v1/esim/order'].post.description]).toEqual(
     [1, 2].map(() => expect.stringContaining(RETRY_RULE)),
@@ -44,7 +44,7 @@ test('every RT-RequestID and transactionId parameter describes how a retry uses 
   expect(codes['101006'].remedy).toContain(RETRY_RULE)
 })
 
-test('every transactionId is described, in requests and events with the retry rule', () => {
+test('every transactionId has a description, with the retry rule in requests and events', () => {
   const all = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
     membersOf(schema, 'transactionId').map(({ description = '' }) => [name, description] as const),
   )
@@ -76,7 +76,7 @@ test('every transactionId is described, in requests and events with the retry ru
 })
 
 test.each(operationNames)(
-  '%s answers every failure that it may have, under its HTTP status, with an example',
+  '%s documents every failure that it can return, under its HTTP status and with an example',
   (name) => {
     const { responses, requestBody, parameters } = document.paths[`/open-api/v1/${name}`].post
     expect(requestBody.required).toBe(true)
@@ -96,7 +96,7 @@ test.each(operationNames)(
   },
 )
 
-test('every code of the table is used by an operation', () => {
+test('every code in the table is used by at least one operation', () => {
   const own = new Set(operationNames.flatMap((name) => [...operations[name].codes]))
   const common = failureCodes.filter((code) => Number(code) < 200_000)
   expect([...common, ...own].sort()).toEqual(failureCodes)
@@ -120,7 +120,7 @@ describe('examples fit their schemas', () => {
   })
 })
 
-test('every pattern means the same to tools that compile it with the flag `u` and to those that compile it without', () => {
+test('every pattern means the same with and without the flag `u`', () => {
   const patterns = [...new Set(valuesOf(document, 'pattern') as string[])]
   expect(patterns.length).toBeGreaterThan(5)
   const texts = ['', 'Cape Town, sp{C}', '東京 🗼', 'line\nbreak', 'T-1', 'JP', '!GL', '\u0000', '0123456789012', 'USD']
@@ -138,7 +138,7 @@ test('lone surrogates are refused, although the published patterns do not mentio
   expect(parseRequest('esim/order', { ...request, remark: 'half \ud83d' })).toMatchObject({ ok: false, code: '000108' })
 })
 
-test('answers are listed by status or as default: generators do not compile ranges such as 4XX', () => {
+test('responses are listed by exact status or as default, because generators do not support ranges', () => {
   const statuses = valuesOf(document, 'responses').flatMap((responses) => Object.keys(responses as object))
   expect(statuses.filter((status) => !/^(\d{3}|default|Failure\d{3})$/.test(status))).toEqual([])
 })

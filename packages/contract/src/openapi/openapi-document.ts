@@ -51,7 +51,7 @@ Every operation is a signed POST of a JSON object. Every answer, including failu
 
 There are no separators, the body is signed byte for byte as sent, and the key is the UTF-8 bytes of the AppSecret's text.
 
-A retry takes a new RT-RequestID and the same \`transactionId\`: the RT-RequestID guards against replay and is accepted once, the \`transactionId\` makes the order idempotent.
+A retry needs a new RT-RequestID and the same \`transactionId\`: the RT-RequestID guards against replay and is accepted once, the \`transactionId\` makes the order idempotent.
 
 Money is an integer in 1/10 000 of \`currencyCode\`: 45000 is 4.50. Data volume is in bytes. Times are RFC 3339. Clients must ignore members that they do not know.`
 
@@ -84,7 +84,7 @@ const HEX_SIGNATURE = { type: 'string', pattern: '^[0-9A-Fa-f]{64}$' }
 const PARAMETERS: Json = {
   requestId: parameter(
     REQUEST_HEADERS.requestId,
-    'A new UUID for each request, accepted once. A retry takes a new RT-RequestID and the same `transactionId`.',
+    'A new UUID for each request, accepted once. A retry needs a new RT-RequestID and the same `transactionId`.',
     {
       type: 'string',
       format: 'uuid',

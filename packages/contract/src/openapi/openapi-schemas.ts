@@ -24,7 +24,7 @@ export function namedSchemas(): Map<TSchema, string> {
   ])
   for (const name of operationNames) {
     named.set(operations[name].request, `${schemaName(name)}Request`)
-    // Several operations have one answer in common, which has a name already.
+    // Several operations share one answer, which already has a name.
     if (!named.has(operations[name].answer)) named.set(operations[name].answer, `${schemaName(name)}Answer`)
   }
   for (const [name, { request, answer }] of Object.entries(dryRuns)) {
@@ -79,7 +79,7 @@ const FAULT_DETAIL = {
   required: ['field', 'reason'],
   properties: {
     field: { type: 'string', description: 'Path of the member, or name of the header.' },
-    reason: { type: 'string', description: 'Says what to do.' },
+    reason: { type: 'string', description: 'What to do.' },
   },
 }
 
@@ -92,7 +92,7 @@ function failureSchema(code: keyof typeof codes, named: Map<TSchema, string>): J
     required: ['code', 'message', 'data'],
     properties: {
       code: { type: 'string', const: code },
-      message: { type: 'string', description: 'Says what to do next. For people; programs use `code`.' },
+      message: { type: 'string', description: 'What to do next. For people; programs use `code`.' },
       data: {
         type: 'object',
         required: ['requestId', 'details', ...((extra.required as string[] | undefined) ?? [])],
@@ -127,8 +127,8 @@ export function expandSchema(node: unknown, named: Map<TSchema, string>): Json {
 }
 
 /**
- * Adds the type to an `anyOf` of two, without which some viewers do not recognise it as a schema. A type or null becomes
- * one schema with both types, which means the same and is shown on one line.
+ * Adds the type to an `anyOf` of two schemas. Without it, some viewers do not recognise it as a schema. A type or null
+ * becomes one schema with both types, which means the same and is shown on one line.
  */
 function withType(schema: Json): Json {
   const { anyOf, ...rest } = schema

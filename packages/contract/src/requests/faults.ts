@@ -61,8 +61,7 @@ function memberPath(parent: string, member: string): string {
 function listFaultsAt(schema: Keywords, value: unknown, field: string): Fault[] {
   const alternatives = schema.anyOf
   if (alternatives) return value === null ? [] : nullableFaults(alternatives[0] ?? {}, value, field)
-  if (value === null && field !== '')
-    return [{ code: '000106', field, reason: 'It is required: send a value instead of null.' }]
+  if (value === null && field !== '') return [{ code: '000106', field, reason: 'This must not be null: send a value.' }]
   if (schema.enum)
     return schema.enum.includes(value)
       ? []
@@ -84,7 +83,7 @@ function listFaultsAt(schema: Keywords, value: unknown, field: string): Fault[] 
   }
 }
 
-/** Programs that have no null send an empty text to remove a value. */
+/** Programs that do not have null send an empty text to remove a value. */
 function nullableFaults(schema: Keywords, value: unknown, field: string): Fault[] {
   const faults = listFaultsAt(schema, value, field)
   if (value !== '') return faults
@@ -101,14 +100,13 @@ function objectFaults(schema: Keywords, value: Record<string, unknown>, field: s
   for (const [member, part] of Object.entries(known)) {
     const path = memberPath(field, member)
     if (Object.hasOwn(value, member)) faults.push(...listFaultsAt(part, value[member], path))
-    else if (schema.required?.includes(member))
-      faults.push({ code: '000105', field: path, reason: 'It is required: add it.' })
+    else if (schema.required?.includes(member)) faults.push({ code: '000105', field: path, reason: 'Missing: add it.' })
   }
   const unknown = Object.keys(value).filter((member) => !Object.hasOwn(known, member))
   const names = Object.keys(known)
   const advice = names.length > 0 ? `Allowed are ${names.join(', ')}.` : 'No members are allowed: send {}.'
   for (const member of unknown.slice(0, FAULT_DETAILS_MAX)) {
-    faults.push(invalid(memberPath(field, member), `It is unknown: remove it or correct its name. ${advice}`))
+    faults.push(invalid(memberPath(field, member), `Unknown: remove it or correct its name. ${advice}`))
   }
   return faults
 }
@@ -126,7 +124,7 @@ function arrayFaults(schema: Keywords, value: unknown[], field: string): Fault[]
   checked.forEach((item, i) => {
     faults.push(...listFaultsAt(schema.items ?? {}, item, `${field}[${i}]`))
     if (schema.uniqueItems && checked.indexOf(item) < i)
-      faults.push(invalid(`${field}[${i}]`, 'Send it only once: it appears twice.'))
+      faults.push(invalid(`${field}[${i}]`, 'This item appears twice: send it only once.'))
   })
   return faults
 }

@@ -22,7 +22,7 @@ const WHOLE_TAG = new RegExp(
 
 const PRIVATE_USE = /^x(-[a-z0-9]{1,8})+$/i
 
-/** Grandfathered tags that do not have the form of others. */
+/** Grandfathered tags that do not have the usual form. */
 const IRREGULAR: ReadonlySet<string> = new Set([
   ...['en-gb-oed', 'i-ami', 'i-bnn', 'i-default', 'i-enochian', 'i-hak', 'i-klingon', 'i-lux', 'i-mingo', 'i-navajo'],
   ...['i-pwn', 'i-tao', 'i-tay', 'i-tsu', 'sgn-be-fr', 'sgn-be-nl', 'sgn-ch-de'],

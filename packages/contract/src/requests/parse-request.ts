@@ -13,12 +13,12 @@ export type ParsedRequest<N extends OperationName> =
   | { ok: false; code: FaultCode; details: FaultDetail[] }
 
 /**
- * Checks a parsed body against the operation's request and lists all its faults. The smallest code is answered: missing
- * (000105), null (000106), too long or short (000107), anything else (000108). Faults with equal codes are in the order
- * of the documented members, then unknown members, then rules over several members; `details` has the same order, so
+ * Checks a parsed body against the operation's request and lists all its faults. The answer has the smallest code: missing
+ * (000105), null (000106), too long or short (000107), anything else (000108). Faults with equal codes are in the order of
+ * the documented members, then unknown members, then rules that involve several members; `details` has the same order, so
  * its first entry decided the code. `null` for an optional member means absent.
- *
- * A valid request costs one call of a compiled schema (measured: less than a microsecond); only rejected ones are walked.
+ * A valid request costs one call of a compiled schema (measured: less than a microsecond). Only rejected requests are
+ * examined member by member.
  */
 export function parseRequest<N extends OperationName>(name: N, value: unknown): ParsedRequest<N> {
   if (isValid(name, value)) return { ok: true, value: value as RequestOf<N> }
@@ -114,7 +114,7 @@ function brokenEsimRule(request: Record<string, unknown>): readonly Fault[] {
   return [{ code: '000105', field: 'esimTranNo', reason: 'Send esimTranNo or iccid.' }]
 }
 
-/** An order has at most 100 eSIMs and names no package twice. */
+/** An order has at most 100 eSIMs and contains no package twice. */
 function brokenLineRules(lines: unknown[]): readonly Fault[] {
   const faults: Fault[] = []
   const seen = new Set<unknown>()
@@ -125,7 +125,7 @@ function brokenLineRules(lines: unknown[]): readonly Fault[] {
     if (Number.isInteger(count)) esims += count as number
     if (typeof packageCode !== 'string') return
     if (seen.has(packageCode)) {
-      const reason = 'The package is in an earlier line: name each package once.'
+      const reason = 'The package already appears in an earlier line: list each package once.'
       faults.push({ code: '000108', field: `packageInfoList[${i}].packageCode`, reason })
     }
     seen.add(packageCode)

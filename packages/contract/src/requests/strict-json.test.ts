@@ -31,9 +31,9 @@ describe('rejected bodies', () => {
     ['duplicate that hides a scalar', '{"a":2,"a":{"b":1}}', 'twice'],
     ['duplicate __proto__', '{"__proto__":1,"__proto__":2}', 'twice'],
     ['duplicate next to colons in strings', '{"a:":"::","a:":":"}', 'twice'],
-    ['depth 9', nested(9), 'deeper than 8'],
-    ['depth 100 000', nested(100_000), 'deeper than 8'],
-    ['unclosed depth', '['.repeat(200_000), 'deeper than 8'],
+    ['depth 9', nested(9), 'more than 8 levels'],
+    ['depth 100 000', nested(100_000), 'more than 8 levels'],
+    ['unclosed depth', '['.repeat(200_000), 'more than 8 levels'],
   ])('%s', (_, text, reason) => {
     const parsed = parseStrictJson(bytesOf(text))
     expect(parsed.ok).toBe(false)
@@ -83,7 +83,7 @@ describe('accepted bodies', () => {
 })
 
 describe('against JSON.parse', () => {
-  test('text written by JSON.stringify is read back, up to the depth limit', () => {
+  test('accepts everything that JSON.stringify writes, up to the depth limit', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 5 })), (value) => {
         const text = JSON.stringify(value)
@@ -93,7 +93,7 @@ describe('against JSON.parse', () => {
     )
   })
 
-  test('a duplicate member is found anywhere and with any escaping', () => {
+  test('detects a duplicate member anywhere in a document, whatever its escaping', () => {
     const escaped = (name: string) =>
       `"${[...name].map((sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
     const name = fc.string({ unit: 'grapheme-ascii', minLength: 1 })
@@ -113,7 +113,7 @@ describe('against JSON.parse', () => {
     )
   })
 
-  test('random bytes never throw and are never accepted where JSON.parse with strict checks rejects them', () => {
+  test('never throws on random bytes, nor accepts bytes that JSON.parse with strict checks rejects', () => {
     const soup = fc.array(fc.constantFrom(...'{}[]:,"\\ab0 u\u00e9'.split(''), '"a"', '{"a":', 'null'), {
       maxLength: 30,
     })

@@ -18,7 +18,7 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
     return refuse('The body starts with a byte-order mark: send UTF-8 without one.')
   }
   const members = countMembers(bytes)
-  if (members === TOO_DEEP) return refuse(`The body is nested deeper than ${JSON_DEPTH_MAX}: flatten it.`)
+  if (members === TOO_DEEP) return refuse(`The body is nested more than ${JSON_DEPTH_MAX} levels deep: flatten it.`)
   let text: string
   try {
     text = decoder.decode(bytes)
@@ -34,7 +34,7 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refuse('The body is not an object: send a JSON object.')
   }
-  if (membersOf(value) !== members) return refuse('A member appears twice in one object: send each once.')
+  if (membersOf(value) !== members) return refuse('A member appears twice in one object: send each member once.')
   return { ok: true, value: value as Record<string, unknown> }
 }
 

@@ -1,4 +1,4 @@
-/** The codes of the RT family that the gateway answers as `errorCode`, and what they mean here. */
+/** The codes of the RT family that the gateway returns as `errorCode`, with their meaning here. */
 export const rtCodes = {
   '000001': 'An internal error; the outcome may be unknown. Repeat with the same transactionId.',
   '000101': 'A header is missing.',
@@ -30,7 +30,7 @@ export const rtCodes = {
 
 export type RtCode = keyof typeof rtCodes
 
-/** Codes that any operation may answer. */
+/** Codes that any operation may return. */
 export const rtCommonCodes = (Object.keys(rtCodes) as RtCode[]).filter(
   (code) => /^(000|101|401|900)/.test(code) || code === '200008',
 )

@@ -16,7 +16,7 @@ test('docs/openapi-rt.json matches the contract (`npm run openapi` generates it)
   expect(committed).toBe(`${JSON.stringify(rtOpenApiDocument(), null, 2)}\n`)
 })
 
-test('the document fits the OpenAPI 3.1 schema and all its references resolve', async () => {
+test('the document conforms to the OpenAPI 3.1 schema and all its references resolve', async () => {
   const result = await validate(structuredClone(document))
   expect(result.errors ?? []).toEqual([])
   expect(result.version).toBe('3.1')
@@ -38,7 +38,7 @@ describe('examples fit their schemas', () => {
   })
 })
 
-test('every code is common to all operations or belongs to one', () => {
+test('every code is either common to all operations or specific to one operation', () => {
   const own = names.flatMap((name) => [...rtOperations[name].codes])
   expect([...new Set([...rtCommonCodes, ...own])].sort()).toEqual(Object.keys(rtCodes).sort())
 })

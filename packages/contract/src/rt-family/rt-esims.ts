@@ -5,14 +5,14 @@ import { rtActiveType, rtDataType, rtSmsStatus, rtSupportTopUpType } from './rt-
 import { numberOrText, optionalText, rtQuantity, rtTimeText, WHOLE } from './rt-scalars.ts'
 
 const key = (without: string) => optionalText(`Any text. The same text is the same request; without one, ${without}.`)
-const guard = (of: string) => numberOrText(`A guard: refused where the ${of} differs. 0 sets none.`)
+const guard = (of: string) => numberOrText(`A guard: the request is refused if the ${of} differs. 0 means no guard.`)
 const days = () => numberOrText('Days of a day pass.')
 const packageName = {
   packageCode: optionalText('A packageCode, or a slug.'),
   slug: optionalText('In place of packageCode.'),
 }
 
-/** Either names an eSIM of the tenant. */
+/** Either identifies an eSIM of the tenant. */
 const esimName = {
   esimTranNo: optionalText('The eSIM. Send it or iccid.'),
   iccid: optionalText('Of several eSIMs with one ICCID, the newest.'),

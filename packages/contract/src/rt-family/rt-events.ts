@@ -7,14 +7,14 @@ import { rtQuantity, rtTimeText } from './rt-scalars.ts'
 export const EVENT_FORMATS = ['DEALER', 'RT'] as const
 export type EventFormat = (typeof EVENT_FORMATS)[number]
 
-/** The event types of which at least some events have a form in the RT family. */
+/** The event types that have an equivalent in the RT family, at least for some of their events. */
 export const RT_EVENT_TYPES = [
   'DELIVERY_UPDATED',
   'ESIM_USAGE',
   'ESIM_EXPIRING',
 ] as const satisfies readonly EventType[]
 
-/** The members by which the family's events name an eSIM and the order that delivered it. */
+/** The members by which the family's events identify an eSIM and the order that delivered it. */
 const esimMembers = {
   orderNo: Type.String(),
   transactionId: Type.String({ description: 'As sent with the order that delivered the eSIM.' }),

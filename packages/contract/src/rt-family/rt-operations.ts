@@ -32,12 +32,15 @@ export const RT_ALIASES: ReadonlyMap<string, RtOperationName> = new Map([
   [`${RT_ALIAS_PREFIX}query`, 'esim/query'],
 ])
 
-/** All paths of the RT API begin with one of them. */
+/** All paths of the RT API begin with one of these. */
 export const RT_PREFIXES = [RT_API_PATH, RT_ALIAS_PREFIX] as const
 
 const NOTHING = Type.Object({})
 
-/** The operations of the RT family that the gateway serves. The server's handlers and the OpenAPI document follow it. */
+/**
+ * The operations of the RT family that the gateway serves. The server's handlers and the OpenAPI document are derived from
+ * it.
+ */
 export const rtOperations = {
   'balance/query': operation(
     'Get the balance',

@@ -1,7 +1,7 @@
 import Type, { type TSchemaOptions } from 'typebox'
 import { nullable } from '#schemas/scalars.ts'
 
-/** The RT family's form of a time, such as 2025-09-11T13:28:09+0000. `time` is a time of ours, in UTC. */
+/** Converts `time`, one of our UTC times, to the RT family's format, such as 2025-09-11T13:28:09+0000. */
 export function rtTime(time: string): string
 export function rtTime(time: string | null): string | null
 export function rtTime(time: string | null): string | null {
@@ -18,7 +18,7 @@ export const rtTimeText = (options: TSchemaOptions = {}) =>
 export const rtQuantity = (options: TSchemaOptions = {}) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options })
 
-/** Money of the family: 1/10 000 USD. */
+/** Money in the RT family: 1/10 000 USD. */
 export const rtMoney = ({ description = '' } = {}) =>
   Type.Integer({
     minimum: Number.MIN_SAFE_INTEGER,

@@ -19,7 +19,7 @@ export type OrderType = (typeof ORDER_TYPES)[number]
 export const STATEMENT_KINDS = ['ORDER', 'TOPUP', 'REFUND', 'WALLET_TOPUP', 'ADJUSTMENT'] as const
 export type StatementKind = (typeof STATEMENT_KINDS)[number]
 
-/** An order in one of these statuses no longer changes by itself. */
+/** An order in one of these statuses no longer changes on its own. */
 export const FINAL_ORDER_STATUSES = ['DELIVERED', 'PARTIALLY_DELIVERED', 'FAILED', 'CANCELLED'] as const
 
 /** BASE packages are sold as eSIMs; TOPUP packages add to one. */
@@ -42,7 +42,7 @@ export const EVENT_TYPES = [
   'ESIM_ACTION_UPDATED',
   'BALANCE_LOW',
 ] as const
-/** The subscription of a tenant that has never set one. It never gains a type by itself. */
+/** The subscription of a tenant that has never set one. No type is ever added to it automatically. */
 export const DEFAULT_EVENT_TYPES = ['ORDER_PAID', 'DELIVERY_UPDATED'] as const satisfies readonly EventType[]
 export type EventType = (typeof EVENT_TYPES)[number]
 

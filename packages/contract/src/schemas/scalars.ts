@@ -65,7 +65,7 @@ function describe(options: TSchemaOptions, unit: string): TSchemaOptions {
 
 const KEY = "The dealer's own key of the order"
 /** Repeated wherever a transactionId or an RT-RequestID is documented. */
-const RETRY_RULE = 'A retry takes a new RT-RequestID and the same `transactionId`'
+const RETRY_RULE = 'A retry needs a new RT-RequestID and the same `transactionId`'
 
 /** The transactionId in a request for an order. */
 export const transactionId = () =>

@@ -1,8 +1,8 @@
 import { DERIVED_ID_PREFIX } from '#limits.ts'
 
 /**
- * The allowed form of a text in a request: a pattern, and the same as advice for people. Patterns are compiled with the
- * flag `u`.
+ * The allowed form of a text in a request: a pattern, and the same rule as advice for people. Patterns are compiled with
+ * the flag `u`.
  */
 export interface TextPattern {
   pattern: string

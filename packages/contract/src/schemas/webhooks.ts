@@ -126,7 +126,7 @@ export const deliveryUpdatedContent = Type.Object({
 })
 export type DeliveryUpdatedContent = Static<typeof deliveryUpdatedContent>
 
-/** The eSIM and the order that delivered it, as ESIM_USAGE and ESIM_EXPIRING name them. */
+/** The eSIM and the order that delivered it, as identified in ESIM_USAGE and ESIM_EXPIRING. */
 const esimMembers = {
   orderNo: Type.String(),
   transactionId: transactionIdOfEvent(),

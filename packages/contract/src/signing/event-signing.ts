@@ -8,7 +8,7 @@ export async function signEvent(secrets: readonly string[], parts: EventParts, b
   return eventHeaders(parts, await Promise.all(secrets.map((secret) => signature(secret, bytes))))
 }
 
-/** Verifies an event by its Standard Webhooks headers. `secrets` are AppSecrets as shown on the console. */
+/** Verifies an event by its Standard Webhooks headers. `secrets` are AppSecrets as shown in the console. */
 export async function verifyEvent(
   secrets: readonly string[],
   incoming: IncomingHeaders,
@@ -52,7 +52,7 @@ export type EventHeaders = Record<(typeof EVENT_HEADERS)[keyof typeof EVENT_HEAD
 
 /**
  * The reason to reject an event. EXPIRED: more than five minutes from the receiver's clock, because an old event was
- * repeated or the clock is wrong. MISMATCH: signed with another secret, or changed in transit.
+ * repeated or the clock is wrong. MISMATCH: signed with a different secret, or changed in transit.
  */
 export type EventRefusal = 'HEADER_MISSING' | 'HEADER_MALFORMED' | 'EXPIRED' | 'MISMATCH'
 

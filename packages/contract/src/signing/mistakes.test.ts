@@ -28,7 +28,7 @@ interface Signing {
   signature?: string
 }
 
-/** A request that is really signed with the mistakes of `signing`; none makes it right. */
+/** A request that is really signed with the mistakes in `signing`; with no mistakes it is signed correctly. */
 function signed(signing: Signing): MismatchedRequest {
   const {
     secret = SECRET,
@@ -43,7 +43,7 @@ function signed(signing: Signing): MismatchedRequest {
   return { timestamp: AT, requestId, appKey: KEY, secret, path: PATH, body, signature }
 }
 
-/** The strings of the text must contain neither sign. */
+/** The strings in the text must contain neither a colon nor a comma. */
 function spaced(compact: string): string {
   return compact.replaceAll(':', ': ').replaceAll(',', ', ')
 }
@@ -181,7 +181,7 @@ test.each([
     '.NET’s System.Text.Json with WriteIndented',
     '{\r\n  "transactionId": "T/1\\u00E9",\r\n  "remark": "\\u003Cb\\u003EO\\u0027Neil \\u0026 \\u0022S\\u00F6hne\\u0022=1\\u002B\\u0060\\uD83D\\uDE00\\u003C/b\\u003E"\r\n}',
   ],
-])('the library that wrote the signed text is named: %s', async (name, text) => {
+])('identifies the library that serialised the signed text: %s', async (name, text) => {
   const mistake = await findSigningMistake(signed({ body: SENT, text }))
   expect(mistake).toEqual({ id: 'serialisedAgain', message: expect.stringContaining(`(as ${name}`) })
   if (name.endsWith('map') || name.endsWith('sort_keys')) return // the order of the members is lost
@@ -198,7 +198,7 @@ test.each<[string, Signing]>([
     'five together',
     { key: `${SECRET} `, head: `${AT}|${ID}|${KEY}|`, text: pretty('\t'), hash: 'sha512', encoding: 'base64' },
   ],
-])('several mistakes together are not a single one: %s', async (_name, signing) => {
+])('a combination of mistakes is not reported as a single mistake: %s', async (_name, signing) => {
   expect(await findSigningMistake(signed(signing))).toBeUndefined()
 })
 
@@ -214,17 +214,17 @@ test.each<[string, Signing]>([
 test.each<[string, Signing]>([
   ['lower case', {}],
   ['upper case', { signature: signed({}).signature.toUpperCase() }],
-])('a correct signature in %s has no mistake', async (_name, signing) => {
+])('finds no mistake in a correct signature in %s', async (_name, signing) => {
   expect(await findSigningMistake(signed(signing))).toBeUndefined()
 })
 
-test('the bytes of the body count, and a body that no gateway accepts is not tried', async () => {
+test('uses the exact bytes of the body, and ignores a body that no gateway would accept', async () => {
   const request = signed({ key: KEY })
   expect(await findSigningMistake({ ...request, body: Buffer.from(BODY) })).toMatchObject({ id: 'otherKey' })
   const large = 'x'.repeat(BODY_SIZE_MAX_BYTES + 1)
   expect(await findSigningMistake(signed({ key: KEY, body: large }))).toBeUndefined()
 })
 
-test('an empty secret, which Web Crypto rejects, is accepted', async () => {
+test('an empty secret is accepted, although Web Crypto rejects it', async () => {
   expect(await findSigningMistake({ ...signed({}), secret: '' })).toBeUndefined()
 })

@@ -10,7 +10,7 @@ export interface MismatchedRequest extends SignedParts {
   body: Body
   /** The signature as received: hex or, wrongly, Base64. */
   signature: string
-  /** Set where it is known, to check whether it was signed too. */
+  /** Set if it is known, to check whether it was signed too. */
   path?: string | undefined
 }
 
@@ -25,9 +25,9 @@ export const UNEXPLAINED_MISMATCH =
   'No single common mistake explains it: there are several differences, or it was signed with another AppSecret (reset since, or of another gateway), or the body here is not the one that was signed.'
 
 /**
- * Explains a signature mismatch to somebody who has the secret: signs the request with each of the commonest mistakes,
- * about 60 digests, and returns the one that produces the given signature. Returns undefined if the signature
- * is right, or if no single mistake produces it. Bodies that no gateway accepts are not tried, which bounds the work.
+ * Explains a signature mismatch to somebody who has the secret: signs the request with each of the most common mistakes
+ * (about 60 digests), and returns the one that produces the given signature. Returns undefined if the signature is correct,
+ * or if no single mistake produces it. Bodies that no gateway accepts are not tried, which bounds the work.
  */
 export async function findSigningMistake(request: MismatchedRequest): Promise<SigningMistake | undefined> {
   const given = readDigest(request.signature)
@@ -92,7 +92,7 @@ interface Signing {
   plain?: boolean
 }
 
-/** One way to make a mistake: its id, the form of it that the message names, and what it changes in the signing. */
+/** One way to make a mistake: its id, the form that the message names, and what it changes in the signing. */
 type Variant = [id: MistakeId, form: string, changed: Partial<Signing>]
 
 const OTHER_HASHES: Variant[] = [
@@ -171,7 +171,7 @@ function hex(bytes: ArrayBuffer): string {
   return toHex(new Uint8Array(bytes))
 }
 
-/** Hex first: 64 hex digits could be Base64 of something, too. */
+/** Hex first, because 64 hex digits could also be valid Base64. */
 function readDigest(signature: string): { hex: string; isBase64: boolean } | undefined {
   const text = signature.trim()
   if (/^[0-9a-f]+$/i.test(text)) return { hex: text.toLowerCase(), isBase64: false }

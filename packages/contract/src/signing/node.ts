@@ -13,9 +13,8 @@ import type { Body } from './request-signing.ts'
 /**
  * The functions of request-signing.ts and event-signing.ts on node:crypto, synchronous. Admission verifies each request
  * with them.
- *
- * HMAC (RFC 2104) is written as its two hashes, because Node's one-shot hash allocates no object and the blocks that
- * depend only on the key are computed once. A request: createHmac 8 µs; this 3 µs.
+ * HMAC (RFC 2104) is written as its two hashes, because Node's one-shot hash allocates no object and the blocks that depend
+ * only on the key are computed once. A request takes 3 µs this way, and 8 µs with createHmac.
  */
 
 /** An AppSecret: its text, or the result of prepareSecret where it is cached. */
@@ -73,7 +72,7 @@ export function signEvent(secrets: readonly Secret[], parts: EventParts, body: B
   )
 }
 
-/** Verifies an event by its Standard Webhooks headers. `secrets` are AppSecrets as shown on the console. */
+/** Verifies an event by its Standard Webhooks headers. `secrets` are AppSecrets as shown in the console. */
 export function verifyEvent(
   secrets: readonly string[],
   incoming: IncomingHeaders,
@@ -118,7 +117,7 @@ const scratch = Buffer.alloc(16 * 1024)
 /** Bytes for one UTF-16 code unit. */
 const UTF8_MAX_BYTES = 3
 
-/** The lengths are not secret: all signatures of a scheme have the same. */
+/** The lengths are not secret: all signatures of a scheme have the same length. */
 function equal(left: Buffer, right: Buffer): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }

@@ -25,7 +25,7 @@ test('well-formed headers are returned unchanged', () => {
   })
 })
 
-test.each(Object.keys(good))('a missing %s is 000101 even if another header is malformed', (name) => {
+test.each(Object.keys(good))('a missing %s is refused with 000101 even if another header is malformed', (name) => {
   const other = name === 'x-signature' ? 'rt-timestamp' : 'x-signature'
   const checked = checkRequestHeaders({ ...good, [other]: '?', [name]: undefined })
   expect(checked).toMatchObject({
@@ -53,7 +53,7 @@ test.each([
   ['x-signature', good['x-signature'].slice(1)],
   ['x-signature', `0x${good['x-signature'].slice(2)}`],
   ['x-signature', ` ${good['x-signature']}`],
-])('%s as %j is 000102', (name, value) => {
+])('%s with the value %j is refused with 000102', (name, value) => {
   const checked = checkRequestHeaders({ ...good, [name]: value })
   expect(checked).toMatchObject({
     ok: false,

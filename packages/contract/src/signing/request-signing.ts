@@ -1,13 +1,13 @@
 import type { RequestHeaders, SignedParts } from './request-headers.ts'
 
 /**
- * Signs requests with Web Crypto, for every runtime. `@dealer-esim/contract/node` has the same functions on node:crypto,
- * synchronous and faster; one test checks both against the same vectors.
+ * Signs requests with Web Crypto, for every runtime. `@dealer-esim/contract/node` has the same functions on
+ * node:crypto, synchronous and faster; one test checks both against the same vectors.
  *
  *     X-Signature = hex( HMAC-SHA256( AppSecret, RT-Timestamp + RT-RequestID + RT-AccessCode + rawBody ) )
  *
- * The key is the UTF-8 bytes of the AppSecret's text: the secret is not decoded. The path is not signed; why that is
- * enough is written in docs/decisions/0007-signatures.md.
+ * The key is the UTF-8 bytes of the AppSecret's text: the secret is not decoded. The path is not signed;
+ * docs/decisions/0007-signatures.md explains why that is enough.
  */
 
 /** The bytes of a body as sent; a string stands for its UTF-8 bytes. */

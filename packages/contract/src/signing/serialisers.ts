@@ -1,6 +1,6 @@
 /**
- * The same JSON as the serialisers of common languages write it, each text once; none if it is not JSON, or nested too deep
- * for the stack. Where several write the same text, the plainest form names it.
+ * The same JSON as written by the serialisers of common languages, each text once; empty if it is not JSON, or is nested
+ * too deeply for the stack. If several serialisers write the same text, it is named after the plainest form.
  */
 export function otherSpellings(text: string): [form: string, body: string][] {
   try {

@@ -20,7 +20,7 @@ const bytesOf = (text: string) => new TextEncoder().encode(text)
 const flip = (text: string, at: number) => text.slice(0, at) + (text[at] === '0' ? '1' : '0') + text.slice(at + 1)
 
 describe.each(implementations)('requests signed on %s', (_, { signRequest, verifyRequest }) => {
-  test.each(vectors.requests)('$name: the signature of the vector', async (vector) => {
+  test.each(vectors.requests)('match the signature of the test vector: $name', async (vector) => {
     expect(await signRequest(vector.appSecret, vector, vector.body)).toBe(vector.signature)
     expect(await signRequest(vector.appSecret, vector, bytesOf(vector.body))).toBe(vector.signature)
     expect(await verifyRequest([vector.appSecret], vector, bytesOf(vector.body))).toBe(vector.appSecret)
@@ -29,31 +29,34 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
   const vector = vectors.requests[0]!
   const body = bytesOf(vector.body)
 
-  test.each([43, 64, 65, 200])('a secret of %i bytes is the same key as for createHmac', async (length) => {
-    const secret = 'é'.repeat(length >> 1) + 'x'.repeat(length % 2)
-    const expected = createHmac('sha256', secret).update(vector.timestamp + vector.requestId + vector.appKey)
-    expect(await signRequest(secret, vector, body)).toBe(expected.update(body).digest('hex'))
-  })
+  test.each([43, 64, 65, 200])(
+    'have the same signature as with createHmac if the secret has %i bytes',
+    async (length) => {
+      const secret = 'é'.repeat(length >> 1) + 'x'.repeat(length % 2)
+      const expected = createHmac('sha256', secret).update(vector.timestamp + vector.requestId + vector.appKey)
+      expect(await signRequest(secret, vector, body)).toBe(expected.update(body).digest('hex'))
+    },
+  )
 
-  test('bytes that are not valid UTF-8 are signed unchanged', async () => {
+  test('are signed byte for byte, even if the body is not valid UTF-8', async () => {
     const left = await signRequest('s', vector, Uint8Array.of(0xff))
     const right = await signRequest('s', vector, Uint8Array.of(0xfe))
     expect(left).not.toBe(right)
   })
 
-  test('an upper-case signature verifies', async () => {
+  test('verify even if the signature is in upper case', async () => {
     const headers = { ...vector, signature: vector.signature.toUpperCase() }
     expect(await verifyRequest([vector.appSecret], headers, body)).toBe(vector.appSecret)
   })
 
-  test('the secret that signed is returned, at any position in the list', async () => {
+  test('verify with any secret in the list, and the one that was used is returned', async () => {
     expect(await verifyRequest(['other', vector.appSecret], vector, body)).toBe(vector.appSecret)
     expect(await verifyRequest([vector.appSecret, 'other'], vector, body)).toBe(vector.appSecret)
     expect(await verifyRequest(['other', 'another'], vector, body)).toBeUndefined()
     expect(await verifyRequest([], vector, body)).toBeUndefined()
   })
 
-  test('a changed signature, part, body or secret does not verify', async () => {
+  test('do not verify if the signature, a signed part, the body or the secret has changed', async () => {
     for (let at = 0; at < vector.signature.length; at++) {
       const headers = { ...vector, signature: flip(vector.signature, at) }
       expect(await verifyRequest([vector.appSecret], headers, body), `digit ${at}`).toBeUndefined()
@@ -67,13 +70,13 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
     expect(await verifyRequest([vector.appSecret], { ...vector, signature: '' }, body)).toBeUndefined()
   })
 
-  test('an empty secret verifies nothing', async () => {
+  test('never verify with an empty secret', async () => {
     // The HMAC of the vector's text under an empty key.
     const signature = 'f06b3f62c6065e0d48b42524cbebb78c35e774cd78f556052d900b6e7d2c6d1f'
     expect(await verifyRequest([''], { ...vector, signature }, body)).toBeUndefined()
   })
 
-  test.each(NO_SECRETS)('%s as a secret neither verifies nor signs', async (none) => {
+  test.each(NO_SECRETS)('neither verify nor get signed with %s as the secret', async (none) => {
     const forged = { ...vector, signature: await signRequest(String(none), vector, body) }
     expect(await verifyRequest([none, vector.appSecret], forged, body)).toBeUndefined()
     expect(await verifyRequest([none, vector.appSecret], vector, body)).toBe(vector.appSecret)
@@ -81,7 +84,7 @@ describe.each(implementations)('requests signed on %s', (_, { signRequest, verif
   })
 })
 
-test('a prepared secret signs and verifies like its text', () => {
+test('a prepared secret signs and verifies like the same secret as text', () => {
   const vector = vectors.requests[0]!
   const [prepared, other] = [onNode.prepareSecret(vector.appSecret), onNode.prepareSecret('other')]
   expect(onNode.signRequest(prepared, vector, vector.body)).toBe(vector.signature)
@@ -89,7 +92,7 @@ test('a prepared secret signs and verifies like its text', () => {
   expect(onNode.verifyRequest([other], vector, vector.body)).toBeUndefined()
 })
 
-test('the string to sign is timestamp, RequestID, AppKey and body', () => {
+test('the string to sign consists of timestamp, RequestID, AppKey and body', () => {
   const vector = vectors.requests[0]!
   expect(new TextDecoder().decode(requestsOnWeb.stringToSign(vector, vector.body))).toBe(
     '17000000000007f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11demo_app_key' +
@@ -97,7 +100,7 @@ test('the string to sign is timestamp, RequestID, AppKey and body', () => {
   )
 })
 
-test('exactly the vectors marked well-formed pass the form checks', () => {
+test('only test vectors marked well-formed pass the format checks, and all of them do', () => {
   for (const { timestamp, requestId, appKey, signature, wellFormed } of vectors.requests) {
     const incoming = {
       'rt-timestamp': timestamp,
@@ -110,7 +113,7 @@ test('exactly the vectors marked well-formed pass the form checks', () => {
 })
 
 describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEvent }) => {
-  test.each(vectors.events)('$name: the signature of the vector', async (vector) => {
+  test.each(vectors.events)('match the signature of the test vector: $name', async (vector) => {
     const headers = await signEvent(vector.appSecrets, vector, vector.body)
     expect(headers).toEqual({
       'webhook-id': vector.id,
@@ -128,7 +131,7 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
   const parts = { id: '0193f3a4-9c1e-7b60-8a53-0d5c1f7e2b90', timestampS: nowS }
   const body = '{"content":{"remark":"東京"}}'
 
-  test('the Standard Webhooks library verifies events with either secret', async () => {
+  test('verify in the Standard Webhooks library with either secret', async () => {
     const headers = await signEvent(['new-secret', 'old-secret'], parts, body)
     for (const secret of ['new-secret', 'old-secret']) {
       expect(new Webhook(webhookSecret(secret)).verify(body, headers)).toEqual(JSON.parse(body))
@@ -136,13 +139,13 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     expect(() => new Webhook(webhookSecret('third-secret')).verify(body, headers)).toThrow('No matching signature')
   })
 
-  test('events signed by the Standard Webhooks library verify', async () => {
+  test('verify if the Standard Webhooks library signed them', async () => {
     const signature = new Webhook(webhookSecret('secret')).sign(parts.id, new Date(nowS * 1000), body)
     const headers = { 'webhook-id': parts.id, 'webhook-timestamp': String(nowS), 'webhook-signature': signature }
     expect(await verifyEvent(['secret'], headers, body, nowS)).toEqual({ ok: true, id: parts.id, secret: 'secret' })
   })
 
-  test('an event with one flipped bit in the body does not verify', async () => {
+  test('do not verify if one bit in the body is flipped', async () => {
     const headers = await signEvent(['secret'], parts, body)
     const bytes = bytesOf(body)
     for (let bit = 0; bit < bytes.length * 8; bit++) {
@@ -155,7 +158,7 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     }
   })
 
-  test('an event verifies for five minutes before and after its time', async () => {
+  test('verify for five minutes before and after their timestamp', async () => {
     const headers = await signEvent(['secret'], parts, body)
     for (const shiftS of [-300, 300]) {
       expect((await verifyEvent(['secret'], headers, body, nowS + shiftS)).ok, `${shiftS}`).toBe(true)
@@ -182,13 +185,13 @@ describe.each(implementations)('events signed on %s', (_, { signEvent, verifyEve
     expect(await verifyEvent(['secret'], headers, body, nowS)).toEqual({ ok: false, reason })
   })
 
-  test('no secret and an empty secret verify nothing', async () => {
+  test('never verify with a missing or empty secret', async () => {
     const headers = await signEvent(['secret'], parts, body)
     expect(await verifyEvent([], headers, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
     expect(await verifyEvent([''], headers, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
   })
 
-  test.each(NO_SECRETS)('%s as a secret neither verifies nor signs', async (none) => {
+  test.each(NO_SECRETS)('neither verify nor get signed with %s as the secret', async (none) => {
     const forged = await signEvent([String(none)], parts, body)
     expect(await verifyEvent([none, 'secret'], forged, body, nowS)).toEqual({ ok: false, reason: 'MISMATCH' })
     const headers = await signEvent(['secret'], parts, body)

@@ -2,8 +2,8 @@ import { orderNoOf } from '@dealer-esim/contract'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 
 /**
- * The console page that shows what an alert is about, as a path below /console: the order, the eSIM, the dealer's wallet, the
- * orders under review. Alerts without a page of their own lead to the list of alerts.
+ * The console page that shows what an alert is about, as a path below /console: the order, the eSIM, the dealer's wallet,
+ * the orders under review. Alerts without a separate page link to the list of alerts.
  */
 export function alertPath(alert: { kind: string; tenantId: string | null; data: Record<string, unknown> }): string {
   const { kind, data } = alert

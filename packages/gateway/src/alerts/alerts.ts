@@ -39,7 +39,7 @@ function conditions({ tenantId, audience, unread }: AlertFilter): Sql {
     ${unread ? sql`and read_at is null` : empty}`
 }
 
-/** Beyond this the console shows "99+", and counting stops. */
+/** Above this, counting stops and the console shows "99+". */
 const UNREAD_COUNTED_MAX = 100
 
 /** Counts unread alerts of an audience, up to 100. Probes the index `alerts_unread`. */
@@ -54,7 +54,7 @@ export async function countUnreadAlerts(
   return rows.length
 }
 
-/** Marks alerts as read. Ignores alerts whose audience or tenant is not that of `scope`. */
+/** Marks alerts as read. Ignores alerts that belong to a different audience or tenant than `scope`. */
 export function markAlertsRead(
   tx: Tx,
   alertIds: readonly string[],

@@ -14,8 +14,8 @@ export interface Alert {
 }
 
 /**
- * Alerts operators or a tenant's people, in the transaction that caused the alert. The console shows it, and it may
- * also be sent by e-mail.
+ * Raises an alert for operators or a tenant's people, in the transaction that causes it. The console shows the alert, and
+ * it may also be sent by e-mail.
  */
 export function createAlert(tx: Tx, ids: Ids, alert: Alert): void {
   tx.send({

@@ -10,14 +10,14 @@ import {
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 
-/** Refuses an invalid field of a change, with a message that says what to do. */
+/** Refuses an invalid field of a change, with a message that says how to correct it. */
 export function invalidField(field: string, reason: string): Refusal {
   return new Refusal(422, 'INVALID', reason, { details: [{ field, reason }] })
 }
 
 /** Refuses a name that is in use. */
 export function alreadyExists(what: string, name: string): Refusal {
-  return new Refusal(409, 'EXISTS', `A ${what} ${name} already exists.`)
+  return new Refusal(409, 'EXISTS', `A ${what} named ${name} already exists.`)
 }
 
 export function checkName(field: string, name: string): void {
@@ -53,7 +53,7 @@ export async function checkExists(tx: Tx, kind: keyof typeof ENTITIES, name: str
   if (rows.length === 0) throw notFound(what, name)
 }
 
-/** Inserts a name; deleted ones may be used again. @returns false if it is in use */
+/** Inserts a name. Names of deleted entries may be reused. @returns false if the name is in use */
 export async function insertName(tx: Tx, kind: 'plan' | 'group', name: string): Promise<boolean> {
   const made = await tx.query({
     text: `insert into price_${kind}s as known (${kind}_name, created_at) values ($1, now())

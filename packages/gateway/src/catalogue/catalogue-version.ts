@@ -7,7 +7,7 @@ export interface CatalogueVersion {
 }
 
 /**
- * Creates a new version of the catalogue. Every change calls it in its transaction before it writes: the row lock on
+ * Creates a new version of the catalogue. Every change calls this in its transaction before writing: the row lock on
  * catalogue_version serialises changes, so the rows of a version become visible together.
  */
 export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
@@ -23,7 +23,7 @@ export async function bumpCatalogue(tx: Tx): Promise<CatalogueVersion> {
 
 /**
  * A change must commit within this time after the timestamp in its rows. While nothing changes, the change feed's `asOf`
- * lags behind the clock by the same time, so no timestamp is earlier than an `asOf` that a poller has.
+ * lags behind the clock by the same amount, so no timestamp is earlier than an `asOf` that a poller has received.
  */
 export const COMMIT_WITHIN_MS = 120_000
 
@@ -37,7 +37,10 @@ export interface CatalogueChange {
   checkTime(): void
 }
 
-/** The change of each transaction: functions that join one share its version, and the time limit holds from its first stamp. */
+/**
+ * The change of each transaction: functions that join a transaction share its version, and the time limit starts with its
+ * first stamp.
+ */
 const begun = new WeakMap<Tx, CatalogueChange>()
 
 /** Blocks other changes until the transaction ends. */
@@ -59,7 +62,7 @@ async function lockCatalogue(tx: Tx): Promise<CatalogueChange> {
     checkTime() {
       // The remaining time is for the commit.
       if (stamped && performance.now() - stamped.monotonicMs > COMMIT_WITHIN_MS * 0.75) {
-        throw new Error('The change took too long and was rolled back. Try again, or change less at a time.')
+        throw new Error('The change took too long and was rolled back. Try again, or make a smaller change.')
       }
     },
   }

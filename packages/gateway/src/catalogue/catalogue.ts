@@ -34,7 +34,7 @@ export function createCatalogue(deps: { db: Db } & SnapshotContext): Catalogue {
   }
 
   async function current(version: bigint): Promise<Snapshot> {
-    // A load in progress may have begun before that version was made, so a second one may be needed.
+    // A load in progress may have begun before that version was created, so a second one may be needed.
     for (let loads = 0; snapshot.version < version; loads++) {
       if (loads === LOADS_MAX) throw new Error(`the database has no version ${version} of the catalogue`)
       loading ??= load()
@@ -80,11 +80,11 @@ export interface Offer {
   readonly packageCode: string
   readonly packageName: string
   readonly packageType: PackageType
-  /** Days of a day pass; both null: the duration is fixed. */
+  /** Days of a day pass; both null if the duration is fixed. */
   readonly periodNumMin: number | null
   readonly periodNumMax: number | null
   readonly cancelPolicy: CancelPolicy
-  /** For one eSIM, of a day pass for one day, in 1/10 000 of the buyer's currency. */
+  /** For one eSIM (for a day pass: per day), in 1/10 000 of the buyer's currency. */
   readonly price: bigint
   /** Tried in this order; the next one only after a definite refusal. */
   readonly routes: readonly Route[]
@@ -96,13 +96,13 @@ export interface Snapshot {
   /** An offer, or the code of the refusal: unknown to this buyer, or off sale. */
   offer(buyer: Buyer, packageCode: string): Offer | '310241' | '310244'
   /**
-   * As `offer`, for a package to add to an eSIM. 310245: the package does not fit the eSIM. The offer's only route is the
-   * eSIM's supplier.
+   * Like `offer`, but for a package to add to an eSIM. 310245: the package does not fit the eSIM. The offer's only route is
+   * the eSIM's supplier.
    */
   topUpOffer(buyer: Buyer, packageCode: string, esim: EsimToTopUp): Offer | '310241' | '310244' | '310245'
   /**
-   * Lists the eSIMs that a package can be added to, by the rules of `topUpOffer`. It may lack eSIMs of suppliers that their
-   * package no longer has.
+   * Lists the eSIMs that a package can be added to, by the rules of `topUpOffer`. May omit eSIMs whose supplier no longer
+   * supplies their package.
    */
   toppedUpBy(packageCode: string): readonly EsimToTopUp[]
   /** The source from which snapshot/list.ts lists the packages that the buyer may buy. */
@@ -117,7 +117,10 @@ export interface Snapshot {
   tariffOf(buyer: Buyer): Tariff
   /** The rules of a plan; none if there is no such plan. */
   plan(planName: string): Plan
-  /** The database's time (ms), by which rules of plans begin and end. It is never before this version was made. */
+  /**
+   * The database's time (ms), by which plan rules begin and end. Never earlier than the time at which this version was
+   * created.
+   */
   now(): number
 }
 
@@ -133,7 +136,7 @@ export interface ListSource {
   readonly touchedAt: Float64Array
   /** By position: 1 if the list or a plan has, or had, a price in the buyer's currency. */
   readonly priced: Uint8Array
-  /** When this version of the catalogue was made (ms). */
+  /** When this version of the catalogue was created (ms). */
   readonly changedAt: number
   readonly tariff: Tariff
   /** As `Snapshot.now`. */
@@ -261,7 +264,9 @@ export class LoadedSnapshot implements Snapshot {
     return this.#contents.plans.get(planName) ?? new Plan()
   }
 
-  /** The estimated time may be a little behind. It must not hide a rule that began before a change which pollers have seen. */
+  /**
+   * The estimated time may lag slightly. It must not hide a rule that began before a change that pollers have already seen.
+   */
   now(): number {
     return Math.max(this.#context.databaseClock.now(), this.#contents.changedAt)
   }

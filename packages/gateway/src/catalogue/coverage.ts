@@ -33,9 +33,9 @@ export function coverageOf(locationCodes: readonly string[], networks: readonly 
 }
 
 /**
- * The codes by which a package is found: each of its countries, so that a search for a country also finds regional and global
- * packages; !RG for a region; !GL for the world. Several countries count as a region even if not marked as one. The world
- * without a list of countries means every country.
+ * The codes by which a package is found: each of its countries, so that a search for a country also finds regional and
+ * global packages; !RG for a region; !GL for the world. Several countries count as a region even if not marked as one.
+ * Global coverage without a list of countries means every country.
  */
 function locationsOf(locationCodes: readonly string[], networks: readonly LocationNetwork[]): Set<string> {
   const places = new Set([...locationCodes, ...networks.map((network) => network.locationCode)])
@@ -57,14 +57,14 @@ export function covers(coverage: Coverage, locationCode: string): boolean {
   return coverage.locations.has(locationCode) || (!wide && coverage.locations.has(EVERYWHERE))
 }
 
-/** Where sales of a package count: its only country, !RG if it has several, or !GL. */
+/** The location to which sales of a package are attributed: its only country, !RG if it has several, or !GL. */
 export function salesLocation({ locations }: Coverage): string {
   if (locations.has(GLOBAL)) return GLOBAL
   const [only, ...others] = [...locations].filter((code) => !code.startsWith('!'))
   return only === undefined || others.length > 0 ? REGIONAL : only
 }
 
-/** Where sales of the package with this code count; null if the catalogue no longer has it. */
+/** The location to which sales of the package with this code are attributed; null if the catalogue no longer has it. */
 export function locationOf(
   catalogue: { find(packageCode: string): { readonly coverage: Coverage } | undefined },
   packageCode: string,
@@ -83,7 +83,7 @@ interface Named {
   readonly name: string
 }
 
-/** The text in which keywords find a package, in addition to its locations. */
+/** The text that keywords are matched against, in addition to the package's locations. */
 export function searchTextOf({ packageCode, slug, name }: Named): string {
   return `${packageCode}\n${slug}\n${name}`.toLowerCase()
 }

@@ -26,12 +26,12 @@ export function listLocations(catalogue: Snapshot, buyer: Buyer, { language }: L
 
 /** Falls back to English for a language unknown to the runtime. */
 function localeOf(language = 'en'): string {
-  // The runtime takes an extended language subtag only by itself: yue-HK instead of zh-yue-HK (RFC 5646 §2.2.2).
+  // The runtime accepts an extended language subtag only on its own: yue-HK instead of zh-yue-HK (RFC 5646 §2.2.2).
   const tag = language.replace(/^[a-z]{2,3}-([a-z]{3})(?=-|$)/i, '$1')
   try {
     return Intl.DisplayNames.supportedLocalesOf([tag])[0] ?? 'en'
   } catch {
-    return 'en' // a tag that the runtime cannot read
+    return 'en' // a tag that the runtime cannot parse
   }
 }
 

@@ -14,7 +14,7 @@ const base = pack({})
 const topUp = (members: Partial<CataloguePackage> = {}) => pack({ packageType: 'TOPUP', ...members })
 
 describe('a top-up fits an eSIM', () => {
-  it('of its supplier, whatever the order of its locations', () => {
+  it('from the same supplier, whatever the order of its locations', () => {
     expect(fitsEsim(topUp({ coverage: coverageOf(['KR', 'JP'], []) }), base, 'a')).toBe(true)
     expect(fitsEsim(topUp({ routes: [route('b')] }), base, 'b')).toBe(true)
     expect(fitsEsim(topUp({ routes: [route('b')] }), base, 'a')).toBe(false)
@@ -25,11 +25,11 @@ describe('a top-up fits an eSIM', () => {
     ['another kind of data volume', { dataType: 'DAILY' }],
     ['a narrower coverage', { coverage: coverageOf(['JP'], []) }],
     ['the type BASE', { packageType: 'BASE' }],
-  ])('but not with %s', (_, members) => {
+  ])('unless the top-up has %s, even from the same supplier', (_, members) => {
     expect(fitsEsim(topUp(members), base, 'a')).toBe(false)
   })
 
-  it('if both have the same index keys, one for each supplier', () => {
+  it('with the same index keys, one for each supplier', () => {
     expect(fitKeys(topUp())).toEqual(fitKeys(base))
     expect(fitKeys(topUp({ routes: [route('a'), route('a')] }))).toHaveLength(1)
   })

@@ -2,9 +2,9 @@ import type { CataloguePackage } from './snapshot/snapshot-package.ts'
 
 /** The properties of an eSIM that decide which packages can be added to it. */
 export interface EsimToTopUp {
-  /** The package as which the eSIM was bought. */
+  /** The package that was bought with the eSIM. */
   readonly packageCode: string
-  /** The supplier that delivered it: only this one can add to it. */
+  /** The supplier that delivered it: only this supplier can add to it. */
   readonly supplier: string
 }
 
@@ -36,7 +36,10 @@ export function hasSameFit(before: CataloguePackage, after: CataloguePackage): b
   return fitKeys(before).join('\n') === fitKeys(after).join('\n')
 }
 
-/** Compares the members of `fitKey`, except the supplier. Building one key takes a fifth of the time of deciding a top-up. */
+/**
+ * Compares the members of `fitKey`, except the supplier. Building one key takes a fifth of the time that deciding a top-up
+ * takes.
+ */
 function isOfSameKind(left: CataloguePackage, right: CataloguePackage): boolean {
   return (
     left.dataType === right.dataType &&

@@ -7,7 +7,7 @@ import { nginxConfig } from './nginx.ts'
 const node = (host: string) => ({ host })
 const parse = (file: unknown) => parseCells(JSON.stringify(file))
 
-it('ports have defaults, and the first cell is the default cell', () => {
+it('ports have defaults, and the first cell is used by default', () => {
   const { cells, defaultCell, movedAppKeys } = parse({ cells: [{ name: 'main', nodes: [node('10.0.0.21')] }] })
   expect(cells).toEqual([{ name: 'main', nodes: [{ host: '10.0.0.21', port: 8080, metricsPort: 9464 }] }])
   expect([defaultCell, movedAppKeys.size]).toEqual(['main', 0])
@@ -52,7 +52,7 @@ it.each([
     /movedAppKeys.ak_main_12345678: eu1 is not one/,
   ],
   ['an AppKey with a quote', { cells: [main], movedAppKeys: { 'ak_main_"; x': 'main' } }, /movedAppKeys/],
-])('%s is refused with what to correct', (_, file, message) => {
+])('%s is refused with a message that says what to correct', (_, file, message) => {
   expect(() => (typeof file === 'string' ? parseCells(file) : parse(file))).toThrow(message)
 })
 

@@ -54,7 +54,7 @@ const cell = Type.Object(
   CLOSED,
 )
 
-/** Every cell of an operator, as the file that `admin cells` reads. */
+/** All cells of an operator: the contents of the file that `admin cells` reads. */
 const cellsFile = Type.Object(
   {
     cells: Type.Array(cell, { minItems: 1, maxItems: 1_000 }),
@@ -95,7 +95,7 @@ export interface Cell {
 export interface Cells {
   cells: readonly Cell[]
   defaultCell: string
-  /** Exceptions: the cell that serves an AppKey, if it is not the one that the AppKey names. */
+  /** Exceptions: the cell that serves an AppKey, if it is not the one given in the AppKey. */
   movedAppKeys: ReadonlyMap<string, string>
 }
 
@@ -115,7 +115,7 @@ const FORMS = {
 }
 
 /**
- * Parses the text of a file of cells.
+ * Parses the text of a cells file.
  * @throws Refusal that lists every fault
  */
 export function parseCells(text: string): Cells {
@@ -173,12 +173,12 @@ function listUnknownNames({ cells, defaultCell, movedAppKeys }: Cells): string[]
 }
 
 function refusal(faults: readonly string[]): Refusal {
-  return new Refusal(400, 'INVALID_CELLS', `The file of cells cannot be used. Correct it: ${faults.join('; ')}.`)
+  return new Refusal(400, 'INVALID_CELLS', `The cells file cannot be used. Correct it: ${faults.join('; ')}.`)
 }
 
 /**
- * The text of the file after a dealer has moved. It has an exception for the AppKey only if the AppKey does not name that cell
- * anyway.
+ * The text of the file after a dealer has moved. It contains an exception for the AppKey only if the AppKey does not
+ * already identify that cell.
  */
 export function withMovedAppKey(text: string, appKey: string, cell: string): string {
   const { cells, defaultCell } = parseCells(text)

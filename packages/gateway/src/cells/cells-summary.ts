@@ -33,7 +33,7 @@ export type CellSales = Static<typeof sales>
 export interface ReadCell {
   cell: string
   consoleUrl: string | undefined
-  /** undefined: the summary could not be read. */
+  /** undefined if the summary could not be read. */
   summary: CellSummary | undefined
   /** Why the summary could not be read, and what to do. */
   fault: string | undefined
@@ -46,7 +46,8 @@ const TIMEOUT_MS = 5_000
 const ANSWER_SIZE_MAX_BYTES = 2 ** 20
 
 /**
- * Reads the summary of every cell in the file, and that of this cell by `readOwn`. A cell that does not answer gets a fault.
+ * Reads the summary of every cell in the file, using `readOwn` for this cell. For a cell that does not answer, a fault is
+ * returned.
  * @throws Refusal if the file cannot be used
  */
 export async function readSummaries(
@@ -101,7 +102,7 @@ async function readRemote(outbound: Outbound, { name, consoleUrl, tokenFile }: C
   })
   if (outcome.kind === 'failed') return `Its console does not answer: ${outcome.message}.`
   if (outcome.status === 401)
-    return 'Its console refuses the token: it has expired, or was deleted. Make a new one there.'
+    return 'Its console refuses the token, which has expired or was deleted. Create a new one there.'
   if (outcome.status === 403)
     return 'The token belongs to a person who may not read this. Use one of an operator’s reader.'
   if (outcome.status !== 200) return `Its console answers with status ${outcome.status}.`

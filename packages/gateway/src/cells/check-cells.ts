@@ -7,11 +7,11 @@ const ANSWER_SIZE_MAX_BYTES = 4 * 2 ** 20
 export interface CheckedNode {
   cell: string
   address: string
-  /** undefined: the node is ready and belongs to its cell. Otherwise the problem, and what to do. */
+  /** undefined if the node is ready and belongs to its cell; otherwise the problem, and what to do. */
   fault: string | undefined
 }
 
-/** Asks every node if it is ready, and to which cell it belongs. */
+/** Asks every node whether it is ready and which cell it belongs to. */
 export async function checkCells(outbound: Outbound, cells: readonly Cell[]): Promise<CheckedNode[]> {
   return Promise.all(
     cells.flatMap(({ name, nodes }) =>

@@ -1,8 +1,8 @@
 import { addressOf, appKeyPrefixes, type Cell, type Cells, type ProxyOptions } from './cells-file.ts'
 
 /**
- * A configuration for nginx's `http` block. nginx does not request /readyz, so a stopping node gets requests until its port
- * closes.
+ * A configuration for nginx's `http` block. nginx does not request /readyz, so a stopping node receives requests until its
+ * port closes.
  */
 export function nginxConfig({ cells, defaultCell, movedAppKeys }: Cells, options: ProxyOptions): string {
   const { host, port } = options.listen

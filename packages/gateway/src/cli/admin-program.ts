@@ -12,7 +12,7 @@ interface Noun {
   load(): Promise<Commands>
 }
 
-/** The nouns of the operator's command line. Only the noun that is called is loaded, because loading all takes long. */
+/** The nouns of the operator's command line. Only the noun that is called is loaded, because loading all of them is slow. */
 export const NOUNS: readonly Noun[] = [
   {
     name: 'tenant',

@@ -102,7 +102,8 @@ function proxy(cells: Command, context: AdminContext): void {
         throw new UsageError(`Unknown load balancer “${program}”. Available: ${programs}.`)
       const write = PROXY_CONFIGS[program as keyof typeof PROXY_CONFIGS]
       for (const path of [certificate, key])
-        if (!/^[\w./@+-]+$/.test(path)) throw new UsageError(`“${path}” is not a path of letters, digits and ./@+_-.`)
+        if (!/^[\w./@+-]+$/.test(path))
+          throw new UsageError(`“${path}” is not a path that consists only of letters, digits and ./@+_-.`)
       const text = write(readCells(file), { listen: parseListen(listen), certificate, key })
       context.print(text.trimEnd(), { program, configuration: text })
     })

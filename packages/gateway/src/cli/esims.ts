@@ -84,13 +84,13 @@ function addActionCommand(esim: Command, context: AdminContext, action: keyof ty
           actForOperator({ ...deps, suppliers }, { ...found, action, reason }, context.by),
         )
         if (outcome.kind === 'refused') {
-          const message = `The supplier did not ${verb} the eSIM: ${outcome.message}. Nothing is refunded.`
+          const message = `The supplier did not ${verb} the eSIM: ${outcome.message}. Nothing was refunded.`
           throw new Refusal(409, `${action}_REFUSED`, message)
         }
         const human =
           outcome.kind === 'done'
             ? done
-            : `The supplier did not report whether it did so (${outcome.message}). It is queried again; ${confirmation}.`
+            : `The supplier did not report whether it did so (${outcome.message}). The gateway will query it again; ${confirmation}.`
         const name = outcome.kind === 'done' && action === 'CANCEL' ? 'cancelled' : outcome.kind
         context.print(human, { esimTranNo: profileId, outcome: name })
       }),
@@ -108,6 +108,6 @@ interface ResolveOptions {
 function verdictOf(options: ResolveOptions): 'cancelled' | 'done' | 'kept' {
   const [verdict, ...others] = (['cancelled', 'done', 'kept'] as const).filter((name) => options[name])
   if (verdict === undefined || others.length > 0)
-    throw new UsageError('Give exactly one of --cancelled, --done and --kept.')
+    throw new UsageError('Use exactly one of --cancelled, --done and --kept.')
   return verdict
 }

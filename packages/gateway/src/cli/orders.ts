@@ -141,7 +141,7 @@ function resolveCommand(order: Command, context: AdminContext): void {
     .requiredOption('--evidence <text>', 'the supplier’s statement, its author and time: audited')
     .action(async (orderNo: string, options: ResolveOptions) => {
       if ([options.delivered, options.toppedUp, options.refused, options.retry].filter(Boolean).length !== 1) {
-        throw new UsageError('Give one of --delivered FILE, --topped-up, --refused and --retry.')
+        throw new UsageError('Use one of --delivered FILE, --topped-up, --refused and --retry.')
       }
       const itemNos = options.items
         ?.split(',')

@@ -112,7 +112,7 @@ export function peopleCommands(people: Command, context: AdminContext): void {
 
 const ALLOWED_HOURS_MAX = 72
 
-/** Commands that let people in again who are locked out by a second factor or by the provider. */
+/** Commands that restore access for people who are locked out by a second factor or by the provider. */
 function accessCommands(people: Command, context: AdminContext): void {
   const { by } = context
   people
@@ -124,7 +124,7 @@ function accessCommands(people: Command, context: AdminContext): void {
     .action((name: string | undefined, options: { required?: boolean; optional?: boolean }) =>
       context.withDeps(async (deps) => {
         if ((name === undefined) !== (!options.required && !options.optional) || (options.required && options.optional))
-          throw new UsageError('Name a role together with --required or --optional, or neither.')
+          throw new UsageError('Specify a role with either --required or --optional, or none of the three.')
         if (name !== undefined) {
           const role = roleOf(name, 'The role')
           await deps.db.tx(async (tx) => requireSecondFactor(tx, deps.ids, role, options.required === true, by))

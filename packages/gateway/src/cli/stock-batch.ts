@@ -12,7 +12,7 @@ const LISTED_MAX = 100
 const DAYS_MAX = 365
 
 /** Batches of stock and the codes in them. */
-/** A century: codes that expire later do not expire for anybody. */
+/** A century: codes with a later expiry practically never expire. */
 const WITHIN_DAYS_MAX = 36_500
 
 export function stockBatchCommands(stock: Command, context: AdminContext): void {
@@ -86,7 +86,7 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
     .action(async (supplier: string, batchId: string, path: string, options: { withCodes?: boolean }) => {
       const toOutput = path === '-'
       // A file is readable by its owner only; standard output may end up in a log.
-      if (toOutput && options.withCodes) throw new UsageError('With --with-codes, name a file instead of “-”.')
+      if (toOutput && options.withCodes) throw new UsageError('With --with-codes, specify a file instead of “-”.')
       await context.withDeps(async (deps) => {
         const batch = { supplier, batchId, secrets: options.withCodes ? deps.cipher : undefined }
         await writeOutput(path, (write) => exportBatch(deps, batch, context.by, write), { mode: 0o600 })

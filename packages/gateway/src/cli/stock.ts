@@ -20,7 +20,7 @@ interface ImportOptions extends TableOptions {
 
 /** The file is read ahead of its rows, so the bar must not be full before the last row is imported. */
 const READ_MAX = 0.99
-/** Fewer codes are imported too fast for a progress bar. */
+/** With fewer codes, the import is too fast for a progress bar. */
 const PROGRESS_MIN = 2_000
 
 export function stockCommands(stock: Command, context: AdminContext): void {

@@ -27,14 +27,17 @@ export interface ReportedProfile {
   orderId: string
   profileId: string
   report?: ProfileReport
-  /** The time at which the tenant changed its hours of ESIM_EXPIRING, if they may not have been applied to this profile yet. */
+  /**
+   * The time at which the tenant changed its hours for ESIM_EXPIRING, if they may not have been applied to this profile
+   * yet.
+   */
   hoursSince?: Date
 }
 
 /**
- * Applies reports on profiles of one tenant, in the given order. A changed status causes an event of the profile's order, and
- * ESIM_USAGE and ESIM_EXPIRING are recorded in the same transaction. An eSIM that its supplier has cancelled is refunded.
- * Locks the orders, ascending, and before them the wallet if a report may cancel an eSIM.
+ * Applies reports on profiles of one tenant, in the given order. A changed status causes an event for the profile's order,
+ * and ESIM_USAGE and ESIM_EXPIRING are recorded in the same transaction. An eSIM that its supplier has cancelled is
+ * refunded. Locks the orders, ascending, and before them the wallet if a report may cancel an eSIM.
  * @returns how many profiles changed.
  */
 export async function applyReports(
@@ -119,7 +122,7 @@ export async function applyEachReport(
 
 /**
  * Applies an SM-DP+ notification about an ICCID. Suppliers reuse ICCIDs, so it concerns the newest eSIM with that ICCID
- * that these suppliers delivered before the reported time and that was not cancelled. A deleted eSIM still gets its own
+ * that these suppliers delivered before the reported time and that was not cancelled. A deleted eSIM still receives its own
  * late and repeated notifications. The look-up crosses tenants (an index on ICCID); the change is within one tenant.
  * @returns whether there is such an eSIM.
  */

@@ -4,7 +4,7 @@ import { uuidArray } from '@dealer-esim/lib/postgres/columns.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 
-/** The answer of `esim/usage/query`, in the order of the request. An eSIM that is named twice is returned once. */
+/** The answer of `esim/usage/query`, in the order of the request. An eSIM that is listed twice is returned once. */
 export async function queryUsage(
   db: Pick<Db, 'query'>,
   tenantId: string,

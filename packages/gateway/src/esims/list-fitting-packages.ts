@@ -18,9 +18,11 @@ import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { topUpsListedFor } from './listed-top-ups.ts'
 
 /**
- * The answer of `package/list`. If the request names an eSIM, it lists the packages that can be added to it now. It
- * lists nothing if the eSIM's state or its supplier allows no top-up, and leaves out what its supplier does not list for it.
- * @param base list only the packages that can be added to eSIMs of this BASE package; ignored if the request names an eSIM
+ * The answer of `package/list`. If the request specifies an eSIM, it lists the packages that can be added to it now. It
+ * lists nothing if the eSIM's state or its supplier does not allow a top-up, and leaves out what its supplier does not list
+ * for it.
+ * @param base list only the packages that can be added to eSIMs of this BASE package; ignored if the request specifies an
+ * eSIM
  * @throws ApiError 000108, 310403
  */
 export async function listPackagesFor(

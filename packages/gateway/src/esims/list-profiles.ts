@@ -29,7 +29,7 @@ export async function listProfiles(
   const size = pageSize ?? PAGE_SIZE_DEFAULT
   const before = cursor == null ? HIGHEST_UUID : String(readCursor(deps.linkKey, scope, cursor)[0])
   const statement = statementFor(tenantId, request, before, size + 1)
-  // The request names an order or profile that cannot exist.
+  // The request specifies an order or profile that cannot exist.
   if (statement === undefined) return { profileList: [], nextCursor: null }
   const rows = await deps.db.query<Row>(statement)
   const page = rows.slice(0, size)
@@ -45,7 +45,7 @@ export async function listProfiles(
 type Row = Omit<ProfileRow, 'line'> & { itemNo: number; packageLines: PackageLine[] }
 
 /**
- * The most selective filter decides the statement. The others filter its few rows.
+ * The most selective filter determines the statement. The others filter its few rows.
  *
  *   esimTranNo                 the primary key
  *   orderNo, transactionId     at most the order's hundred items
@@ -106,9 +106,9 @@ const REST = `
 const NEWEST = 'order by p.profile_id desc limit $4'
 
 /**
- * Reads the profiles first, then their orders by one index scan: PostgreSQL 17 and later read each index page once. Measured
- * for a page of a hundred profiles: a look-up for each order and item touched 620 index pages, and a thousand at five million
- * orders, whose indexes are two levels deeper; this statement touches about 30.
+ * Reads the profiles first, then their orders with one index scan: PostgreSQL 17 and later read each index page once.
+ * Measured for a page of a hundred profiles: a look-up for each order and item touched 620 index pages, and a thousand at
+ * five million orders, whose indexes are two levels deeper; this statement touches about 30.
  */
 const TAIL = `, sold as materialized (
     select order_id, transaction_id, sent, package_lines from orders
@@ -131,9 +131,9 @@ const ALL = `with found as materialized (select p.* from profiles p where ${RANG
 
 const values = (list: readonly string[]) => list.map((value) => `('${value}')`).join(', ')
 /**
- * Each pair of statuses is one range of profiles_status. The newest rows of each range are read, and the newest of all these
- * are the page: at most eight times the rows of a page, at any depth of ten million. REST is repeated here because PostgreSQL
- * cannot infer the type of a parameter that a statement does not use.
+ * Each pair of statuses is one range of profiles_status. The newest rows of each range are read, and the newest of all
+ * these form the page: at most eight times the rows of a page, at any depth in ten million. REST is repeated here because
+ * PostgreSQL cannot infer the type of a parameter that a statement does not use.
  */
 const BY_STATUS = `with found as materialized (
   select p.* from (values ${values(ESIM_STATUSES)}) as e(esim_status)

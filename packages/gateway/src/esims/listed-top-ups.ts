@@ -4,7 +4,7 @@ import { asQuestion } from '@dealer-esim/wholesalers/account-rate.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 
-/** What a supplier answered about an eSIM; undefined: nothing. */
+/** What a supplier answered about an eSIM; undefined if it answered nothing. */
 type Answer = ReadonlySet<string> | undefined
 
 interface Known {
@@ -15,9 +15,10 @@ interface Known {
 }
 
 /**
- * The product codes of the top-ups that an eSIM takes now, as its supplier lists them. The supplier is asked at most once in
- * ten minutes about an eSIM on a node, only while no purchase waits for a request, and not while it is paused or down.
- * @returns undefined: it has no such list, or did not answer in time. Then only our own rule says what fits
+ * The product codes of the top-ups that an eSIM accepts now, as its supplier lists them. Each node asks the supplier about
+ * an eSIM at most once in ten minutes, only while no purchase is waiting for a request, and not while the supplier is
+ * paused or down.
+ * @returns undefined if the supplier has no such list or did not answer in time: then only our own rule decides what fits
  */
 export async function topUpsListedFor(
   { supplier, gate, paused }: Pick<ConfiguredSupplier, 'supplier' | 'gate' | 'paused'>,
@@ -41,10 +42,10 @@ export async function topUpsListedFor(
 
 const KEPT_MS = 600_000
 const UNANSWERED_KEPT_MS = 30_000
-/** Since the question, so that a list of many pages waits once. A late answer serves the next request. */
+/** Counted from the question, so that a list of many pages waits only once. A late answer serves the next request. */
 const ANSWER_WAIT_MS = 2_000
 const TURN_WAIT_MS = 1_000
-/** The most eSIMs that are remembered for one supplier. */
+/** The maximum number of eSIMs remembered per supplier. */
 const ESIMS_MAX = 1_000
 
 const answers = new WeakMap<Supplier, Map<string, Known>>()

@@ -126,7 +126,7 @@ async function countDue({ db }: Pick<PollDeps, 'db'>, tenantId: string, supplier
   return due!.count
 }
 
-/** Polls as many eSIMs as the gate has granted permits. */
+/** Polls as many eSIMs as the gate has granted permits for. */
 async function pollBatch(
   deps: PollDeps,
   supplied: ConfiguredSupplier,
@@ -181,8 +181,8 @@ export interface Polled {
 }
 
 /**
- * Asks the supplier of an eSIM for its state and usage immediately, and applies the report.
- * @throws Refusal if the supplier cannot be asked
+ * Queries the supplier of an eSIM for its state and usage immediately, and applies the report.
+ * @throws Refusal if the supplier cannot be queried
  */
 export async function pollNow(
   deps: PollDeps,
@@ -202,7 +202,7 @@ export async function pollNow(
     throw new Refusal(409, 'ESIM_ENDED', 'This eSIM has ended: its supplier has nothing more to report.')
   const supplied = deps.suppliers.get(row.supplier)
   if (supplied?.supplier.report === undefined)
-    throw new Refusal(422, 'NOT_SUPPORTED', 'The supplier of this eSIM does not report on eSIMs when asked.')
+    throw new Refusal(422, 'NOT_SUPPORTED', 'The supplier of this eSIM does not answer queries about eSIMs.')
   if (supplied.gate.acquire(tenantId, 1) === 0) throw supplierBusy()
   let polled: PolledEsim[]
   try {
@@ -213,7 +213,7 @@ export async function pollNow(
     supplied.gate.release(tenantId, 1)
     throw error
   }
-  // It holds a permit of purchases while it waits, so it does not wait long.
+  // It holds a permit that purchases need while it waits, so it must not wait long.
   const { result, isPostponed } = await asQuestion(() => pollEsims(deps, supplied, tenantId, polled), ASKED_NOW_WAIT_MS)
   if (isPostponed) throw supplierBusy()
   const { reported, unreadable } = result
@@ -226,12 +226,12 @@ export async function pollNow(
 const ASKED_NOW_WAIT_MS = 1_000
 
 function askedRecently(retryAfterS: number): Refusal {
-  const message = `The supplier was asked about this eSIM less than ${retryAfterS} s ago. Look at its state, or try again then.`
+  const message = `The supplier was queried about this eSIM less than ${retryAfterS} s ago. Use the state that is shown, or try again later.`
   return new Refusal(429, 'ASKED_RECENTLY', message, { retryAfterS })
 }
 
 function supplierBusy(): Refusal {
-  const message = 'The supplier takes no more requests at the moment. Try again in a minute.'
+  const message = 'The supplier is not accepting more requests at the moment. Try again in a minute.'
   return new Refusal(429, 'SUPPLIER_BUSY', message, { retryAfterS: 60 })
 }
 
@@ -261,8 +261,8 @@ interface PolledEsim {
 type PolledRow = SuppliedEsimRow & { profileId: string }
 
 /**
- * Claims the eSIMs that have been due longest for this node alone, and doubles their intervals. A report with a change sets
- * them again. Leaves out an eSIM that cannot be decrypted.
+ * Claims, for this node alone, the eSIMs that have been due longest, and doubles their intervals. A report with a change
+ * sets them again. Leaves out an eSIM that cannot be decrypted.
  */
 async function claimDue(deps: PollDeps, supplier: string, tenantId: string, limit: number): Promise<PolledEsim[]> {
   const rows = await deps.db.query<PolledRow>({

@@ -16,13 +16,13 @@ export interface ProfilePageFilter {
   endMs?: number | undefined
 }
 
-/** When eSIMs were installed, of those whose supplier says so: the dealer API has no member for it. */
+/** When eSIMs were installed, for those whose supplier reports it: the dealer API has no member for this. */
 export async function findInstallationTimes(
   db: Pick<Db, 'query'>,
   tenantId: string,
   profiles: readonly Profile[],
 ): Promise<Map<string, Date>> {
-  // An eSIM that nobody has installed has no time.
+  // An eSIM that has not been installed has no time.
   const ids = profiles.filter(({ smdpStatus }) => smdpStatus !== null).map(({ esimTranNo }) => esimTranNo)
   if (ids.length === 0) return new Map()
   const rows = await db.query<{ profileId: string; installationTime: Date }>({
@@ -35,8 +35,8 @@ export async function findInstallationTimes(
 }
 
 /**
- * Reads one numbered page of a tenant's eSIMs, oldest first by (createTime, id), so that new eSIMs are at the end and do not
- * shift pages. Those of one ICCID are listed newest first, because an ICCID names the newest eSIM that has it.
+ * Reads one numbered page of a tenant's eSIMs, oldest first by (createTime, id), so that new eSIMs are at the end and do
+ * not shift pages. Those of one ICCID are listed newest first, because an ICCID stands for the newest eSIM that has it.
  * @returns undefined if the filter matches more than COUNTED_PROFILES_MAX
  */
 export async function pageProfiles(

@@ -29,7 +29,7 @@ export function encryptEsimSecrets(cipher: Pick<Cipher, 'encrypt'>, tenantId: st
   return cipher.encrypt(JSON.stringify(secrets), tenantId)
 }
 
-/** Normalises the supplier's own code, which may contain more than address and matching id (an object identifier). */
+/** Normalises the supplier's own code, which may contain more than an address and a matching id (an object identifier). */
 function activationCodeOf(esim: DeliveredEsim): string {
   const given = esim.ac === undefined ? undefined : parseActivationCode(esim.ac)
   const code = given?.ok ? given.value : { smdpAddress: esim.smdpAddress, matchingId: esim.matchingId }
@@ -46,7 +46,7 @@ export function decryptSecrets(cipher: Pick<Cipher, 'decrypt'>, tenantId: string
 }
 
 /**
- * Shows the secrets of an eSIM to an operator. Anyone who has them can take the line over, so the audit entry is written in
+ * Shows the secrets of an eSIM to an operator. Anyone who has them can take over the line, so the audit entry is written in
  * the same transaction.
  */
 export async function revealCodes(
@@ -68,14 +68,14 @@ export interface SuppliedEsimRow {
   orderId: string
   itemNo: number
   productCode: string
-  /** The supplier's own name of the purchase. */
+  /** The supplier's own name for the purchase. */
   reference: string | null
   iccid: string
   secrets: Buffer
 }
 
 /**
- * Converts an eSIM to the form that a supplier's methods take.
+ * Converts an eSIM to the form that a supplier's methods accept.
  * @param shown true if its dealer may have seen its activation code
  * @throws DecryptionFailed
  */

@@ -21,7 +21,7 @@ export interface FoundProfile {
   clientName: string
   profileId: string
   orderId: string
-  /** The number of the order's debit: its number for people. */
+  /** The number of the order's debit, by which people refer to the order. */
   entryNo: bigint
   itemNo: number
   transactionId: string
@@ -70,7 +70,7 @@ const SORTS = { createdAt: [], iccid: ['r.iccid'], clientName: ['left(lower(t.te
 
 export type ProfileSort = keyof typeof SORTS
 
-/** Searches the profiles of one tenant or of all, newest first or by a column. */
+/** Searches one tenant's profiles, or those of all tenants, newest first or by a column. */
 export async function searchProfiles(
   db: Pick<Db, 'query'>,
   filter: ProfileFilter,

@@ -28,7 +28,7 @@ export interface Claim {
   leaseToken: string
   attempts: Attempt[]
   /**
-   * Items for which no supplier may be asked. Saved later, because a refund locks the wallet, which must be locked before
+   * Items for which no supplier may be called. Saved later, because a refund locks the wallet, which must be locked before
    * orders.
    */
   refusals: { orderId: string; itemNo: number; message: string }[]
@@ -44,11 +44,11 @@ export interface Claim {
 
 /** Limits the size of a transaction, and how long other tenants wait for their turn. */
 export const CLAIM_ORDERS_MAX = 200
-/** The wait of orders whose supplier is paused or not configured. */
+/** How long orders wait if their supplier is paused or not configured. */
 const UNAVAILABLE_MS = 10_000
 /**
- * The wait of orders whose supplier lacks money according to this node, but not according to the database: the node has not
- * yet recorded the lack, or has not yet noticed its end.
+ * How long orders wait if their supplier lacks money according to this node but not according to the database: the node has
+ * not yet recorded the lack, or has not yet noticed its end.
  */
 const MONEY_UNCERTAIN_MS = 1_000
 const REVIEW_RETRY_MS = 60_000
@@ -146,7 +146,7 @@ async function decide(tx: Tx, deps: FulfilmentDeps, claim: Claim, leased: Leased
   return changes
 }
 
-/** Adds an order's purchased items to the rows to write: if anything of an order must be written now, all of it is. */
+/** Adds an order's purchased items to the rows to write: if any part of an order must be written now, all of it is. */
 function writeAsked(changes: Changes, attempts: readonly Attempt[]): void {
   for (const attempt of attempts) {
     if (attempt.unwritten !== undefined) changes.items.set(attempt.unwritten, attempt.orderId)
@@ -154,8 +154,8 @@ function writeAsked(changes: Changes, attempts: readonly Attempt[]): void {
 }
 
 /**
- * Finds suppliers that packages name but that do not exist in the database, so nothing was ever bought there. A supplier that
- * this node has not loaded yet, or cannot use, is not missing.
+ * Finds suppliers that packages refer to but that do not exist in the database, so nothing was ever bought from them. A
+ * supplier that this node has not loaded yet, or cannot use, is not missing.
  */
 async function findMissingSuppliers(
   tx: Tx,
@@ -183,8 +183,8 @@ async function findMissingSuppliers(
 }
 
 /**
- * Finds suppliers that lack money according to both this node and the database. If this node knows of none, it sends no
- * statement.
+ * Finds suppliers that lack money according to both this node and the database. If this node does not know of any, no
+ * statement is sent.
  */
 async function findWithoutMoney(
   tx: Tx,
@@ -217,9 +217,9 @@ interface ItemStep {
   step: Step
   /** The eSIM, if the order is a TOPUP. */
   topUp: EsimOfTopUp | undefined
-  /** The supplier's own name of the item's latest purchase. */
+  /** The supplier's own name for the item's latest purchase. */
   reference: string | undefined
-  /** Suppliers that are recorded to lack money. */
+  /** Suppliers recorded as lacking money. */
   withoutMoney: ReadonlySet<string>
   now: Date
 }
@@ -228,7 +228,7 @@ interface ItemStep {
 type CallStep = ItemStep & { step: { do: 'order' | 'query' } }
 
 /**
- * @returns 'busy' if an attempt or a refusal follows now; otherwise when to try again; undefined: only an operator can
+ * @returns 'busy' if an attempt or a refusal follows now; otherwise when to try again, or undefined if only an operator can
  * continue
  */
 function takeStep(deps: FulfilmentDeps, claim: Claim, changes: Changes, itemStep: ItemStep): 'busy' | Date | undefined {
@@ -272,7 +272,7 @@ function markNotAsked(changes: Changes, { order, item }: ItemStep, until: Date):
 }
 
 /**
- * Takes a permit of the supplier's gate; otherwise returns when to try again or, past the deadline, why the item goes to
+ * Takes a permit from the supplier's gate; otherwise returns when to try again or, past the deadline, why the item goes to
  * review.
  */
 function takePermit(
@@ -283,7 +283,7 @@ function takePermit(
   const name = step.do === 'order' ? step.route.supplier : step.supplier
   const inMs = (ms: number) => new Date(now.getTime() + ms)
   const supplied = deps.suppliers.get(name)
-  // An operator who pauses a supplier knows that its orders wait, so they have no deadline.
+  // An operator who pauses a supplier knows that its orders are waiting, so they have no deadline.
   if (supplied === undefined || supplied.paused) return { until: inMs(UNAVAILABLE_MS) }
   const { gate } = supplied
   if (step.do === 'order' && gate.awaitsMoney) {
@@ -296,7 +296,7 @@ function takePermit(
   return { until: inMs(gate.retryInMs(tenantId)) }
 }
 
-/** A queue or a pause ends by itself, so an item that was never ordered counts as late only while its supplier is down. */
+/** A queue or a pause ends on its own, so an item that was never ordered counts as late only while its supplier is down. */
 function isTooLate({ supplier, gate }: ConfiguredSupplier, order: LockedOrder, item: LockedItem, now: Date): boolean {
   const { giveUpAfterMs } = supplier.traits
   const since = item.requestedAt ?? order.createdAt
@@ -318,7 +318,7 @@ function beginAttempt(
   const isBought = step.do === 'order' && item.itemStatus === 'WAITING'
   if (isBought) markAsked(item, { ...step.route, routeNo: step.routeNo }, now)
   else {
-    // An earlier charge was given back, or the item would not be bought again.
+    // An earlier charge was given back: otherwise the item would not be bought again.
     if (step.do === 'order') Object.assign(item, step.route, { routeNo: step.routeNo, ...NOT_CHARGED })
     if (!isReviewed) item.itemStatus = 'UNKNOWN'
     item.inDoubtAt = mayBuy ? now : doubtSince

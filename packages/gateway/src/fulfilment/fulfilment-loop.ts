@@ -8,18 +8,21 @@ import { listDueTenants, postponeFirstOrder } from './order-lease.ts'
 import type { FulfilmentDeps } from './outcomes/outcome-deps.ts'
 import { runClaim } from './run-claim.ts'
 
-/** The longest delay of an order whose wakeup was lost. */
+/** The maximum delay of an order whose wakeup was lost. */
 const POLL_MS = 500
 /** Tenants per pass. */
 const TENANTS_MAX = 64
 const CONCURRENT_CLAIMS = 4
-/** Orders that this node holds at the same time. Bounds memory, and the orders that a crash leaves to other nodes. */
+/**
+ * How many orders this node holds at the same time. Limits memory, and the number of orders that a crash leaves to other
+ * nodes.
+ */
 const HELD_ORDERS_MAX = 4_000
-/** Other work may keep all connections busy for long. After this time claims compete with it. */
+/** Other work may keep all connections busy for a long time. After this time, claims compete with it. */
 const CONNECTION_WAIT_MAX_MS = 100
 /** An order that cannot be claimed is postponed by this much. */
 const POISONED_MS = 60_000
-/** The same if another transaction was in its way, or the database had not enough of something: the order is not to blame. */
+/** The same if another transaction was in the way or the database lacked a resource: the order is not to blame. */
 const BUSY_MS = 1_000
 const SHORTEST_TIMER_MS = 5
 

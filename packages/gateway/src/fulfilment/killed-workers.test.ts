@@ -5,15 +5,16 @@ import { LONGEST_RETRY_MS, SEND_WITHIN_MS, transition } from './outcomes/item-tr
 import { nextStep } from './plan-step.ts'
 
 /*
- * How long an item waits after the last kill of its worker, whatever time-out, grace, lease and kills: until the lease ends or a
- * worker runs again, then until no purchase can be running any more, and for the answers of the supplier.
+ * How long an item waits after its worker was last killed, whatever the time-out, the grace, the lease and the number of
+ * kills: until the lease ends or a worker runs again, then until no purchase can be running any more, then for the
+ * supplier's answers.
  */
 
 const LEASE_MS = 30_000
 const RENEW_MS = 10_000
 /** The next worker notices the end of a lease within this time. */
 const POLL_MS = 500
-/** A lease that ended longer ago is odd: the doubt restarts (order-lease.ts). */
+/** A lease that ended longer ago than this is suspicious: the doubt restarts (order-lease.ts). */
 const NOTICED_MS = 5_000
 
 interface Kill {
@@ -21,7 +22,7 @@ interface Kill {
   afterMs: number
   /** Until a worker runs again. */
   downMs: number
-  /** The supplier got the purchase. */
+  /** The supplier received the purchase. */
   isReceived: boolean
 }
 interface Run {
@@ -45,7 +46,7 @@ const run = fc.record({
   kills: fc.array(kill, { maxLength: 5 }),
 })
 
-it('an item never waits longer than a retry may take, which would look like the time of a wrong clock', () => {
+it('an item never waits longer than the longest retry delay', () => {
   fc.assert(
     fc.property(run, (given) => {
       expect(simulate(given).longestWaitMs).toBeLessThanOrEqual(LONGEST_RETRY_MS)
@@ -53,7 +54,7 @@ it('an item never waits longer than a retry may take, which would look like the 
   )
 })
 
-it('an item is delivered within lease, time-out and grace of the last kill of its worker', () => {
+it('an item is delivered within a bounded time after the last kill of its worker', () => {
   fc.assert(
     fc.property(run, (given) => {
       const { timeoutMs, graceMs } = given

@@ -13,15 +13,14 @@ import {
 } from '#orders/lock-orders.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 
-/** A lease that is not renewed for this long expires, and another worker takes the order over. */
+/** A lease that is not renewed for this long expires, and another worker takes over the order. */
 export const LEASE_MS = 30_000
 const FREE = isFree('lease_until', LEASE_MS)
 
 /**
  * Lists tenants with a due order that no worker holds, ascending, after `after`. A loose index scan: two probes of
  * orders_due for each tenant with anything pending, however many orders it has. Takes no lock.
- *
- * Leases are in no index, so that claiming is a HOT update. Leased orders therefore stay at the front of the index, and a
+ * Leases are not indexed, so that claiming is a HOT update. Leased orders therefore stay at the front of the index, and a
  * probe skips at most as many of them as the tenant has.
  */
 export async function listDueTenants(db: Db, after: string, limit: number): Promise<string[]> {
@@ -51,16 +50,15 @@ export interface LeasedOrders {
   orders: LockedOrder[]
   /** Versions of the orders' rows, by orderId. If the version differs later, the order was written in between. */
   versions: Map<string, string>
-  /** Items that an earlier worker asked for and did not write. The new lease hides its attempts, so they are written now. */
+  /** Items that an earlier worker requested but did not write. The new lease hides its attempts, so they are written now. */
   askedItems: { orderId: string; item: LockedItem }[]
   now: Date
   catalogueVersion: bigint
 }
 
 /**
- * Leases the orders of one tenant that have been due longest and reads all their items. One round trip; two if another worker
+ * Leases one tenant's orders that have been due longest, and reads all their items. One round trip; two if another worker
  * has left orders.
- *
  * Locks: the orders that it leases, skipping those that another transaction has locked. The lease outlives the transaction.
  * As in lockOrders, a second statement reads the items: the locking statement's snapshot would miss an item change that
  * commits while the statement runs.
@@ -98,8 +96,8 @@ export async function leaseDueOrders(
 }
 
 /**
- * Restarts the doubt about an order's items. If the clock was set, the previous worker may still be calling suppliers, so it
- * counts from now on until no earlier purchase can be running any more.
+ * Restarts the doubt about an order's items. If the clock was changed, the previous worker may still be calling suppliers,
+ * so the doubt lasts, from now on, until no earlier purchase can be running any more.
  */
 function restartDoubt({ items }: LockedOrder, now: Date): void {
   for (const item of items) if (item.itemStatus === 'ASKED' || item.inDoubtAt !== null) item.inDoubtAt = now
@@ -108,7 +106,8 @@ function restartDoubt({ items }: LockedOrder, now: Date): void {
 /** Nodes look for due orders twice a second, so they would have taken over a lease within this time of its end. */
 const LEASE_END_NOTICED_MS = 5_000
 /**
- * SQL: true if the lease seems to have ended long ago or is still in the future: the clock was set, or no worker was running.
+ * SQL: true if the lease seems to have ended long ago or is still in the future: the clock was changed, or no worker was
+ * running.
  */
 const IS_LEASE_ODD = `coalesce(not due.lease_until
   between now() - interval '${LEASE_END_NOTICED_MS} milliseconds' and now(), false)`

@@ -36,7 +36,7 @@ function item(parts: Partial<LockedItem> = {}): LockedItem {
   } as LockedItem
 }
 
-/** The supplier that is ordered from, or the reason for not ordering. */
+/** The supplier to order from, or the reason for not ordering. */
 function chosen(routes: Route[], parts: Partial<LockedItem> = {}, allowLoss = false): string {
   const step = nextStep(item(parts), USD, bought(routes, allowLoss), NONE, NOW)
   return step.do === 'order'
@@ -47,7 +47,7 @@ function chosen(routes: Route[], parts: Partial<LockedItem> = {}, allowLoss = fa
 }
 
 describe('the route of an eSIM', () => {
-  it('is the first one that the package names', () => {
+  it('starts with the first supplier that the package lists', () => {
     expect(chosen([route('a', 30_000n), route('b', 10_000n)])).toBe('a at 0')
   })
 
@@ -55,15 +55,15 @@ describe('the route of an eSIM', () => {
     const routes = [route('dear', PRICE + 1n), route('even', PRICE)]
     expect(chosen(routes)).toBe('even at 1')
     expect(chosen(routes, {}, true)).toBe('dear at 0')
-    expect(chosen([route('dear', PRICE + 1n)])).toBe('no supplier has it at this price')
+    expect(chosen([route('dear', PRICE + 1n)])).toBe('no supplier offers it at this price')
   })
 
-  it('is not skipped for a cost that is unknown or in another currency', () => {
+  it('does not skip a supplier whose cost is unknown or in another currency', () => {
     expect(chosen([route('unknown')])).toBe('unknown at 0')
     expect(chosen([route('yen', 9_000_000n, 'JPY')])).toBe('yen at 0')
   })
 
-  it('skips a supplier that is paused or down while another one is not', () => {
+  it('skips a supplier that is paused or down while another supplier is available', () => {
     const routes = [route('down'), route('dear', PRICE + 1n), route('b')]
     const without = (...names: string[]) => ({
       missing: new Set<string>(),
@@ -78,20 +78,20 @@ describe('the route of an eSIM', () => {
     expect(nextStep(asked, USD, bought(routes), without('down'), NOW)).toMatchObject({ route: { supplier: 'down' } })
   })
 
-  it('continues after a refusal, and ends with the refusal’s message', () => {
+  it('continues after a refusal, and ends with the message of that refusal', () => {
     const routes = [route('a'), route('b'), route('dear', PRICE + 1n)]
     expect(chosen(routes, { routeNo: 1, failureReason: 'a has none' })).toBe('b at 1')
     expect(chosen(routes, { routeNo: 2, failureReason: 'b has none' })).toBe('b has none')
     expect([0, 1, 2].map((routeNo) => hasNextRoute(item({ routeNo }), bought(routes)))).toEqual([true, true, false])
   })
 
-  it('keeps the terms of the first order, even if the catalogue has changed', () => {
+  it('keeps the terms of the first order even if the catalogue has changed', () => {
     const asked = { supplier: 'a', productCode: 'OLD', cost: 1n, costCurrency: 'USD' }
     const step = nextStep(item(asked), USD, bought([route('b')]), NONE, NOW)
     expect(step).toMatchObject({ do: 'order', route: asked, routeNo: 0 })
   })
 
-  it('is guarded by the sale price where the cost is comparable and no loss is allowed', () => {
+  it('is guarded by the sale price if the cost is comparable and losses are not allowed', () => {
     const guardOf = (cost: bigint | null, currency: string, allowLoss = false) => {
       const step = nextStep(item(), USD, bought([route('a', cost, currency)], allowLoss), NONE, NOW)
       return step.do === 'order' ? step.guard : step.do
@@ -102,9 +102,9 @@ describe('the route of an eSIM', () => {
     )
   })
 
-  it('does not exist where the package names no supplier, or is gone', () => {
-    expect(chosen([])).toBe('no supplier has it')
-    expect(nextStep(item(), USD, undefined, NONE, NOW)).toEqual({ do: 'refuse', message: 'no supplier has it' })
+  it('does not exist without a supplier or without the package', () => {
+    expect(chosen([])).toBe('no supplier offers it')
+    expect(nextStep(item(), USD, undefined, NONE, NOW)).toEqual({ do: 'refuse', message: 'no supplier offers it' })
   })
 })
 
@@ -151,26 +151,26 @@ describe('an item whose times a fast clock has written', () => {
   const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
   const stepOf = (parts: Partial<LockedItem>) => nextStep(item(parts), USD, bought([route('a')]), NONE, NOW)
 
-  it('does not wait longer than the longest retry', () => {
+  it('waits no longer than the longest retry delay', () => {
     expect(stepOf({ retryAt: at(70) }).do).toBe('wait')
     expect(stepOf({ retryAt: at(71) }).do).toBe('order')
     expect(stepOf({ itemStatus: 'UNKNOWN', supplier: 'a', retryAt: at(86_400) }).do).toBe('query')
   })
 
-  it('under review does not wait longer than it has been open', () => {
+  it('under review waits no longer than it has been open', () => {
     const reviewed = { itemStatus: 'REVIEW', supplier: 'a', inDoubtAt: at(-900), requestedAt: at(-900) } as const
     expect(stepOf({ ...reviewed, retryAt: at(900) }).do).toBe('wait')
     expect(stepOf({ ...reviewed, retryAt: at(3_600) }).do).toBe('query')
   })
 
-  it('is in doubt from now on, not from a time in the future', () => {
+  it('is in doubt from the current time, not from a time in the future', () => {
     expect(stepOf({ itemStatus: 'ASKED', supplier: 'a', inDoubtAt: at(3_600) })).toMatchObject({ inDoubtAt: NOW })
     expect(stepOf({ itemStatus: 'ASKED', supplier: 'a', inDoubtAt: at(-10) })).toMatchObject({ inDoubtAt: at(-10) })
   })
 })
 
 describe('a top-up', () => {
-  it('is bought from the supplier of its eSIM only', () => {
+  it('is bought only from the supplier of the eSIM', () => {
     const topUp = bought([route('first'), route('own', 50_000n), route('own')], true)
     const step = nextStep(item(), USD, onlyFrom('own', topUp), NONE, NOW)
     expect(step).toMatchObject({ do: 'order', route: { supplier: 'own', cost: 50_000n } })
@@ -179,7 +179,7 @@ describe('a top-up', () => {
 })
 
 describe('a day pass', () => {
-  it('is guarded by its price for one day', () => {
+  it('is guarded by the sale price of one day', () => {
     const order = { ...USD, periodNum: 5 }
     const step = nextStep(item(), order, bought([route('dear', 9_001n), route('cheap', 9_000n)]), NONE, NOW)
     expect(step).toMatchObject({ do: 'order', route: { supplier: 'cheap' }, guard: { salePrice: 9_000n } })

@@ -4,13 +4,13 @@ import type { CataloguePackage, Route } from '#catalogue/catalogue.ts'
 import type { LockedItem } from '#orders/lock-orders.ts'
 import { LONGEST_RETRY_MS, reviewWaitMs } from './outcomes/item-transition.ts'
 
-/** The next step for one item, as its own row and its package determine it. */
+/** The next step for one item, as determined by its own row and its package. */
 export type Step =
   /** Buy from this route. */
   | { do: 'order'; route: Route; routeNo: number; guard: PriceGuard | undefined }
-  /** Query a purchase that may have happened. */
+  /** Query a purchase that may have been made. */
   | { do: 'query'; supplier: string; productCode: string; inDoubtAt: Date }
-  /** Refuse the item: no supplier may be asked, so it is definitely not delivered. */
+  /** Refuse the item: no supplier may be called, so it is definitely not delivered. */
   | { do: 'refuse'; message: string }
   /** Wait until this moment. */
   | { do: 'wait'; until: Date }
@@ -47,8 +47,8 @@ export function nextStep(
       if (waits(item, now, LONGEST_RETRY_MS)) return { do: 'wait', until: item.retryAt }
       return ask(item, item.inDoubtAt ?? item.updatedAt, now)
     case 'REVIEW':
-      // An item in doubt is queried and any other is bought again, less and less often, until the supplier answers or an operator
-      // resolves it. It stays under review meanwhile.
+      // An item in doubt is queried and any other is bought again, less and less often, until the supplier answers or an
+      // operator resolves it. Until then it stays under review.
       if (waits(item, now, reviewWaitMs(item.requestedAt ?? now, now))) return { do: 'wait', until: item.retryAt }
       if (item.inDoubtAt !== null) return ask(item, item.inDoubtAt, now)
       return item.retryAt === null ? { do: 'nothing' } : nothingButOrder(firstRoute(item, order, bought, skipped))
@@ -93,8 +93,8 @@ function ask(item: LockedItem, doubtSince: Date, now: Date): Step {
 }
 
 /**
- * The first usable route, starting at the item's present one. If the suppliers of all are interrupted, it is the first of
- * them. A route from which the item was ordered before keeps its terms.
+ * The first usable route, starting at the item's present one. If the suppliers of all these routes are interrupted, it is
+ * the first of them. A route from which the item was ordered before keeps its terms.
  */
 function firstRoute(
   item: LockedItem,
@@ -123,10 +123,10 @@ function firstRoute(
   if (interrupted !== undefined) return interrupted
   if (routeNo > 0 && item.failureReason !== null) return { do: 'refuse', message: item.failureReason }
   const isUnavailable = routes.every((route) => missing.has(route.supplier))
-  return { do: 'refuse', message: isUnavailable ? 'no supplier has it' : 'no supplier has it at this price' }
+  return { do: 'refuse', message: isUnavailable ? 'no supplier offers it' : 'no supplier offers it at this price' }
 }
 
-/** Returns no guard if the cost is unknown or in another currency, because amounts are never converted. */
+/** Returns no guard if the cost is unknown or in a different currency, because amounts are never converted. */
 function priceGuard({ cost, costCurrency }: Route, price: bigint, currencyCode: string): PriceGuard | undefined {
   return cost === null || costCurrency !== currencyCode ? undefined : { cost, salePrice: price, currencyCode }
 }

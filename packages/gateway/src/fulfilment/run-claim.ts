@@ -14,15 +14,17 @@ import { acceptLateEsims, saveAsked, saveOutcomes } from './outcomes/save-outcom
 import { callSupplier, groupIntoCalls, type SupplierCall } from './supplier-calls.ts'
 
 const RENEW_MS = LEASE_MS / 3
-/** Orders whose suppliers take longer than this to answer are shown as ALLOCATING meanwhile, with a separate event. */
+/**
+ * If a supplier takes longer than this to answer, its orders are shown as ALLOCATING until it does, with a separate event.
+ */
 const ASKED_AFTER_MS = 1_000
 /** Saving an outcome is retried while the database is unreachable and the lease is renewed. */
 const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
 
 /**
- * Runs a claim: sends its attempts to all suppliers at the same time, saves the outcomes of each call as it returns, and renews
- * the leases meanwhile. A supplier that hangs delays only its own items.
+ * Runs a claim: sends its attempts to all suppliers at the same time, and saves the outcomes of each call as it returns,
+ * while renewing the leases. A supplier that hangs delays only its own items.
  * @returns when the first of the orders is due again.
  */
 export async function runClaim(deps: FulfilmentDeps, claim: Claim, startedAt: number): Promise<Date | undefined> {
@@ -114,10 +116,10 @@ function earlier(one: Date | undefined, other: Date | undefined): Date | undefin
 }
 
 /**
- * Saves results under the lease, and tries again while the database is unreachable or another transaction is in the way: the
- * parts of the batch would only wait for its locks one after another, and the results behind them with renewed leases. A batch that fails for another reason is
- * split, so that one eSIM that cannot be saved does not affect the others. That eSIM is saved as unknown instead, and goes to
- * review if it can never be saved.
+ * Saves results under the lease. Retries the whole batch while the database is unreachable or another transaction is in the
+ * way: parts of it would only wait for the same locks one after another, and hold up the results behind them while leases
+ * are renewed. A batch that fails for another reason is split, so that one eSIM that cannot be saved does not affect the
+ * others. That eSIM is saved as unknown instead, and goes to review if it can never be saved.
  * @returns when the first of the orders is due again.
  */
 async function saveWithRetry(
@@ -142,7 +144,8 @@ async function saveWithRetry(
       }
       const parts = unreachable ? [] : split(lease, results)
       if (results.length === 1 || parts.length === 0) {
-        // If a batch cannot be split, its attempts stay open. The worker that takes the orders over queries the supplier about them.
+        // If a batch cannot be split, its attempts stay open. The worker that takes over the orders queries the supplier
+        // about them.
         const orders = [...new Set(results.map((result) => result.orderId))]
         deps.log.error({ err: error, tenantId, orders }, 'outcomes could not be saved')
       }
@@ -179,8 +182,9 @@ const NOT_SAVED: Outcome = { kind: 'unknown', message: 'the supplier’s answer 
 const QUERIED_PRICE_MAX_MS = 3_600_000
 
 /**
- * Records the prices at which suppliers sell now. Runs after the orders are saved: if a price cannot be recorded, the next
- * purchase shows it again. Some suppliers state the price only when they are queried; it then counts as of the first request.
+ * Records the prices at which suppliers currently sell. Runs after the orders are saved: if a price cannot be recorded, the
+ * next purchase shows it again. Some suppliers state the price only when they are queried; it then counts as of the first
+ * request.
  */
 async function recordSupplierPrices(
   deps: Pick<FulfilmentDeps, 'db' | 'log'>,

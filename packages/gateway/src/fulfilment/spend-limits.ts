@@ -31,7 +31,7 @@ export interface SpendLimits {
 /** The same wait as for a paused supplier. */
 const WAIT_MS = 10_000
 
-/** Reads the limits. If no supplier of the orders has a limit, it sends no statement. Locks: see lockBudgets. */
+/** Reads the limits. If none of the orders' suppliers has a limit, no statement is sent. Locks: see lockBudgets. */
 export async function readSpendLimits(
   tx: Tx,
   deps: { ids: Ids; suppliers: Suppliers },
@@ -66,7 +66,7 @@ export function suppliersOf(orders: readonly LockedOrder[], catalogue: Snapshot)
   return names
 }
 
-/** Keeps purchases within the budgets, in the order in which they are asked for. No I/O. */
+/** Keeps purchases within the budgets, in the order in which they are requested. No I/O. */
 function keepWithin(budgets: ReadonlyMap<string, SpendBudget>, until: Date) {
   const left = new Map([...budgets].map(([supplier, budget]) => [supplier, budget.left]))
   const reached = new Set<string>()
@@ -103,7 +103,7 @@ function keepWithin(budgets: ReadonlyMap<string, SpendBudget>, until: Date) {
   return { within, reached, spends }
 }
 
-/** Alerts operators once a UTC day for each supplier. Locks the rows, which lockBudgets has locked already. */
+/** Alerts operators once per UTC day for each supplier. Locks the rows, which lockBudgets has already locked. */
 async function alertOnce(tx: Tx, ids: Ids, reached: SupplierNames, now: Date): Promise<void> {
   const first = await tx.query<{ supplier: string }>({
     name: 'spend-limits-reached',
@@ -114,7 +114,7 @@ async function alertOnce(tx: Tx, ids: Ids, reached: SupplierNames, now: Date): P
   })
   for (const { supplier } of first) {
     const what = `An eSIM could not be bought from ${supplier} within its daily spend limit, or its cost is not in the catalogue in the currency of the limit.`
-    const message = `${what} It waits, or is bought from the package's next supplier. Raise dailySpendLimit, or verify the supplier and remove it.`
+    const message = `${what} The eSIM will wait, or be bought from the package's next supplier. Raise dailySpendLimit, or verify the supplier and remove the limit.`
     createAlert(tx, ids, {
       tenantId: null,
       kind: 'SUPPLIER_SPEND_LIMIT',

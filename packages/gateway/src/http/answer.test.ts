@@ -4,14 +4,14 @@ import pg from 'pg'
 import { expect, it } from 'vitest'
 import { failureAnswer, toApiError } from './answer.ts'
 
-it('an answer carries a header once: the value of the error replaces that of its code', () => {
+it('a header set by an error replaces the header set by its code', () => {
   const overload = new ApiError('000002', { headers: { 'Retry-After': '7' } })
   const { headers } = failureAnswer('7f9c24e8-3b1a-4e5d-9f10-2b6c8d0e4a11', overload)
   const sent = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'retry-after')
   expect(sent).toEqual([['Retry-After', '7']])
 })
 
-it('a COMMIT that was not answered is never reported as one where nothing happened', () => {
+it('an unanswered COMMIT is never reported as having done nothing', () => {
   expect(toApiError(new CommitUnknown(new Error('the connection was lost'))).code).toBe('000001')
   expect(toApiError(Object.assign(new Error('connection refused'), { errno: -111 })).code).toBe('000002')
 })
@@ -20,6 +20,6 @@ it.each([
   ['53100', 'could not extend file "base/5/16384": No space left on device'],
   ['58030', 'could not write block 7 of relation base/5/16384'],
   ['XX000', 'could not write file "pg_wal/xlogtemp.1": Disk quota exceeded'],
-])('a full disk (%s: %s) is temporary', (code, message) => {
+])('a full disk (%s: %s) is reported as temporary', (code, message) => {
   expect(toApiError(Object.assign(new pg.DatabaseError(message, 0, 'error'), { code })).code).toBe('000002')
 })

@@ -5,7 +5,7 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { CommitUnknown, isConnectionLoss, isOutOfResources } from '@dealer-esim/lib/postgres/errors.ts'
 import { type Log, rateLimitedLog } from '@dealer-esim/lib/telemetry/log.ts'
 
-/** An answer in the contract's envelope: from the dealer API, and for paths that belong to no API. */
+/** An answer in the contract's envelope: from the dealer API, and for paths that do not belong to any API. */
 export interface Answer {
   code: string
   http: number
@@ -29,7 +29,7 @@ export function successAnswer(requestId: string, data: string, headers?: Record<
 }
 
 /**
- * Builds the answer of a failure.
+ * Builds the answer to a failure.
  * @param requestId the caller's, if it is well formed
  * @param error the answer reveals only the error's own parts, never a stack trace, SQL or a secret
  */
@@ -50,7 +50,10 @@ export function failureAnswer(requestId: string | undefined, error: ApiError): A
   }
 }
 
-/** Encoding a text of this length first and writing its bytes takes three fifths of the time of writing the text. */
+/**
+ * Encoding a text of this length first and writing its bytes takes three fifths of the time that writing the text directly
+ * would take.
+ */
 const LONG = 64 * 1024
 
 /** Writes head and body in one call. With `isLast` the connection ends after the answer. @returns the size of the body in bytes */
@@ -70,11 +73,11 @@ export function sendAnswer(
 
 /**
  * Calls `onLost` if the connection breaks before the operating system has taken the whole answer. Must be called before the
- * answer is written. Does not notice what is lost on the way to the caller.
+ * answer is written. Does not notice data that is lost on the way to the caller.
  */
 export function whenAnswerIsLost(response: ServerResponse, onLost: () => void): void {
   const { socket } = response.req
-  // An answer that waits for those of earlier requests has no connection yet, so its own events do not report the end of it.
+  // An answer that waits for those of earlier requests has no connection yet, so its own events do not report its end.
   const onClose = () => settle(true)
   // Also emitted when writing has failed. Listens first, because the server's listener may end the connection.
   const onFinish = () => settle(socket.errored !== null || socket.destroyed || socket.writableEnded)

@@ -5,7 +5,8 @@ import type { BodyHolder, ByteBudget } from './load-shedding/byte-budget.ts'
 
 /**
  * Reads the body of a request, within the budget that all requests share.
- * @returns the bytes as they came, or the error to answer instead: 000111 for a body that is too large, 000002 if too much is
+ * @returns the bytes as received, or the error to answer instead: 000111 for a body that is too large, 000002 if too
+ * much is
  *   arriving together, 000104 if the caller went away
  */
 export function readBody(

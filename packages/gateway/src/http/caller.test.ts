@@ -13,7 +13,7 @@ describe('the caller behind trusted proxies', () => {
   const callerOf = callerReader(['10.0.0.0/8', '192.0.2.1', '2001:db8:ffff::/48'])
 
   it.each(['10.1.2.3', '::ffff:10.1.2.3', '192.0.2.1', '2001:db8:ffff::9'])(
-    'is the one that the trusted proxy %s reports',
+    'is taken from the headers of the trusted proxy %s',
     (proxy) => {
       expect(callerOf(request(proxy, CLAIMS))).toEqual({ isHttps: true, address: '203.0.113.7' })
     },
@@ -24,7 +24,7 @@ describe('the caller behind trusted proxies', () => {
     ['::ffff:11.0.0.1', '11.0.0.1'],
     ['192.0.2.2', '192.0.2.2'],
     ['2001:db8:fffe::9', '2001:db8:fffe::9'],
-  ])('is the peer %s itself if it is not trusted, whatever its headers say', (peer, address) => {
+  ])('is the peer %s itself if the peer is not trusted, whatever its headers say', (peer, address) => {
     expect(callerOf(request(peer, CLAIMS))).toEqual({ isHttps: false, address })
     expect(callerOf(request(peer, { ...CLAIMS, 'x-forwarded-proto': 'http' }, true))).toEqual({
       isHttps: true,
@@ -48,7 +48,7 @@ describe('the caller behind trusted proxies', () => {
     expect(callerOf(request('10.0.0.1', headers))).toEqual({ isHttps: true, address })
   })
 
-  it('is found about as fast however many addresses a stranger has put in front', () => {
+  it('is found almost as fast if a stranger has put many addresses in front', () => {
     const costOf = (chain: string) => {
       const asked = request('10.0.0.1', { ...CLAIMS, 'x-forwarded-for': chain })
       expect(callerOf(asked)).toEqual({ isHttps: true, address: '198.51.100.9' })
@@ -62,7 +62,7 @@ describe('the caller behind trusted proxies', () => {
     expect(costOf(long)).toBeLessThan(30 * costOf(plain))
   })
 
-  it('used the protocol that the nearest proxy reports', () => {
+  it('has the protocol that the nearest proxy reports', () => {
     const isHttps = (proto: string) => {
       const caller = callerOf(request('10.0.0.1', { ...CLAIMS, 'x-forwarded-proto': proto }))
       return 'isHttps' in caller && caller.isHttps
@@ -92,7 +92,7 @@ describe('the caller behind trusted proxies', () => {
   })
 })
 
-it('a caller is secure over HTTPS everywhere and over HTTP on a local deployment, but an unknown caller never is', () => {
+it('a known caller is secure over HTTPS, or over HTTP on a local deployment', () => {
   const [encrypted, clear] = [true, false].map((isHttps) => ({ isHttps, address: '203.0.113.7' }))
   const judged = (['local', 'test', 'production'] as const).map((deployment) =>
     [encrypted!, clear!, { unknown: true } as const].map((caller) => isSecure(caller, { deployment })),

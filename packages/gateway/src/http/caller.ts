@@ -12,7 +12,7 @@ interface KnownCaller {
 }
 
 interface Peer {
-  /** The caller of a request that did not pass a trusted proxy: the peer itself. */
+  /** The caller of a request that did not pass through a trusted proxy: the peer itself. */
   caller: Caller
   isTrusted: boolean
 }

@@ -6,7 +6,7 @@ import { rateLimitedLog } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Deps } from '#deps.ts'
 import { type Answer, FORWARDED, untilCallerLeaves } from './answer.ts'
 
-/** A request of a dealer whom another cell serves. */
+/** A request from a dealer that another cell serves. */
 interface MovedRequest {
   response: ServerResponse
   body: Buffer
@@ -24,11 +24,11 @@ const TIMEOUT_MS = 60_000
 const ANSWER_SIZE_MAX_BYTES = 32 * 2 ** 20
 
 /**
- * Sends a request to a node of another cell, which checks it as if it had come from the caller, and returns its answer. If a
- * node certainly did not get the request, the next node is tried. `Via` names the cells that a request has passed, so that it
- * is sent to none of them again.
- * A request with the AppSecret itself (RT-SecretKey) is sent to private addresses only, because nodes speak HTTP.
- * @throws ApiError 000002 if no node got the request; 000001 if a node may have carried it out
+ * Sends a request to a node of another cell, which checks it as if it had come from the caller, and returns its answer. If
+ * a node certainly did not receive the request, the next node is tried. `Via` lists the cells that a request has passed, so
+ * that it is sent to none of them again. A request with the AppSecret itself (RT-SecretKey) is sent to private addresses
+ * only, because nodes speak HTTP.
+ * @throws ApiError 000002 if no node received the request; 000001 if a node may have carried it out
  */
 export function createForward({
   config,
@@ -87,7 +87,7 @@ type OutboundAnswer = Extract<OutboundOutcome, { kind: 'answer' }>
 
 function findMisunderstanding({ body, truncated }: OutboundAnswer): string | undefined {
   if (truncated) return 'its answer is too long'
-  // That node takes this one for a caller without HTTPS. The RT API has no code for that alone.
+  // That node mistakes this one for a caller without HTTPS. The RT API has no separate code for that.
   const isInsecure = body.subarray(0, MESSAGE_WITHIN_BYTES).includes(codes['101008'].message)
   return isInsecure ? 'it does not trust this node: add its address to TRUSTED_PROXIES of that cell' : undefined
 }

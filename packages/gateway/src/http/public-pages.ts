@@ -18,9 +18,9 @@ export function queuePages(app: FastifyInstance, { pages, refusals }: Pick<LoadS
 }
 
 /**
- * Refuses plain HTTP, except on a local deployment. It does not redirect: by then the link of a QR code has been readable
- * on the network, and the person who wrote http:// should notice. Pages that take passwords are refused too, because a
- * password would be sent before it could be refused.
+ * Refuses plain HTTP, except on a local deployment. It does not redirect: by then the link in a QR code has already been
+ * readable on the network, and the person who wrote http:// should notice. Pages that take passwords are refused too,
+ * because a password would be sent before it could be refused.
  * @param url the address at which the same page is available over HTTPS
  */
 export function httpsOnly(app: FastifyInstance, { config }: { config: Config }, url = config.publicUrl): void {
@@ -39,8 +39,8 @@ export function httpsOnly(app: FastifyInstance, { config }: { config: Config }, 
 const RETRY_AFTER_S = 5
 
 /**
- * Logs the cause of a failure, and shows the visitor only that something failed. The log names the route and not the address,
- * which contains a QR link's token in some encoding.
+ * Logs the cause of a failure, and shows the visitor only that something failed. The log contains the route but not the
+ * address, which contains a QR link's token in some encoding.
  */
 export function plainFailures(app: FastifyInstance, { log }: { log: Log }): void {
   const logUnavailable = unavailableLog(log)

@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-it('the request log writes every line once and whole, the last ones after a moment', () => {
+it('the request log writes every line exactly once, completely and after a short delay', () => {
   const log = createRequestLog('info', open)
   for (let number = 0; number < 1_000; number++) log({ ...LINE, durationMs: number })
   expect(blocks.length).toBeGreaterThan(2)
@@ -30,7 +30,7 @@ it('the request log writes every line once and whole, the last ones after a mome
   expect(parsed[999]).toMatchObject({ ...LINE, level: 'info', msg: 'request' })
 })
 
-it('the request log is silent at log level warn', () => {
+it('the request log writes nothing at log level warn', () => {
   createRequestLog('warn', open)({ ...LINE, durationMs: 1 })
   vi.advanceTimersByTime(100)
   expect(blocks).toEqual([])

@@ -113,9 +113,9 @@ export interface OrderTrace {
 
 export interface TracedRequest {
   operation: string
-  /** The caller's RequestID; undefined: the caller sent none. */
+  /** The caller's RequestID; undefined if the caller sent none. */
   requestId: string | undefined
-  /** The UUID as which a RequestID of another form is spent. */
+  /** The UUID under which a RequestID of a different form is spent. */
   spentAs?: string | undefined
   tenantId: string | undefined
   address: string
@@ -123,9 +123,9 @@ export interface TracedRequest {
   httpStatus: number
   endedAt: number
   durationMs: number
-  /** undefined: the request placed and began nothing. Its RequestID then names the trace. */
+  /** undefined if the request neither placed nor began anything: its RequestID then identifies the trace. */
   order: OrderTrace | undefined
-  /** The order that the answer names, if it is not `order`. */
+  /** The order given in the answer, if it is not `order`. */
   answeredOrderNo?: string | undefined
 }
 

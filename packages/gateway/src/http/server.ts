@@ -17,17 +17,20 @@ declare module 'fastify' {
 
 type ServerDeps = Pick<Deps, 'suppliers'>
 
-/** A request that has not arrived completely in this time is refused: slow senders must not hold connections. */
+/** A request that has not arrived completely in this time is refused: slow senders must not hold connections open. */
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_CHECK_MS = 5_000
-/** A connection that has not begun TLS in this time is closed: it holds a socket, and sends no request that could time out. */
+/**
+ * A connection that has not begun TLS in this time is closed: it holds a socket, but does not send a request that could
+ * time out.
+ */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 /** Longer than the idle time-outs of common proxies, so that the proxy closes the connection. */
 const KEEP_ALIVE_MS = 75_000
 
 export interface ServerParts {
   certificate: WatchedCertificate | undefined
-  /** Answers requests to paths that belong to no API. */
+  /** Answers requests to paths that do not belong to any API. */
   refuseUnknownPath(request: FastifyRequest, reply: FastifyReply): void
 }
 
@@ -50,7 +53,7 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
     rewriteUrl: ({ url = '/' }) => inOriginForm(url),
-    exposeHeadRoutes: true, // monitors of a link send HEAD; the APIs with operations have no GET
+    exposeHeadRoutes: true, // link monitors send HEAD; the APIs with operations have no GET
     return503OnClosing: false, // requests that arrive while draining are still answered
     frameworkErrors: (_, request, reply) => refuseUnknownPath(request, reply),
     clientErrorHandler: answerBrokenHttp,
@@ -69,8 +72,8 @@ export function createServer(deps: ServerDeps, { certificate, refuseUnknownPath 
 }
 
 /**
- * The path and query of a request target. A server must accept the absolute form, `http://host/path`, from any client (RFC 9112
- * §3.2.2). The host has no say in routing, here as in the header.
+ * The path and query of a request target. A server must accept the absolute form, `http://host/path`, from any client (RFC
+ * 9112 §3.2.2). The host does not affect routing, neither here nor in the header.
  */
 export function inOriginForm(target: string): string {
   const rest = target.replace(/^https?:\/\/[^/?#]*/i, '')
@@ -96,7 +99,7 @@ const CIPHERS = [
   ...['ECDHE+AESGCM', 'ECDHE+CHACHA20'],
 ].join(':')
 
-/** All options that belong to the certificate, because a renewal resets the options that it leaves out to their defaults. */
+/** All options that belong to the certificate, because a renewal resets any that it leaves out to their defaults. */
 function secureContext({ cert, key }: Certificate) {
   return { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const
 }
@@ -123,7 +126,7 @@ export function answerOddRequests(server: Pick<Server, 'on' | 'emit'>): void {
 /** Handles Node's `clientError`: the bytes of a connection could not be read as a request. */
 export function answerBrokenHttp(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ERR_SSL_HTTP_REQUEST') {
-    // Plain HTTP on the TLS port: the caller understands plain HTTP only, so the answer is written below the TLS layer.
+    // Plain HTTP on the TLS port: the caller only understands plain HTTP, so the answer is written below the TLS layer.
     const below = (socket as { _parent?: Duplex })._parent
     if (below?.writable) send(below, new ApiError('101008'))
     return
@@ -139,11 +142,13 @@ const closing = new WeakSet<Duplex>()
 function errorFor(error: Error & { code?: string }): ApiError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ApiError('000102', { message: 'The headers are larger than 16 KiB. Send less.' })
+      return new ApiError('000102', { message: 'The headers are larger than 16 KiB. Send fewer or shorter headers.' })
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ApiError('000102', { message: 'The request did not arrive in time. Send it faster.' })
+      return new ApiError('000102', {
+        message: 'The request timed out before all of it had arrived. Check the connection, then send it again.',
+      })
     default:
-      return new ApiError('000102', { message: 'The request is not well-formed HTTP. Correct it.' })
+      return new ApiError('000102', { message: 'The request is not well-formed HTTP. Use a standard HTTP client.' })
   }
 }
 

@@ -23,15 +23,15 @@ import {
 
 export type SupplierApiDeps = FulfilmentDeps & { config: Pick<Config, 'trustedProxies' | 'deployment'> }
 
-/** The most bytes of incomplete bodies, of all callers together, because anybody can send to the supplier API. */
+/** Maximum size in bytes of all callers' incomplete bodies together, because anybody can send to the supplier API. */
 const ARRIVING_MAX_BYTES = 16 * 1024 * 1024
 
 /** Keys per event. A supplier's order is one of our items. */
 const KEYS_MAX = 100
 
 /**
- * Events from one address (docs/limits.md). A supplier sends many for busy dealers, so those that its signature or its address
- * proves are not counted in the rate: it bounds what strangers can make us read.
+ * Events from one address (docs/limits.md). A supplier sends many for busy dealers, so those that its signature or its
+ * address proves are not counted in the rate: the rate limits what strangers can make us read.
  */
 const PROVABLE: CallerLimit = { ofCaller: 64, ofNode: 256, rate: { burst: 60, everyMs: 100 } }
 /** Events that anybody can send: each looks for its eSIM in the database. */
@@ -131,8 +131,8 @@ async function receiveNotification(
 }
 
 /**
- * Handles an event of a supplier: leaves questions about the items that it names, and applies the figures that its signature
- * proves.
+ * Handles an event of a supplier: leaves questions about the items that it mentions, and applies the figures that its
+ * signature proves.
  */
 async function receiveEvent(
   deps: SupplierApiDeps,
@@ -173,7 +173,7 @@ function suppliersOfCaller(deps: SupplierApiDeps, request: IncomingMessage, call
     .map(({ supplier }) => supplier.name)
 }
 
-/** SGP.22 §6.2: an answer has the version of the request. The members that we use are the same in all versions. */
+/** SGP.22 §6.2: an answer has the same version as its request. The members that we use are the same in all versions. */
 function protocolOf(request: FastifyRequest): Record<string, string> {
   const version = request.headers['x-admin-protocol']
   return typeof version === 'string' && /^gsma\/rsp\/v\d+\.\d+\.\d+$/.test(version)

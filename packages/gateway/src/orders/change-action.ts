@@ -6,11 +6,11 @@ import { ACTION_COLUMNS, type Action, actionAnswerOf, feeOf, IS_OPEN } from './e
 import type { LockedOrder, LockedProfile } from './lock-orders.ts'
 import { refundItems } from './refund.ts'
 
-/** A change of an open action. */
+/** A change to an open action. */
 export type ActionChange =
   | { to: 'DONE' }
   | { to: 'REFUSED'; message: string }
-  /** Its supplier has not answered in time. */
+  /** The supplier has not answered in time. */
   | { to: 'UNDER_REVIEW'; message: string; dueAt: Date }
 
 interface ChangeDeps {
@@ -19,11 +19,10 @@ interface ChangeDeps {
 }
 
 /**
- * Changes an action's status; no other code does. In the same transaction it changes the eSIM, refunds a cancelled one, ends
- * the action's lease, and records ESIM_ACTION_UPDATED and, if the eSIM's status changed, DELIVERY_UPDATED.
- *
- * The caller holds the order's lock and has read the action under it. If a CANCEL becomes DONE, the caller took the wallet's
- * lock before the order's. After the commit it wakes the sender of events.
+ * Changes an action's status; no other code may do so. In the same transaction it changes the eSIM, refunds it if it is
+ * cancelled, ends the action's lease, and records ESIM_ACTION_UPDATED and, if the eSIM's status changed, DELIVERY_UPDATED.
+ * The caller holds the order's lock and has read the action under it. If a CANCEL becomes DONE, the caller took the
+ * wallet's lock before the order's. After the commit it wakes the sender of events.
  */
 export async function changeAction(
   tx: Tx,
@@ -108,9 +107,9 @@ function refundCancelled(tx: Tx, tenantId: string, order: LockedOrder, itemNo: n
 }
 
 /**
- * Refunds an eSIM that its supplier reports as cancelled. An open cancel of the eSIM becomes DONE; without one nobody asked
- * for it, and the whole price is refunded. The caller holds the locks of wallet and order, and writes the profile's status
- * itself.
+ * Refunds an eSIM that its supplier reports as cancelled. An open cancel of the eSIM becomes DONE. Without an open cancel,
+ * nobody requested the cancellation, and the whole price is refunded. The caller holds the locks of the wallet and the order, and
+ * writes the profile's status itself.
  */
 export async function refundReportedCancel(
   tx: Tx,
@@ -128,7 +127,10 @@ export async function refundReportedCancel(
   await refundCancelled(tx, tenantId, order, profile.itemNo, price)
 }
 
-/** The action that is PENDING or UNDER_REVIEW on an eSIM. It stays so while the caller holds the lock of the eSIM's order. */
+/**
+ * The action that is PENDING or UNDER_REVIEW on an eSIM. It cannot change while the caller holds the lock of the eSIM's
+ * order.
+ */
 export async function findOpenAction(tx: Tx, tenantId: string, profileId: string): Promise<Action | undefined> {
   const [action] = await tx.query<Action>({
     name: 'actions-open',

@@ -15,16 +15,16 @@ import { type EventDetails, type NewEvent, recordEvents } from '#platform/record
 import type { LockedOrder } from './lock-orders.ts'
 import { orderStatusOf, statusesBetween } from './order-item.ts'
 
-/** A change of one order, whose items and profiles are already in their new state. */
+/** A change to one order, whose items and profiles are already in their new state. */
 export interface OrderChange {
   order: LockedOrder
-  /** The status of one of its profiles changed, which is an event even if the order's status did not change. */
+  /** The status of one of its profiles has changed, which causes an event even if the order's status has not changed. */
   profilesChanged: boolean
-  /** The changed statuses of its profiles, without those of profiles that were just delivered. */
+  /** The changed statuses of its profiles, except those of profiles just delivered. */
   changedStatuses?: readonly ChangedStatus[]
-  /** Records an event for each of them, as the RT format requires; otherwise one event reports all. */
+  /** Records a separate event for each of them, as the RT format requires; otherwise one event reports them all. */
   isEachReported?: boolean
-  /** When fulfilment next works on the order (null: never). Ends the lease unless `keepLease` is set. */
+  /** When fulfilment will next work on the order (null: never). Ends the lease unless `keepLease` is set. */
   release?: { dueAt: Date | null; keepLease?: boolean }
 }
 
@@ -38,14 +38,13 @@ export interface ChangedStatus {
 }
 
 /**
- * Derives the status of orders from their items; no other code does. Writes the status and its history, and records a
- * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly. An order leaves PAID
- * through ALLOCATING. If its outcome is written in the same transaction, nobody could see it ALLOCATING: the history then
- * shows both statuses at one time, and one event reports the last.
- *
- * The caller holds the orders' locks (lockOrders, or a claim). Adds no round trip. Metrics count the statuses only after the
- * commit: otherwise a transaction that is rolled back and repeated would count twice.
- * @returns whether there are events to send: the caller then wakes the sender after the commit
+ * Derives the status of orders from their items; no other code may do so. Writes the status and its history, and records a
+ * DELIVERY_UPDATED event for every change, with the order's next sequence. Updates `order` accordingly. An order leaves
+ * PAID through ALLOCATING. If its outcome is written in the same transaction, nobody could see it ALLOCATING: the history
+ * then shows both statuses with the same time, and one event reports the last.
+ * The caller holds the orders' locks (lockOrders, or a claim). Adds no round trip. Metrics count the statuses only after
+ * the commit: otherwise a transaction that is rolled back and repeated would count twice.
+ * @returns whether there are events to send: if so, the caller wakes the sender after the commit
  */
 export function changeOrders(
   tx: Tx,
@@ -58,7 +57,8 @@ export function changeOrders(
   const events: NewEvent[] = []
   for (const change of changes) {
     const { order } = change
-    // An item that returns to its first supplier looks as if nobody had been asked, but the order was shown as ALLOCATING.
+    // An item that returns to its first supplier looks as if no supplier had been asked, but the order was shown as
+    // ALLOCATING.
     const wasAsked = order.orderStatus !== 'PAID'
     const items = order.items.map((item) => ({ ...item, asked: wasAsked || item.attempts > 0 || item.routeNo > 0 }))
     const statuses = statusesBetween(order.orderStatus, orderStatusOf(items))
@@ -149,7 +149,7 @@ const CHANGED: Columns = {
 }
 
 /**
- * One row per order, found by the primary key whatever the statistics say (fulfilment/outcomes/outcome-items.ts). The indexes
+ * One row per order, found by primary key whatever the statistics say (fulfilment/outcomes/outcome-items.ts). The indexes
  * orders_due and orders_under_review are written only if their columns change.
  */
 const CHANGE = `

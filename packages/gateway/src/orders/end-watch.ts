@@ -17,19 +17,20 @@ type Status = OrderStatus | ActionStatus
 
 export interface EndWatch {
   /**
-   * Waits until the order or action has ended, or until the time is over.
-   * @returns its status then; undefined if the caller has gone, the gateway stops, or too many callers wait already
+   * Waits until the order or action has ended, or until the time limit.
+   * @returns its status at that time; undefined if the caller has gone, the gateway stops, or too many callers are already
+   * waiting
    */
   wait(awaited: Awaited, timeoutMs: number, signal: AbortSignal): Promise<Status | null | undefined>
   /** Releases all callers. */
   stop(): void
 }
 
-/** A waiting caller costs a connection and some hundred bytes; each query costs an index look-up per waiting caller. */
+/** A waiting caller costs a connection and a few hundred bytes; each query costs one index look-up per waiting caller. */
 const WAITING_MAX = 1_000
-/** Keeps one dealer's callers from using up WAITING_MAX. */
+/** Keeps the callers of one dealer from using up WAITING_MAX. */
 const WAITING_OF_TENANT_MAX = 100
-/** Orders and actions that end within this time are found by one query. */
+/** Orders and actions that end within this time are found with one query. */
 const GATHER_MS = 20
 
 interface Waiting extends Awaited {
@@ -38,8 +39,8 @@ interface Waiting extends Awaited {
 
 /**
  * Waits for orders and actions to end. Every end records an event, and its commit wakes the sender of events on all nodes.
- * The same wakeup makes this watch read all awaited rows by one statement. It never polls: if a wakeup is lost, the status is
- * read at the time limit.
+ * The same wakeup makes this watch read all awaited rows in one statement. It never polls: if a wakeup is lost, the status
+ * is read at the time limit.
  */
 export function createEndWatch(deps: {
   db: Pick<Db, 'query'>
@@ -101,7 +102,7 @@ export function createEndWatch(deps: {
         }
         signal.addEventListener('abort', release)
         waiting.add(entry)
-        readSoon() // it may have ended before
+        readSoon() // it may already have ended
       })
     },
     stop() {
@@ -132,7 +133,7 @@ async function readStatuses(db: Pick<Db, 'query'>, asked: readonly Awaited[]): P
   return rows.map(({ status }) => status)
 }
 
-// The limits make the planner use an index look-up for each, whatever the statistics say.
+// The limits make the planner use an index look-up for each id, whatever the statistics say.
 const READ = `
 select case kind when 'ORDER' then (
          select order_status from orders o where o.tenant_id = awaited.tenant_id and o.order_id = awaited.id limit 1

@@ -50,8 +50,8 @@ export const IS_OPEN = `a.action_status in ('PENDING', 'UNDER_REVIEW')`
 
 /*
  * Work in progress on an eSIM is either one action or any number of top-ups: nothing starts while an action is open, and no
- * action starts while a top-up is open. Both fragments follow the `from` of a query and use the indexes esim_actions_open and
- * orders_esim_topups.
+ * action starts while a top-up is open. Both fragments belong after the `from` of a query and use the indexes
+ * esim_actions_open and orders_esim_topups.
  */
 
 /** SQL: the open action on an eSIM, with the alias a. */
@@ -63,13 +63,14 @@ export const openTopUpsOf = (tenantId: string, profileId: string): string =>
   `orders o where o.tenant_id = ${tenantId} and o.topped_up_profile_id = ${profileId} and ${isUnfinished('o')}`
 
 /**
- * True if a supplier was called but did not say what it did. Reconciliation asks again, or an operator resolves the action.
+ * True if a supplier was called but did not say what it did. Reconciliation will ask again, or an operator resolves the
+ * action.
  */
 export function isAnswerMissing({ actionStatus, attempts }: Pick<Action, 'actionStatus' | 'attempts'>): boolean {
   return actionStatus === 'UNDER_REVIEW' || (actionStatus === 'PENDING' && attempts > 0)
 }
 
-/** The answer of all action operations, and the content of ESIM_ACTION_UPDATED. */
+/** The response to all action operations, and the content of ESIM_ACTION_UPDATED. */
 export function actionAnswerOf(action: Action): ActionAnswer {
   return {
     actionNo: orderNoOf(action.actionId),
@@ -90,7 +91,10 @@ export function actionAnswerOf(action: Action): ActionAnswer {
   }
 }
 
-/** The part of the price that is not refunded: rounded half up, to what the currency can pay, never above the price. */
+/**
+ * The part of the price that is not refunded: rounded half up to an amount that the currency can express, never above the
+ * price.
+ */
 export function feeOf(price: bigint, feePercent: number, currencyCode: string): bigint {
   const unit = hasNoMinorUnit(currencyCode) ? WHOLE_UNIT : 1n
   const fee = ((price * BigInt(feePercent) + 50n * unit) / (100n * unit)) * unit

@@ -3,7 +3,10 @@ import { parseLine, Refusal } from '@dealer-esim/lib/refusal.ts'
 export const EVIDENCE_LENGTH_MIN = 3
 export const EVIDENCE_LENGTH_MAX = 2_000
 
-/** Checks evidence for an operator's resolution: what the supplier said. @throws Refusal if it is too short or too long */
+/**
+ * Checks the evidence for an operator's resolution: what the supplier said.
+ * @throws Refusal if it is too short or too long
+ */
 export function parseEvidence(text: string): string {
   const evidence = text.trim()
   const { length } = [...evidence]
@@ -15,7 +18,7 @@ export function parseEvidence(text: string): string {
     )
   }
   if (length > EVIDENCE_LENGTH_MAX) {
-    const message = `The evidence has ${length} characters; the limit is ${EVIDENCE_LENGTH_MAX}. Keep the decisive part and say where the rest is.`
+    const message = `The evidence has ${length} characters; the limit is ${EVIDENCE_LENGTH_MAX}. Keep the essential part and say where the rest is.`
     throw new Refusal(422, 'EVIDENCE_TOO_LONG', message)
   }
   return evidence

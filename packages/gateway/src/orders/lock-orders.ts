@@ -11,7 +11,7 @@ export interface LockedOrder {
   /** As the dealer sent it. */
   transactionId: string
   orderType: OrderType
-  /** The eSIM that a TOPUP adds to. */
+  /** The eSIM that a TOPUP is added to. */
   toppedUpProfileId: string | null
   orderStatus: OrderStatus
   refundedAmount: bigint
@@ -19,7 +19,7 @@ export interface LockedOrder {
   eventSequence: number
   packageLines: PackageLine[]
   createdAt: Date
-  /** In order of itemNo. */
+  /** By itemNo, ascending. */
   items: LockedItem[]
   profiles: LockedProfile[]
 }
@@ -35,7 +35,7 @@ export interface LockedItem {
   productCode: string | null
   cost: bigint | null
   costCurrency: string | null
-  /** The amount that its supplier reported as charged; null: the supplier reports no charges, or has not charged. */
+  /** The amount that its supplier reported as charged; null if the supplier does not report charges, or has not charged. */
   supplierCharge: bigint | null
   supplierChargeCurrency: string | null
   attempts: number
@@ -57,7 +57,7 @@ export interface LockedProfile {
 export interface LockedOrders {
   /** By orderId. */
   orders: Map<string, LockedOrder>
-  /** The orders that delivered the eSIMs of top-ups; one may also be among `orders`. */
+  /** The orders that delivered the eSIMs being topped up; one of them may also be among `orders`. */
   esimOrders: Map<string, LockedOrder>
   /** The database's time when they were locked. */
   now: Date
@@ -65,9 +65,8 @@ export interface LockedOrders {
 
 /**
  * Locks orders of one tenant, in ascending order, and reads them with their items and profiles. With a lease token it finds
- * only orders whose lease still has that token. `esimOrderIds` are found under any lease: they are the orders whose eSIMs are
- * topped up, locked in the same statement to keep the lock order.
- *
+ * only orders whose lease still has that token. The orders in `esimOrderIds` are those whose eSIMs are topped up. They are
+ * found under any lease, and locked in the same statement to keep the lock order.
  * Lock order: wallets, orders, items. Only the holder of the order's lock changes its items and profiles, so they need no
  * lock. They are read by separate statements, because the snapshot of the locking statement is older than the lock that it
  * waited for. One round trip; two if another worker holds a lease (readAskedItems). The holder knows its own attempts.
@@ -113,9 +112,9 @@ export interface KeptOrder {
 }
 
 /**
- * Locks orders that the holder of the lease has kept in memory, and fails the transaction with NOT_AS_EXPECTED unless all of
- * them are still held and unchanged. Every writer of an order's items or profiles also writes the order's row, so its version
- * shows a change. Adds no round trip.
+ * Locks orders that the holder of the lease has kept in memory, and fails the transaction with NOT_AS_EXPECTED unless all
+ * of them are still held and unchanged. Every writer of an order's items or profiles also writes the order's row, so a
+ * change shows in its version. Adds no round trip.
  */
 export function expectKeptOrders(
   tx: Tx,
@@ -129,16 +128,13 @@ export function expectKeptOrders(
   tx.send({ name: 'orders-expect-kept', text: EXPECT_KEPT, values })
 }
 
-/** The terms on which an item is bought: those of the package's route when its supplier is asked. */
+/** The terms on which an item is bought: those of the package's route at the time its supplier is asked. */
 export type Terms = Pick<LockedItem, 'supplier' | 'productCode' | 'cost' | 'costCurrency' | 'routeNo'>
 
-/** The columns that count attempts are smallint. */
+/** The columns that count attempts are of type smallint. */
 const ATTEMPTS_MAX = 32_767
 
-/**
- * Makes a WAITING item ASKED. Drops an earlier supplier charge: it was given back, or the item would not be bought
- * again.
- */
+/** Makes a WAITING item ASKED. Drops any earlier supplier charge: it was refunded, or the item would not be bought again. */
 export function markAsked(item: LockedItem, terms: Terms, startedAt: Date): void {
   const { supplier, productCode, cost, costCurrency, routeNo } = terms
   const isFirst = item.requestedAt === null || item.requestedAt > startedAt
@@ -155,9 +151,9 @@ export function countAttempt(attempts: number): number {
 }
 
 /**
- * Marks as ASKED the items that the worker with the lease has requested from suppliers. That worker writes them with their
- * outcome, or earlier if a supplier is slow (fulfilment/run-claim.ts); until then only its open attempts show it. The caller
- * has locked the orders.
+ * Marks as ASKED the items that the worker holding the lease has requested from suppliers. That worker writes them with
+ * their outcome, or earlier if a supplier is slow (fulfilment/run-claim.ts); until then, only its open attempts show that
+ * they were requested. The caller has locked the orders.
  * @returns these items
  */
 export async function readAskedItems(

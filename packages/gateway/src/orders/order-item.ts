@@ -6,15 +6,15 @@ export const ITEM_STATUSES = ['WAITING', 'ASKED', 'UNKNOWN', 'REVIEW', 'DELIVERE
 export type ItemStatus = (typeof ITEM_STATUSES)[number]
 
 /*
- * An item is one eSIM of an order, or what a TOPUP adds to one:
+ * An item is one eSIM of an order, or the addition of a TOPUP to one:
  *
- *   WAITING    no supplier is working on it: none was asked yet, or the last one definitely did nothing
+ *   WAITING    no supplier is working on it: none has been asked yet, or the last one definitely did nothing
  *   ASKED      the intent to buy is committed, and only the worker that committed it calls the supplier
  *   UNKNOWN    it may have been bought: its supplier is queried, and it is never bought again
  *   REVIEW     not decided in time: re-checked at intervals, or resolved by an operator
- *   DELIVERED  the supplier delivered it; it stays so if it is cancelled unused later, which is the profile's state
+ *   DELIVERED  the supplier delivered it; a later cancellation of the unused eSIM changes only the profile
  *   REFUSED    definitely not delivered by any supplier: refunded in the same transaction
- *   CANCELLED  by an operator, before any supplier was asked: refunded
+ *   CANCELLED  an operator cancelled it before any supplier was asked: refunded
  *
  *   WAITING → ASKED | REFUSED (no supplier may be asked) | REVIEW (too late) | CANCELLED
  *   ASKED   → DELIVERED | REFUSED | WAITING (retry, next supplier) | UNKNOWN | REVIEW
@@ -24,11 +24,11 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number]
  * The order's status is a function of its items:
  *
  *   | items                                   | order               |
- *   | every one CANCELLED                     | CANCELLED           |
- *   | every one WAITING, nobody asked yet     | PAID                |
+ *   | all CANCELLED                           | CANCELLED           |
+ *   | all WAITING, no supplier asked yet      | PAID                |
  *   | any WAITING, ASKED or UNKNOWN           | ALLOCATING          |
  *   | else any REVIEW                         | UNDER_REVIEW        |
- *   | else every one DELIVERED                | DELIVERED           |
+ *   | else all DELIVERED                      | DELIVERED           |
  *   | else none DELIVERED                     | FAILED              |
  *   | else                                    | PARTIALLY_DELIVERED |
  */
@@ -43,10 +43,10 @@ export function orderStatusOf(items: readonly { itemStatus: ItemStatus; asked: b
   return any('DELIVERED') ? 'PARTIALLY_DELIVERED' : 'FAILED'
 }
 
-/** The statuses of an order whose items are not decided yet. */
+/** The statuses of an order that still has undecided items. */
 export const UNFINISHED_STATUSES = ['PAID', 'ALLOCATING', 'UNDER_REVIEW'] as const satisfies OrderStatus[]
 
-/** SQL: an order of this alias has one of UNFINISHED_STATUSES. */
+/** SQL: the order with this alias has one of UNFINISHED_STATUSES. */
 export const isUnfinished = (order: string): string =>
   `${order}.order_status in (${UNFINISHED_STATUSES.map((status) => `'${status}'`).join(', ')})`
 
@@ -55,7 +55,7 @@ export function isOpen(status: ItemStatus): boolean {
   return status === 'WAITING' || status === 'ASKED' || status === 'UNKNOWN'
 }
 
-/** The statuses that an order passes through, the last one included: from PAID it is ALLOCATING first. */
+/** The statuses that an order passes through, including the last one: from PAID it is ALLOCATING first. */
 export function statusesBetween(from: OrderStatus, to: OrderStatus): OrderStatus[] {
   if (from === to) return []
   if (from === 'PAID' && to !== 'ALLOCATING' && to !== 'CANCELLED') return ['ALLOCATING', to]
@@ -67,25 +67,25 @@ export interface PackageLine {
   packageCode: string
   packageName: string
   count: number
-  /** The price of one eSIM; for a day pass, of one day. */
+  /** The price of one eSIM; for a day pass, the price of one day. */
   price: number
-  /** Days of a day pass. */
+  /** Number of days of a day pass. */
   periodNum?: number
-  /** Slugs by which a request of the RT API named the package. A repeat matches on them. */
+  /** The slugs with which a request of the RT API identified the package. A repeat matches on them. */
   sentAs?: string[]
   /** The dealer did not send periodNum, so it is 1. Part of the content that a repeat is compared with. */
   periodNumDefaulted?: true
-  /** The package's policy when it was ordered; absent: its eSIMs cannot be cancelled through the API. */
+  /** The package's policy at the time of the order; absent if its eSIMs cannot be cancelled through the API. */
   cancelPolicy?: CancelPolicy
 }
 
-/** The price of one item of a line: a day pass costs `price` for each day. */
+/** The price of one item of a line: for a day pass, `price` times its days. */
 export function itemPriceOf({ price, periodNum }: Pick<PackageLine, 'price' | 'periodNum'>): bigint {
   return BigInt(price) * BigInt(periodNum ?? 1)
 }
 
 /**
- * The allowance of one eSIM of a package, or what a top-up with the package adds to an eSIM: bytes (null: unlimited) and
+ * The allowance of one eSIM of a package, or of what a top-up with the package adds to an eSIM: bytes (null: unlimited) and
  * days.
  */
 export function allowanceOf(
@@ -107,7 +107,9 @@ export function publicLineOf({
   return { packageCode, packageName, count, price, periodNum: periodNum ?? null }
 }
 
-/** The line that an item belongs to: items are numbered from 1 through the lines, in their order (placing/write.ts). */
+/**
+ * The line that an item belongs to: items are numbered consecutively from 1, in the order of the lines (placing/write.ts).
+ */
 export function lineOfItem(lines: readonly PackageLine[], itemNo: number): PackageLine {
   let last = 0
   for (const line of lines) {
@@ -117,7 +119,7 @@ export function lineOfItem(lines: readonly PackageLine[], itemNo: number): Packa
   throw new Error(`an order of ${last} eSIMs has no item ${itemNo}`)
 }
 
-/** An item's name at its supplier. It is the same at every attempt, so that a supplier delivers the item once. */
+/** An item's name at its supplier. It is the same for every attempt, so that a supplier delivers the item only once. */
 export function itemKeyOf(orderId: string, itemNo: number): string {
   return `${orderNoOf(orderId)}-${itemNo}`
 }

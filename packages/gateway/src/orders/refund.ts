@@ -11,14 +11,14 @@ export interface RefundedItem {
 }
 
 /**
- * Refunds items of an order. An item is refunded only once: for an item that was refunded before nothing is posted, so a
+ * Refunds items of an order. An item is refunded only once: nothing is posted for an item that was already refunded, so a
  * caller may repeat the call. Refunds are posted regardless of the wallet's limits. Adds the posted sum to
  * `order.refundedAmount`. What a restricted key has debited goes back to that key's limits, too.
  *
  * Locks the wallet. The caller already holds that lock, taken before the order's (lockWalletAndOrders; lock order: wallets,
  * orders, items), so this does not wait.
- * @param reason why the item is not delivered, as a text for people
- * @throws if the items cost more than the order: nothing may be refunded that was not debited
+ * @param reason why the item is not delivered, as text for people
+ * @throws if the items cost more than the order: no more may be refunded than was debited
  */
 export async function refundItems(
   tx: Tx,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { DERIVED_ID_PREFIX, TEXT_PATTERNS, TRANSACTION_ID_LENGTH_MAX } from '@dealer-esim/contract'
 
 /**
- * The id under which an order's transactionId is stored: the text itself if it has our form, otherwise an id derived from its
- * exact UTF-8 bytes, with a prefix that no request may use.
+ * The id under which an order's transactionId is stored: the text itself if it has our form, otherwise an id derived from
+ * its exact UTF-8 bytes, with a prefix that requests may not use.
  */
 export function storedTransactionId(sent: string): string {
   if (sent.length <= TRANSACTION_ID_LENGTH_MAX && FORM.test(sent)) return sent
@@ -12,7 +12,7 @@ export function storedTransactionId(sent: string): string {
 
 const FORM = new RegExp(TEXT_PATTERNS.transactionId.pattern, 'u')
 
-/** SQL: the transactionId of an `orders` row as its dealer sent it, for answers, events and pages. */
+/** SQL: an `orders` row's transactionId as its dealer sent it, for answers, events and pages. */
 export function sentTransactionId(order: string): string {
   return `coalesce(${order}.sent ->> 'transactionId', ${order}.transaction_id)`
 }

@@ -10,11 +10,12 @@ import { isUnfinished } from './order-item.ts'
 const REPEATED_WITHIN = '1 hour'
 
 /**
- * Finds the key of a top-up that is requested without a transactionId. It is that of the earlier top-up that the call repeats:
- * one of the same package on the same eSIM with the same days as sent, also requested without a transactionId, whose end was
- * not answered yet. Otherwise it is made from the call and from the eSIM's latest top-up, so that calls that arrive at the
- * same moment have one key and are one top-up.
- * @param sentName a packageCode or slug: its meaning in the earlier call counts, not that in today's catalogue
+ * Finds the key of a top-up that is requested without a transactionId. If the call repeats an earlier top-up, the key is
+ * that of the earlier one: same package, eSIM and days as sent, also requested without a transactionId, and its end not yet
+ * reported. Otherwise the key is derived from the call and from the eSIM's latest top-up, so that simultaneous calls get
+ * the same key and are one top-up.
+ * @param sentName a packageCode or slug: what it referred to in the earlier call counts, not what it refers to in today's
+ * catalogue
  * @returns undefined if the tenant has no such eSIM
  */
 export async function findUnnamedKey(
@@ -61,7 +62,7 @@ export async function findUnnamedKey(
   return createHash('sha256').update(parts).digest('base64url')
 }
 
-/** A call that is about to report the end of a top-up. */
+/** A call that is about to report that a top-up has ended. */
 interface ReportingCall {
   tenantId: string
   orderId: string
@@ -71,11 +72,11 @@ interface ReportingCall {
 
 /**
  * Records that a call reports a top-up's end: the next call without a transactionId is a new top-up. Must be the last step
- * before the answer, which is sent even if the database does not confirm the record. If there is no record, the next call is
- * taken for a repeat and not debited. Withholding the answer would make the program repeat the call, and a repeat is debited
- * again if there is a record.
- * @param onLostAnswer gets what undoes the record, to be called when the answer is not sent after all. The end then counts as
- * not reported, unless another call has reported it.
+ * before the answer, which is sent even if the database does not confirm the record. If there is no record, the next call
+ * is taken for a repeat and not debited. Withholding the answer would make the program repeat the call, and a repeat is
+ * debited again if there is a record.
+ * @param onLostAnswer receives a function that undoes the record, to be called if the answer is not sent after all. The end
+ * then counts as not reported, unless another call has reported it.
  */
 export async function recordReport(
   db: Pick<Db, 'query'>,
@@ -87,7 +88,7 @@ export async function recordReport(
   onLostAnswer(async () => {
     isLost = true
     await queryRepeatedly(db, undoOf(call))
-    // A program repeats the call immediately, so the first undo does not wait for a record that is still on its way.
+    // A program repeats the call immediately, so the first undo does not wait for a record that is still being written.
     await recording.catch(() => {})
     await queryRepeatedly(db, undoOf(call))
   })
@@ -116,7 +117,7 @@ const undoOf = ({ tenantId, orderId, callId }: ReportingCall): Statement => ({
 const TRIES_MAX = 3
 const BETWEEN_TRIES_MS = 200
 
-/** Repeats a statement whose answer was lost, because it may not have been executed. */
+/** Repeats a statement that was not answered, because it may not have been executed. */
 async function queryRepeatedly(db: Pick<Db, 'query'>, statement: Statement, isWanted = () => true): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

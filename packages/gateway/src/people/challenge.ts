@@ -6,9 +6,9 @@ import sql from 'sql-template-tag'
 import { ageOfTimedTokenMs, createTimedToken, hashToken } from './secret-token.ts'
 
 /*
- * A challenge that a passkey signs or a provider returns. Its MAC proves that we issued it, so nothing is stored when it is
- * issued, and anonymous visitors of the sign-in page cause no writes. Its purpose binds it to what it was issued for: a sign-in of one
- * browser, or a person and a session. Redeeming it stores its hash, so it works once.
+ * A challenge for a passkey to sign or a provider to return. Its MAC proves that we issued it, so nothing is stored when it
+ * is issued, and anonymous visitors of the sign-in page cause no writes. Its purpose binds it to what it was issued for: a
+ * sign-in in one browser, or a person and a session. Redeeming it stores its hash, so it works only once.
  */
 
 export interface ChallengeDeps {
@@ -17,7 +17,7 @@ export interface ChallengeDeps {
   linkKey: Buffer
 }
 
-/** Enough to find a security key, or to sign in at a provider with a second factor. */
+/** Enough time to find a security key, or to sign in at a provider with a second factor. */
 const LIFETIME_MS = 10 * 60_000
 
 export function createChallenge({ ids, databaseClock, linkKey }: ChallengeDeps, purpose: string): string {
@@ -39,5 +39,5 @@ export async function spendChallenge(tx: Tx, challenge: string): Promise<void> {
 }
 
 export function deadChallenge(): Refusal {
-  return new Refusal(422, 'CHALLENGE_DEAD', 'This attempt took too long, or was used already. Start again.')
+  return new Refusal(422, 'CHALLENGE_DEAD', 'This attempt took too long, or has already been used. Start again.')
 }

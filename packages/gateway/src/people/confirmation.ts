@@ -2,15 +2,15 @@ import type { ChallengeDeps } from './challenge.ts'
 import type { Person } from './person.ts'
 import { ageOfTimedTokenMs, createTimedToken } from './secret-token.ts'
 
-/** As long as a form is open after its person was confirmed. */
+/** As long as a form stays open after the person was confirmed. */
 const LIFETIME_MS = 5 * 60_000
 
 type Subject = Pick<Person, 'personId' | 'passwordHash' | 'totpConfirmed' | 'totpSecret' | 'hasPasskey'>
 
 /**
- * Confirms for a few minutes who a signed-in person is: after the password and the code, a passkey, or another sign-in at the
- * provider. The page keeps it in memory, so a stolen cookie does not contain it. It is valid for one session, and ends with it
- * or with a change of the password or the second factor.
+ * Proves for a few minutes that a signed-in person was confirmed: with the password and the code, a passkey, or another
+ * sign-in at the provider. The page keeps it in memory, so a stolen cookie does not contain it. It is valid for one
+ * session, and ends with the session or when the password or the second factor is changed.
  */
 export function createConfirmation(
   { ids, databaseClock, linkKey }: ChallengeDeps,

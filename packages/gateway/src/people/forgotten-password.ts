@@ -7,7 +7,7 @@ import { findPersonByEmail, lockPerson, type Person } from './person.ts'
 import { createLink } from './personal-link.ts'
 import { isPasswordOff, type PasswordConfig } from './provider/provider-passwords.ts'
 
-/** Anybody can request a link for anybody's address. This is few enough not to fill a mailbox, and enough if a mail gets lost. */
+/** Anybody can request a link for any address. This is few enough not to flood a mailbox, and enough if an e-mail is lost. */
 const LINKS_PER_HOUR_MAX = 3
 const HOUR_MS = 3_600_000
 
@@ -19,9 +19,9 @@ export interface ForgottenPasswordDeps {
 }
 
 /**
- * Creates a link for a person who forgot the password and passes it to `send`, in one transaction. Does nothing for an address
- * without a person, for people who are disabled, have no password or must use the provider, or beyond the limit. Callers must
- * not learn any of that, so there is no result.
+ * Creates a link for a person who forgot their password and passes it to `send`, in one transaction. Does nothing for an
+ * unknown address, for people who are disabled, have no password or must use the provider, or beyond the limit. Callers
+ * must not learn any of that, so there is no result.
  */
 export async function requestForgottenPassword(
   deps: ForgottenPasswordDeps,
@@ -41,7 +41,7 @@ export async function requestForgottenPassword(
   })
 }
 
-/** Counts links in the audit log, because used and expired links count too. The caller has locked the person. */
+/** Counts links in the audit log, so that used and expired links are included. The caller has locked the person. */
 async function countLinks(tx: Tx, ids: Ids, { tenantId, email }: Person): Promise<number> {
   const rows = await tx.query(sql`
     select 1 from audit_log

@@ -8,8 +8,8 @@ import { createRandomToken, hashToken } from './secret-token.ts'
 import { openSession, type SignInDeps, type SignInResult } from './sign-in.ts'
 
 /**
- * Signs in without a password on the machine on which a local gateway runs: `npm start` prints a link, as notebooks do. Each
- * start issues one token, which is kept in memory and works once.
+ * Sign-in without a password, on the machine on which a local gateway runs: `npm start` prints a link, as notebook servers
+ * do. Each start issues one token, which is kept in memory and works once.
  */
 export interface LocalSignIn {
   issue(ids: Ids): string
@@ -34,8 +34,8 @@ export function createLocalSignIn(): LocalSignIn {
 }
 
 /**
- * Opens a session of the first operator, who keeps the password that was printed. Somebody with a second factor signs in
- * with it.
+ * Opens a session for the first operator, whose printed password stays valid. An operator with a second factor has to sign
+ * in normally.
  * @throws Refusal LINK_DEAD
  */
 export async function signInLocally(
@@ -54,6 +54,6 @@ export async function signInLocally(
 
 function linkDead(): Refusal {
   const message =
-    'This link has been used, or the gateway was started again. Use the link that it printed last, or your password.'
+    'This link has been used, or the gateway has been restarted. Use the latest link that it printed, or your password.'
   return new Refusal(422, 'LINK_DEAD', message)
 }

@@ -11,7 +11,7 @@ import { ageOfTimedTokenMs, createTimedToken, hashToken } from './secret-token.t
 const FAILURES_MAX = 10
 const WINDOW = '15 minutes'
 
-/** The key under which failures are counted. */
+/** The key that failures are counted under. */
 export type LockKey = Buffer
 
 /** For sign-ins from unknown browsers. Anybody can cause failures under it. */
@@ -19,12 +19,12 @@ export function addressKey(email: string): LockKey {
   return hashToken(normalEmail(email))
 }
 
-/** For sign-ins in a known browser (below). Only that browser can cause failures under it. */
+/** For sign-ins in a known browser (see below). Only that browser can cause failures under it. */
 export function browserKey(token: string): LockKey {
   return hashToken(`BROWSER ${token}`)
 }
 
-/** For signed-in people. The capitals distinguish it from an address, because normalised addresses have none. */
+/** For signed-in people. The capitals distinguish it from an address, because normalised addresses contain none. */
 export function personKey(personId: string): LockKey {
   return hashToken(`PERSON ${personId}`)
 }
@@ -36,7 +36,7 @@ export async function isLocked(db: Db, key: LockKey): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Counts a failure in its own transaction, so that it is counted although the sign-in fails. */
+/** Counts a failure in a separate transaction, so that it is counted even though the sign-in fails. */
 export async function countFailure(db: Db, key: LockKey): Promise<{ lockedNow: boolean }> {
   const rows = await db.query<{ lockedNow: boolean }>(sql`
     insert into sign_in_failures as f (email_hash, failures, first_failed_at) values (${key}, 1, now())

@@ -24,7 +24,7 @@ export interface NewPerson {
 }
 
 /**
- * Invites a person. The token is for a link with which they choose a password.
+ * Invites a person. The token is for a link through which they choose a password.
  * @throws Refusal ROLE_ELSEWHERE, EMAIL_INVALID, EMAIL_TAKEN, ORGANISATION_FULL, TOO_MANY_LINKS
  */
 export async function invitePerson(
@@ -43,7 +43,7 @@ export function createPersonOfProvider(tx: Tx, ids: Ids, input: NewPerson, by: B
   return insertPerson(tx, ids, input, null, by)
 }
 
-/** Creates a person with a password that they must change at their first sign-in. */
+/** Creates a person with a password that must be changed at the first sign-in. */
 export async function createPerson(
   tx: Tx,
   ids: Ids,
@@ -55,7 +55,8 @@ export async function createPerson(
 }
 
 /**
- * Changes name, role or status. Another role ends the person's sessions. Disabling also deletes access tokens and links.
+ * Changes name, role or status. A change of role ends the person's sessions. Disabling also deletes access tokens and
+ * links.
  * @throws Refusal NOT_FOUND, ROLE_ELSEWHERE, LAST_ADMINISTRATOR
  */
 export async function changePerson(
@@ -104,7 +105,7 @@ export async function createPersonLink(
   return { linkToken: createLink(tx, ids, personId, kind, by), kind, person }
 }
 
-/** For a person who lost both the phone and the recovery codes: removes the authenticator and all passkeys. */
+/** For a person who has lost both their phone and the recovery codes: removes the authenticator and all passkeys. */
 export async function removePersonSecondFactor(tx: Tx, ids: Ids, personId: string, by: By): Promise<void> {
   const person = await lockPerson(tx, personId)
   if (!person) throw notFound('person')
@@ -115,7 +116,7 @@ export async function removePersonSecondFactor(tx: Tx, ids: Ids, personId: strin
   record(tx, ids, person, { action: 'person.remove_second_factor', before }, by)
 }
 
-/** Exempts a person from OIDC_PASSWORDS=off for some hours: the way in while the provider cannot be reached. */
+/** Exempts a person from OIDC_PASSWORDS=off for some hours, so that they can sign in while the provider is unreachable. */
 export async function allowPassword(tx: Tx, ids: Ids, personId: string, hours: number, by: By): Promise<void> {
   const person = await lockPerson(tx, personId)
   if (!person) throw notFound('person')
@@ -150,14 +151,14 @@ async function insertPerson(tx: Tx, ids: Ids, input: NewPerson, hash: string | n
       values (${personId}, ${input.tenantId}, ${email}, ${input.name}, ${input.role}, ${hash}, ${hash !== null})`)
   } catch (error) {
     if (!violatedKey(error)) throw error
-    throw new Refusal(409, 'EMAIL_TAKEN', 'This address already has an account. Use another one.')
+    throw new Refusal(409, 'EMAIL_TAKEN', 'This address already has an account. Use a different address.')
   }
   const after = { email, name: input.name, role: input.role }
   record(tx, ids, { tenantId: input.tenantId, email }, { action: 'person.create', after }, by)
   return personId
 }
 
-/** Locks all administrators, so that two cannot disable each other concurrently. @throws Refusal LAST_ADMINISTRATOR */
+/** Locks all administrators, so that no two can disable each other concurrently. @throws Refusal LAST_ADMINISTRATOR */
 async function checkAdministratorLeft(tx: Tx): Promise<void> {
   const rows = await tx.query(sql`
     select 1 from people where role = 'OPERATOR_ADMIN' and status = 'ACTIVE' order by person_id for update`)
@@ -183,7 +184,7 @@ export const FIRST_OPERATOR = 'admin@localhost'
 
 /**
  * Creates the first operator of a new local deployment.
- * @returns the password, which must be changed at the first sign-in; undefined if there are people already
+ * @returns the password, which must be changed at the first sign-in; undefined if there are already people
  */
 export async function ensureFirstOperator(deps: { db: Db; ids: Ids }): Promise<string | undefined> {
   const oneTimePassword = deps.ids.bytes(12).toString('base64url')

@@ -3,21 +3,21 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import { hash, verify } from '@node-rs/argon2'
 
 export const PASSWORD_LENGTH_MIN = 12
-/** Bounds the work of argon2, which would accept megabytes. */
+/** Limits the work of argon2, which would accept megabytes. */
 export const PASSWORD_LENGTH_MAX = 200
 
-/** argon2id is the library's default; OWASP's first choice of costs: 19 MiB, two passes, about 25 ms on one core. */
+/** The library's default is argon2id; the costs are OWASP's first choice: 19 MiB, two passes, about 25 ms on one core. */
 const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 /**
  * Half of libuv's four threads, because the others resolve host names and read files. Without this limit, 240 concurrent
- * sign-ins, which need no valid password, blocked those for 14 s.
+ * sign-ins, which do not need a valid password, blocked that work for 14 s.
  */
 const CONCURRENCY_MAX = 2
-/** Fifty waiting hashes take about a second on an idle machine; later ones are refused. */
+/** Fifty waiting hashes take about a second on an idle machine; any more are refused. */
 const WAITING_MAX = 50
 
-/** One queue for the process, because the threads belong to the process. */
+/** One queue per process, because the threads belong to the process. */
 const hashQueue = createHashQueue()
 
 /** @throws Refusal PASSWORDS_BUSY */
@@ -26,7 +26,7 @@ export function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Costs the same when nobody has the address or the person has no password yet: it then compares with a placeholder hash.
+ * Costs the same if nobody has the address or the person has no password yet: it then compares with a placeholder hash.
  * @throws Refusal PASSWORDS_BUSY, equally for known and unknown addresses
  */
 export async function passwordMatches(passwordHash: string | null, password: string): Promise<boolean> {
@@ -46,7 +46,7 @@ export function checkPasswordRules(password: string, person: { email: string }):
   const local = person.email.split('@')[0] ?? ''
   if (letters.size < 5 || (local.length > 3 && password.toLowerCase().includes(local)))
     throw weak(
-      'Choose a password that is harder to guess: without the name in your e-mail address, and not a few characters repeated.',
+      'Choose a password that is harder to guess: do not include the name in your e-mail address, and do not repeat only a few characters.',
     )
 }
 

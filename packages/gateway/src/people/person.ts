@@ -16,9 +16,9 @@ export interface Person {
   totpSecret: Buffer | null
   totpConfirmed: boolean
   hasPasskey: boolean
-  /** The person's role requires a second factor. */
+  /** True if the person's role requires a second factor. */
   secondFactorRequired: boolean
-  /** Until then the password is accepted although OIDC_PASSWORDS is off. */
+  /** Until then the password is accepted even though OIDC_PASSWORDS is off. */
   passwordAllowedUntil: Date | null
   mutedAlerts: string[]
   lastSignInAt: Date | null
@@ -44,8 +44,9 @@ export async function lockPerson(tx: Tx, personId: string): Promise<Person | und
 }
 
 /**
- * Locks the row of a person whose password was verified. Returns undefined if the password has changed or the person was
- * disabled since: verification takes a while, and an old password must not work after a link has set a new one.
+ * Locks the row of a person whose password was verified. Returns undefined if the password has changed or the person has
+ * been disabled since: verification takes a while, and an old password must not work after a new one has been set with a
+ * link.
  */
 export async function lockUnchanged(tx: Tx, person: Person): Promise<Person | undefined> {
   const locked = await lockPerson(tx, person.personId)
@@ -55,7 +56,7 @@ export async function lockUnchanged(tx: Tx, person: Person): Promise<Person | un
 /** @throws Refusal PASSWORD_CHANGE_REQUIRED if the person still has the password that was given to them */
 export function checkPasswordChosen(person: Person): void {
   if (!person.passwordChangeRequired) return
-  throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose a password of your own first.')
+  throw new Refusal(403, 'PASSWORD_CHANGE_REQUIRED', 'Choose your own password first.')
 }
 
 export interface ListedPerson extends Person {
@@ -63,7 +64,10 @@ export interface ListedPerson extends Person {
   hasProviderAccount: boolean
 }
 
-/** Lists the operator's people (null) or a tenant's, oldest first. Beyond the limit, the oldest are left out. */
+/**
+ * Lists the operator's people (null) or a tenant's, oldest first. If there are more than the limit, the oldest are left
+ * out.
+ */
 export async function listPeople(db: Db | Tx, tenantId: string | null): Promise<ListedPerson[]> {
   const rows = await db.query<ListedPerson>(sql`
     select ${columns}, exists (select from provider_accounts a where a.person_id = people.person_id) as has_provider_account
@@ -74,17 +78,17 @@ export async function listPeople(db: Db | Tx, tenantId: string | null): Promise<
 
 export const ADDRESS_LENGTH_MAX = 254
 
-/** Excludes characters that separate or quote cells, start a formula, or control a terminal. */
+/** Rejects characters that separate or quote cells, start a formula, or control a terminal. */
 const PLAIN = '[^\\s@;,<>"()=\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]+'
 export const ADDRESS_PATTERN = `^${PLAIN}@${PLAIN}$`
 const ADDRESS = new RegExp(ADDRESS_PATTERN, 'u')
 
-/** True if a person may have this e-mail address, whether typed, passed to the command line or sent by a provider. */
+/** True if a person may have this e-mail address, whether it was typed, passed on the command line or sent by a provider. */
 export function isPersonAddress(email: string): boolean {
   return email.length <= ADDRESS_LENGTH_MAX && ADDRESS.test(email)
 }
 
-/** Addresses are compared without case and surrounding spaces. */
+/** Addresses are compared ignoring case and surrounding spaces. */
 export function normalEmail(email: string): string {
   return email.trim().toLowerCase()
 }
@@ -95,7 +99,7 @@ const columns = sql`
   exists (select from passkeys where passkeys.person_id = people.person_id) as has_passkey,
   exists (select from second_factor_roles required where required.role = people.role) as second_factor_required`
 
-/** An authenticator or a passkey. The password alone then no longer signs in. */
+/** An authenticator or a passkey. The password alone is then not enough to sign in. */
 export function hasSecondFactor(person: Pick<Person, 'totpConfirmed' | 'hasPasskey'>): boolean {
   return person.totpConfirmed || person.hasPasskey
 }
@@ -103,12 +107,15 @@ export function hasSecondFactor(person: Pick<Person, 'totpConfirmed' | 'hasPassk
 export const ROLES = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONLY', 'DEALER_ADMIN', 'DEALER_STAFF'] as const
 export type Role = (typeof ROLES)[number]
 
-/** The operator's people see every tenant, a dealer's people only their own. */
+/** The operator's people see every tenant; a dealer's people see only their own. */
 export function isOperator(role: Role): boolean {
   return role.startsWith('OPERATOR')
 }
 
-/** Administrators may invite, change and disable people of their organisation; operators also dealers' people. */
+/**
+ * Administrators may invite, change and disable people of their own organisation; operator administrators also those of
+ * dealers.
+ */
 export function mayManage(
   manager: { role: Role; tenantId: string | null },
   other: { tenantId: string | null },

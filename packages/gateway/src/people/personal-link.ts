@@ -12,10 +12,10 @@ import { checkPasswordAllowed, type PasswordConfig } from './provider/provider-p
 import { createRandomToken, hashToken } from './secret-token.ts'
 import { endSessions } from './session.ts'
 
-/** FORGOTTEN_PASSWORD: anybody may have requested the link. The others come from an administrator. */
+/** FORGOTTEN_PASSWORD: anybody may have requested the link. The others were created by an administrator. */
 export type LinkKind = 'INVITATION' | 'PASSWORD_RESET' | 'FORGOTTEN_PASSWORD'
 
-/** An invitation outlasts a weekend or some days of leave. A reset is requested when it is needed. */
+/** An invitation outlasts a weekend or a few days of leave. A reset is requested when it is needed. */
 export const LINK_LIFETIME = {
   INVITATION: '7 days',
   PASSWORD_RESET: '24 hours',
@@ -23,8 +23,8 @@ export const LINK_LIFETIME = {
 } as const satisfies Record<LinkKind, string>
 
 /**
- * Creates a link's token. Older links of the person stop working, unless a stranger may have requested the new one: a stranger
- * must not be able to void an invitation, or the link that the person is using.
+ * Creates a link's token. The person's older links stop working, unless a stranger may have requested the new one: a
+ * stranger must not be able to void an invitation, or the link that the person is using.
  */
 export function createLink(tx: Tx, ids: Ids, personId: string, kind: LinkKind, by: By): string {
   const { token, hash } = createRandomToken(ids)
@@ -39,7 +39,10 @@ export function deleteLinks(tx: Tx, personId: string): void {
   tx.send(sql`delete from person_links where person_id = ${personId}`)
 }
 
-/** Gets the person and kind of a link, which are shown before the password is entered. @throws Refusal LINK_DEAD */
+/**
+ * Returns the person and the kind of a link, which are shown before the password is entered.
+ * @throws Refusal LINK_DEAD
+ */
 export async function getLink(db: Db, token: string): Promise<{ person: Person; kind: LinkKind }> {
   const [link] = await db.query<{ personId: string; kind: LinkKind }>(sql`
     select person_id, kind from person_links
@@ -50,9 +53,9 @@ export async function getLink(db: Db, token: string): Promise<{ person: Person; 
 }
 
 /**
- * Sets the password with a link, which works once. Ends all sessions and deletes all access tokens of the person,
- * because they may have been stolen too, and voids all other links. The second factor stays. A lock caused by a stranger's
- * guesses is lifted.
+ * Sets the password with a link, which works once. Ends all sessions and deletes all access tokens of the person, because
+ * they may have been stolen too, and voids all other links. The second factor remains. A lock caused by a stranger's
+ * guesses is removed.
  * @throws Refusal LINK_DEAD, PASSWORD_WEAK, PASSWORDS_BUSY, PASSWORDS_OFF
  */
 export async function setPasswordByLink(
@@ -64,7 +67,7 @@ export async function setPasswordByLink(
   checkPasswordRules(input.password, person)
   const passwordHash = await hashPassword(input.password)
   return deps.db.tx(async (tx) => {
-    // The person is locked first, as everywhere: a concurrent new link waits, or has already voided this one.
+    // The person is locked first, as everywhere: a concurrent new link waits for the lock, or has already voided this one.
     if ((await lockPerson(tx, person.personId))?.status !== 'ACTIVE') throw deadLink()
     const used = await tx.query(sql`
       update person_links set used_at = now()
@@ -89,10 +92,10 @@ export async function setPasswordByLink(
 }
 
 function deadLink(): Refusal {
-  return new Refusal(404, 'LINK_DEAD', 'This link was used already or has expired. Ask for a new one.')
+  return new Refusal(404, 'LINK_DEAD', 'This link has already been used or has expired. Ask for a new one.')
 }
 
-/** The console's address for people, without a trailing slash: its own, or below the gateway's. */
+/** The console's address for people, without a trailing slash: its own, or a path of the gateway's address. */
 export function consoleUrlOf({
   consoleUrl,
   publicUrl,
@@ -104,14 +107,14 @@ export function consoleUrlOf({
 }
 
 /**
- * The page on which an invited person chooses a password. The token is after `#`: browsers do not send that part, so it
- * never reaches a server's log.
+ * The page on which an invited person chooses a password. The token is after `#`, which browsers do not send, so it never
+ * reaches a server's log.
  */
 export function welcomeLink(consoleUrl: string, token: string): string {
   return `${consoleUrl}/welcome#${token}`
 }
 
-/** The link that `npm start` prints, such as http://127.0.0.1:8080/console/local#kqZ… */
+/** The link printed by `npm start`, such as http://127.0.0.1:8080/console/local#kqZ… */
 export function localSignInLink(consoleUrl: string, token: string): string {
   return `${consoleUrl}/local#${token}`
 }

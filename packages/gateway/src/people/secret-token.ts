@@ -4,7 +4,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 
 const TOKEN_BYTES = 32
 
-/** Creates a token of 256 random bits. Only its hash is stored; a plain hash is enough for so many bits. */
+/** Creates a token of 256 random bits. Only its hash is stored; a plain hash is enough for this many bits. */
 export function createRandomToken(ids: Ids, prefix = ''): { token: string; hash: Buffer } {
   const token = prefix + ids.bytes(TOKEN_BYTES).toString('base64url')
   return { token, hash: hashToken(token) }
@@ -17,7 +17,7 @@ export function hashToken(token: string): Buffer {
 const RANDOM_BYTES = 32
 const TIME_BYTES = 8
 
-/** Creates a token that is not stored: its MAC proves that we issued it, for which purpose, and when. */
+/** Creates a token that is not stored: its MAC proves that we issued it, for what purpose, and when. */
 export function createTimedToken(linkKey: Buffer, ids: Pick<Ids, 'bytes'>, purpose: string, nowMs: number): string {
   const issuedAt = Buffer.alloc(TIME_BYTES)
   issuedAt.writeBigUInt64BE(BigInt(Math.round(nowMs)))

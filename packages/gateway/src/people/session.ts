@@ -6,21 +6,21 @@ import { audit, type By } from '#platform/audit/audit.ts'
 import type { Person } from './person.ts'
 import { createRandomToken, hashToken } from './secret-token.ts'
 
-/** Ends the session of a forgotten tab overnight. After this time without activity, a session has expired. */
+/** After this time without activity, a session expires: the session of a forgotten tab ends overnight. */
 const IDLE_MAX = '12 hours'
 const LIFETIME = '14 days'
 /** `seen_at` is written at most this often, so that most reads do not write. */
 const SEEN_INTERVAL = '1 minute'
 const USER_AGENT_LENGTH_MAX = 300
 
-/** How the person signed in for a session. */
+/** How the person signed in to a session. */
 export type SignInMethod = 'PASSWORD' | 'PASSKEY' | 'PROVIDER'
 
 export interface Session {
   sessionId: string
   personId: string
   signedInBy: SignInMethod
-  /** The operator's person sees the console as this dealer's administrator, and can change nothing. */
+  /** One of the operator's people sees the console as this dealer's administrator, and cannot change anything. */
   viewedTenantId: string | null
 }
 
@@ -32,7 +32,7 @@ export interface SessionRow {
   seenAt: Date
 }
 
-/** Creates a session, and deletes expired ones of the person. Returns the token for the cookie; only its hash is stored. */
+/** Creates a session and deletes the person's expired ones. Returns the token for the cookie; only its hash is stored. */
 export function createSession(
   tx: Tx,
   ids: Ids,
@@ -49,7 +49,7 @@ export function createSession(
   return token
 }
 
-/** Finds the session of a token, unless it has expired. Automatic refreshes of an unused page do not prolong it. */
+/** Finds the session of a token, unless it has expired. Automatic refreshes of an idle page do not extend it. */
 export async function findSession(
   db: Db,
   token: string,
@@ -102,8 +102,8 @@ export async function signOut(
 }
 
 /**
- * Lets a session of the operator see what a dealer's administrator sees, until it ends the view. Both are recorded where
- * the dealer sees them.
+ * Lets an operator's session see what a dealer's administrator sees, until it ends the view. Both the start and the end are
+ * recorded where the dealer can see them.
  * @throws Refusal if the dealer does not exist
  */
 export async function viewAsDealer(
@@ -121,7 +121,7 @@ export async function viewAsDealer(
   })
 }
 
-/** Ends the view of a session; nothing happens if it has none. */
+/** Ends the view of a session; does nothing if it has none. */
 export async function endView(deps: { db: Db; ids: Ids }, sessionId: string, by: By): Promise<void> {
   await deps.db.tx(async (tx) => {
     const [session] = await tx.query<{ tenantId: string }>(sql`

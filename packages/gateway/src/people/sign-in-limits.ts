@@ -4,9 +4,11 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { type By, NIL_TENANT } from '#platform/audit/audit.ts'
 
-/** People of one organisation, including disabled ones. Bounds lists; far more than any dealer's staff. */
+/**
+ * The maximum number of people in an organisation, including disabled ones. Limits lists; far more than any dealer's staff.
+ */
 export const PEOPLE_MAX = 500
-/** Each link may be an e-mail from the operator's server to any address. Larger organisations need several days. */
+/** Each link may cause an e-mail from the operator's server to any address. Larger organisations need several days. */
 const LINKS_PER_DAY_MAX = 50
 const DAY_MS = 86_400_000
 
@@ -24,8 +26,8 @@ export async function checkPeopleLimit(tx: Tx, tenantId: string | null): Promise
 }
 
 /**
- * Checks that one more link may be created today. The command line is exempt: it is the way out for an organisation at
- * the limit, and its users could send mail anyway. New links replace old ones, so they are counted in the audit log.
+ * Checks that one more link may be created today. The command line is exempt: it is the way out for an organisation at the
+ * limit, and its users could send e-mail anyway. New links replace old ones, so they are counted in the audit log.
  * @throws Refusal TOO_MANY_LINKS
  */
 export async function checkLinkLimit(tx: Tx, ids: Ids, tenantId: string | null, by: By): Promise<void> {
@@ -41,7 +43,7 @@ export async function checkLinkLimit(tx: Tx, ids: Ids, tenantId: string | null, 
   throw new Refusal(429, 'TOO_MANY_LINKS', message)
 }
 
-/** Makes concurrent checks of one organisation wait for each other. Take this lock after those on people's rows. */
+/** Makes concurrent checks for one organisation wait for each other. Take this lock after the locks on people's rows. */
 async function lockOrganisation(tx: Tx, tenantId: string | null): Promise<void> {
   await tx.query(sql`
     select pg_advisory_xact_lock(hashtextextended(current_schema() || ' people of ' || ${tenantId ?? NIL_TENANT}::uuid, 0))`)

@@ -36,11 +36,11 @@ export interface SignInDeps {
 export interface SignIn {
   email: string
   password: string
-  /** A code of the authenticator, or a recovery code. */
+  /** A code from the authenticator, or a recovery code. */
   code?: string | undefined
   address: string
   userAgent: string
-  /** The token that the browser stored at an earlier sign-in. */
+  /** The token that the browser stored after an earlier sign-in. */
   browser?: string | undefined
 }
 
@@ -56,7 +56,7 @@ export interface SignInResult {
 /**
  * Creates a session. A failure does not reveal whether the address exists: an unknown address, a wrong password and a
  * disabled person get the same answer after the same amount of work, and all addresses are locked alike.
- * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY, PASSWORDS_OFF; after the right password also
+ * @throws Refusal SIGN_IN_FAILED, TOO_MANY_ATTEMPTS, PASSWORDS_BUSY, PASSWORDS_OFF; after the correct password also
  * CODE_REQUIRED, PASSKEY_REQUIRED, CODE_WRONG, CODE_USED
  */
 export async function signIn(deps: SignInDeps, input: SignIn): Promise<SignInResult> {
@@ -78,7 +78,10 @@ export async function signIn(deps: SignInDeps, input: SignIn): Promise<SignInRes
   return result
 }
 
-/** Creates a session for a person who was verified and locked, and records it. Every sign-in gets a new token. */
+/**
+ * Creates a session for a person whose identity is verified and whose row is locked, and records it. Every sign-in gets a
+ * new token.
+ */
 export function openSession(
   tx: Tx,
   { ids, linkKey, databaseClock }: Pick<SignInDeps, 'ids' | 'linkKey' | 'databaseClock'>,
@@ -93,19 +96,22 @@ export function openSession(
   return { token, person, browser, signedInBy }
 }
 
-/** What people must enter again for changes that a stolen session must not be able to make: a password, or a confirmation. */
+/**
+ * What people must provide again for changes that must not be possible with a stolen session: a password, or a
+ * confirmation.
+ */
 export interface Reauthentication {
   password?: string | undefined
   code?: string | undefined
-  /** After the password, a passkey, or another sign-in at the provider (confirmation.ts). */
+  /** Obtained with the password, a passkey, or another sign-in at the provider (confirmation.ts). */
   confirmation?: string | undefined
-  /** The session that makes the change. */
+  /** The session that requests the change. */
   sessionId: string
 }
 
 /**
- * Verifies the password of a signed-in person again, and the code if a second factor is set, before actions that a stolen
- * session must not be able to do. Failures are counted as for a sign-in, but separately.
+ * Verifies the password of a signed-in person again, and the code if a second factor is set, before actions that must not
+ * be possible with a stolen session. Failures are counted as for a sign-in, but separately.
  * @throws Refusal PASSWORD_REQUIRED, CONFIRMATION_DEAD, PASSWORD_WRONG, CODE_REQUIRED, CODE_WRONG, CODE_USED,
  * TOO_MANY_ATTEMPTS, PASSWORDS_BUSY
  */
@@ -116,10 +122,10 @@ export async function reauthenticate(
 ): Promise<void> {
   if (confirmation !== undefined) {
     if (isConfirmation(deps, person, sessionId, confirmation)) return
-    throw new Refusal(422, 'CONFIRMATION_DEAD', 'Your confirmation has expired. Confirm again who you are.')
+    throw new Refusal(422, 'CONFIRMATION_DEAD', 'Your confirmation has expired. Confirm your identity again.')
   }
   if (password === undefined)
-    throw new Refusal(422, 'PASSWORD_REQUIRED', 'This requires your password, or a passkey. Send one of them too.')
+    throw new Refusal(422, 'PASSWORD_REQUIRED', 'This also requires your password or a passkey. Send one of them.')
   const attempt: Attempt = { ...input, password, key: personKey(person.personId), origin: { signedIn: true } }
   try {
     await verifyPassword(deps, attempt, person)
@@ -130,7 +136,7 @@ export async function reauthenticate(
   if (hasSecondFactor(person)) await verifyCode(deps, person, attempt)
 }
 
-/** A password to verify, and the key under which a failure is counted. */
+/** A password to verify, and the key under which a failure will be counted. */
 interface Attempt {
   password: string
   code?: string | undefined
@@ -180,11 +186,11 @@ async function recordFailure(
   await db.tx(async (tx) => audit(tx, ids, attempt.origin ? { ...entry, after: attempt.origin } : entry))
 }
 
-/** The reason of a failed sign-in. ADDRESS: the address belongs to nobody. */
+/** Why a sign-in failed. ADDRESS: nobody has the address. */
 type FailureReason = 'PASSWORD' | 'CODE' | 'DISABLED' | 'ADDRESS' | 'PASSKEY' | 'PROVIDER'
 
 /**
- * Records a failed sign-in in the audit log, counted per minute: those of a person for their organisation, all others by
+ * Records a failed sign-in in the audit log, counted per minute: a person's failures for their organisation, all others per
  * network for the operator. What was typed is not recorded, not even an unknown address: it may be a password.
  */
 export async function auditFailedSignIn(

@@ -4,16 +4,16 @@ import { createAttemptId, isAttemptId } from './attempt-id.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 26, 12)
 const [linkKey, otherKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
-/** All ids of one millisecond. */
+/** All ids of the same millisecond. */
 const ids = createIds(() => NOW_MS)
 const attemptIds = Array.from({ length: 10_000 }, () => createAttemptId({ ids, linkKey }))
 
-test('the ids of attempts that begin in one millisecond all differ', () => {
+test('attempts that begin in the same millisecond have different ids', () => {
   expect(new Set(attemptIds).size).toBe(attemptIds.length)
   expect(attemptIds.filter(isUuid)).toHaveLength(attemptIds.length)
 })
 
-test('the id of an attempt is recognised in either case, with its key alone', () => {
+test('an attempt id is recognised in upper and lower case, but only with its key', () => {
   for (const id of attemptIds) expect(isAttemptId(linkKey, id)).toBe(true)
   const [id] = attemptIds as [string]
   expect(isAttemptId(linkKey, id.toUpperCase())).toBe(true)
@@ -22,7 +22,7 @@ test('the id of an attempt is recognised in either case, with its key alone', ()
   expect(isAttemptId(linkKey, createAttemptId({ ids: createIds(() => NOW_MS + 1), linkKey }))).toBe(true)
 })
 
-test('ids of requests, of the same millisecond too, are not those of attempts', () => {
+test('request ids, even from the same millisecond, are not recognised as attempt ids', () => {
   const requestIds = Array.from({ length: 10_000 }, () => ids.uuid())
   expect(requestIds.filter((id) => isAttemptId(linkKey, id))).toEqual([])
   expect(isAttemptId(linkKey, 'order-7')).toBe(false)

@@ -3,7 +3,7 @@ import type { Ids } from '@dealer-esim/lib/ids.ts'
 
 /**
  * Creates the id of an attempt to send an event, which is also its RT-RequestID: a UUIDv7 whose last 40 bits prove that a
- * gateway with this key made an attempt in that quarter of a second. A receiver that posts a captured event to an API is
+ * gateway with this key made an attempt in that quarter of a second. If a receiver posts a captured event to an API, it is
  * recognised without a look-up.
  */
 export function createAttemptId({ ids, linkKey }: { ids: Ids; linkKey: Buffer }): string {
@@ -23,10 +23,10 @@ export function isAttemptId(linkKey: Buffer, requestId: string): boolean {
   return id.slice(PROOF_AT) === proofOf(linkKey, id.slice(0, TIME_LENGTH))
 }
 
-/** The length of the time's hexadecimal digits with their hyphen, without the last 8 bits. */
+/** The length of the time's hexadecimal digits, including their hyphen but not the last 8 bits. */
 const TIME_LENGTH = 11
 const VERSION_AT = 14
-/** Ids of one millisecond differ before this position: the low bits of their counter are in the two preceding digits. */
+/** Ids of the same millisecond differ before this position: the low bits of their counter are in the two preceding digits. */
 const PROOF_AT = 26
 const PROOF_LENGTH = 10
 

@@ -4,8 +4,8 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { isHeld } from './held-tenants.ts'
 
 /**
- * A table whose rows are jobs. A claim leases a job to one node, which finishes it or sets when it is tried again. If the
- * node dies, the job can be claimed again when the lease ends. All members are constant SQL, never input.
+ * A table whose rows are jobs. A claim leases a job to one node, which finishes it or sets the time of the next attempt. If
+ * the node dies, the job can be claimed again when the lease ends. All members are constant SQL, never input.
  */
 export interface JobTable {
   /** Names the prepared statements. */
@@ -13,28 +13,28 @@ export interface JobTable {
   table: string
   /** The columns that identify a job within its tenant. */
   key: readonly string[]
-  /** A condition besides the due time: the job is open, and no lease is running. */
+  /** A condition besides the due time: the job is open, and no lease is in force. */
   claimable: string
-  /** The column that says since when a job is due. */
+  /** The column that contains the time since which a job is due. */
   dueAt: string
-  /** The longest wait (SQL, in ms) for which `dueAt` is set. A time further ahead is ignored: the job is due. */
+  /** The longest wait (SQL, in ms) that `dueAt` is ever set to. A later time is ignored: the job is due. */
   longestWaitMs: string
-  /** Assignments that begin the lease: the job is not claimable until it ends. */
+  /** Assignments that start the lease: the job cannot be claimed until it ends. */
   claim: string
   /** The columns of `job` to return. */
   columns: string
 }
 
 /**
- * Claims the `limit` jobs that have been due longest, across tenants. A job goes to one caller only. Each statement locks
- * rows of one tenant, skips rows that are locked already, and commits immediately.
+ * Claims the `limit` jobs that have been due longest, across tenants. A job is given to only one caller. Each statement
+ * locks rows of one tenant, skips rows that are already locked, and commits immediately.
  */
 export async function claimJobs<Job>(db: Pick<Db, 'query'>, jobs: JobTable, limit: number): Promise<Job[]> {
   const { name, table, key, dueAt, claim, columns } = jobs
   const due = isDue(jobs)
   const tenants = await db.query<{ tenantId: string; due: number }>({
     name: `${name}-due`,
-    // Counting the longest due per tenant keeps one tenant's backlog from delaying the jobs of the others.
+    // Choosing the longest due per tenant keeps one tenant's backlog from delaying the jobs of the others.
     text: `select tenant_id, count(*)::integer as due
            from (select tenant_id from ${table} where ${due} and not ${isHeld(`${table}.tenant_id`)} order by ${dueAt} limit $1) longest
            group by tenant_id`,
@@ -63,8 +63,8 @@ function isDue({ claimable, dueAt }: JobTable): string {
 }
 
 /**
- * Finds jobs whose due time a fast clock set. The loop of operations/doctor/times-ahead.ts makes them due: if claims
- * compared each row with its own longest wait, they would read the whole index at every pass.
+ * Finds jobs whose due time was set by a fast clock. The loop in operations/doctor/times-ahead.ts makes them due: if claims
+ * compared each row with its own longest wait, they would read the whole index in every pass.
  */
 export function jobsAhead({ table, key, claimable, dueAt, longestWaitMs }: JobTable): TimesAhead {
   const ahead = `${claimable} and ${isAhead(dueAt, longestWaitMs)}`

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder packages/gateway, or the installed package: from the sources as well as from the bundle in dist. */
+/** The folder packages/gateway, or the installed package: found both from the sources and from the bundle in dist. */
 export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'package.json'))) {
@@ -18,7 +18,7 @@ export function migrationsFolder(): string {
   return join(packageRoot(), 'migrations')
 }
 
-/** The folder with docs/: an installed package has it inside, a checkout beside packages/. */
+/** The folder that contains docs/: inside an installed package, but beside packages/ in a checkout. */
 export function documentsRoot(): string {
   const root = packageRoot()
   return existsSync(join(root, 'docs')) ? root : join(root, '../..')

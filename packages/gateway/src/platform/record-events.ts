@@ -15,23 +15,23 @@ export interface NewEvent {
   /** A UUIDv7 created now: it orders the tenant's events and identifies the event to receivers. */
   notifyId: string
   notifyType: EventType
-  /** null: the event does not concern one order. */
+  /** null: the event does not concern a single order. */
   orderId: string | null
-  /** Matches the contract's schema of the event type. */
+  /** Matches the contract's schema for the event type. */
   content: object
   details?: EventDetails | undefined
-  /** eventGenerateTime on the wire. */
+  /** The wire format calls it eventGenerateTime. */
   createdAt: Date
 }
 
-/** Details that the RT format shows and the dealer API's format does not (webhooks/notification-body.ts). */
+/** Details that appear in the RT format but not in the dealer API's format (webhooks/notification-body.ts). */
 export type EventDetails =
-  /** DELIVERY_UPDATED: the one status of one eSIM that changed. */
+  /** DELIVERY_UPDATED: the single status of one eSIM that changed. */
   | {
       changed: 'esimStatus' | 'smdpStatus'
       esimTranNo: string
       eid: string | null
-      /** Bytes; null: unlimited. Absent where only the esimStatus was known. */
+      /** Bytes; null: unlimited. Absent if only the esimStatus was known. */
       totalVolume?: number | null
       orderUsage?: number | null
     }
@@ -40,8 +40,8 @@ export type EventDetails =
 
 /**
  * Records events in the transaction that causes them, without an extra round trip. An event is PENDING if the tenant's
- * endpoint is set, enabled and subscribed to its type, otherwise UNSENT: kept and replayable. Takes no lock.
- * After the commit the caller wakes the sender (webhooks/sending/sender.ts), and names the tenants if it knows them:
+ * endpoint is set, enabled and subscribed to its type; otherwise it is UNSENT: kept and replayable. Takes no lock. After
+ * the commit the caller wakes the sender (webhooks/sending/sender.ts), passing the tenants if it knows them:
  * `deps.wake.wake('webhooks', [tenantId])`.
  */
 export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
@@ -63,7 +63,7 @@ export function recordEvents(tx: Tx, events: readonly NewEvent[]): void {
 
 /**
  * The two inserts of `recordEvents` as parts of a larger statement: an event and its delivery for each row of `source`,
- * which has tenant_id, notify_id, notify_type, order_id, content and created_at.
+ * which has the columns tenant_id, notify_id, notify_type, order_id, content and created_at.
  * @param details an SQL expression
  */
 export function eventsOf(source: string, details = 'null'): string {

@@ -4,29 +4,29 @@ import { notFound } from '@dealer-esim/lib/refusal.ts'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 
-/** A product of a supplier, as its latest accepted catalogue says. */
+/** A supplier's product, according to its latest accepted catalogue. */
 export interface ListedProduct extends SupplierProduct {
   supplier: string
   isListed: boolean
   firstSeenAt: Date
   changedAt: Date
-  /** The packages that are bought as this product. */
+  /** The packages for which this product is bought. */
   packageCodes: string[]
 }
 
 export interface ProductSearch {
   supplier?: string | undefined
-  /** A part of the name or the code. */
+  /** Part of the name or the code. */
   keyword?: string | undefined
   country?: string | undefined
   packageType?: 'BASE' | 'TOPUP' | undefined
   /** Absent: only listed products. */
   isListed?: boolean | undefined
-  /** true: only products that packages sell; false: only others. */
+  /** true: only products sold in packages; false: only the others. */
   isSold?: boolean | undefined
 }
 
-/** Searches products by supplier and code. @param page.after the key of the last one of the page before */
+/** Searches products by supplier and code. @param page.after the key of the last product of the previous page */
 export function searchProducts(
   db: Pick<Db, 'query'>,
   search: ProductSearch,
@@ -75,7 +75,7 @@ function conditions({ supplier, keyword, country, packageType, isListed = true, 
   return sql`${join(all, ' and ')} ${sold}`
 }
 
-/** The cost from this time on; both null: the product was not listed. */
+/** The cost from this time on; if both are null, the product was not listed. */
 export interface CostEntry {
   since: Date
   cost: bigint | null
@@ -84,7 +84,7 @@ export interface CostEntry {
 
 const COSTS_MAX = 500
 
-/** The costs of a product, the latest first. @throws Refusal if the product was never listed */
+/** The costs of a product, latest first. @throws Refusal if the product was never listed */
 export async function listCosts(db: Pick<Db, 'query'>, supplier: string, productCode: string): Promise<CostEntry[]> {
   const known = await db.query({
     text: 'select from supplier_products where supplier = $1 and product_code = $2',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { monthsOf } from './list-sales.ts'
 
-it('a period is whole months, to which the days of a partial month are added or from which they are taken, whichever are fewer', () => {
+it('a period is split into whole months, plus or minus the days of partial months', () => {
   expect(monthsOf('2026-01-01', '2026-02-28')).toEqual({ months: ['2026-01-01', '2026-02-01'], added: [], taken: [] })
   expect(monthsOf('2026-01-30', '2026-03-20')).toEqual({
     months: ['2026-02-01', '2026-03-01'],
@@ -18,7 +18,7 @@ it('a period is whole months, to which the days of a partial month are added or 
   })
 })
 
-it('the months of any period, with the added days and without the taken ones, are exactly its days', () => {
+it('whole months with added and subtracted days cover exactly the days of the period', () => {
   for (let start = 0; start < 70; start += 3) {
     for (const length of [1, 2, 15, 16, 27, 31, 59, 90]) {
       const [from, to] = [dayAt(start), dayAt(start + length - 1)]

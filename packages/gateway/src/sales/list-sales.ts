@@ -5,27 +5,27 @@ import { SUMS, SUMS_OF_ORDER } from './sums-of-rows.ts'
 
 type Reader = Pick<Db, 'query'>
 
-/** Sums of items in one currency. Amounts in 1/10 000 of it, never added over currencies. */
+/** Sums of items in one currency. Amounts are in 1/10 000 of it, and never added across currencies. */
 export interface Sums {
   items: number
   /** Prices, as debited. */
   sales: bigint
   refunds: bigint
-  /** Cost of the items for which it is known in this currency. */
+  /** The cost of the items for which it is known in this currency. */
   cost: bigint
-  /** Items whose cost in this currency is not known, or not yet, and their sales less refunds. */
+  /** The items whose cost in this currency is not known, or not yet known, and their sales less refunds. */
   unknownItems: number
   unknownRevenue: bigint
 }
 
 export interface SalesRow extends Sums {
-  /** A day, a tenant's id, a package's code or a supplier's name ('': not delivered); '' for all together. */
+  /** A day, a tenant's id, a package's code or a supplier's name ('' if not delivered); '' for everything together. */
   key: string
   currencyCode: string
 }
 
 export interface SalesFilter {
-  /** First and last UTC day. */
+  /** The first and last UTC day. */
   from: string
   to: string
   tenantIds?: readonly string[] | undefined
@@ -38,9 +38,9 @@ const COLUMNS = { all: `''`, day: 'day', tenant: 'tenant_id', package: 'package_
 type SalesKey = keyof typeof COLUMNS
 
 /**
- * The sums of a period by key and currency. Reads the smallest table that has the filter's columns, each through an index: the
- * sums of a package and supplier over all tenants; those of a tenant over all packages, or of a tenant and supplier; or those
- * of each tenant and package. The sums of all tenants over all packages are read by months.
+ * The sums of a period by key and currency. Reads the smallest table that has the filter's columns, each through an index:
+ * the sums per package and supplier over all tenants; those of one tenant over all packages, or per tenant and supplier; or
+ * those per tenant and package. The sums of all tenants over all packages are read by month.
  */
 export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promise<SalesRow[]> {
   const { tenantIds, packageCodes, supplier } = filter
@@ -48,7 +48,7 @@ export function listSales(db: Reader, by: SalesKey, filter: SalesFilter): Promis
   const source = isByMonths
     ? sql`(${rowsByMonths(filter)}) rows`
     : sql`${raw(tableOf(by, filter))} where ${conditions(filter)}`
-  // Rows are grouped by the key's own type. The key becomes text only after the sums are formed.
+  // Rows are grouped by the key's own type. The key is converted to text only after the sums are formed.
   return db.query<SalesRow>(sql`
     select key::text, currency_code, ${raw(Object.values(NAMES).join(', '))}
     from (
@@ -65,9 +65,9 @@ function tableOf(by: SalesKey, { tenantIds, packageCodes, supplier }: SalesFilte
 }
 
 /**
- * The rows of each tenant in the period: months, and either the days outside of the period subtracted or the days inside of it
- * added, whichever are fewer. For a year of ten thousand tenants, two thirds of which sell something each day, this reads a
- * tenth of the rows.
+ * The rows of each tenant in the period: months, and then either the days outside the period are subtracted or the days
+ * inside it added, whichever are fewer. For a year and ten thousand tenants, two thirds of which sell something each day,
+ * this reads a tenth of the rows.
  */
 function rowsByMonths({ from, to, orderType }: SalesFilter): Sql {
   const { months, added, taken } = monthsOf(from, to)
@@ -88,7 +88,7 @@ interface Period {
   to: string
 }
 
-/** Months whose sums, plus those of some days and minus those of others, are the sums of a period. */
+/** Months whose sums, plus those of some days and minus those of others, make up the sums of a period. */
 export function monthsOf(from: string, to: string): { months: string[]; added: Period[]; taken: Period[] } {
   const result = { months: [] as string[], added: [] as Period[], taken: [] as Period[] }
   for (let first = `${from.slice(0, 7)}-01`; first <= to; first = nextMonth(first)) {
@@ -138,7 +138,7 @@ function conditions({ from, to, tenantIds, packageCodes, supplier, orderType }: 
   return join(given, ' and ')
 }
 
-/** The sums of one order, from its rows. */
+/** The sums for one order, from its rows. */
 export async function getOrderSums(db: Reader, tenantId: string, orderId: string): Promise<Sums> {
   const [row] = await db.query<Omit<Sums, 'sales'> & { revenue: bigint }>({
     text: SUMS_OF_ORDER,
@@ -154,16 +154,16 @@ export interface DealerBalance {
   currencyCode: string
   balance: bigint
   creditLimit: bigint
-  /** Spent less refunds on the last `basis` days. */
+  /** Amount spent less refunds in the last `basis` days. */
   spent: bigint
   basis: number
-  /** Whole days that balance and credit last at the average spend of these days; null: nothing was spent. */
+  /** How many whole days the balance and credit will last at the average spend of these days; null: nothing was spent. */
   daysLeft: number | null
 }
 
 /**
- * Balances with how long they last, the shortest first. The days before a dealer's first sale of the period do not
- * count, as on the dealer's own dashboard (days-left.ts of the console).
+ * Balances and how long they will last, shortest first. The days before a dealer's first sale in the period do not count,
+ * as on the dealer's own dashboard (days-left.ts in the console).
  */
 export function listBalancesByDaysLeft(
   db: Reader,

@@ -2,11 +2,10 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql, { raw, type Sql } from 'sql-template-tag'
 
 /*
- * Orders are counted by quarter hour, outcome and delivery time. Delivery times are sorted into classes, two per doubling, so
- * that the counts of many orders can be added. A percentile is interpolated within its class, whose limits differ by a factor
- * of 1.41.
- *
- * The counts of a UTC day are kept by cell, a number: quarter hour * OUTCOMES + outcome.
+ * Orders are counted by quarter hour, outcome and delivery time. Delivery times are sorted into classes, two per doubling,
+ * so that the counts of many orders can be added up. A percentile is interpolated within its class, whose limits differ by
+ * a factor of 1.41.
+ * The counts of a UTC day are stored by cell, a number: quarter hour * OUTCOMES + outcome.
  */
 
 const FAILED = 1
@@ -15,7 +14,7 @@ const DELIVERED = 2
 const CLASSES_PER_DOUBLING = 2
 const OUTCOMES = 128
 
-/** SQL: when the quarter hour of a cell of a UTC day starts. */
+/** SQL: the start of the quarter hour of a cell of a UTC day. */
 export const startOfCell = (day: string, cell: string) =>
   `(${day}::timestamp + ${cell} / ${OUTCOMES} * interval '15 minutes') at time zone 'utc'`
 /** SQL: the outcome of a cell, with its class of delivery times. */
@@ -31,7 +30,7 @@ const OUTCOME = `case
 /** SQL: the quarter hour of an order, from its id, a UUIDv7. */
 const QUARTER_HOUR = `('x' || left(replace(order_id::text, '-', ''), 12))::bit(48)::bigint / 900000 % 96`
 
-/** The row of daily_orders of tenant $1 on day $2, whose order ids are from $3 up to $4. */
+/** The row of daily_orders for tenant $1 on day $2, whose order ids are from $3 up to $4. */
 export const CELLS_OF_DAY = `
   select $1::uuid, $2::date, currency_code, array_agg(cell order by cell), array_agg(orders order by cell),
     array_agg(amount order by cell)
@@ -43,14 +42,14 @@ export const CELLS_OF_DAY = `
     group by 1, 2) c
   group by 3`
 
-/** Orders of a period, in parts that begin at its starts. */
+/** The orders of a period, in parts that begin at its starts. */
 export interface OrderPart {
-  /** The position of its start, from 0. */
+  /** The index of its start, from 0. */
   part: number
   orders: number
   delivered: number
   failed: number
-  /** Times from placing to delivery, estimated from their classes. */
+  /** Times from order to delivery, estimated from their classes. */
   p50Ms: number | null
   p95Ms: number | null
   /** Sales less refunds. */
@@ -59,7 +58,7 @@ export interface OrderPart {
 
 /**
  * Counts the orders of one tenant or of all.
- * @param starts ascending quarter hours: each part ends where the next one begins, the last one at `end`
+ * @param starts ascending quarter hours: each part ends where the next one begins, and the last one at `end`
  */
 export async function listOrderParts(
   db: Pick<Db, 'query'>,
@@ -130,7 +129,7 @@ function percentileOf(delivered: readonly { outcome: number; orders: number }[],
   return null
 }
 
-/** The longest time of a class. */
+/** The longest time in a class. */
 function limitMs(outcome: number): number {
   return outcome < DELIVERED ? 0 : 2 ** ((outcome - DELIVERED) / CLASSES_PER_DOUBLING)
 }

@@ -12,32 +12,32 @@ import { CELLS_OF_DAY, outcomeOfCell, startOfCell } from './order-cells.ts'
 import { dayOf, PURCHASE_SUMS, SUMS, SUMS_OF_DAY } from './sums-of-rows.ts'
 
 /*
- * Daily sales follow the rows of orders without a write on the order path. A day of a tenant is dirty, and all of it is
- * calculated again, if
+ * Daily sales are derived from the rows of orders, without a write on the order path. A tenant's day is dirty, and is
+ * recalculated as a whole, if
  *
- *   - a transfer names one of its orders: it was placed, or something of it refunded. Wallet versions have no gaps and
- *     commit in order, so the transfers after sales_progress.wallet_version are all that came since, however long their
- *     transactions took;
- *   - the digest of its orders that are not final has changed: something was delivered or refused, or an order is final
- *     now. Each such change counts up event_sequence or refunded_amount, so a digest never returns.
+ *   - a transfer refers to one of its orders: the order was placed, or part of it was refunded. Wallet versions have
+ *     no gaps and commit in order, so the transfers after sales_progress.wallet_version are all that have been added
+ *     since, however long their transactions took;
+ *   - the digest of its orders that are not final has changed: something was delivered or refused, or an order has
+ *     become final. Each such change increases event_sequence or refunded_amount, so a digest never recurs.
  *
- * A final order changes only by a refund, which is a transfer. No clock is involved. What commits after a statement here has
- * read its tables is found by the next pass, because versions and digests are read before the rows.
+ * A final order changes only through a refund, which is a transfer. No clock is involved. Anything that commits after a
+ * statement here has read its tables is found by the next pass, because versions and digests are read before the rows.
  */
 
 /**
- * How many tenants a transaction of `markDirtyDays` covers, and how many transfers of each. Ten million rows take half of the
- * statement timeout.
+ * How many tenants a transaction of `markDirtyDays` covers, and how many transfers of each. Ten million rows take half of
+ * the statement timeout.
  */
 const MARKED_MAX = 50
 const TRANSFERS_MAX = 200_000
 /**
- * How many days of tenants a transaction of `calculateDays` covers, each in one statement. A day of 500 000 items takes some
+ * How many tenant days a transaction of `calculateDays` covers, each in one statement. A day with 500 000 items takes a few
  * seconds.
  */
 const CALCULATED_MAX = 20
 
-/** Brings the sums up to date with the rows. @returns false if another node is doing so */
+/** Brings the sums up to date with the rows. @returns false if another node is already doing so */
 export async function updateSales(db: Db, signal?: AbortSignal): Promise<boolean> {
   let after: string | undefined
   do {
@@ -54,7 +54,7 @@ export async function updateSales(db: Db, signal?: AbortSignal): Promise<boolean
 }
 
 /**
- * Subtracts the sales of these tenants from the sums over all tenants. The caller deletes their own rows in the same
+ * Subtracts the sales of these tenants from the sums over all tenants. The caller deletes the tenants' own rows in the same
  * transaction.
  */
 export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Promise<void> {
@@ -68,7 +68,7 @@ export async function subtractTenants(tx: Tx, tenantIds: readonly string[]): Pro
   for (const text of DELETE_EMPTY) tx.send({ text, values: pairs })
 }
 
-/** Lets only one writer work at a time, over all nodes. */
+/** Ensures that only one writer works at a time, across all nodes. */
 async function withLock<Result>(tx: Tx, work: () => Promise<Result>): Promise<Result | undefined> {
   const [row] = await tx.query<{ locked: boolean }>({
     text: `select pg_try_advisory_xact_lock(${advisoryKey('daily sales')}) as locked`,
@@ -78,16 +78,19 @@ async function withLock<Result>(tx: Tx, work: () => Promise<Result>): Promise<Re
 
 interface Progress {
   tenantId: string
-  /** The wallet's current version, or that of the last transfer to read in this pass. */
+  /** The wallet's current version, or the version of the last transfer to read in this pass. */
   version: bigint
   seen: bigint
   openDays: Record<string, string>
   dirtyDays: string[]
 }
 
-/** Records the dirty days of the next tenants, by id. @returns the last of them; undefined: there are no more */
+/**
+ * Records the dirty days of the next tenants, by id.
+ * @returns the last of these tenants; undefined: there are no more
+ */
 async function markDirtyDays(tx: Tx, after: string | undefined): Promise<{ last: string | undefined }> {
-  // Reads the short rows of all wallets, which is all that an idle tenant costs.
+  // Reads the short rows of all wallets; an idle tenant costs no more than that.
   const tenants = await tx.query<Progress>({
     text: `select w.tenant_id, least(w.version, coalesce(p.wallet_version, 0) + ${TRANSFERS_MAX}) as version,
              coalesce(p.wallet_version, 0) as seen, coalesce(p.open_days, '{}') as open_days,
@@ -146,7 +149,7 @@ function listMovedDays(tx: Tx, tenants: readonly Progress[]) {
   })
 }
 
-/** A digest of the orders of each day that are not final: those are due for fulfilment or under review. */
+/** A digest of each day's orders that are not final: those due for fulfilment or under review. */
 function listOpenDays(tx: Tx, tenants: readonly Progress[]) {
   return tx.query<{ tenantId: string; day: string; digest: string }>({
     text: `select o.tenant_id, ${dayOf('o.order_id')} as day,
@@ -162,7 +165,7 @@ function listOpenDays(tx: Tx, tenants: readonly Progress[]) {
 
 const DAY_MS = 86_400_000
 
-/** Calculates dirty days from the rows, and replaces their sums. @returns how many */
+/** Calculates dirty days from the rows, and replaces their sums. @returns the number of days */
 async function calculateDays(tx: Tx): Promise<number> {
   const days = await tx.query<{ tenantId: string; day: string }>({
     text: `select tenant_id, unnest(dirty_days)::text as day from sales_progress where dirty_days <> '{}'
@@ -196,7 +199,7 @@ async function calculateDays(tx: Tx): Promise<number> {
   return days.length
 }
 
-// A distributed schema makes invalid SQL of the shorter `insert … select` where the select casts text to a time.
+// A distributed schema turns the shorter `insert … select` into invalid SQL if the select casts text to a time.
 const INSERT_CELLS = `with cells as materialized (${CELLS_OF_DAY}) insert into daily_orders select * from cells`
 
 const PAIRS = 'unnest($1::uuid[], $2::date[]) as d(tenant_id, day)'
@@ -210,7 +213,7 @@ const DELETE_EMPTY = [
      and q.orders = 0 and q.amount = 0`,
 ]
 
-/** Statements that sum a tenant's day over the columns that coarser tables of the tenant do not have. */
+/** Statements that sum a tenant's day over the columns that the tenant's coarser tables do not have. */
 const INSERT_SUMS_OF_TENANTS = [
   ['daily_sales_tenants', 's.order_type, s.currency_code'],
   ['daily_sales_tenant_suppliers', 's.order_type, s.supplier, s.currency_code'],
@@ -222,7 +225,7 @@ const INSERT_SUMS_OF_TENANTS = [
     group by s.tenant_id, s.day, ${members}`,
 )
 
-/* Each statement adds the sums of these days of tenants to coarser sums (`p`), or subtracts them. */
+/* Each statement adds the sums of these tenant days to coarser sums (`p`), or subtracts them. */
 type Sign = '+' | '-'
 
 function summed(sums: readonly string[], sign: Sign): string {
@@ -277,11 +280,12 @@ interface SalesLoopDeps {
 
 const POLL_MS = 5_000
 /**
- * After a pass of one second the loop rests for half a minute, so sums use at most 3 % of one connection, however much is sold.
+ * After a pass of one second the loop rests for half a minute, so sums use at most 3 % of one connection, however high the
+ * sales are.
  */
 const REST_FACTOR = 30
 
-/** Keeps the daily sales up to date. The loop runs on every node, but only one node at a time works. */
+/** Keeps the daily sales up to date. The loop runs on every node, but only one node at a time does the work. */
 export function salesLoop(deps: SalesLoopDeps): Running {
   let restsUntilMs = 0
   return runLoop(deps, 'daily sales', POLL_MS, async (signal) => {

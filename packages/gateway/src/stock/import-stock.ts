@@ -22,16 +22,16 @@ export interface StockImport {
   productCode: string
   /** The batch's name; default: the day of the import. */
   batchName?: string | undefined
-  /** When codes expire whose row does not say so. */
+  /** When codes expire if their row gives no date. */
   expiresAt?: Date | undefined
-  /** How many days before codes of the batch expire operators are alerted; default 14, null: never. */
+  /** How many days before codes of the batch expire operators are alerted; default 14; null: never. */
   alertDays?: number | null | undefined
   file: Source
-  /** A person's answers to the question of CsvRefused. */
+  /** A person's answers to the question asked by CsvRefused. */
   answers?: TableAnswers | undefined
-  /** Called every few thousand rows with how many were read. */
+  /** Called every few thousand rows with the number of rows read. */
   progress?(rows: number): void
-  /** Called at the end with warnings about the codes. */
+  /** Called at the end with any warnings about the codes. */
   warn?(message: string): void
 }
 
@@ -40,16 +40,15 @@ const ALERT_DAYS = 14
 /** ICCIDs of this length include a check digit. */
 const CHECKED_DIGITS = 19
 const NEVER = Number.POSITIVE_INFINITY
-/** Codes in one statement. */
+/** Codes per statement. */
 const BATCH = 1_000
 const PROGRESS_EVERY = 2_000
 
 /**
- * Imports a file of activation codes into stock as a batch: streamed, in one transaction, all or nothing. It refuses codes that
- * are in any supplier's stock, were ever sold from it, or were delivered when an operator resolved an item; ICCIDs that are in
- * stock or belong to orphans; and codes that expire too soon to be sold. Codes that expired unsold in this supplier's stock may
- * be imported again.
- *
+ * Imports a file of activation codes into stock as a batch: streamed, in one transaction, all or nothing. It refuses codes
+ * that are in any supplier's stock, were ever sold from it, or were used by an operator to resolve an item; ICCIDs that are
+ * in stock or belong to orphans; and codes that expire too soon to be sold. Codes that expired unsold in this supplier's
+ * stock may be imported again.
  * Locks: the advisory lock of imports; at the end the advisory lock of resolutions with eSIMs, then the counter.
  * @throws CsvRefused with the first fifty faults; Refusal NOT_FOUND, SUPPLIER_NOT_STOCK, IMPORT_RUNNING, ESIM_TAKEN
  */
@@ -76,7 +75,7 @@ export async function importStock(
     const failedLuhn = { count: 0, example: '' }
     let rows = 0
     const flush = async () => {
-      // After the first fault nothing more is stored. The remaining rows are only checked for faults.
+      // After the first fault nothing more is stored: the remaining rows are only checked for faults.
       if (faults.length === 0 && codes.length > 0) addFaults(await insert(deps, tx, batch, codes, seen))
       codes = []
     }
@@ -84,7 +83,7 @@ export async function importStock(
       rows += 1
       if ('reason' in row) addFaults([row])
       else if ((row.esim.installBefore ?? NEVER) <= soldUntil) {
-        // Otherwise the code would expire within a minute, unnoticed.
+        // Otherwise the code would expire unnoticed within a minute.
         const value = row.esim.installBefore!.toISOString()
         addFaults([{ row: row.row, reason: `Use an expiry ${tooSoon(soldUntil)}.`, column: 'expiresAt', value }])
       } else {
@@ -102,7 +101,7 @@ export async function importStock(
         faults.sort((a, b) => a.row - b.row),
         { count: faultCount },
       )
-    if (rows === 0) throw new CsvRefused([{ row: 2, reason: 'The file has no codes: add a row for each.' }])
+    if (rows === 0) throw new CsvRefused([{ row: 2, reason: 'The file has no codes: add a row for each code.' }])
     await refuseResolvedCodes(tx, supplier)
     raiseLevel(tx, batch, rows)
     tx.send({
@@ -118,7 +117,7 @@ export async function importStock(
 
 type Batch = StockImport & { batchId: string; batchName: string }
 
-/** Its number of codes is known at the end. */
+/** The number of codes is known only at the end. */
 function addBatch(tx: Tx, { supplier, batchId, productCode, batchName, alertDays }: Batch): void {
   tx.send({
     text: `insert into stock_batches (supplier, batch_id, product_code, batch_name, codes, available, alert_days, imported_at)
@@ -193,7 +192,7 @@ async function insert(
     seen.add(row, rows[index]!)
   })
   const taking = findTakenCodes(tx, supplier, rows)
-  // A code that expired here unsold may be imported again with a later date: it was never shown.
+  // A code that expired here unsold may be imported again with a later date: nobody has ever seen it.
   tx.send({
     text: `with deleted as (
              delete from stock_codes where supplier = $1 and state = 'EXPIRED' and fingerprint = any ($2::bytea[])
@@ -242,8 +241,9 @@ function secretsOf(esim: CsvEsim['esim']): StockSecrets {
 }
 
 /**
- * Allows one import at a time, until the commit: if two files for two suppliers have the same code, the second import
- * sees the first. Resolving items does not wait for an import, which may take minutes: see refuseResolvedCodes.
+ * Allows only one import at a time, until the commit: if two files for two suppliers contain the same code, the second
+ * import sees the codes of the first. Resolving items does not wait for an import, which may take minutes: see
+ * refuseResolvedCodes.
  * @throws Refusal if another import takes longer than the lock time-out
  */
 async function lockImports(tx: Tx): Promise<void> {

@@ -1,6 +1,6 @@
-/** A spreadsheet keeps 15 digits of a number and writes zeros for the others. */
+/** A spreadsheet keeps 15 digits of a number and replaces the rest with zeros. */
 const KEPT_DIGITS = 15
-/** One in a thousand sequential ICCIDs of 18 digits ends so. */
+/** One in a thousand sequential ICCIDs of 18 digits ends like this. */
 const HONEST_SHARE = 0.01
 
 interface LostDigitsFault {
@@ -11,15 +11,15 @@ interface LostDigitsFault {
 }
 
 interface LostDigits {
-  /** All rows, if the file must be refused. */
+  /** All rows if the file must be refused. */
   readonly faults: readonly LostDigitsFault[]
   readonly count: number
   readonly warning?: string
 }
 
 /**
- * Finds ICCIDs that a spreadsheet has cut to 15 digits: in a file of several rows all of them end in zeros, which chance does
- * not do. One row may be honest, so it is only a warning, as are a few rows of many.
+ * Finds ICCIDs that a spreadsheet has cut to 15 digits: in a file with several rows all of them end in zeros, which is not
+ * a coincidence. A single row may be genuine, so it causes only a warning, as do a few rows among many.
  */
 export function createDigitCheck(faultsMax = 50) {
   const ended: LostDigitsFault[] = []

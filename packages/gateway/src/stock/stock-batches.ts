@@ -4,7 +4,7 @@ import { type IdPage, idPage } from '@dealer-esim/lib/postgres/id-page.ts'
 import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty, type Sql } from 'sql-template-tag'
 
-/** One import of codes, and how many of them were sold, have expired or are available. */
+/** One import of codes, and how many of them are sold, expired or available. */
 export interface StockBatch {
   readonly supplier: string
   readonly batchId: string
@@ -17,9 +17,9 @@ export interface StockBatch {
   readonly expired: number
   /** Codes reserved for eSIMs. Also includes expired codes that were imported again. */
   readonly sold: number
-  /** When the next unsold code expires; null: none does. */
+  /** When the next unsold code expires; null: none will. */
   readonly nextExpiry: Date | null
-  /** Unsold codes that expire within the days of `filter.withinDays`. */
+  /** Unsold codes that expire within `filter.withinDays` days. */
   readonly expiring: number
   readonly alertDays: number | null
 }
@@ -29,13 +29,13 @@ export interface BatchFilter {
   readonly productCode?: string | undefined
   /** Only batches that have unsold codes expiring within `withinDays`. */
   readonly expiringOnly?: boolean | undefined
-  /** 30 by default. */
+  /** The default is 30. */
   readonly withinDays?: number | undefined
 }
 
 const WITHIN_DAYS = 30
 
-/** Lists batches by the time of their import. */
+/** Lists batches by time of import. */
 export async function listBatches(db: Pick<Db, 'query'>, filter: BatchFilter, page: IdPage): Promise<StockBatch[]> {
   const rows = await db.query<BatchRow>(sql`
     ${selectBatches(filter.withinDays)} where true ${conditions(filter)} ${idPage('b.batch_id', page)}`)
@@ -53,7 +53,7 @@ function conditions({ supplier, productCode, expiringOnly = false, withinDays }:
     ${expiringOnly ? sql`and exists (select from stock_codes c where ${isExpiring(withinDays)})` : empty}`
 }
 
-/** An SQL condition: the code `c` is an unsold one of the batch `b` and expires within this many days. */
+/** An SQL condition: the code `c` is an unsold code of the batch `b` and expires within this many days. */
 function isExpiring(withinDays = WITHIN_DAYS): Sql {
   return sql`c.supplier = b.supplier and c.batch_id = b.batch_id and c.state = 'FREE'
              and c.expires_at <= now() + ${withinDays}::int * interval '1 day'`
@@ -68,7 +68,7 @@ export async function getBatch(db: Pick<Db, 'query'>, supplier: string, batchId:
   return batchOf(row)
 }
 
-/** Both counts and the next expiry are read from the index of unsold codes by batch. */
+/** Both counts and the next expiry are read from the index on unsold codes by batch. */
 function selectBatches(withinDays?: number): Sql {
   return sql`
     select b.supplier, b.batch_id, b.batch_name, b.product_code, b.imported_at, b.codes, b.available, b.expired, b.alert_days,

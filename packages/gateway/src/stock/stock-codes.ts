@@ -19,7 +19,7 @@ export interface StockCode {
   readonly productCode: string
   readonly iccid: string
   readonly state: CodeState
-  /** The key of the item that it was sold for: orderNo-itemNo. */
+  /** The key of the item to which it was sold: orderNo-itemNo. */
   readonly key: string | null
   readonly importedAt: Date
   readonly reservedAt: Date | null
@@ -27,14 +27,14 @@ export interface StockCode {
   readonly expiresAt: Date | null
 }
 
-/** The fewest digits of a search: fewer would match most of a stock. */
+/** The minimum number of digits in a search: fewer would match most of the stock. */
 const DIGITS_MIN = 8
 
-/** Finds codes whose ICCID begins with these digits, in all stocks. @throws Refusal if there are too few of them */
+/** Finds codes in all stocks whose ICCID begins with these digits. @throws Refusal if there are too few digits */
 export async function findCodes(db: Pick<Db, 'query'>, typed: string, limit: number): Promise<StockCode[]> {
   const digits = typed.replaceAll(/[\s-]/g, '').replace(/f$/i, '')
   if (!/^\d{8,20}$/.test(digits)) {
-    const reason = `Give an ICCID, or at least its first ${DIGITS_MIN} digits.`
+    const reason = `Enter an ICCID, or at least its first ${DIGITS_MIN} digits.`
     throw new Refusal(422, 'INVALID', reason, { details: [{ field: 'iccid', reason }] })
   }
   return db.query<StockCode>({
@@ -52,7 +52,7 @@ type Secrets = Pick<Cipher, 'decrypt'>
 
 /**
  * The activation code and secrets of a code in stock, for an operator to see. Anyone who has them can install the eSIM, so
- * the audit entry is written in the same transaction. A sold code is the dealer's: its eSIM shows it.
+ * the audit entry is written in the same transaction. A sold code belongs to the dealer: it is shown with its eSIM.
  */
 export async function revealStockCode(
   deps: { db: Db; ids: Ids; cipher: Secrets },
@@ -66,7 +66,7 @@ export async function revealStockCode(
     })
     if (!row) throw notFound('code')
     if (row.state === 'RESERVED') {
-      throw new Refusal(409, 'CODE_SOLD', 'This code was sold. The page of its eSIM can show it.')
+      throw new Refusal(409, 'CODE_SOLD', 'This code was sold. You can see it on the page of its eSIM.')
     }
     audit(tx, deps.ids, {
       tenantId: null,
@@ -80,15 +80,15 @@ export async function revealStockCode(
   return JSON.parse(deps.cipher.decrypt(encrypted, supplierOwner(supplier)).toString()) as StockSecrets
 }
 
-/** Codes read at a time. */
+/** The number of codes read at a time. */
 const PAGE_ROWS = 1_000
 const STATES = { FREE: 'AVAILABLE', RESERVED: 'SOLD', EXPIRED: 'EXPIRED' } as const
 const HEADER = ['iccid', 'state', 'expiresAt', 'orderNo', 'soldAt'] as const
 const SECRET_HEADER = ['ac', 'confirmationCode', 'pin', 'puk'] as const
 
 /**
- * Writes the state of every code of a batch as CSV. With a cipher, unsold codes have their activation codes, which is
- * audited before the first one is read.
+ * Writes the state of every code of a batch as CSV. With a cipher, the activation codes of unsold codes are included, which
+ * is audited before the first one is read.
  * @throws Refusal if the batch does not exist
  */
 export async function exportBatch(

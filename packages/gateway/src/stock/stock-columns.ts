@@ -1,6 +1,6 @@
 import { headerKey, type KnownColumns } from '@dealer-esim/lib/table-files/table-columns.ts'
 
-/** The number of an item of an order, in files that resolve it. */
+/** The number of an order's item, in files that resolve it. */
 export const ITEM_NO = 'itemNo'
 
 const COLUMNS = [
@@ -27,11 +27,11 @@ const VENDORS = new Map(
     ['RSP URL', 'smdpAddress'], // eSIM Go
     ['smdp_plus_uri', 'smdpAddress'],
     ['SM-DP', 'smdpAddress'],
-    ['Bundle', 'bundle'], // eSIM Go's product: all rows of a file must name the same
+    ['Bundle', 'bundle'], // eSIM Go's product: all rows of a file must have the same one
   ].map(([header, column]) => [headerKey(header!), column!]),
 )
 
-/** The columns of a file of eSIMs. */
+/** The columns of a file with eSIMs. */
 export function stockColumns(withItemNo: boolean): KnownColumns {
   const names = [...COLUMNS, ...(withItemNo ? [ITEM_NO] : [])]
   const byKey = new Map(names.map((name) => [headerKey(name), name]))

@@ -6,11 +6,11 @@ import type { DeliveredEsim } from '@dealer-esim/wholesalers/supplier.ts'
 import { createDigitCheck } from './lost-digits.ts'
 import { ITEM_NO, stockColumns } from './stock-columns.ts'
 
-/** One row of a file of eSIMs. */
+/** One row of a file with eSIMs. */
 export interface CsvEsim {
-  /** As a spreadsheet counts; the header is row 1. */
+  /** Numbered as in a spreadsheet; the header is row 1. */
   row: number
-  /** From the column itemNo, if it is allowed. */
+  /** From the column itemNo, if that is allowed. */
   itemNo?: number
   esim: DeliveredEsim & { ac: string }
 }
@@ -23,21 +23,21 @@ export interface CsvFault {
   value?: string
 }
 
-/** The file is refused; every fault names its row. */
+/** The file is refused; every fault gives its row. */
 export class CsvRefused extends Error {
   override readonly name = 'CsvRefused'
   /** The first fifty. */
   readonly faults: readonly CsvFault[]
-  /** How many there are in all. */
+  /** The total number of faults. */
   readonly count: number
-  /** With a person's answer, the file can be read. */
+  /** The file can be read if a person answers this question. */
   readonly question: FileQuestion | undefined
 
   constructor(
     faults: readonly CsvFault[],
     { count = faults.length, question }: { count?: number; question?: FileQuestion | undefined } = {},
   ) {
-    const more = count > FAULTS_MAX ? [`… ${count} faults in all: these are the first ${FAULTS_MAX}.`] : []
+    const more = count > FAULTS_MAX ? [`… ${count} faults in total: these are the first ${FAULTS_MAX}.`] : []
     super([...faults.slice(0, FAULTS_MAX).map(faultText), ...more].join('\n'))
     this.faults = faults.slice(0, FAULTS_MAX)
     this.count = count
@@ -50,7 +50,7 @@ function faultText({ row, reason, column, value }: CsvFault): string {
   return `${where}: ${reason}${value === undefined ? '' : ` Found: “${value}”.`}`
 }
 
-/** Faults that are reported together: enough to see what is wrong with a file. */
+/** How many faults are reported together: enough to see what is wrong with a file. */
 export const FAULTS_MAX = 50
 const ROW_LENGTH_MAX = 4_096
 
@@ -62,9 +62,9 @@ export interface EsimFileOptions {
 }
 
 /**
- * Reads eSIMs from a table as it streams in: `iccid,ac` or `iccid,smdpAddress,matchingId`, then any of the other columns of
- * stock-columns.ts. An invalid row is yielded as its fault.
- * @throws CsvRefused for an invalid header, a file that is no table, and ICCIDs whose last digits are lost
+ * Reads eSIMs from a table as it is streamed: `iccid,ac` or `iccid,smdpAddress,matchingId`, then any of the other columns
+ * in stock-columns.ts. For an invalid row, its fault is yielded.
+ * @throws CsvRefused for an invalid header, a file that is not a table, and ICCIDs whose last digits are lost
  */
 export async function* parseEsims(
   file: Source,
@@ -84,7 +84,7 @@ export async function* parseEsims(
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
     const { row, message: reason, column, value, question } = error
-    // The column may hold secrets.
+    // The column may contain secrets.
     const shown = value !== undefined && SHOWN.has(column) ? { value } : {}
     throw new CsvRefused([{ row, reason, ...(column && { column }), ...shown }], { question })
   }
@@ -93,10 +93,10 @@ export async function* parseEsims(
   if (lost.warning !== undefined) warn?.(lost.warning)
 }
 
-/** Columns whose values messages may show. All other columns hold data that installs or unlocks an eSIM. */
+/** Columns whose values may appear in messages. All other columns contain data that installs or unlocks an eSIM. */
 const SHOWN = new Set(['iccid', 'imsi', 'msisdn', 'apn', 'expiresAt', 'itemNo', 'bundle'])
 const SHOWN_LENGTH_MAX = 40
-/** What a spreadsheet makes of 8985200000000010126. */
+/** What a spreadsheet turns 8985200000000010126 into. */
 const ROUNDED = /^\d([.,]\d+)?E\+?\d+$/i
 
 function esimOf(columns: readonly string[], { row, cells, fault }: TableRow, bundles: Set<string>): CsvEsim | CsvFault {
@@ -125,7 +125,7 @@ function esimOf(columns: readonly string[], { row, cells, fault }: TableRow, bun
     const advice = 'an import is of one product: make a file for each.'
     return refuse(
       'bundle',
-      `The file has codes of another bundle, ${[...bundles][0]!.slice(0, SHOWN_LENGTH_MAX)}, too: ${advice}`,
+      `The file also has codes of another bundle, ${[...bundles][0]!.slice(0, SHOWN_LENGTH_MAX)}: ${advice}`,
     )
   }
   const esim: CsvEsim['esim'] = { iccid, ...code }
@@ -133,9 +133,9 @@ function esimOf(columns: readonly string[], { row, cells, fault }: TableRow, bun
     if (record[name] !== undefined) esim[name] = record[name]
   }
   if (record.expiresAt !== undefined) {
-    // A date means its start: better too early than too late.
+    // A date stands for its start: better too early than too late.
     const time = parseDateOrTime(record.expiresAt)
-    if (!time) return refuse('expiresAt', 'Write the expiry like 2026-11-20 or 2026-11-20T13:28:09Z.')
+    if (!time) return refuse('expiresAt', 'Use an expiry such as 2026-11-20 or 2026-11-20T13:28:09Z.')
     esim.installBefore = time
   }
   if (record[ITEM_NO] === undefined) return { row, esim }
@@ -148,7 +148,7 @@ type Code = Pick<CsvEsim['esim'], 'ac' | 'smdpAddress' | 'matchingId'>
 /** The activation code of a row, from one column or two. */
 function readCode(record: Partial<Record<string, string>>): Code | { column: string; reason: string } {
   const { ac, matchingId = '', confirmationCode } = record
-  // Vendors write the address as a URL too.
+  // Some vendors also write the address as a URL.
   const address = record.smdpAddress?.replace(/^https:\/\//i, '').replace(/\/$/, '') ?? ''
   const column = ac === undefined ? 'matchingId' : 'ac'
   if (ac === undefined && HTML.test(address)) return { column: 'smdpAddress', reason: htmlReason(address) }
@@ -169,7 +169,7 @@ function readCode(record: Partial<Record<string, string>>): Code | { column: str
   return { ac: text.replace(/^1\$/, 'LPA:1$'), smdpAddress, matchingId: code.value.matchingId }
 }
 
-/** Characters as HTML writes them, such as &#45; for a hyphen. */
+/** Characters in HTML notation, such as &#45; for a hyphen. */
 const HTML = /&(#\d{1,6}|#x[\da-f]{1,5}|[a-z]{2,8});/i
 
 function htmlReason(text: string): string {

@@ -4,8 +4,8 @@ import type { FingerprintedCode } from './taken-codes.ts'
 export type SeenCodes = ReturnType<typeof createSeenCodes>
 
 /**
- * Remembers the rows of a file, to name the one that a duplicate repeats. Three numbers a row: a file may have millions. A number
- * may stand for two codes, so only a code that the database has refused as a duplicate is looked up.
+ * Remembers the rows of a file, to say which row a duplicate repeats. Uses three numbers per row, because a file may have
+ * millions. Two codes may share a number, so only a code that the database has refused as a duplicate is looked up.
  */
 export function createSeenCodes() {
   const rows: number[] = []
@@ -29,7 +29,7 @@ export function createSeenCodes() {
   }
 }
 
-/** The last digits differ most. */
+/** The last digits vary most. */
 function shortIccid({ iccid }: FingerprintedCode): number {
   return Number(iccid.slice(-15))
 }
@@ -40,8 +40,8 @@ function shortFingerprint({ fingerprint }: FingerprintedCode): number {
 
 /**
  * Finds codes in the stock of any supplier, with their batches.
- * @param batchId of the running import, which does not count
- * @returns what is in stock and where, by the index of the code
+ * @param batchId of the running import, which is ignored
+ * @returns where each code is in stock, by the index of the code
  */
 export async function findStockedCodes(
   tx: Tx,

@@ -5,12 +5,12 @@ import { createAlert } from '#alerts/create-alert.ts'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 
-/** How many batches one pass alerts about, to keep its transaction short. */
+/** How many batches one pass alerts operators about, to keep its transaction short. */
 const ALERTED_PER_PASS = 100
 
 /**
- * Alerts operators, once for each batch, when unsold codes of it expire within its number of days. Reads the earliest expiry of
- * each batch that may still alert from an index.
+ * Alerts operators, once per batch, when unsold codes of the batch expire within its number of days. Reads from an index
+ * the earliest expiry of each batch that may still alert.
  */
 export async function alertExpiring(db: Db, ids: Ids, supplier: string): Promise<void> {
   await db.tx(async (tx) => {
@@ -53,7 +53,10 @@ export async function alertExpiring(db: Db, ids: Ids, supplier: string): Promise
   })
 }
 
-/** Sets how many days before its codes expire a batch alerts; null: never. A batch that has alerted may do so again. */
+/**
+ * Sets how many days before its codes expire a batch raises an alert; null: never. A batch that has already raised one may
+ * do so again.
+ */
 export async function setExpiryAlert(
   deps: { db: Db; ids: Ids },
   { supplier, batchId, alertDays }: { supplier: string; batchId: string; alertDays: number | null },
@@ -75,12 +78,11 @@ export async function setExpiryAlert(
 const CHANGED_PER_STATEMENT = 10_000
 
 /**
- * Changes when the unsold codes of a batch expire; null: never. Decides again whether the batch alerts, and alerts immediately if
- * that is due. Sold codes keep their date, and expired ones stay expired until they are imported again.
- *
+ * Changes when the unsold codes of a batch expire; null: never. Decides again whether the batch raises an alert, and raises
+ * it immediately if it is due. Sold codes keep their date, and expired ones stay expired until they are imported again.
  * Locks: the codes, after waiting for orders that are reserving them, then the batch, as a reservation does.
  * @returns how many codes were changed
- * @throws Refusal if the batch does not exist or has no unsold codes, or the time has passed
+ * @throws Refusal if the batch does not exist or has no unsold codes, or if the time is in the past
  */
 export async function setBatchExpiry(
   deps: { db: Db; ids: Ids },
@@ -96,14 +98,15 @@ export async function setBatchExpiry(
       values: [supplier, batchId, expiresAt],
     })
     if (!batch) throw notFound('batch', batchId)
-    if (batch.hasPassed) throw invalidField('expiresAt', 'It has passed: use a later time.')
+    if (batch.hasPassed) throw invalidField('expiresAt', 'This time has passed: use a later one.')
     const count = await changeCodes(tx, supplier, batchId, expiresAt)
     const [left] = await tx.query<{ available: bigint }>({
       text: `update stock_batches set expiry_alerted = false where supplier = $1 and batch_id = $2 returning available`,
       values: [supplier, batchId],
     })
     if (left!.available === 0n) {
-      const message = 'The batch has no unsold codes. Import expired ones again, with a later date.'
+      const message =
+        'The batch has no unsold codes left. To sell codes that have expired, import them again with a later date.'
       throw new Refusal(409, 'BATCH_SOLD_OUT', message)
     }
     const before = { nextExpiry: batch.before }

@@ -13,11 +13,14 @@ export interface StockLevel {
   productCode: string
   available: number
   lowAt: number | null
-  /** The first ten packages on sale that are bought as this product. */
+  /** The first ten packages on sale for which this product is bought. */
   packageCodes: string[]
 }
 
-/** Lists the counted products of all suppliers, and the products of stock suppliers that packages name but that have no codes. */
+/**
+ * Lists the counted products of all suppliers, and the products of stock suppliers that packages use but that have no
+ * codes.
+ */
 export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
   const rows = await db.query<
     Omit<StockLevel, 'available' | 'lowAt'> & { available: bigint; lowThreshold: bigint | null }
@@ -42,7 +45,7 @@ export async function listStock(db: Pick<Db, 'query'>): Promise<StockLevel[]> {
   }))
 }
 
-/** The product and the batch of a code, each of which counts it. */
+/** A code's product and batch, each of which counts it. */
 export interface CountedCode {
   readonly productCode: string
   readonly batchId: string
@@ -55,10 +58,10 @@ function countBy(codes: readonly CountedCode[], member: keyof CountedCode): Map<
 }
 
 /**
- * Lowers the counters of codes that are sold or expired, product by product in ascending order (so that two reservations cannot
- * deadlock), then those of their batches, and alerts operators once when one runs low. Locks the counters until the commit:
- * call it last.
- * @returns whether a product is sold out now
+ * Lowers the counters of sold or expired codes, product by product in ascending order (so that two reservations cannot
+ * deadlock), then those of their batches, and alerts operators once when one runs low. Locks the counters until the commit,
+ * so call it last.
+ * @returns whether a product is now sold out
  */
 export async function lowerLevels(
   tx: Tx,
@@ -78,7 +81,7 @@ export async function lowerLevels(
       values: [supplier, productCode, taken.get(productCode)],
     }),
   )
-  // A change of a batch holds the counter of its product, so the order of the batches does not matter.
+  // A change to a batch holds the counter of its product, so the order of the batches does not matter.
   for (const [batchId, count] of countBy(codes, 'batchId')) {
     tx.send({
       name: 'stock-lower-batch',
@@ -121,12 +124,12 @@ export function raiseLevel(tx: Tx, code: CountedCode & { supplier: string }, by:
   })
 }
 
-/** How many codes one pass expires, to keep its transaction short. */
+/** How many codes one pass marks as expired, to keep its transaction short. */
 const EXPIRED_PER_PASS = 1_000
 
 /**
- * Marks codes as expired that have expired or expire too soon to be sold, and lowers the counters. The codes stay expired, even
- * if the least validity is lowered later, until they are imported again.
+ * Marks codes as expired that have expired or will expire too soon to be sold, and lowers the counters. The codes stay
+ * expired until they are imported again, even if the minimum validity is lowered later.
  * @returns whether there may be more
  */
 export async function expireCodes(
@@ -154,7 +157,7 @@ export async function expireCodes(
 }
 
 /**
- * Sets the number of codes below which operators are alerted that a product runs low; null: never.
+ * Sets the number of codes below which operators are alerted that a product is running low; null: never.
  * @throws Refusal if the supplier does not exist, or if it never had the product and no package sells it
  */
 export async function setLowStock(
@@ -174,7 +177,7 @@ export async function setLowStock(
     if (set.length === 0) {
       const [known] = await tx.query({ text: 'select from suppliers where supplier = $1', values: [supplier] })
       if (known === undefined) throw notFound('supplier', supplier)
-      const message = `${supplier} never had codes of ${productCode}, and no package sells it. Check the spelling.`
+      const message = `${supplier} has never had codes of ${productCode}, and no package sells it. Check the spelling.`
       throw new Refusal(404, 'PRODUCT_UNKNOWN', message)
     }
     const after = { productCode, lowAt }
@@ -190,7 +193,10 @@ interface StockLoopDeps {
 
 const POLL_MS = 60_000
 
-/** Expires codes, which corrects the counters. If a pass is late, only the counters are wrong: expired codes are never sold. */
+/**
+ * Marks codes as expired, which corrects the counters. If a pass is late, only the counters are wrong: expired codes are
+ * never sold.
+ */
 export function stockLoop(deps: StockLoopDeps): Loop {
   async function pass(): Promise<boolean> {
     let more = false

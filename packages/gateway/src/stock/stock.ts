@@ -17,7 +17,7 @@ import Type, { type Static } from 'typebox'
 import { alertExpiring } from './stock-expiry.ts'
 import { type CountedCode, expireCodes, lowerLevels, raiseLevel } from './stock-levels.ts'
 
-/** What holds where a configuration says nothing. */
+/** The defaults for members absent from a configuration. */
 const DEFAULTS = { leastValidityHours: 24, giveUpAfterMs: 3_600_000 }
 
 export const stockConfig = Type.Object(
@@ -56,15 +56,15 @@ export interface StockSecrets {
 
 const BATCH = 250
 const CONCURRENCY = 2_000
-/** Codes per page when reconciliation lists all of them. */
+/** Codes per page when reconciliation lists all codes. */
 const LIST_PAGE = 1_000
 const TIMEOUT_MS = 15_000
-/** The database ends a statement after 30 s, so no reservation takes longer. */
+/** The database cancels a statement after 30 s, so no reservation takes longer. */
 const GRACE_MS = 30_000
 
 /**
  * A supplier of imported codes. Its records are in our database, but it is called like any other supplier: a reservation
- * commits in a transaction of its own, under the item's key, so a repeat finds the same code.
+ * commits in a separate transaction, under the item's key, so a repeat finds the same code.
  */
 export function stockSupplier(name: string, config: StockConfig, deps: StockDeps): Supplier {
   const settings: StockSettings = { name, leastValidityHours: leastValidityHoursOf(config) }
@@ -139,7 +139,10 @@ export function leastValidityHoursOf(config: StockConfig): number {
 const OUT_OF_STOCK: Outcome = { kind: 'refused', message: 'out of stock' }
 const LAST_CODES_LOCKED: Outcome = { kind: 'retry', message: 'other orders are reserving the last codes' }
 
-/** Finds products whose last codes other orders have locked. These orders may release them again, so the refusal is not final. */
+/**
+ * Finds products whose last codes are locked by other orders. These orders may release them again, so the refusal is not
+ * final.
+ */
 async function findLockedProducts(
   db: Db,
   settings: StockSettings,
@@ -174,7 +177,7 @@ interface CodeRow {
   expiresAt: Date | number
 }
 
-/** A code that cannot be decrypted leaves its item in doubt: an exception would leave all items of the call so. */
+/** A code that cannot be decrypted leaves its own item in doubt: an exception would leave all items of the call in doubt. */
 function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
   let secrets: StockSecrets
   try {
@@ -191,7 +194,7 @@ function delivered(deps: StockDeps, name: string, row: CodeRow): Outcome {
       ...(row.imsi === null ? {} : { imsi: row.imsi }),
       ...(row.msisdn === null ? {} : { msisdn: row.msisdn }),
       ...(row.apn === null ? {} : { apn: row.apn }),
-      ...(row.expiresAt instanceof Date ? { installBefore: row.expiresAt } : {}), // 'infinity' is a number
+      ...(row.expiresAt instanceof Date ? { installBefore: row.expiresAt } : {}), // 'infinity' is returned as a number
     },
   }
 }
@@ -211,8 +214,9 @@ async function reserve(deps: StockDeps, settings: StockSettings, requests: Suppl
 }
 
 /**
- * Finds a code for each key: the one that it already holds, else the free one that expires first, but not too soon. Locks
- * the rows it takes and skips rows locked by others. The counters are locked afterwards, in the order of the products.
+ * Finds a code for each key: the one that it already holds, or else the free one that expires first, but not too soon.
+ * Locks the rows it takes and skips rows locked by others. The counters are locked afterwards, in the order of the
+ * products.
  */
 function takeCodes(
   tx: Tx,
@@ -250,7 +254,7 @@ const TAKE = `
   )
   select * from held union all select *, true from taken`
 
-/** Returns a code to stock if it was never shown. A shown code may be installed, and we cannot find out. */
+/** Returns a code to stock if it was never shown. A code that was shown may be installed, which we cannot check. */
 async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<CancelOutcome> {
   if (esim.shown) return { kind: 'refused', message: 'a code from stock cannot be returned after it was shown' }
   return db.tx(async (tx) => {
@@ -266,8 +270,8 @@ async function returnToStock(db: Db, name: string, esim: SuppliedEsim): Promise<
 }
 
 /**
- * Decides whether an earlier call returned the code and crashed before its result was saved: the code is in this stock, and its
- * item holds none. The code may have been sold to another item since, or have expired.
+ * Decides whether an earlier call returned the code and crashed before its result was saved: the code is in this stock, and
+ * its item holds no code. The code may since have been sold to another item, or have expired.
  */
 async function outcomeOfRepeat(tx: Tx, name: string, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const returned = await tx.query({

@@ -4,26 +4,26 @@ import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
-/** The members of a row by which it is compared with codes in stock and sold codes. */
+/** The members of a row that are compared with codes in stock and sold codes. */
 export interface FingerprintedCode {
   iccid: string
-  /** A text: `\x` and hexadecimal digits. */
+  /** As text: `\x` and hexadecimal digits. */
   fingerprint: string
 }
 
-/** Serialises resolutions with eSIMs and the ends of imports, until the commit. */
+/** Makes resolutions with eSIMs and the ends of imports wait for each other, until the commit. */
 export function lockResolving(tx: Tx): void {
   tx.send({ text: `select pg_advisory_xact_lock(${advisoryKey('resolved esims')})` })
 }
 
-/** Waits for running resolutions with eSIMs and blocks new ones until the commit. Take it before every other lock. */
+/** Waits for running resolutions with eSIMs and blocks new ones until the commit. Take this lock before every other. */
 export function awaitResolving(tx: Tx): void {
   tx.send({ name: 'await-resolving', text: `select pg_advisory_xact_lock_shared(${advisoryKey('resolved esims')})` })
 }
 
 /**
- * Finds rows whose code another supplier has or had in stock, or an operator used to resolve an item, or that are orphans. A
- * code is sold only once. An ICCID that is no longer used may return with another code.
+ * Finds rows whose code another supplier has or had in stock, or that an operator used to resolve an item, or that are
+ * orphans. A code is sold only once. An ICCID that is no longer in use may return with a different code.
  * @returns the reasons, by the index of the row
  */
 export async function findTakenCodes(
@@ -44,8 +44,8 @@ export async function findTakenCodes(
   )
 }
 
-// Probes indexes for each code and, in stock, for each supplier. This is not a prepared statement: a plan made while the tables
-// were small would, once a file of a million codes has filled them, scan them for each batch.
+// Probes indexes for each code and, in stock, for each supplier. This is not a prepared statement: a plan made while the
+// tables were small would scan them for each batch once a file of a million codes has filled them.
 const TAKEN = `
   with given as (
     select * from unnest($1::text[], $2::bytea[]) with ordinality as g(iccid, fingerprint, place)
@@ -63,8 +63,8 @@ const TAKEN = `
   ) taken order by place`
 
 /**
- * Refuses an import at its end if an operator resolved an item with one of its codes since the code was compared. Blocks
- * such resolutions until the commit.
+ * Refuses an import at its end if an operator has resolved an item with one of its codes since the code was compared.
+ * Blocks such resolutions until the commit.
  * @throws Refusal
  */
 export async function refuseResolvedCodes(tx: Tx, supplier: string): Promise<void> {
@@ -76,11 +76,11 @@ export async function refuseResolvedCodes(tx: Tx, supplier: string): Promise<voi
     values: [supplier],
   })
   if (resolved === undefined) return
-  const message = `eSIM ${resolved.iccid} was delivered meanwhile, with order ${orderNoOf(resolved.orderId)}. Remove it from the file.`
+  const message = `eSIM ${resolved.iccid} has since been delivered with order ${orderNoOf(resolved.orderId)}. Remove it from the file.`
   throw new Refusal(409, 'ESIM_TAKEN', message)
 }
 
-/** A fingerprint by which an activation code is found. Keyed, so that a short matching id cannot be found by guessing. */
+/** A fingerprint for finding an activation code. Keyed, so that a short matching id cannot be guessed from it. */
 export function fingerprint(linkKey: Buffer, smdpAddress: string, matchingId: string): string {
   return createHmac('sha256', linkKey).update(`stock\n${smdpAddress.toLowerCase()}\n${matchingId}`).digest('hex')
 }

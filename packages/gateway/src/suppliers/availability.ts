@@ -5,8 +5,8 @@ import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 
 /**
- * How many eSIMs could be delivered now, by the stock counters of suppliers. Advisory: up to a second old, but a product that
- * is sold out is known on every node within milliseconds.
+ * How many eSIMs could be delivered now, according to the suppliers' stock counters. Advisory: up to a second old, but
+ * every node knows within milliseconds that a product is sold out.
  */
 export interface Availability {
   /** undefined: unknown, because at least one of the suppliers has no counter. */

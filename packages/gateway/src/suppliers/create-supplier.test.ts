@@ -9,7 +9,7 @@ import {
 
 type Defaults = Record<string, { default?: unknown } | undefined>
 
-/** The members that have no default. */
+/** The members without a default. */
 const REQUIRED: Record<SupplierType, object> = {
   sandbox: {},
   stock: {},
@@ -22,7 +22,7 @@ const REQUIRED: Record<SupplierType, object> = {
   zendit: { apiKey: 'k' },
 }
 
-it.each(Object.entries(REQUIRED))('the defaults in the schema of %s are those that apply', (type, config) => {
+it.each(Object.entries(REQUIRED))('the defaults in the schema for %s match the defaults that apply', (type, config) => {
   const { properties } = describeSupplierType(type as SupplierType).config as unknown as { properties: Defaults }
   const decrypt = () => Buffer.from(JSON.stringify(config))
   const deps = { cipher: { decrypt }, linkKey: Buffer.alloc(32), db: {}, outbound: {}, ids: {}, wake: {} }
@@ -33,7 +33,7 @@ it.each(Object.entries(REQUIRED))('the defaults in the schema of %s are those th
   if (concurrency) expect(concurrency.default).toBe(traits.concurrency)
 })
 
-it.each(Object.keys(REQUIRED))('every number and address of %s that may be left out has a default', (type) => {
+it.each(Object.keys(REQUIRED))('every optional number and address for %s has a default', (type) => {
   const { properties, required = [] } = describeSupplierType(type as SupplierType).config as unknown as {
     properties: Record<string, { type?: string; default?: unknown }>
     required?: string[]
@@ -49,7 +49,7 @@ function isSimple(name: string, type: string | undefined): boolean {
   return type === 'integer' || type === 'number' || name === 'url' || name === 'currencyCode'
 }
 
-it.each(['esim-access', 'zendit'] as const)('a sender of events of %s must be an address or a block', (type) => {
+it.each(['esim-access', 'zendit'] as const)('an event sender for %s must be an address or an address block', (type) => {
   const config = (eventAddresses: string[]) => ({ ...REQUIRED[type], eventAddresses })
   expect(parseSupplierConfig(type, config(['203.0.113.7', '2001:db8::/32']))).toBeDefined()
   expect(() => parseSupplierConfig(type, config(['events.example.com']))).toThrow('neither an address nor a block')

@@ -45,9 +45,9 @@ export class SupplierConfigError extends Error {
   }
 }
 
-/** A kind of supplier: the schema of its configuration, its factory and its documentation. */
+/** A type of supplier: the schema of its configuration, its factory and its documentation. */
 interface SupplierKind {
-  /** The schema refuses unknown members. */
+  /** The schema rejects unknown members. */
   config: TSchema
   /** Finds a fault that the schema cannot express. */
   findFault?(config: unknown): string | undefined
@@ -64,7 +64,7 @@ function kindOf<Schema extends TSchema>(kind: {
   return { docs: 'docs/suppliers.md', ...kind } as SupplierKind
 }
 
-/** All kinds. A new one needs a folder, a line here and a chapter in the documentation. */
+/** All types. A new one needs a folder, a line here and a chapter in the documentation. */
 const KINDS = {
   sandbox: kindOf({ config: sandboxConfig, create: sandboxSupplier }),
   stock: kindOf({ config: stockConfig, create: stockSupplier }),
@@ -100,22 +100,22 @@ const KINDS = {
 export type SupplierType = keyof typeof KINDS
 export const SUPPLIER_TYPES = Object.keys(KINDS) as SupplierType[]
 
-/** The JSON Schema of a kind's configuration and its page in docs/, see settings.ts. */
+/** The JSON Schema of a type's configuration and its page in docs/, see settings.ts. */
 export function describeSupplierType(type: SupplierType): { config: TSchema; docs: string } {
   const { config, docs }: SupplierKind = KINDS[type]
   return { config, docs }
 }
 
 /**
- * Returns whether suppliers of this type need a daily spend limit until a purchase has verified them (verification/verify.ts):
- * their code was written from public documentation and never ran against a live account.
+ * Returns whether suppliers of this type need a daily spend limit until a purchase has verified them
+ * (verification/verify.ts): their code was written from public documentation and has never run against a live account.
  */
 export function needsVerification(type: SupplierType): boolean {
   const { properties = {} } = KINDS[type].config as { properties?: object }
   return 'dailySpendLimit' in properties
 }
 
-/** The members of a kind's configuration that are secrets. */
+/** The members of a type's configuration that are secrets. */
 export function secretMembers(type: SupplierType): string[] {
   const { properties = {} } = KINDS[type].config as { properties?: Record<string, { writeOnly?: boolean }> }
   return Object.keys(properties).filter((member) => properties[member]!.writeOnly)
@@ -153,7 +153,7 @@ export function createSupplier(
   return KINDS[type].create(name, parsed, { ...deps, outbound })
 }
 
-/** Members of the configuration that decide which account is used, and at which supplier. */
+/** Members of the configuration that determine which account at which supplier is used. */
 export const ACCOUNT_MEMBERS: readonly string[] = [
   'url',
   'appKey',
@@ -176,17 +176,17 @@ export function accountValuesOf(
 
 function listAccountValues(type: SupplierType, config: Record<string, unknown>): NamedValue[] {
   const members = new Set([...secretMembers(type), ...ACCOUNT_MEMBERS])
-  members.delete('url') // recordings have no hosts
+  members.delete('url') // recordings contain no hosts
   return [...members].flatMap((name) => {
     const value = config[name]
     return typeof value === 'string' ? [{ name, value }] : []
   })
 }
 
-/** Members that decide neither what is sent nor how an answer is read. */
+/** Members that affect neither what is sent nor how an answer is read. */
 const UNREAD_MEMBERS = ['dailySpendLimit', 'eventAddresses', 'notices', 'ca', 'cert', 'key', 'webhookPublicKey']
 
-/** The configuration for a replay of recorded answers: without a real account and host. @throws DecryptionFailed */
+/** The configuration for replaying recorded answers: without a real account or host. @throws DecryptionFailed */
 export function maskedConfig(
   deps: { cipher: Pick<Cipher, 'decrypt'> },
   type: SupplierType,
@@ -200,7 +200,7 @@ export function maskedConfig(
   return config
 }
 
-/** How faults describe the patterns of the schemas. */
+/** How fault messages describe the patterns in the schemas. */
 const FORMS: Readonly<Record<string, string>> = {
   '^https?://': 'an address that begins with https://',
   '^[A-Za-z0-9_-]{8,64}$': '8 to 64 letters, digits, hyphens and underscores',

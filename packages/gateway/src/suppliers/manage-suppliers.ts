@@ -35,16 +35,16 @@ export interface SupplierSummary {
   /** VERIFICATION_PENDING, or null: nothing to report. */
   status: string | null
   verifiedAt: Date | null
-  /** Which charge the balance contradicted at the latest verification; null: none. */
+  /** Which charge was contradicted by the balance at the latest verification; null: none. */
   verificationFault: string | null
-  /** What was seen of it last. */
+  /** What was last seen of it. */
   seen: SeenState
   dailySpend: DailySpend | null
   createdAt: Date
   updatedAt: Date
 }
 
-/** A daily spend limit and what was spent on this UTC day, in 1/10 000. */
+/** A daily spend limit and the amount spent on this UTC day, in 1/10 000. */
 export interface DailySpend {
   limit: bigint
   spent: bigint
@@ -89,9 +89,9 @@ export async function addSupplier(
 }
 
 /**
- * Replaces a supplier's configuration. The audit log gets the names of the changed members, never their values.
- * @param input.keepSecrets secrets that `config` does not have stay as they are
- * @throws Refusal, also if it may become another account while items of the old account are unresolved
+ * Replaces a supplier's configuration. The audit log contains the names of the changed members, never their values.
+ * @param input.keepSecrets secrets missing from `config` stay as they are
+ * @throws Refusal, also if the new configuration may be for a different account while items of the old one are unresolved
  */
 export async function setSupplier(
   deps: ManageDeps,
@@ -101,7 +101,7 @@ export async function setSupplier(
   const { name } = input
   await deps.db.tx(async (tx) => {
     const row = await lock(tx, name)
-    // A configuration that cannot be decrypted is replaced as a whole, and counts as that of another account.
+    // A configuration that cannot be decrypted is replaced as a whole, and counts as belonging to another account.
     const before = decryptConfig(deps, name, row.config) ?? {}
     const kept = input.keepSecrets ? keptSecrets(row.type, before, input.config) : {}
     const config = checkConfig(row.type, { ...input.config, ...kept }) as Record<string, unknown>
@@ -128,9 +128,9 @@ function spendLimitOf(type: SupplierType, config: unknown, verifiedAt: Date | nu
   if (limit !== undefined) return { amount: parseMoney(limit.amount), currencyCode: limit.currencyCode }
   if (verifiedAt !== null || !needsVerification(type)) return undefined
   throw invalid(
-    `A supplier of the type ${type} needs dailySpendLimit, a daily spend limit with its currency, until a purchase has verified it.`,
+    `A supplier of type ${type} needs dailySpendLimit (an amount and a currency) until a purchase has verified the supplier.`,
     {
-      'dailySpendLimit.amount': 'Enter the most that may be spent there in a day, such as 100.00.',
+      'dailySpendLimit.amount': 'Enter the maximum to be spent there per day, such as 100.00.',
       'dailySpendLimit.currencyCode': 'Enter the currency of the limit, such as USD.',
     },
   )
@@ -138,7 +138,7 @@ function spendLimitOf(type: SupplierType, config: unknown, verifiedAt: Date | nu
 
 /**
  * The stored secrets that a new configuration does not replace.
- * @throws Refusal if they would be sent to another address: it may belong to somebody who wants to steal them
+ * @throws Refusal if they would be sent to a different address: it may belong to somebody who wants to steal them
  */
 function keptSecrets(
   type: SupplierType,
@@ -147,9 +147,9 @@ function keptSecrets(
 ): Record<string, unknown> {
   const kept = secretMembers(type).filter((member) => config[member] === undefined && before[member] !== undefined)
   if (kept.length > 0 && before.url !== config.url) {
-    const again = 'Enter it again: secrets are not sent to another address.'
+    const again = 'Enter it again: secrets are not sent to a different address.'
     throw invalid(
-      `Enter ${kept.join(' and ')} again: secrets are not sent to another address.`,
+      `Enter ${kept.join(' and ')} again: secrets are not sent to a different address.`,
       Object.fromEntries(kept.map((member) => [member, again])),
     )
   }
@@ -157,7 +157,7 @@ function keptSecrets(
 }
 
 /**
- * A supplier's configuration without its secrets, and the names of the secrets that it has. null: it cannot be read.
+ * A supplier's configuration without its secrets, and the names of the secrets that are set. null: it cannot be read.
  * @throws Refusal
  */
 export async function getSupplierConfig(
@@ -177,14 +177,14 @@ export async function getSupplierConfig(
   return { type, config, secrets }
 }
 
-/** Longer than all nodes need to notice the pause and to commit the work that they had begun. */
+/** Longer than all nodes need to notice the pause and to commit the work that they had already begun. */
 const PAUSED_MIN_S = 10
 
 /**
- * Refuses a change of account while items of the old one are unresolved. Another account truthfully reports that it never sold
- * the old account's orders, so those in doubt would be bought a second time. Hence no item may be in doubt, or become so before
- * all nodes have the change. Nor would the new account report eSIMs that arrive after their refund, or cancel eSIMs of the old
- * one.
+ * Refuses a change of account while items of the old one are unresolved. A different account truthfully reports that it
+ * never sold the old account's orders, so those in doubt would be bought a second time. Hence no item may be in doubt, or
+ * become so before all nodes have the change. Nor would the new account report eSIMs that arrive after their refund, or
+ * cancel eSIMs of the old one.
  */
 async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: SupplierRow): Promise<void> {
   const [row] = await tx.query<{ used: boolean; doubted: number; watched: number; isPauseEffective: boolean }>({
@@ -224,8 +224,9 @@ async function refuseOpenAccount(tx: Tx, name: string, { paused, updatedAt }: Su
 }
 
 /**
- * Pauses or resumes a supplier. A paused one gets no new requests: its orders go to the next supplier of their package, or wait.
- * Answers to requests already sent still count. @throws Refusal
+ * Pauses or resumes a supplier. A paused supplier gets no new requests: its orders go to the next supplier of their
+ * package, or wait. Answers to requests that were already sent still count.
+ * @throws Refusal
  */
 export async function pauseSupplier(
   deps: ManageDeps,
@@ -332,7 +333,7 @@ function encryptConfig(deps: ManageDeps, name: string, config: unknown): Buffer 
   return deps.cipher.encrypt(JSON.stringify(config), supplierOwner(name))
 }
 
-/** Checks the currency of the account, and the daily spend limit. */
+/** Checks the account's currency and the daily spend limit. */
 function findMoneyFault(config: unknown): MemberFault | undefined {
   const { currencyCode, dailySpendLimit: limit } = config as MoneySettings
   if (currencyCode !== undefined && !isCurrency(currencyCode))

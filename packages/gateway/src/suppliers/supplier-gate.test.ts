@@ -11,7 +11,7 @@ function createTestGate(traits: { concurrency?: number; perSecond?: number | nul
     pass(ms: number) {
       time.nowMs += ms
     },
-    /** Makes one call. @returns whether it got a permit */
+    /** Makes one call. @returns whether it was given a permit */
     call(down: boolean): boolean {
       if (gate.acquire('t', 1) === 0) return false
       gate.complete('t', 1, 10, down)
@@ -21,7 +21,7 @@ function createTestGate(traits: { concurrency?: number; perSecond?: number | nul
 }
 
 describe('a supplier without money', () => {
-  it('is skipped by purchases, except one trial in half a minute, and not by queries', () => {
+  it('allows one trial purchase every half minute, and all queries', () => {
     const { gate, pass } = createTestGate()
     const purchase = () => gate.acquire('t', 2, 'PURCHASE')
     const query = () => gate.acquire('t', 1, 'QUERY')
@@ -29,7 +29,7 @@ describe('a supplier without money', () => {
     gate.lacksMoney = true
     expect([gate.isInterrupted, gate.awaitsMoney, purchase(), query()]).toEqual([true, true, 0, 1])
     pass(20_000)
-    gate.lacksMoney = true // set again by every later reading
+    gate.lacksMoney = true // set again at every later reading
     pass(10_000)
     expect([gate.isInterrupted, query(), gate.isInterrupted]).toEqual([false, 1, false])
     expect([purchase(), purchase(), gate.isInterrupted]).toEqual([1, 0, true])
@@ -37,7 +37,7 @@ describe('a supplier without money', () => {
     expect([gate.isInterrupted, purchase()]).toEqual([false, 2])
   })
 
-  it('lets one waiting purchase return for the next trial and the others later, even if that one does not return', () => {
+  it('schedules one waiting purchase for the next trial, and the others for later', () => {
     const { gate, pass } = createTestGate()
     gate.lacksMoney = true
     pass(10_000)
@@ -49,7 +49,7 @@ describe('a supplier without money', () => {
 })
 
 describe('the breaker', () => {
-  it('opens after five failures in a row, not if a call in between succeeded', () => {
+  it('opens after five failures in a row, but not if a success comes in between', () => {
     const { gate, call } = createTestGate()
     for (let n = 0; n < 4; n++) call(true)
     call(false)
@@ -60,7 +60,7 @@ describe('the breaker', () => {
     expect(call(false)).toBe(false)
   })
 
-  it('interrupts its supplier while it is open or its probe is in progress, but not when the probe is due', () => {
+  it('interrupts the supplier while it is open or a probe is in progress, but not when a probe is due', () => {
     const { gate, call, pass } = createTestGate()
     expect(gate.isInterrupted).toBe(false)
     for (let n = 0; n < 5; n++) call(true)
@@ -73,7 +73,7 @@ describe('the breaker', () => {
     expect(gate.isInterrupted).toBe(false)
   })
 
-  it('allows one probe after five seconds, which closes it or opens it for twice as long, up to half a minute', () => {
+  it('allows one probe after five seconds, and doubles the interval up to half a minute', () => {
     const { gate, call, pass } = createTestGate()
     for (let n = 0; n < 5; n++) call(true)
     const waitsMs: number[] = []
@@ -106,7 +106,10 @@ describe('orders that wait for a supplier that hangs', () => {
   /** No order may wait longer than this once the supplier answers again and its last call has timed out. */
   const WAIT_MAX_MS = 60_000
 
-  /** Orders retry until the supplier, which hangs until `recoversAtMs`, has answered each. @returns when the last was answered */
+  /**
+   * Retries orders until the supplier, which hangs until `recoversAtMs`, has answered each.
+   * @returns when the last was answered
+   */
   function lastAnsweredAt(input: { orders: number; timeoutMs: number; recoversAtMs: number; everyMs: number }): number {
     const { orders, timeoutMs, recoversAtMs, everyMs } = input
     const { gate, pass } = createTestGate()
@@ -134,7 +137,7 @@ describe('orders that wait for a supplier that hangs', () => {
   }
   const ANSWER_MS = 100
 
-  it('are all answered within a minute after its recovery and the end of its last call', () => {
+  it('are all answered within a minute after the supplier recovers and its last call ends', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -154,7 +157,7 @@ describe('orders that wait for a supplier that hangs', () => {
 })
 
 describe('the permits', () => {
-  it('are as many as the allowed concurrent calls, and are returned', () => {
+  it('are limited to the allowed concurrent calls, and are returned after use', () => {
     const { gate } = createTestGate({ concurrency: 3 })
     expect([gate.acquire('t', 2), gate.acquire('t', 2), gate.acquire('t', 1)]).toEqual([2, 1, 0])
     gate.complete('t', 1, 10, false)
@@ -162,7 +165,7 @@ describe('the permits', () => {
     expect(gate.acquire('t', 5)).toBe(2)
   })
 
-  it('are shared by the tenants that hold or await them', () => {
+  it('are shared among the tenants that hold or await permits', () => {
     const { gate } = createTestGate({ concurrency: 10 })
     expect(gate.acquire('a', 100)).toBe(10)
     expect(gate.acquire('b', 100)).toBe(0)
@@ -180,7 +183,7 @@ describe('the permits', () => {
     expect(gate.acquire('a', 100)).toBe(10)
   })
 
-  it('are offered to waiting requests one by one, at the rate at which they become free', () => {
+  it('are offered to waiting requests one by one, at the rate at which permits become free', () => {
     const { gate } = createTestGate({ concurrency: 1 })
     gate.acquire('t', 1)
     const firstMs = gate.retryInMs('t')
@@ -188,7 +191,7 @@ describe('the permits', () => {
   })
 })
 
-it('the rate limit allows the configured requests a second and accumulates at most one second’s', () => {
+it('the rate limit saves up at most one second of unused requests', () => {
   const { gate, pass } = createTestGate({ perSecond: 4 })
   expect(gate.acquire('t', 10)).toBe(4)
   pass(500)

@@ -9,46 +9,49 @@ import { Counter, Histogram, type Registry } from '@platformatic/prom-client'
  */
 export interface Gate {
   /**
-   * While the supplier lacks money, a purchase gets a permit only as a trial, one every 30 s. Queries are not affected.
-   * @returns how many of the wanted requests may be sent now. The caller passes each to `complete` later or, unsent, to
+   * While the supplier lacks money, a purchase gets a permit only as a trial, once every 30 s. Queries are not affected.
+   * @returns how many of the wanted requests may be sent now. The caller later passes each to `complete` or, if unsent, to
    * `release`.
    */
   acquire(tenantId: string, wanted: number, purpose?: 'PURCHASE' | 'QUERY'): number
-  /** When to try again a request that got no permit (ms from now). */
+  /** When to retry a request that was given no permit (ms from now). */
   retryInMs(tenantId: string): number
-  /** Returns the permits of requests that ended together. `down`: the supplier as a whole seems to be down. */
+  /** Returns the permits of requests that ended together. `down`: the supplier as a whole appears to be down. */
   complete(tenantId: string, requests: number, tookMs: number, down: boolean): void
   release(tenantId: string, requests: number): void
   readonly state: 'closed' | 'open' | 'half-open'
   /**
-   * Orders should go to another supplier now: the breaker is open, or its one probe is in progress, or the supplier lacks money
-   * and no trial purchase is due.
+   * True if orders should now go to another supplier: the breaker is open, or its single probe is in progress, or the
+   * supplier lacks money and no trial purchase is due.
    */
   readonly isInterrupted: boolean
-  /** The supplier refuses purchases for lack of money. */
+  /** The supplier is refusing purchases for lack of money. */
   lacksMoney: boolean
   /** The supplier lacks money and no trial purchase is due. */
   readonly awaitsMoney: boolean
-  /** When to retry a purchase that awaits money (ms from now). The first caller gets the time of the next trial. */
+  /** When to retry a purchase that is waiting for money (ms from now). The first caller gets the time of the next trial. */
   trialInMs(): number
 }
 
-/** The breaker opens after this many failed calls in a row. */
+/** The breaker opens after this many consecutive failed calls. */
 const FAILURES_TO_OPEN = 5
 const FIRST_OPEN_MS = 5_000
-/** An order waits for a probe as long as it waits for a permit, at most, and never longer than any retry takes. */
+/** An order waits for a probe at most as long as for a permit, and never longer than the longest retry. */
 const LONGEST_OPEN_MS = 30_000
 const SHORTEST_WAIT_MS = 20
 /** How often a supplier that lacks money gets a trial purchase, because it may have been topped up. */
 const TRIAL_EVERY_MS = 30_000
-/** How long purchases wait for money, except the one that makes the next trial. They are made due as soon as there is money. */
+/**
+ * How long purchases wait for money, except the purchase that makes the next trial. They become due as soon as there is
+ * money.
+ */
 const MONEY_WAIT_MS = 60_000
-/** Bounds how long a recovered supplier stays idle. */
+/** Limits how long a recovered supplier stays idle. */
 const LONGEST_WAIT_MS = 30_000
-/** A tenant that got no permit counts as waiting this much longer than its retry time. */
+/** A tenant that was given no permit counts as waiting for this much longer than its retry time. */
 const WAITING_GRACE_MS = 500
 const FIRST_GUESS_MS = 100
-/** Weight of the latest call in the running mean of durations. */
+/** Weight of the latest call in the moving average of durations. */
 const LATEST = 0.2
 
 export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSecond'>, clock: Clock): Gate {
@@ -105,7 +108,7 @@ export function createGate(traits: Pick<SupplierTraits, 'concurrency' | 'perSeco
   }
 }
 
-/** Divides the permits evenly among the tenants that hold or await one. */
+/** Divides the permits evenly among the tenants that hold a permit or wait for one. */
 function createPermits(concurrency: number, clock: Clock) {
   const held = new Map<string, number>()
   const awaitedUntil = new Map<string, number>()
@@ -137,7 +140,7 @@ function createPermits(concurrency: number, clock: Clock) {
   }
 }
 
-/** closed → open after failures in a row → half-open after a pause: one probe closes it, or opens it for longer. */
+/** closed → open after consecutive failures → half-open after a pause: one probe closes it, or opens it for longer. */
 function createBreaker(clock: Clock) {
   let failures = 0
   let openings = 0
@@ -153,8 +156,8 @@ function createBreaker(clock: Clock) {
         openUntil = undefined
         return
       }
-      // A call that began before the pause ended says nothing new. Calls that time out one after another would otherwise double
-      // the pause with each, although the supplier has recovered.
+      // A call that began before the pause ended says nothing new. Otherwise, calls that time out one after another would
+      // each double the pause, although the supplier has recovered.
       if (openUntil !== undefined && startedAt < openUntil) return
       failures += 1
       if (openUntil === undefined && failures < FAILURES_TO_OPEN) return
@@ -164,11 +167,11 @@ function createBreaker(clock: Clock) {
   }
 }
 
-/** While the supplier lacks money, one purchase every 30 s is a trial, and the others wait. */
+/** While the supplier lacks money, one purchase every 30 s is a trial; the others wait. */
 function createMoney(clock: Clock) {
   let isLacking = false
   let nextTrialAt = 0
-  /** The trial for which a purchase already waits. */
+  /** The trial that a purchase is already waiting for. */
   let reservedTrialAt: number | undefined
   const isAwaited = () => isLacking && clock.monotonic() < nextTrialAt
   return {
@@ -191,7 +194,7 @@ function createMoney(clock: Clock) {
   }
 }
 
-/** A token bucket that holds one second's requests. */
+/** A token bucket that holds one second's worth of requests. */
 function createBucket(perSecond: number | null, clock: Clock) {
   let tokens = perSecond ?? 0
   let refilledAt = clock.monotonic()

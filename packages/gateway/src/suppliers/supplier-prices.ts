@@ -10,7 +10,7 @@ import type { LoopMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import type { Charge } from '@dealer-esim/wholesalers/supplier.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 
-/** The price at which a supplier sold a product, or offered it. */
+/** The price at which a supplier sold or offered a product. */
 export interface ObservedPrice {
   supplier: string
   productCode: string
@@ -27,10 +27,10 @@ function isOutdated(price: string): string {
 }
 
 /**
- * Records a supplier's current price of a product. An unchanged price writes nothing and takes no lock, so a busy product
- * costs one read of its row. A changed price locks the row, in a transaction of its own. A purchase that began before the
- * recorded price was seen is ignored: its answer may be late. After its catalogue has changed, an unchanged price counts as
- * seen again.
+ * Records a supplier's current price for a product. An unchanged price writes nothing and takes no lock, so a busy product
+ * costs one read of its row. A changed price locks the row, in a separate transaction. A purchase that began before the
+ * recorded price was seen is ignored: its answer may be late. If the catalogue has changed since, an unchanged price counts
+ * as seen again.
  */
 export async function recordPrice(
   db: Pick<Db, 'query'>,
@@ -52,7 +52,7 @@ export async function recordPrice(
   })
 }
 
-/** A package on sale whose supplier's price differs from the cost in the catalogue, in one currency. */
+/** A package on sale whose supplier's price differs from the cost in the catalogue, both in the same currency. */
 export interface PriceDifference {
   supplier: string
   packageCode: string
@@ -75,7 +75,7 @@ const DIFFERENCES = `
     and r.cost_currency = p.currency_code and r.cost_price <> p.price
   join packages k on k.package_code = r.package_code and k.on_sale and not ${isOutdated('p')}`
 
-/** The columns of CSV files. */
+/** The columns of the CSV files. */
 export const PRICE_DIFFERENCE_COLUMNS = {
   supplier: (row) => row.supplier,
   packageCode: (row) => row.packageCode,
@@ -87,7 +87,8 @@ export const PRICE_DIFFERENCE_COLUMNS = {
 } satisfies Record<string, (row: PriceDifference) => unknown>
 
 /**
- * Lists differences, ordered by supplier and package: those of one supplier, or those after the last row of the previous page.
+ * Lists differences, ordered by supplier and package: those of one supplier, or those after the last row of the previous
+ * page.
  */
 export async function listPriceDifferences(
   db: Pick<Db, 'query'>,
@@ -103,7 +104,7 @@ export async function listPriceDifferences(
 
 const DIFFERENCES_PER_PAGE = 2_000
 
-/** Reads all differences, in pages. */
+/** Reads all differences, page by page. */
 export async function* streamPriceDifferences(
   db: Pick<Db, 'query'>,
   limit = DIFFERENCES_PER_PAGE,
@@ -116,12 +117,12 @@ export async function* streamPriceDifferences(
   }
 }
 
-/** The most prices in one pass, to keep its transaction short. The next pass reports the rest. */
+/** The maximum number of prices per pass, to keep its transaction short. The next pass reports the rest. */
 const ALERTED_MAX = 1_000
 
 /**
- * Finds differences that no alert has reported, skipping suppliers with an alert in the last hour, and marks them as alerted.
- * Locks the rows in supplier_prices until the commit, in the order of their key.
+ * Finds differences that no alert has reported yet, skipping suppliers with an alert in the last hour, and marks them as
+ * alerted. Locks the rows in supplier_prices until the commit, in the order of their key.
  */
 async function claimNewDifferences(tx: Tx): Promise<PriceDifference[]> {
   const rows = await tx.query<PriceDifference>({
@@ -151,11 +152,11 @@ interface PriceAlertDeps {
 
 const POLL_MS = 60_000
 /**
- * The shortest time between two alerts about one supplier. A new price list then causes one alert, although its packages are
- * sold one after another.
+ * The minimum time between two alerts about one supplier. A new price list then causes only one alert, although its
+ * packages are sold one after another.
  */
 const ALERT_INTERVAL = '1 hour'
-/** How many packages the alert lists. The report has all of them. */
+/** The maximum number of packages listed in the alert. The report contains all of them. */
 const LISTED_IN_ALERT_MAX = 5
 
 /** Alerts operators when a supplier's price differs from the cost in the catalogue. */
@@ -164,8 +165,9 @@ export function priceAlertLoop(deps: PriceAlertDeps): Loop {
 }
 
 /**
- * Reports each price of a product once, and again only after it has changed. An advisory lock makes concurrent nodes wait, so
- * that only one of them reports. @returns whether it created an alert
+ * Reports each price of a product once, and again only after it has changed. An advisory lock makes concurrent nodes wait,
+ * so that only one of them reports it.
+ * @returns whether it created an alert
  */
 export async function alertPriceDifferences(deps: Pick<PriceAlertDeps, 'db' | 'ids'>): Promise<boolean> {
   return deps.db.tx(async (tx) => {

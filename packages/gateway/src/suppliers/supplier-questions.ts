@@ -3,31 +3,35 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { isHeld } from '#platform/held-tenants.ts'
 
 /*
- * Questions about eSIMs that somebody else causes: a sender of events, or a person with a button. One eSIM is asked about once
- * in 30 s, on all nodes together. An event that comes sooner is not lost: it leaves a question for the end of that time.
+ * Questions about eSIMs that are triggered from outside: by a sender of events, or by a person pressing a button. Across
+ * all nodes, each eSIM is queried at most once every 30 s. An event that comes sooner is not lost: it leaves a question for
+ * the end of that time.
  */
 
-/** An eSIM by its order and the number of its item. */
+/** An eSIM, identified by its order and the number of its item. */
 export interface AskedItem {
   tenantId: string
   orderId: string
   itemNo: number
 }
 
-/** The time between two questions about an eSIM. */
+/** The minimum time between two questions about an eSIM. */
 export const ASK_EVERY_S = 30
-/** The same where the supplier has signed the event or sent it from one of its addresses. */
+/** The same, if the supplier has signed the event or sent it from one of its addresses. */
 const ASK_PROVEN_EVERY_S = 1
-/** eSIMs of one tenant that wait for a question. What more events say is found when suppliers are polled. */
+/**
+ * The most eSIMs of one tenant that may wait for a question. Anything reported by further events is found when suppliers
+ * are polled.
+ */
 export const WAITING_OF_TENANT_MAX = 1_000
-/** A question that has not ended by then was lost with its node, and is asked again: longer than any supplier's time-out. */
+/** A question that has not ended by then was lost with its node, and is asked again. Longer than any supplier's time-out. */
 const LEASE_MS = 300_000
-/** A question that could not be asked for so long has been overtaken by polling. */
+/** A question that could not be asked for this long has been superseded by polling. */
 const KEEP = `interval '1 day'`
 
 const IS_DUE = `(q.due_at <= now() or ${isAhead('q.due_at', String(LEASE_MS))})`
 
-/** Questions whose time a fast clock wrote: claims ignore it. */
+/** Questions whose time was set by a fast clock: claims ignore it. */
 export const QUESTIONS_AHEAD: TimesAhead = {
   table: 'supplier_questions',
   key: ['tenant_id', 'order_id', 'item_no'],
@@ -35,9 +39,9 @@ export const QUESTIONS_AHEAD: TimesAhead = {
 }
 
 /**
- * Records that items may have changed. Items that this supplier does not have are ignored, as are those that nobody needs to
- * ask about: fulfilment is asking already.
- * @param proven the supplier itself has said so
+ * Records that items may have changed. Ignores items that this supplier does not have, and those that nobody needs to ask
+ * about because fulfilment is already asking.
+ * @param proven the supplier itself has reported the change
  * @returns how many questions are due or will be
  */
 export async function noteQuestions(
@@ -66,7 +70,7 @@ export async function noteQuestions(
   return noted.length
 }
 
-/** Lists items whose questions are due: of each tenant the one that has waited longest, before the second of any. */
+/** Lists items whose questions are due: the longest-waiting one of each tenant before the second of any tenant. */
 export function listDueQuestions(db: Pick<Db, 'query'>, supplier: string, limit: number): Promise<AskedItem[]> {
   return db.query<AskedItem>({
     name: 'supplier-questions-due',
@@ -80,7 +84,7 @@ export function listDueQuestions(db: Pick<Db, 'query'>, supplier: string, limit:
   })
 }
 
-/** Begins a due question. @returns false if another node has */
+/** Begins a due question. @returns false if another node has begun it */
 export async function beginQuestion(db: Pick<Db, 'query'>, { tenantId, orderId, itemNo }: AskedItem): Promise<boolean> {
   const begun = await db.query({
     name: 'supplier-questions-begin',
@@ -91,7 +95,10 @@ export async function beginQuestion(db: Pick<Db, 'query'>, { tenantId, orderId, 
   return begun.length === 1
 }
 
-/** Ends a question. If an event came meanwhile, the next question is due already. @param again it was not asked, or failed */
+/**
+ * Ends a question. If an event has come in since, the next question is already due.
+ * @param again it was not asked, or it failed
+ */
 export async function endQuestion(
   db: Pick<Db, 'query'>,
   { tenantId, orderId, itemNo }: AskedItem,
@@ -109,7 +116,7 @@ export async function endQuestion(
 
 /**
  * Begins a question that a person asks now.
- * @returns in how many seconds it may be asked if the item was asked about a moment ago; otherwise undefined
+ * @returns in how many seconds it may be asked, if the item was queried a moment ago; otherwise undefined
  */
 export async function beginQuestionNow(
   db: Pick<Db, 'query'>,
@@ -129,7 +136,7 @@ export async function beginQuestionNow(
   return begun.length === 1 ? undefined : ASK_EVERY_S
 }
 
-/** Deletes rows that hold nothing back any more. */
+/** Deletes rows that no longer hold anything back. */
 export async function forgetQuestions(db: Pick<Db, 'query'>): Promise<void> {
   await db.query({
     name: 'supplier-questions-forget',

@@ -15,7 +15,7 @@ import { IS_OVER, recordingSink } from './recording/recording-state.ts'
 import { NOT_TESTED, SEEN_COLUMNS, type SeenColumns, type SeenState, seenStateOf } from './state/see-supplier.ts'
 import { createGate, type Gate } from './supplier-gate.ts'
 
-/** A supplier that can be called, with the limits on its calls. */
+/** A supplier that can be called, and the limits on its calls. */
 export interface ConfiguredSupplier {
   readonly supplier: Supplier
   readonly gate: Gate
@@ -23,15 +23,15 @@ export interface ConfiguredSupplier {
   readonly paused: boolean
   /** The supplier has a daily spend limit. Fulfilment reads the limit again for each purchase. */
   readonly hasSpendLimit?: boolean
-  /** What was seen of the supplier last, as this node knows. */
+  /** What was last seen of the supplier, as far as this node knows. */
   readonly seen?: { last: SeenState }
 }
 
-/** The configured suppliers as this node knows them. A change is seen within seconds. */
+/** The configured suppliers as far as this node knows them. A change is noticed within seconds. */
 export interface Suppliers {
   get(name: string): ConfiguredSupplier | undefined
   all(): ConfiguredSupplier[]
-  /** Reads the table of suppliers immediately. */
+  /** Reads the table of suppliers now. */
   refresh(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export function isUsableIn(suppliers: Pick<Suppliers, 'get'>): (name: string) =>
 const POLL_MS = 2_000
 
 /**
- * Creates the configured suppliers and follows changes of their table. A local or test gateway always has `sandbox`.
+ * Creates the configured suppliers and follows changes to their table. A local or test gateway always has `sandbox`.
  * @throws StartRefused on a production gateway with a sandbox: no dealer may be sold a test eSIM.
  */
 export async function createSuppliers(deps: SuppliersDeps): Promise<Suppliers & Running> {
@@ -79,7 +79,7 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
   const known = new Map<string, LoadedSupplier>()
   let refreshed = Promise.resolve()
 
-  /** One at a time: an older list of the suppliers must not undo what a newer one has changed. */
+  /** One at a time: an older list of the suppliers must not undo the changes of a newer one. */
   function refresh(): Promise<void> {
     refreshed = refreshed.catch(() => {}).then(readAll)
     return refreshed
@@ -113,7 +113,7 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
     for (const name of known.keys()) if (!names.has(name)) remove(name)
   }
 
-  /** A supplier that cannot be created behaves as if paused: its orders wait, other suppliers are unaffected. */
+  /** A supplier that cannot be created behaves as if paused: its orders wait, and other suppliers are unaffected. */
   function replace(row: SupplierRow): void {
     try {
       const created = createSupplier(deps, row.type, row.supplier, row.config)
@@ -132,7 +132,7 @@ export async function loadSuppliers(deps: Omit<SuppliersDeps, 'config'>): Promis
     }
   }
 
-  /** The supplier as it is called while the recording in the row runs. */
+  /** The supplier as used for calls while the recording in its row is running. */
   function recorded({ supplier: name, type, config, recordingId }: SupplierRow, before: Recorded): Recorded {
     if (recordingId === before.recordingId) return before
     const { created } = before
@@ -162,7 +162,7 @@ interface SupplierRow extends SeenColumns {
   paused: boolean
   hasSpendLimit: boolean
   lacksMoney: boolean
-  /** The recording that is running. */
+  /** The recording that is currently running. */
   recordingId: string | null
 }
 

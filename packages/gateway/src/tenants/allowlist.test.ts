@@ -20,7 +20,7 @@ describe('an allowlist entry is stored in one spelling', () => {
     ['::ffff:203.0.113.7/120', '203.0.113.0/24'],
     ['::ffff:0:0/96', '0.0.0.0/0'],
     ['::ffff:203.0.113.7/128', '203.0.113.7'],
-  ])('%s is %s', (text, entry) => {
+  ])('the allowlist entry %s is stored as %s', (text, entry) => {
     expect(parseAllowlist([text])).toEqual({ entries: [entry] })
   })
 
@@ -63,7 +63,7 @@ describe('an ambiguous entry is refused with a message that quotes it', () => {
     expect('fault' in parsed && parsed.fault).toContain(`“${text}”`)
   })
 
-  test('more entries than the limit', () => {
+  test('a list with more entries than the limit is also refused', () => {
     const texts = Array.from({ length: 201 }, (_, index) => `10.0.${index}.0/24`)
     expect(parseAllowlist(texts)).toEqual({ fault: expect.stringContaining('the limit is 200') })
   })
@@ -86,7 +86,7 @@ describe('a caller is allowed by its address', () => {
     expect(allows(allowlist, address)).toBe(allowed)
   })
 
-  test('any address is allowed by an empty list', () => {
+  test('an empty list allows any address', () => {
     expect(allows([], '198.51.100.7')).toBe(true)
   })
 
@@ -96,7 +96,7 @@ describe('a caller is allowed by its address', () => {
   })
 })
 
-test('every malformed entry is named, or the first ones if there are many', () => {
+test('the message names every malformed entry, or the first few if there are many', () => {
   expect(parseAllowlist(['127.1', '203.0.113.7', 'office'])).toEqual({
     fault: expect.stringContaining('“127.1”, “office” are neither addresses nor CIDR blocks'),
   })

@@ -10,7 +10,7 @@ export type ParsedAllowlist = { entries: string[] } | { fault: string }
 
 /**
  * Parses addresses and CIDR blocks, IPv4 and IPv6, into their stored form: lower case, shortened, blocks by their first
- * address, a block of one address as that address, IPv4-mapped addresses as IPv4, without duplicates. Refuses ambiguous
+ * address, a block of one address as that address, IPv4-mapped addresses as IPv4, without duplicates. Rejects ambiguous
  * spellings (`010.0.0.1`, `127.1`, `0x7f.1`, a zone, `::203.0.113.7`).
  */
 export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
@@ -30,7 +30,7 @@ export function parseAllowlist(texts: readonly string[]): ParsedAllowlist {
   return { entries: [...entries] }
 }
 
-/** If more entries are malformed, the text is probably not an allowlist at all, so a few examples are enough. */
+/** If there are more malformed entries, the text is probably not an allowlist at all, so a few examples are enough. */
 const MALFORMED_SHOWN_MAX = 5
 
 function describeMalformed(malformed: readonly string[]): string {
@@ -42,7 +42,7 @@ function describeMalformed(malformed: readonly string[]): string {
   return `${problem} like 203.0.113.7, 203.0.113.0/24, 2001:db8::7 or 2001:db8::/32.`
 }
 
-/** True if the address is in the allowlist (in its stored form), or if the allowlist is empty. */
+/** True if the address is in the allowlist (given in its stored form), or if the allowlist is empty. */
 export function allows(allowlist: readonly string[], address: string): boolean {
   return allowlist.length === 0 || isInBlocks(address, blocksOf(allowlist))
 }
@@ -73,7 +73,7 @@ function canonicalEntry(text: string): string | undefined {
   if (!(bits <= bitsMax)) return undefined
   const unmapped = unmapAddress(address)
   if (unmapped === address) return blockText(address, bits)
-  // A block of mapped addresses wider than all of IPv4 would only seem to allow IPv4 callers.
+  // A block of mapped addresses wider than all of IPv4 would only appear to allow IPv4 callers.
   return bits < MAPPED_BITS ? undefined : blockText(unmapped, bits - MAPPED_BITS)
 }
 
@@ -88,13 +88,13 @@ function blockText(address: IPv4 | IPv6, bits: number): string {
 
 type Conditions = Pick<Tenant, 'currencyCode' | 'ipAllowlist' | 'dailySpendLimit'>
 
-/** The size of an office's or a server's network. A wider block would let in neighbours at the same provider. */
+/** The size of an office's or a server's network. A wider block would admit others at the same provider. */
 const BITS_MIN = { ipv4: 24, ipv6: 64 }
 
 /**
- * Describes why requests without a signature cannot be accepted from a dealer, even if the switch is on. Anyone who knows the
- * AppKey could spend from any listed address, so there must be few addresses, and a spend limit.
- * @returns undefined if all conditions hold
+ * Explains why requests without a signature cannot be accepted from a dealer, even if the switch is on. Anyone who knows
+ * the AppKey could spend money from any listed address, so there must be few addresses, and a spend limit.
+ * @returns undefined if all conditions are met
  */
 export function unsignedFault({ currencyCode, ipAllowlist, dailySpendLimit }: Conditions): string | undefined {
   if (currencyCode !== 'USD') {

@@ -8,14 +8,14 @@ import { changeTenant, lockTenant, type TenantDeps } from './change-tenant.ts'
 
 export const SECRET_BYTES = 32
 
-/** The longest time for which an old secret still verifies. */
+/** The longest time for which an old secret remains valid. */
 export const GRACE_MAX_MS = 24 * 3_600_000
 
 export interface SecretDeps extends TenantDeps {
   cipher: Pick<Cipher, 'encrypt'>
 }
 
-/** Creates an AppSecret and stores it encrypted as the tenant's current one. Callers show it once. */
+/** Creates an AppSecret and stores it encrypted as the tenant's current one. Callers show it only once. */
 export function insertSecret(
   tx: Tx,
   deps: { ids: Ids; cipher: Pick<Cipher, 'encrypt'> },
@@ -30,8 +30,8 @@ export function insertSecret(
 }
 
 /**
- * Replaces the AppSecret. The old secret verifies for another `graceMs` (default 0: only the new one verifies from the
- * commit on). A secret that was already in its grace period ends, so at most two secrets verify.
+ * Replaces the AppSecret. The old secret remains valid for `graceMs` (default 0: only the new one is valid from the commit
+ * on). A secret already in its grace period becomes invalid, so at most two secrets are valid.
  * @throws Refusal if the grace period is not between 0 and 24 hours, or if the tenant does not exist
  */
 export async function resetSecret(
@@ -66,7 +66,7 @@ async function retire(tx: Tx, tenantId: string, graceMs: number): Promise<Date |
 }
 
 /**
- * Decrypts the current AppSecret. The caller must have just authenticated again (the console requires the password and the
+ * Decrypts the current AppSecret. The caller must just have authenticated again (the console requires the password and the
  * second factor). Every view is audited.
  * @throws Refusal if the tenant does not exist
  */

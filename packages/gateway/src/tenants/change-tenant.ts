@@ -11,7 +11,7 @@ export interface TenantDeps {
   wake: Pick<Wakeups<'settings'>, 'wake'>
 }
 
-/** A tenant's row that is locked. */
+/** The locked row of a tenant. */
 export interface TenantRow {
   tenantId: string
   tenantName: string
@@ -34,10 +34,9 @@ export interface Change<Result> {
 
 /**
  * Changes one tenant. `work`, the increment of the tenant's version and the audit entry are one transaction; afterwards the
- * nodes are woken. Admission compares the version with every request, so the change applies to each request that is admitted
- * after the commit, even if the wakeup is lost. `work` gets the id in its stored form, because secrets are encrypted for that
+ * nodes are woken. Admission compares the version with every request, so the change applies to each request admitted after
+ * the commit, even if the wakeup is lost. `work` receives the id in its stored form, because secrets are encrypted for that
  * form.
- *
  * Locks: first the rows that `work` locks before it calls `lockTenant` (a wallet), then the tenant's row.
  */
 export async function changeTenant<Result>(
@@ -59,7 +58,10 @@ export async function changeTenant<Result>(
   return change.result
 }
 
-/** Locks the tenant's row, so that changes of one tenant are serialized. @throws Refusal if the tenant does not exist */
+/**
+ * Locks the tenant's row, so that changes to one tenant are serialized.
+ * @throws Refusal if the tenant does not exist
+ */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
   const [row] = await tx.query<TenantRow>(sql`
     select tenant_id, tenant_name, status, ip_allowlist, unsigned_requests, currency_code, qps_limit, legal_name, tax_id, billing_address, billing_email
@@ -69,9 +71,9 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow> {
 }
 
 /**
- * Suspends a tenant, so that its requests are refused. Paid orders are still delivered or refunded, and their events are
- * still sent. Suspending a suspended tenant, or resuming an active one, changes nothing.
- * @param reason for the audit log, which the dealer reads too
+ * Suspends a tenant, so that its requests are refused, or resumes it. Paid orders are still delivered or refunded, and
+ * their events are still sent. Suspending a suspended tenant, or resuming an active one, changes nothing.
+ * @param reason for the audit log, which the dealer can read too
  * @throws Refusal if the tenant does not exist
  */
 export async function suspendTenant(deps: TenantDeps, tenantId: string, by: By, reason?: string): Promise<void> {

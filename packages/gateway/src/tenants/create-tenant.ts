@@ -10,7 +10,7 @@ import { textFault } from './tenant-settings.ts'
 
 export interface NewTenant {
   clientName: string
-  /** ISO 4217. It can never be changed. */
+  /** ISO 4217. Can never be changed. */
   currencyCode: string
 }
 
@@ -25,8 +25,8 @@ export interface Credentials {
 }
 
 /**
- * Creates a tenant with its credentials, an empty wallet and the limit that the operator has set for new dealers.
- * @returns the credentials; the caller shows the AppSecret once
+ * Creates a tenant with its credentials, an empty wallet and the operator's limit for new dealers.
+ * @returns the credentials; the caller shows the AppSecret only once
  * @throws Refusal for an invalid name or an unknown currency
  */
 export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by: By): Promise<Credentials> {
@@ -38,7 +38,7 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
     throw new Refusal(
       422,
       'CURRENCY_UNKNOWN',
-      `“${currencyCode}” is not an ISO 4217 currency. Write it like USD or EUR.`,
+      `“${currencyCode}” is not an ISO 4217 currency. Use a code such as USD or EUR.`,
     )
   }
   const tenantId = deps.ids.uuid()
@@ -48,7 +48,7 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
     tx.send(sql`
       insert into tenants (tenant_id, app_key, tenant_name, currency_code, qps_limit)
       values (${tenantId}, ${appKey}, ${clientName}, ${currencyCode}, ${qpsLimit})`)
-    // In whole milliseconds, like all times of wallets: the order path reads them without microseconds.
+    // In whole milliseconds, like all wallet times: the order path reads them without microseconds.
     tx.send(sql`
       insert into wallets (tenant_id, currency_code, updated_at)
       values (${tenantId}, ${currencyCode}, date_trunc('milliseconds', clock_timestamp()))`)
@@ -61,9 +61,12 @@ export async function createTenant(deps: CreateTenantDeps, tenant: NewTenant, by
 }
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** 142 bits of entropy, so nobody can guess an AppKey. */
+/** 142 bits of entropy, so AppKeys cannot be guessed. */
 const RANDOM_CHARACTERS = 24
-/** The largest multiple of 62 up to 256. Larger bytes are skipped, because they would make some characters more frequent. */
+/**
+ * The largest multiple of 62 up to 256. Bytes from here on are skipped, because they would make some characters more
+ * frequent.
+ */
 const EVEN_BYTES = 248
 
 /**

@@ -6,7 +6,7 @@ import { audit, type By } from '#platform/audit/audit.ts'
 
 /* Audit entries about notes and tags belong to no tenant, because a dealer's people can read their own tenant's entries. */
 
-/** A note by the operator's people on a dealer or one of its orders, or a dealer's question. Dealers see none. */
+/** A note by the operator's people on a dealer or one of its orders, or a dealer's question. Dealers do not see notes. */
 export interface Note {
   noteId: string
   text: string
@@ -22,7 +22,7 @@ export interface NoteSubject {
 }
 
 export const NOTE_LENGTH_MAX = 2_000
-/** The most notes on one subject. Longer records belong elsewhere. */
+/** The maximum number of notes on one subject. Longer records belong elsewhere. */
 export const NOTES_MAX = 200
 export const TAGS_MAX = 10
 export const TAG_LENGTH_MAX = 30
@@ -42,14 +42,15 @@ export function listNotes(db: Pick<Db, 'query'>, { tenantId, orderId }: NoteSubj
 export async function addNote(deps: NoteDeps, on: NoteSubject, text: string, subject: string, by: By): Promise<void> {
   const { tenantId, orderId = null } = on
   await deps.db.tx(async (tx) => {
-    const full = new Refusal(409, 'TOO_MANY_NOTES', `There are ${NOTES_MAX} notes already. Delete one first.`)
+    const full = new Refusal(409, 'TOO_MANY_NOTES', `There are already ${NOTES_MAX} notes. Delete one first.`)
     await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, full })
     audit(tx, deps.ids, { tenantId: null, ...by, action: 'note.add', subject, after: { text } })
   })
 }
 
 /**
- * Asks the operator about an order, for the dealer: a note on the order, with an alert. Audited where the dealer sees it.
+ * Asks the operator about an order on the dealer's behalf: a note on the order, with an alert. Audited where the dealer can
+ * see it.
  * @throws Refusal
  */
 export async function askOperator(
@@ -60,7 +61,7 @@ export async function askOperator(
 ): Promise<void> {
   const { tenantId, orderId, orderNo, entryNo, clientName } = order
   await deps.db.tx(async (tx) => {
-    const message = 'The operator has many notes on this order already. Ask the operator directly.'
+    const message = 'This order already has the maximum number of notes. Contact the operator directly.'
     const full = new Refusal(409, 'TOO_MANY_NOTES', message)
     await insertNote(tx, deps, { tenantId, orderId, text, actor: by.actor, full })
     audit(tx, deps.ids, { tenantId, ...by, action: 'order.ask_operator', subject: orderNo, after: { text } })
@@ -118,7 +119,7 @@ export interface TagCount {
   dealers: number
 }
 
-/** More tags than a person would choose from. */
+/** More tags than anyone would choose from. */
 const TAGS_LISTED_MAX = 500
 
 /** The tags of all dealers, in alphabetical order. */
@@ -129,7 +130,7 @@ export function listTags(db: Pick<Db, 'query'>): Promise<TagCount[]> {
   })
 }
 
-/** Replaces the tags of a dealer, each once, in alphabetical order. */
+/** Replaces a dealer's tags, without duplicates, in alphabetical order. */
 export async function setTags(deps: NoteDeps, tenantId: string, tags: readonly string[], by: By): Promise<void> {
   const after = [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))].sort()
   await deps.db.tx(async (tx) => {

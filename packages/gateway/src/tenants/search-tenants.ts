@@ -6,7 +6,7 @@ import type { Position } from './tenant-rows.ts'
 import { matches, SUMMARY, type TenantSummary } from './tenant-views.ts'
 
 export interface TenantFilter {
-  /** A part of a name, or a whole AppKey. */
+  /** Part of a name, or a whole AppKey. */
   keyword?: string | undefined
   status?: 'ACTIVE' | 'SUSPENDED' | undefined
   /** One of the operator's tags. */
@@ -15,14 +15,14 @@ export interface TenantFilter {
   to?: Date | undefined
 }
 
-/** A tenant with the operator's tags, which dealers do not see. */
+/** A tenant with the operator's tags, which dealers cannot see. */
 export interface TaggedTenant extends TenantSummary {
   tags: string[]
 }
 
 /**
- * The expressions to sort by for each column; an empty list sorts by time. If a balance changes between two pages, its dealer
- * may appear twice or not at all.
+ * The sort expressions for each column; an empty list sorts by time. If a balance changes between two pages, its dealer may
+ * appear twice or not at all.
  */
 const SORTS = {
   createdAt: [],
@@ -32,7 +32,10 @@ const SORTS = {
 
 export type TenantSort = keyof typeof SORTS
 
-/** Searches the dealers, newest first or by a column. @throws Refusal if too many match to sort by that column */
+/**
+ * Searches the dealers, newest first or sorted by a column.
+ * @throws Refusal if too many match to sort by that column
+ */
 export async function searchTenants(
   db: Pick<Db, 'query'>,
   filter: TenantFilter,
@@ -57,7 +60,7 @@ export async function searchTenants(
   }
 }
 
-/** Counts the dealers that match, and sums their balances. */
+/** Counts the matching dealers and sums their balances. */
 export function countTenants(db: Pick<Db, 'query'>, filter: TenantFilter): Promise<RowCount> {
   return countAndSum(
     db,

@@ -13,13 +13,12 @@ import sql, { empty, join, raw, type Sql } from 'sql-template-tag'
 
 /*
  * Reads pages of rows of one tenant or of all tenants, for lists that people see. Tables that grow with orders have the key
- * (tenant_id, UUIDv7) and no index over all tenants, because every order would pay for one. So the newest rows of all tenants
- * are read in windows of time: each window is one range of the key per tenant, and the size of the next one depends on how
- * many rows it contained.
- *
- * Measured with 10 000 tenants and 300 000 orders in a week, on two cores that were busy otherwise: the first page took 115
- * ms (p50), at most 215 ms. A page that read 20 000 orders for a package that none of them had took 333 ms; READ_ROWS_MAX is
- * half of that.
+ * (tenant_id, UUIDv7) and no index over all tenants, because it would slow down every order. So the newest rows of all
+ * tenants are read in time windows: each window is one range of the key per tenant, and its size depends on how many rows
+ * the previous one contained.
+ * Measured with 10 000 tenants and 300 000 orders in a week, on two cores that were otherwise busy: the first page took 115
+ * ms (p50), at most 215 ms. A page that read 20 000 orders for a package contained in none of them took 333 ms;
+ * READ_ROWS_MAX is half of that.
  */
 
 /** A table with the key (tenant_id, id), where ids are UUIDv7. */
@@ -28,32 +27,35 @@ export interface RowTable {
   readonly id: string
 }
 
-/** Conditions on the row `r`, which must all hold. */
+/** Conditions on the row `r`, all of which must be met. */
 export interface RowFilter {
   /** null: all tenants. */
   readonly tenantId: string | null
-  /** Conditions that an index beginning with the tenant serves. */
+  /** Conditions that are served by an index beginning with the tenant. */
   readonly indexed?: readonly Sql[] | undefined
-  /** Conditions for which every row that the index finds is read. */
+  /** Conditions for which every row found through the index is read. */
   readonly others?: readonly Sql[] | undefined
-  /** FEW: hardly any row of a tenant matches. ONE: at most one row of a tenant matches. Longer times are then read by one query. */
+  /**
+   * FEW: hardly any of a tenant's rows match. ONE: at most one of a tenant's rows matches. Longer periods are then read
+   * with one query.
+   */
   readonly matching?: 'FEW' | 'ONE' | undefined
   readonly from?: Date | undefined
   readonly to?: Date | undefined
 }
 
-/** The values of the sort columns of a row, then its id: the start of the next page. */
+/** The values of a row's sort columns, then its id: the start of the next page. */
 export type Position = readonly string[]
 
 export interface RowPage {
-  /** The expressions to sort by, of the row `r` and its tenant `t`; empty: by time. The id breaks ties. */
+  /** The sort expressions for the row `r` and its tenant `t`; empty: by time. The id breaks ties. */
   readonly by?: readonly string[] | undefined
   readonly ascending?: boolean | undefined
   readonly after?: Position | undefined
   readonly limit: number
 }
 
-/** A page of a search, sorted by one of the columns that allow it. */
+/** A page of a search, sorted by one of the sortable columns. */
 export type SortedPage<Column extends string> = Omit<RowPage, 'by'> & { readonly column?: Column }
 
 export interface RowKey {
@@ -65,14 +67,14 @@ export interface FoundKeys {
   readonly keys: RowKey[]
   /** null: there are no more rows. */
   readonly next: Position | null
-  /** Set if reading stopped before the page was full: rows beyond this time have not been read. */
+  /** Set if reading stopped before the page was full: rows older than this have not been read. */
   readonly searchedTo: Date | null
 }
 
-/** Rows that one page or count reads for conditions without an index. The person then decides whether to go on. */
+/** How many rows are read for one page or count whose conditions have no index. The person then decides whether to go on. */
 const READ_ROWS_MAX = 10_000
 const FIRST_READ_ROWS = 2_000
-/** With a first window of an hour, the last one reaches back over seven years. */
+/** With a first window of an hour, the last one reaches back more than seven years. */
 const WINDOWS_MAX = 6
 const FIRST_WINDOW_MS = 3_600_000
 const FIRST_WINDOW_OF_FEW_MS = 30 * 24 * 3_600_000
@@ -131,7 +133,7 @@ async function findByTime(
         continue
       }
     }
-    // As many rows as the page still needs, estimated from how many have matched so far.
+    // As many rows as the page still needs, estimated from the matches so far.
     const wanted = isFiltered ? ((limit + 1 - keys.length) * read) / Math.max(keys.length, 0.5) : READ_ROWS_MAX
     if (isFiltered) toRead = Math.ceil(between(FIRST_READ_ROWS, 1.5 * wanted, READ_ROWS_MAX - read))
     spanMs *= between(1 / WINDOW_GROWTH_MAX, toRead / (found.read + 1), WINDOW_GROWTH_MAX)
@@ -149,9 +151,9 @@ const QUARTER_HOUR_MS = 900_000
 const QUARTER_HOURS_READ = 24
 
 /**
- * Estimates how far back this many orders of all tenants reach, from the sums of the latest quarter hours with orders. Other
- * tables have about as many rows. Without the estimate, a first window of an hour on a busy gateway would contain so many
- * rows that a page would read the maximum of every tenant.
+ * Estimates how far back this many orders of all tenants reach, from the sums of the latest quarter hours with orders.
+ * Other tables have about as many rows. Without the estimate, a first window of an hour on a busy gateway would contain so
+ * many rows that a page would read the maximum for every tenant.
  */
 async function spanOfOrders(db: Pick<Db, 'query'>, beforeMs: number, wanted: number): Promise<number> {
   const [last] = await db.query<{ startsAt: Date; orders: number; total: number }>(sql`
@@ -170,9 +172,9 @@ async function spanOfOrders(db: Pick<Db, 'query'>, beforeMs: number, wanted: num
 const BUSIEST_TENANTS = 8
 
 /**
- * Estimates when the latest row before `edge` was written: it takes the latest row of the tenants that sold most on the
- * latest day with sales. After a pause in sales that row is hours old. A window from now to a little before it would read the
- * maximum of every tenant: 2 100 buffers instead of 1 550 for a page of a million orders.
+ * Estimates when the latest row before `edge` was written, from the latest rows of the tenants that sold most on the latest
+ * day with sales. After a pause in sales, that row is hours old. A window from now to a little before it would read the
+ * maximum for every tenant: 2 100 buffers instead of 1 550 for a page of a million orders.
  * @returns `beforeMs` if those tenants have no such row
  */
 async function latestOfBusiest(
@@ -208,7 +210,7 @@ function lastEdge({ from, to }: RowFilter, ascending: boolean, latest: string): 
 }
 
 /**
- * The end of a window. In ascending order one window contains everything after now, which is nothing unless a clock was
+ * The end of a window. In ascending order, one window contains everything after now, which is nothing unless a clock was
  * wrong.
  */
 function windowEnd(timeMs: number, spanMs: number, ascending: boolean, nowMs: number): string {
@@ -221,8 +223,8 @@ function nearer(a: string, b: string, ascending: boolean): string {
 }
 
 /**
- * The time of the first row, from one look-up per tenant. Ascending windows begin there, because there may be no rows for
- * years before it.
+ * The time of the first row, from one look-up per tenant. Ascending windows begin there, because the years before it may be
+ * empty.
  */
 async function findOldestMs(
   db: Pick<Db, 'query'>,
@@ -240,7 +242,7 @@ async function findOldestMs(
   return row === undefined ? 0 : timeOfUuid(row.id)
 }
 
-/** False if there are no rows before this time, so that the list does not offer to search further back. */
+/** False if there are no rows before this time, in which case the list does not offer to search further back. */
 async function hasOlder(db: Pick<Db, 'query'>, rows: RowTable, filter: RowFilter, timeMs: number): Promise<boolean> {
   return (await findOldestMs(db, rows, filter, LOWEST_UUID, firstUuidAt(timeMs))) > 0
 }
@@ -252,13 +254,13 @@ interface Window {
   /** Inclusive. */
   stop: string
   limit: number
-  /** Rows that are read of each tenant at most. */
+  /** The maximum number of rows read per tenant. */
   perTenant: number
 }
 
 /**
- * Reads one window. `cut` is set if a tenant has more rows in the window than were read: the id at which the reading of the
- * first such tenant ended.
+ * Reads one window. `cut` is set if a tenant has more rows in the window than were read: the id at which reading stopped
+ * for the first such tenant.
  */
 async function readWindow(
   db: Pick<Db, 'query'>,
@@ -271,7 +273,7 @@ async function readWindow(
   const range = ascending
     ? sql`${column} > ${edge} and ${column} <= ${stop}`
     : sql`${column} < ${edge} and ${column} >= ${stop}`
-  // The limit per tenant keeps the planner from joining whole tables instead of looking into the index.
+  // The limit per tenant keeps the planner from joining whole tables instead of using the index.
   const [row] = await db.query<{ read: number; cut: string | null; keys: [string, string][] }>(sql`
     with seen as materialized (
       select t.tenant_id, r.id, r.matches from tenants t cross join lateral (
@@ -328,7 +330,7 @@ function tooManyToSort(): Refusal {
   return new Refusal(409, 'TOO_MANY_TO_SORT', `${message} Narrow the filter, or sort by time.`)
 }
 
-/** Counts the rows that match, and sums the column `amount` of each currency, if there are at most COUNTED_ROWS_MAX. */
+/** Counts the matching rows and sums the column `amount` per currency, if there are at most COUNTED_ROWS_MAX. */
 export async function countRows(
   db: Pick<Db, 'query'>,
   rows: RowTable,
@@ -354,7 +356,7 @@ export async function countRows(
 const readMax = ({ others }: RowFilter) => (others?.length ? READ_ROWS_MAX : COUNTED_ROWS_MAX)
 
 /**
- * The rows that match the indexed conditions, in any order. One more than may be read is selected, to notice that there are
+ * The rows that match the indexed conditions, in any order. Selects one more than may be read, to notice that there are
  * more.
  */
 function readable({ table, id }: RowTable, filter: RowFilter, columns: readonly string[]): Sql {

@@ -8,12 +8,12 @@ import { type LockedWallet, lockTenantWallet } from '#wallet/ledger/lock-wallets
 import { parseAllowlist, unsignedFault } from './allowlist.ts'
 import { changeTenant, lockTenant, type TenantDeps, type TenantRow } from './change-tenant.ts'
 
-/** Requested settings. An absent member is left unchanged; null clears it. */
+/** Requested settings. An absent member is left unchanged; null clears the setting. */
 export interface SettingsInput {
   clientName?: string
   /** Addresses and CIDR blocks in any spelling; empty: any address may call. */
   ipAllowlist?: readonly string[]
-  /** Accepts requests without a signature at the RT API, while the conditions of tenants/allowlist.ts hold. */
+  /** Accepts requests without a signature at the RT API, as long as the conditions in tenants/allowlist.ts are met. */
   unsignedRequests?: boolean
   /** null: the deployment's default. */
   qpsLimit?: number | null
@@ -32,7 +32,7 @@ export type Settings = Required<SettingsInput>
  * Changes settings, all or nothing. The callback URL is set elsewhere, because it needs a health check first
  * (webhooks/endpoint/set-webhook.ts).
  * @returns the changed members, before and after
- * @throws Refusal that lists all faults, or if the tenant does not exist, or cannot get unsigned requests
+ * @throws Refusal that lists all faults, or if the tenant does not exist, or if unsigned requests cannot be allowed for it
  */
 export async function changeSettings(
   deps: TenantDeps,
@@ -42,7 +42,7 @@ export async function changeSettings(
 ): Promise<{ before: Partial<Settings>; after: Partial<Settings> }> {
   const checked = checkSettings(input)
   return changeTenant(deps, typedId, by, async (tx, tenantId) => {
-    // Lock order: wallets before everything else. An order sees either all of a change or none of it.
+    // Lock order: wallets before everything else. An order sees either the whole change or nothing of it.
     const wallet = await lockTenantWallet(tx, tenantId)
     const tenant = await lockTenant(tx, tenantId)
     const current = currentSettings(tenant, wallet)
@@ -59,9 +59,9 @@ export async function changeSettings(
 }
 
 /**
- * Ends unsigned requests when a condition that they need is removed, so that they do not come back unasked when the condition
- * is met again.
- * @throws Refusal if the same change asks for unsigned requests
+ * Disables unsigned requests when a condition that they need is removed, so that they are not silently enabled again when
+ * the condition is met again.
+ * @throws Refusal if the same change enables unsigned requests
  */
 function withoutFaults(next: Settings, currencyCode: string, asked: boolean | undefined): Settings {
   const fault = next.unsignedRequests
@@ -84,7 +84,7 @@ export function textFault(member: keyof typeof TEXTS, text: string): string | un
   return undefined
 }
 
-/** Checks only the form of an e-mail address: only a mail to it shows whether it exists. */
+/** Checks only the form of an e-mail address: only sending an e-mail shows whether it exists. */
 export function isEmailAddress(text: string): boolean {
   return text.length <= TEXT_LENGTH_MAX.billingEmail && !UNPRINTABLE_OR_NEW_LINE.test(text) && EMAIL.test(text)
 }
@@ -149,7 +149,7 @@ const AMOUNTS = [
   ['lowBalanceThreshold', 'low-balance threshold'],
 ] as const
 
-/** An amount that stays as it is may be older than this rule. */
+/** An unchanged amount may be older than this rule. */
 function refuseFractions(current: Settings, checked: Partial<Settings>, currencyCode: string): void {
   const fields: Record<string, string> = {}
   for (const [member, label] of AMOUNTS) {
@@ -187,7 +187,10 @@ function updateTenant(tx: Tx, tenantId: string, next: Settings): void {
     where tenant_id = ${tenantId}`)
 }
 
-/** Updates the wallet. A new threshold above the balance alerts immediately, because the next crossing may be far away. */
+/**
+ * Updates the wallet. If a new threshold is above the balance, the alert is sent immediately, because the next crossing may
+ * be far away.
+ */
 function updateWallet(tx: Tx, deps: TenantDeps, wallet: LockedWallet, next: Settings): void {
   const percent = lowBalancePercent(wallet.balance, next.lowBalanceThreshold)
   tx.send(sql`

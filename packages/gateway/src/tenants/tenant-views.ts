@@ -20,7 +20,7 @@ export interface TenantSummary {
 export interface TenantView extends TenantSummary {
   ipAllowlist: string[]
   unsignedRequests: boolean
-  /** The reason why requests without a signature cannot be accepted; null: they can, once the operator allows them. */
+  /** The reason why requests without a signature cannot be accepted; null: they can, if the operator allows them. */
   unsignedFault: string | null
   qpsLimit: number | null
   creditLimit: bigint
@@ -111,7 +111,7 @@ export async function getTenantView(
   return { ...row, callbackUrl, secrets, unsignedFault: unsignedFault(row) ?? null }
 }
 
-/** The stored form of an existing tenant's id. @throws Refusal for a tenant that does not exist */
+/** The stored form of an existing tenant's id. @throws Refusal if the tenant does not exist */
 export async function getTenantId(db: Pick<Db, 'query'>, tenantId: string): Promise<string> {
   const id = requireUuid(tenantId, 'tenant')
   const [found] = await db.query(sql`select from tenants where tenant_id = ${id}`)

@@ -17,11 +17,11 @@ export interface Tenant {
   dailySpendLimit: bigint | null
   /** null: the deployment's default. */
   qpsLimit: number | null
-  /** Counts changes of credentials and settings. A decision that is based on an older version must be made again. */
+  /** Counts changes to credentials and settings. A decision based on an older version must be made again. */
   version: bigint
-  /** The end of a move to or from another cell, until which requests are refused; null: the tenant never moved. */
+  /** The end of a move to or from another cell, until which requests are refused; null: the tenant has never moved. */
   fencedUntilMs: number | null
-  /** The nodes of the other cell, if only that one may serve the tenant; null: this cell serves it. */
+  /** The nodes of the other cell, if only that cell may serve the tenant; null: this cell serves it. */
   servedBy: ServingNode[] | null
   /** The restricted key that this is; null: the tenant's own key. */
   key: RestrictedKey | null
@@ -56,7 +56,7 @@ export interface TenantSecret {
   provenAtMs: number | null
 }
 
-/** Finds a tenant, without secrets whose grace period is over by the database's clock. */
+/** Finds a tenant, without secrets whose grace period has ended by the database's clock. */
 export async function findTenant(
   db: Pick<Db | Tx, 'query'>,
   cipher: Pick<Cipher, 'decrypt'>,

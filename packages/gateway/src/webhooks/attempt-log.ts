@@ -14,21 +14,21 @@ import type { Attempt, Signer } from './sending/delivery-attempt.ts'
 import { isAcknowledged } from './sending/delivery-attempt.ts'
 import { ANSWER_KEPT_BYTES } from './webhook-limits.ts'
 
-/** An attempt as the log keeps it. */
+/** An attempt as stored in the log. */
 export interface LoggedAttempt {
   attemptId: string
   notifyId: string
   notifyType: string
   attemptNo: number
-  /** The values of its query are masked. */
+  /** The values in its query are masked. */
   url: string
   address: string | undefined
   startedAtMs: number
   durationMs: number
   status: number | undefined
-  /** The outcome, as a text for people. */
+  /** The outcome, as text for people. */
   message: string
-  /** The first 4 KiB of the response, without secrets; null: no response or an empty one. */
+  /** The first 4 KiB of the response, without secrets; null: no response, or an empty one. */
   answer: Buffer | null
   /** The beginnings of the signatures, enough to recognise them; null: nothing was signed. */
   signatureStarts: string | null
@@ -58,14 +58,14 @@ export function loggedAttempt(
   }
 }
 
-/** Writes attempts of one tenant to the delivery log, which the operator and the tenant see for 30 days. */
+/** Writes attempts of one tenant to the delivery log, which the operator and the tenant can see for 30 days. */
 export function logAttempts(tx: Tx, tenantId: string, attempts: readonly LoggedAttempt[]): void {
   for (const alike of groupAlike(attempts, isAlike)) {
     tx.send({ name: 'webhooks-log', text: LOG, values: [tenantId, ...logValues(alike)] })
   }
 }
 
-/** True if two attempts have these values in common, so that one statement can log both with single parameters. */
+/** True if these values are the same in both attempts, so that one statement can log both with single parameters. */
 export function isAlike(one: LoggedAttempt, other: LoggedAttempt): boolean {
   return (
     one.url === other.url &&
@@ -76,7 +76,8 @@ export function isAlike(one: LoggedAttempt, other: LoggedAttempt): boolean {
 }
 
 /**
- * Groups items that are alike. There are few groups, mostly one, so comparing items is cheaper than building a key for each.
+ * Groups items that are alike. There are few groups, usually only one, so comparing items is cheaper than building a key
+ * for each.
  */
 export function groupAlike<Item>(items: readonly Item[], alike: (one: Item, other: Item) => boolean): Item[][] {
   const groups: Item[][] = []
@@ -103,7 +104,7 @@ const EACH: Columns = {
   signature_starts: 'text',
 }
 
-/** Logs attempts of tenant $1 that are alike; $6 has their notify_ids. */
+/** Logs attempts of tenant $1 that are alike; $6 contains their notify_ids. */
 export const LOG = `
   insert into delivery_attempts (tenant_id, url, address, http_status, outcome, ${Object.keys(EACH).join(', ')})
   select $1::uuid, $2::text, $3::text, $4::integer, $5::text, attempt.* from ${unnest(6, EACH, 'attempt')}`
@@ -127,7 +128,7 @@ export function logValues(alike: readonly LoggedAttempt[]): unknown[] {
   ]
 }
 
-/** Describes an outcome to people. */
+/** Describes an outcome for people. */
 export function outcomeMessage(outcome: OutboundOutcome): string {
   if (isAcknowledged(outcome)) return ACKNOWLEDGED
   if (outcome.kind === 'failed') return outcome.message
@@ -138,7 +139,7 @@ export function outcomeMessage(outcome: OutboundOutcome): string {
 
 export const ACKNOWLEDGED = 'acknowledged'
 
-/** Masks the values of the query, which are often tokens. */
+/** Masks the values in the query, which are often tokens. */
 export function maskedUrl(url: string): string {
   const start = url.indexOf('?')
   if (start < 0) return url
@@ -147,7 +148,7 @@ export function maskedUrl(url: string): string {
 
 const MASK = '***'
 
-/** The first line of a response that is not blank, shown to people. */
+/** The first non-blank line of a response, shown to people. */
 export function firstLineOf(answer: Buffer | null): string | undefined {
   const lines = answer?.toString('utf8').split(/[\r\n]/) ?? []
   const shown = lines.map((line) => line.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ').trim())
@@ -155,16 +156,16 @@ export function firstLineOf(answer: Buffer | null): string | undefined {
   return line && [...line].slice(0, LINE_SHOWN).join('')
 }
 
-/** In characters: enough to recognize the handler and its reason. */
+/** In characters: enough to recognise the handler and its reason. */
 const LINE_SHOWN = 200
 
 /**
- * The response without AppSecrets, signatures and the values of the URL's query: receivers under construction often echo the
+ * The response without AppSecrets, signatures and the values in the URL's query: receivers under development often echo the
  * request, or show their settings.
  */
 function maskedAnswer(outcome: OutboundOutcome, url: string, signer: Signer): Buffer | null {
   if (outcome.kind !== 'answer' || outcome.body.length === 0) return null
-  // latin1 maps each byte to one character, in any encoding of the response.
+  // latin1 maps each byte to one character, whatever the encoding of the response.
   let text = outcome.body.toString('latin1')
   for (const secret of secretTexts(url, signer)) text = text.replaceAll(secret, MASK)
   text = text.replaceAll(HEX_SIGNATURE, MASK).replaceAll(BASE64_SIGNATURE, `v1,${MASK}`)
@@ -172,12 +173,15 @@ function maskedAnswer(outcome: OutboundOutcome, url: string, signer: Signer): Bu
 }
 
 const HEX_SIGNATURE = /(?<![0-9a-fA-F])[0-9a-fA-F]{64}(?![0-9a-fA-F])/g
-/** JSON may have slashes escaped. */
+/** In JSON, slashes may be escaped. */
 const BASE64_SIGNATURE = /v1,(?:[A-Za-z0-9+]|\\?\/){43}=/g
-/** Shorter values of a query are not tokens, and would be masked inside words. */
+/** Shorter query values are not tokens, and would be masked inside words. */
 const QUERY_SECRET_LENGTH_MIN = 6
 
-/** AppSecrets, in plain form and as libraries take them (docs/webhooks.md), and values of the query, as sent and decoded. */
+/**
+ * AppSecrets, in plain form and in the form expected by libraries (docs/webhooks.md), and query values, as sent and
+ * decoded.
+ */
 function secretTexts(url: string, { secrets }: Signer): string[] {
   const texts = secrets.flatMap(({ secret }) => [secret, Buffer.from(secret).toString('base64')])
   const start = url.indexOf('?')

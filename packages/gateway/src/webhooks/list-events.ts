@@ -23,20 +23,20 @@ export interface EventView {
   clientName: string
   notifyId: string
   notifyType: EventType
-  /** null: the event does not concern one order. */
+  /** null: the event does not concern a single order. */
   orderNo: string | null
-  /** The statuses that it reports: that of the order or action, and a changed status of an eSIM. */
+  /** The statuses that it reports: the status of the order or action, and an eSIM's changed status. */
   statuses: string[]
-  /** Distinguishes events of one kind: the percentage of a threshold, or the hours before expiry. */
+  /** Distinguishes events of the same kind: the percentage of a threshold, or the hours before expiry. */
   level: { unit: 'PERCENT' | 'HOURS'; value: number } | null
   createdAt: Date
   deliveryState: DeliveryState
-  /** Attempts since it was recorded or last replayed; null: it was delivered before the delivery log starts. */
+  /** Attempts since it was recorded or last replayed; null: it was delivered before the delivery log begins. */
   attempts: number | null
   /** When the next attempt is due. */
   dueAt: Date | null
   /**
-   * When the attempt ended that made it DELIVERED or DEAD; null for other states, and if the log does not reach back that
+   * When the attempt that made it DELIVERED or DEAD ended; null for other states, and if the log does not reach back that
    * far.
    */
   settledAt: Date | null
@@ -44,15 +44,15 @@ export interface EventView {
   lastOutcome: string | null
 }
 
-/** One attempt, as operators and the tenant see it. */
+/** One attempt, as shown to operators and the tenant. */
 export interface AttemptView {
-  /** Also the RT-RequestID that the receiver received. */
+  /** Also the RT-RequestID that was sent to the receiver. */
   attemptId: string
   notifyId: string
   notifyType: string
   attemptNo: number
   url: string
-  /** The address that the attempt connected to. */
+  /** The IP address to which the attempt connected. */
   address: string | null
   startedAt: Date
   durationMs: number
@@ -67,7 +67,7 @@ export interface AttemptView {
 }
 
 export interface EventFilter {
-  /** Absent: all tenants. */
+  /** If absent, all tenants. */
   tenantId?: string | undefined
   notifyTypes?: readonly EventType[] | undefined
   deliveryStates?: readonly DeliveryState[] | undefined
@@ -110,8 +110,8 @@ export function countEvents(db: Pick<Db, 'query'>, filter: EventFilter): Promise
 }
 
 /**
- * Reads the events of a page. The limit makes the planner look up each key: for an average dealer, reading all of its events
- * for each key seems as cheap.
+ * Reads the events of a page. The limit makes the planner look up each key: otherwise, for an average dealer, reading all
+ * events for each key seems just as cheap to it.
  */
 async function readEvents(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<EventView[]> {
   if (keys.length === 0) return []
@@ -128,7 +128,7 @@ async function readEvents(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<EventV
   return rows.map(eventOf)
 }
 
-/** Undelivered events are found by their deliveries, without reading delivered events. */
+/** Undelivered events are found through their deliveries, without reading delivered events. */
 function rowFilter(filter: EventFilter): RowFilter & { table: RowTable } {
   const { tenantId = null, notifyTypes, deliveryStates, orderIds, from, to } = filter
   const times = { tenantId, from, to, matching: orderIds ? ('ONE' as const) : undefined }
@@ -159,7 +159,7 @@ function rowFilter(filter: EventFilter): RowFilter & { table: RowTable } {
 const STATE = raw(`coalesce((
   select d.delivery_state from deliveries d where d.tenant_id = r.tenant_id and d.notify_id = r.notify_id), 'DELIVERED')`)
 
-/** Gets an event with its content and attempts, latest first. @throws Refusal when it does not exist */
+/** Returns an event with its content and attempts, latest first. @throws Refusal if it does not exist */
 export async function getEvent(
   db: Pick<Db, 'query'>,
   tenantId: string,
@@ -180,14 +180,14 @@ export async function getEvent(
   return { ...eventOf(row), attemptList: attempts.map(attemptOf) }
 }
 
-/** The event as recorded, and the AppKey that its requests name. */
+/** The event as recorded, and the AppKey stated in its requests. */
 interface Recorded {
   content: unknown
   details: unknown
   appKey: string
 }
 
-/** More than the retries of one event. Only an event that was replayed many times has more. */
+/** More than the retries of one event. Only an event replayed many times has more. */
 const ATTEMPTS_SHOWN_MAX = 200
 
 function inStates(states: readonly DeliveryState[]): Sql {
@@ -209,8 +209,8 @@ const COLUMNS = sql`
   case when coalesce(e.delivery_state, 'DEAD') = 'DEAD' then a.ended_at end as settled_at`
 
 /**
- * Joins the latest attempt of events `e` with these ids. An acknowledgement takes precedence over a later attempt that was
- * made under an earlier lease.
+ * Joins the latest attempt of the events `e` with these ids. An acknowledgement takes precedence over a later attempt made
+ * under an earlier lease.
  */
 const latestAttempt = (ids: readonly string[]) => sql`
   left join lateral (
@@ -222,7 +222,7 @@ const latestAttempt = (ids: readonly string[]) => sql`
 const CLOCKS_DIFFER_MS = 60_000
 
 /**
- * A lower bound for the ids of attempts at these events. Without it, a page would search each day's partition of the
+ * A lower bound for the ids of these events' attempts. Without it, a page would search each day's partition of the
  * attempts.
  */
 function firstAttemptOf(ids: readonly string[]): string {

@@ -37,24 +37,24 @@ test.each(['DELIVERED', 'PARTIALLY_DELIVERED'])('%s becomes ORDER_STATUS', (orde
 })
 
 test.each(['PAID', 'ALLOCATING', 'UNDER_REVIEW', 'FAILED', 'CANCELLED'])(
-  '%s has no form in the family',
+  '%s has no equivalent in the RT family',
   (orderStatus) => {
     expect(rt(updated({ orderStatus }))).toBeUndefined()
   },
 )
 
-test('a delivered top-up has no form in the family', () => {
+test('a delivered top-up has no equivalent in the RT family', () => {
   expect(rt(updated({ orderType: 'TOPUP', profiles: [] }))).toBeUndefined()
 })
 
-test('a changed esimStatus becomes ESIM_STATUS, in any status of the order', () => {
+test('a changed esimStatus becomes ESIM_STATUS, whatever the order status', () => {
   const details = { changed: 'esimStatus', esimTranNo: 'E-1', eid: '89' }
   const expected = { notifyType: 'ESIM_STATUS', ...HEAD, content: { ...ESIM, ...STATUSES } }
   expect(rt(updated({}, details))).toEqual(expected)
   expect(rt(updated({ orderStatus: 'ALLOCATING' }, details))).toEqual(expected)
 })
 
-test('ESIM_STATUS has the volume and usage of the eSIM as far as they were recorded', () => {
+test('ESIM_STATUS contains the eSIM’s volume and usage, if they were recorded', () => {
   const contentWith = (usage: object) => {
     return rt(updated({}, { changed: 'esimStatus', esimTranNo: 'E-1', eid: null, ...usage })).content
   }
@@ -85,7 +85,7 @@ test('a changed smdpStatus becomes SMDP_EVENT with the EID and the time', () => 
   })
 })
 
-test('usage becomes DATA_USAGE, whose threshold is the part that is left', () => {
+test('usage becomes DATA_USAGE, with the remaining part as the threshold', () => {
   const usage = { totalVolume: 1_000, orderUsage: 810, remaining: 190, threshold: 80, sequence: 2 }
   const body = rt(event('ESIM_USAGE', { ...ESIM, ...usage, usageUpdateTime: '2026-11-20T13:00:00.000Z' }))
   const shown = { totalVolume: 1_000, orderUsage: 810, remain: 190, remainThreshold: 0.2 }
@@ -106,17 +106,20 @@ test.each([
   expect(body).toEqual({ notifyType: 'VALIDITY_USAGE', ...HEAD, content })
 })
 
-test.each(['ORDER_PAID', 'ESIM_ACTION_UPDATED', 'BALANCE_LOW'])('%s has no form in the family', (notifyType) => {
-  expect(rt(event(notifyType, {}))).toBeUndefined()
-})
+test.each(['ORDER_PAID', 'ESIM_ACTION_UPDATED', 'BALANCE_LOW'])(
+  'the notification %s has no equivalent in the RT family',
+  (notifyType) => {
+    expect(rt(event(notifyType, {}))).toBeUndefined()
+  },
+)
 
-test('a health check has the content that receivers of the family expect', () => {
+test('a health check has the content that RT family receivers expect', () => {
   const content = { orderNo: '1234567890', orderStatus: 'Test' }
   const body = checkHealthBody('RT', event('CHECK_HEALTH', {}))
   expect(JSON.parse(body)).toEqual({ notifyType: 'CHECK_HEALTH', ...HEAD, content })
 })
 
-test('the format of the dealer API posts the content exactly as recorded', () => {
+test('an event in the dealer API format has exactly the recorded content', () => {
   const content = '{"orderNo" : "O-1"}'
   expect(bodyOf('DEALER', { ...updated(), content })).toBe(
     `{"notifyId":"N-1","notifyType":"DELIVERY_UPDATED","eventGenerateTime":"2026-11-20T13:28:09.456Z","content":${content}}`,

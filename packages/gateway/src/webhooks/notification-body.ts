@@ -11,7 +11,7 @@ import {
 import type { EventDetails } from '#platform/record-events.ts'
 import type { Notification } from './delivery-state.ts'
 
-/** The body to post; undefined if the format has no such event. */
+/** The body to post; undefined if the format does not include this event. */
 export function bodyOf(format: EventFormat, notification: Notification): string | undefined {
   switch (format) {
     case 'DEALER':
@@ -35,15 +35,15 @@ function dealerBody({ notifyId, notifyType, createdAt, content }: Omit<Notificat
 }
 
 /*
- * Events in the form of the RT family (docs/coming-from-another-api.md):
+ * Events in the RT family's form (docs/coming-from-another-api.md):
  *
- *   DELIVERY_UPDATED  of one eSIM whose esimStatus changed              ESIM_STATUS
- *                     of one eSIM whose smdpStatus changed              SMDP_EVENT
- *                     otherwise, if the eSIMs of an order are there     ORDER_STATUS
+ *   DELIVERY_UPDATED  for one eSIM whose esimStatus changed             ESIM_STATUS
+ *                     for one eSIM whose smdpStatus changed             SMDP_EVENT
+ *                     otherwise, if an order's eSIMs are delivered      ORDER_STATUS
  *   ESIM_USAGE                                                          DATA_USAGE
  *   ESIM_EXPIRING                                                       VALIDITY_USAGE
  *
- * Other events have no form there.
+ * Other events do not exist in that form.
  */
 
 /** @returns undefined if the family has no such event */
@@ -92,10 +92,10 @@ function updateBody(
   return areThere ? textOf('ORDER_STATUS', event, { orderNo, transactionId, orderStatus: 'GOT_RESOURCE' }) : undefined
 }
 
-/** SGP.22 §5.2.1. Notifications of what failed change no status, so they cause no event. */
+/** SGP.22 §5.2.1. Notifications of failures change no status, so they cause no event. */
 const EXECUTED = 'Executed-Success' as const
 
-/** The usage that was recorded with a change. Events from before it was recorded have none, and unlimited has no volume. */
+/** The usage recorded with a change. Events from before usage was recorded have none, and an unlimited one has no volume. */
 function usageIn({ totalVolume, orderUsage }: { totalVolume?: number | null; orderUsage?: number | null }) {
   if (orderUsage === undefined) return {}
   const used = orderUsage ?? 0

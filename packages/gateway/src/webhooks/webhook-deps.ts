@@ -18,7 +18,7 @@ export interface WebhookDeps {
   db: Db
   ids: Ids
   cipher: Cipher
-  /** Marks the ids of attempts as ours. */
+  /** Marks the ids of attempts as our own. */
   linkKey: Buffer
   clock: Clock
   /** Decides which events are due. */

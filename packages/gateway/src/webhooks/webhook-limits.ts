@@ -1,44 +1,45 @@
 import { EVENT_TIMEOUT_MS } from '@dealer-esim/contract'
 
-/** Requests that this node has in flight at the same time. Bounds sockets and memory. */
+/** Requests that this node has in flight at the same time. Limits sockets and memory. */
 export const IN_FLIGHT_MAX = 512
-/** The part of IN_FLIGHT_MAX that endpoints may use whose latest attempt failed. */
+/** The part of IN_FLIGHT_MAX available to endpoints whose latest attempt failed. */
 export const FAILING_IN_FLIGHT_MAX = IN_FLIGHT_MAX / 2
 /**
- * The part that failing endpoints and endpoints without a response yet may use together. A quarter always remains for
- * endpoints that respond.
+ * The part available to failing endpoints and to endpoints that have not responded yet, together. A quarter always remains
+ * for endpoints that respond.
  */
 export const UNPROVEN_IN_FLIGHT_MAX = (IN_FLIGHT_MAX * 3) / 4
 
-/** Requests in flight to one endpoint. Its limit grows by one with each success and is halved by each failure. */
+/** Requests in flight to one endpoint. Its limit grows by one with each success and is halved on each failure. */
 export const ENDPOINT_IN_FLIGHT_MAX = 64
 /**
- * The first limit is low, because a receiver that hangs holds a request for 10 s. Five rounds of successes reach the maximum.
+ * The initial limit is low, because a receiver that hangs holds a request for 10 s. Five rounds of successes reach the
+ * maximum.
  */
 export const ENDPOINT_IN_FLIGHT_FIRST = 2
-/** Requests that a receiver can hold for as long as it hangs. */
+/** How many requests a hanging receiver can hold. */
 export const ENDPOINT_IN_FLIGHT_MIN = 2
 
 /** Events claimed for an endpoint that responds promptly, as a multiple of its in-flight limit. */
 export const CLAIM_AHEAD_FACTOR = 8
-/** After so many consecutive claims, one starts at the first due event again, to find events that were committed late. */
+/** After this many consecutive claims, one starts with the first due event again, to find events that were committed late. */
 export const CLAIMS_BEFORE_RESTART = 16
 /** Nothing is claimed ahead for endpoints that respond more slowly than this on average. */
 export const PROMPT_MS = 1_000
-/** Events of this node that are claimed, in flight or waiting for their result to be saved. Bounds memory. */
+/** Events of this node that are claimed, in flight or waiting for their result to be saved. Limits memory. */
 export const CLAIMED_MAX = 5_000
 
-/** How long a claim holds its endpoint queue. Afterwards another node can send the events of a crashed one. */
+/** How long a claim holds its endpoint queue. After that, another node can send the events of a crashed one. */
 export const LEASE_MS = 30_000
 /**
- * An attempt starts only while the lease lasts at least this much longer: the attempt's time limit, and time to save the
+ * An attempt starts only if the lease lasts at least this much longer: the attempt's time limit, plus time to save the
  * result.
  */
 export const LEASE_MARGIN_MS = EVENT_TIMEOUT_MS + 5_000
 
-/** Finds events whose wakeup was lost. A busy node, too, lists all tenants with due events this often. */
+/** Finds events whose wakeup was lost. A busy node also lists all tenants with due events this often. */
 export const POLL_MS = 1_000
-/** Pause between passes: under load there are thousands of wakeups a second. */
+/** The pause between passes: under load there are thousands of wakeups per second. */
 export const PASS_GAP_MS = 4
 /** Tenants listed in one pass; the next pass continues after them. */
 export const TENANTS_PER_PASS = 500
@@ -46,22 +47,22 @@ export const TENANTS_PER_PASS = 500
 export const TENANTS_PER_CLAIM = 20
 /** Events that one step marks UNSENT, or that one step of a replay makes due. */
 export const STEP_MAX = 1_000
-/** Results that one transaction saves. */
+/** Results saved by one transaction. */
 export const RESULTS_MAX = 1_000
 /** After a batch of at least this many results, the next transaction waits for more. */
 export const RESULTS_TO_GATHER = 8
 export const RESULTS_GATHER_MS = 40
 
-/** A response is cut off after this size and counts as complete. */
+/** A response is cut off at this size and counts as complete. */
 export const ANSWER_READ_BYTES = 64 * 1024
-/** The part of a response that the log keeps. */
+/** How much of a response the log keeps. */
 export const ANSWER_KEPT_BYTES = 4 * 1024
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Waits between the attempts of one event. After the last one the delivery is DEAD. */
+/** Waits between the attempts for one event. After the last attempt, the delivery is DEAD. */
 export const RETRY_STEPS_MS: readonly number[] = [
   10 * SECOND,
   30 * SECOND,
@@ -74,10 +75,11 @@ export const RETRY_STEPS_MS: readonly number[] = [
   24 * HOUR,
   24 * HOUR,
 ]
-/** Retry-After is honoured up to this many times the step. */
+/** Retry-After is honoured up to this multiple of the step. */
 export const RETRY_AFTER_MAX_STEPS = 2
 /**
  * An event can be sent until this many days after it was recorded: its first attempts take almost 6 days, and a DEAD event
- * can be resent for 30 days. Retention keeps events 6 days longer (platform/retention/retention-table.ts), for the attempts of a late resend.
+ * can be resent for 30 days. Retention keeps events for 6 more days (platform/retention/retention-table.ts), for the
+ * attempts of a late resend.
  */
 export const SENDABLE_DAYS = 36

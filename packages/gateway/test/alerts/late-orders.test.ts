@@ -6,7 +6,7 @@ import { alertOfLateOrders, countLateOrders } from '#fulfilment/review/late-orde
 import { openShop } from '../harness/open-shop.ts'
 import { addPackage, addSupplier, addTenant, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Orders that wait longer than is usual at their supplier. */
+/* Orders that wait longer than is usual for their supplier. */
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** Deliveries of the last hour that took this long, by the supplier's attempts. */
+/** Deliveries in the last hour that took this long, according to the supplier's attempts. */
 async function deliver(supplier: string, count: number, tookMs: number): Promise<void> {
   const at = Date.now() - 60 * MINUTE_MS
   const id = (ms: number, n: number) => `${firstUuidAt(ms).slice(0, 24)}${String(n).padStart(12, '0')}`
@@ -40,7 +40,7 @@ async function deliver(supplier: string, count: number, tookMs: number): Promise
     })
 }
 
-/** An order that its supplier has not answered for so long. */
+/** An order that its supplier has not answered for this long. */
 async function wait(supplier: string | null, ageMs: number): Promise<string> {
   const [orderId] = await payOrders(shop.db, tenantId, 'P')
   await shop.db.query({
@@ -66,7 +66,7 @@ const alerts = () =>
     text: `select kind, message, tenant_id, data from alerts where kind = 'ORDERS_LATE' order by alert_id`,
   })
 
-it('an order is late after three times what 95 % of its supplier’s deliveries took, and a minute at least', async () => {
+it('an order is late after three times its supplier’s 95th-percentile delivery time, but never before one minute', async () => {
   expect(await alertOfLateOrders(shop)).toBe(false)
   const rows = await shop.db.query<{ supplier: string; lateAfterMs: number }>({
     text: `select supplier, late_after_ms from supplier_states where supplier in ('quick', 'slow', 'new') order by 1`,
@@ -103,7 +103,7 @@ async function entryNoOf(orderId: string): Promise<bigint> {
   return order!.entryNo
 }
 
-it('one late order is named by its alert, which leads to it; more are counted, at most once an hour', async () => {
+it('an alert links to a single late order, and counts several late orders at most once an hour', async () => {
   const first = await wait('quick', 2 * MINUTE_MS)
   expect(await alertOfLateOrders(shop)).toBe(true)
   const [alert] = await alerts()

@@ -44,12 +44,12 @@ beforeEach(async () => {
   smtp.mails.length = 0
   smtp.recipients.length = 0
   for (const table of ['mails', 'alerts']) await db.query({ text: `delete from ${table}` })
-  // Removes what another test, or a first try of the same one, has left behind.
+  // Removes what another test, or a first attempt of the same one, has left behind.
   await db.query({ text: `delete from people where email like '%.example'` })
   await db.query({ text: 'update wallets set low_balance_threshold = null, low_balance_alerted_percent = 0' })
 })
 
-/** The gateway that tests share as long as they need no other. */
+/** The gateway shared by tests that do not need a separate one. */
 let shared: GatewayProcess | undefined
 
 async function running(): Promise<GatewayProcess> {
@@ -62,7 +62,7 @@ async function nobodyRuns(): Promise<void> {
   await stopGateways()
 }
 
-/** Starts a worker that ends with its test and is the only gateway until then. */
+/** Starts a worker that ends with its test and is the only gateway while it runs. */
 async function start(more: Record<string, string> = {}): Promise<GatewayProcess> {
   await nobodyRuns()
   return startGateway({ databaseUrl: database.url, role: 'worker', env: { ...env, ...more } })
@@ -79,7 +79,7 @@ async function buyOne(gateway: GatewayProcess): Promise<bigint> {
   return BigInt(data.balanceAfter)
 }
 
-/** Waits until so many mails have arrived at the receiver. Their rows are marked only after that. */
+/** Waits until this many e-mails have arrived at the receiver. Their rows are marked only after that. */
 const arrived = (count: number) => expect.poll(() => smtp.mails.length, { timeout: 20_000 }).toBe(count)
 
 function raiseAlert(message: string, kind: AlertKind = 'LOW_STOCK'): Promise<void> {
@@ -98,7 +98,7 @@ const mails = () =>
   })
 
 describe('alert mails', () => {
-  it('a person gets no mail about the kinds of alerts that they muted', async () => {
+  it('a person receives no mail about kinds of alerts that they have muted', async () => {
     await start({ OPERATOR_EMAIL: '' })
     for (const [email, muted] of [
       ['quiet@operator.example', '{LOW_STOCK}'],
@@ -118,7 +118,7 @@ describe('alert mails', () => {
     expect(smtp.mails[1]!.html).toContain('/console/orders?status=UNDER_REVIEW')
   })
 
-  it('the addresses set in the console receive the operator’s alerts instead of OPERATOR_EMAIL', async () => {
+  it('operator alerts go to the addresses set in the console instead of OPERATOR_EMAIL', async () => {
     await running()
     await db.query({ text: `insert into operator_settings (alert_emails) values ('{night@operator.example}')` })
     await raiseAlert('Few codes are left.')
@@ -169,7 +169,7 @@ describe('alert mails', () => {
     const opening = BigInt((await call(gateway, dealer, 'account/balance')).data.balance)
     const first = await buyOne(gateway)
     const price = opening - first
-    // The next one crosses the threshold, two more go on below it, and the last crosses three quarters of it.
+    // The next debit crosses the threshold, two more follow below it, and the last one crosses three quarters of it.
     await warnBelow(first - price + 1n)
     await buyOne(gateway)
     await arrived(1)
@@ -206,7 +206,7 @@ describe('alert mails', () => {
     await buyOne(gateway)
     await arrived(1)
     expect(smtp.mails[0]).toMatchObject({ to: 'admin@dealer.example', subject: expect.stringMatching(/was disabled/) })
-    // All mails of an alert are queued together.
+    // All e-mails of an alert are queued together.
     expect((await mails()).map((mail) => mail.recipient)).toEqual(['admin@dealer.example'])
   })
 
@@ -235,11 +235,11 @@ describe('alert mails', () => {
     await start({ OPERATOR_EMAIL: '' })
     await raiseAlert('Fewer codes are left.')
     await expect.poll(() => smtp.mails.map((mail) => mail.to), { timeout: 20_000 }).toContain('staff@operator.example')
-    // All mails of an alert are queued together.
+    // All e-mails of an alert are queued together.
     expect((await mails()).map((mail) => mail.recipient)).not.toContain('reader@operator.example')
   })
 
-  it('a dealer that keeps changing its threshold gets a hundred mails a day, and those to the operator are not counted', async () => {
+  it('a dealer that keeps changing its threshold receives at most a hundred mails a day', async () => {
     const dealer = dealerOf(await running())
     await nobodyRuns()
     const [{ tenantId }] = (await db.query<{ tenantId: string }>({
@@ -352,7 +352,7 @@ describe('a failed mail', () => {
     expect(smtp.mails[0]!.text).toContain('Again.')
   })
 
-  it('is given up immediately when the recipient is rejected, otherwise after the last retry', async () => {
+  it('is abandoned immediately when the recipient is rejected, otherwise after the last retry', async () => {
     await running()
     smtp.refusals.rcpt = '550 no such user'
     await raiseAlert('Nobody.')
@@ -372,7 +372,7 @@ describe('a failed mail', () => {
 describe('a worker that is killed', () => {
   const leasesEnd = () => db.query({ text: 'update mails set lease_until = now() where lease_until is not null' })
 
-  it.each(['mail.claimed', 'mail.taken-over'])('at %s loses no mail and sends none twice', async (point) => {
+  it.each(['mail.claimed', 'mail.taken-over'])('at %s neither loses a mail nor sends one twice', async (point) => {
     const killed = await start({ PAUSE_AT: point })
     await raiseAlert(`Killed at ${point}.`)
     await killed.exited

@@ -21,7 +21,7 @@ import { createMailServer } from '@dealer-esim/lib/outbound/smtp.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { canRun } from '#test/harness/can-run.ts'
 
-/* Debian's Postfix with Debian's TLS settings, master.cf and certificate, on another port. It discards its mails. */
+/* Debian's Postfix with Debian's TLS settings, master.cf and certificate, on a different port. It discards its e-mails. */
 
 const CERTIFICATE = '/etc/ssl/certs/ssl-cert-snakeoil.pem'
 const SETTINGS = '/usr/share/postfix'
@@ -31,31 +31,34 @@ let folder: string
 let port: number
 /** The host name in the certificate. */
 let host: string
-/** Written by Postfix to its standard output, which must be a file: it cannot open the socket that Node makes of a pipe. */
+/**
+ * Written by Postfix to its standard output, which must be a file: Postfix cannot open the socket that Node creates for a
+ * pipe.
+ */
 const log = () => readFileSync(join(folder, 'log'), 'utf8')
 
 describe.skipIf(!isPossible())("Debian's Postfix", () => {
   beforeAll(start, 60_000)
   afterAll(stop)
 
-  it.each(['localhost', '127.0.0.1'])('receives mail by STARTTLS from %s without ?ca', async (loopback) => {
+  it.each(['localhost', '127.0.0.1'])('receives mail over STARTTLS at %s without ?ca', async (loopback) => {
     expect(await send(`smtp://${loopback}:${port}`)).toBe('encrypted')
   })
 
-  it('is refused without ?ca under a name or an address that is not loopback', async () => {
+  it('is refused without ?ca if its name or address is not loopback', async () => {
     expect(await send(`smtp://${host}:${port}`)).toMatch(/self-signed certificate/)
     expect(await send(`smtp://0.0.0.0:${port}`)).toMatch(/self-signed certificate/)
   })
 
-  it('receives mail under the host name in its certificate, which ?ca names', async () => {
+  it('receives mail under the host name in the certificate that ?ca specifies', async () => {
     expect(await send(`smtp://${host}:${port}?ca=${CERTIFICATE}`)).toBe('encrypted')
   })
 
-  it('is refused with ?ca under another name', async () => {
+  it('is refused with ?ca if its name differs from the certificate', async () => {
     expect(await send(`smtp://0.0.0.0:${port}?ca=${CERTIFICATE}`)).toMatch(/does not match|altnames/)
   })
 
-  it('receives mail without STARTTLS with ?tls=none', async () => {
+  it('receives mail without STARTTLS if ?tls=none is set', async () => {
     expect(await send(`smtp://0.0.0.0:${port}?tls=none`)).toBe('plain')
   })
 })
@@ -79,7 +82,7 @@ async function start(): Promise<void> {
   const listening = [...addresses].map((address) => `${address}:${port} inet n - n - - smtpd`).join('\n')
   const services = readFileSync(`${SETTINGS}/master.cf.dist`, 'utf8')
     .replace(/^smtp +inet .*$/m, listening)
-    // Without chroot, which would need a copy of the system's files.
+    // Without chroot, which would need copies of system files.
     .replaceAll(/^(\w+ +unix +\S+ +\S+ +)y/gm, '$1n')
   writeFileSync(join(folder, 'master.cf'), services)
   const output = openSync(join(folder, 'log'), 'w')

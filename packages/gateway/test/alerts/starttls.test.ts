@@ -8,7 +8,7 @@ import { NODE_ENV } from '../harness/api-node.ts'
 import { createAuthority } from '../harness/servers/certificates.ts'
 import { type SmtpReceiver, startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 
-/* A mail server as Debian's Postfix is after its installation: it offers STARTTLS with a certificate that nobody signed. */
+/* A mail server like Debian's Postfix after installation: it offers STARTTLS with a self-signed certificate. */
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-mail-'))
 const authority = createAuthority('Private authority')
@@ -50,7 +50,7 @@ async function send(url: string): Promise<string> {
 }
 
 describe('a mail server whose certificate no public authority signed', () => {
-  it('is used on loopback, where nobody can be in between', async () => {
+  it('is used on loopback, where nobody can intercept the connection', async () => {
     expect(await send(`smtp://localhost:${port}`)).toBe('encrypted')
     expect(await send(`smtp://127.0.0.1:${port}`)).toBe('encrypted')
   })
@@ -61,12 +61,12 @@ describe('a mail server whose certificate no public authority signed', () => {
     expect(smtp.mails).toEqual([])
   })
 
-  it('is used without STARTTLS by ?tls=none', async () => {
+  it('is used without STARTTLS if ?tls=none is set', async () => {
     expect(await send(`smtp://0.0.0.0:${port}?tls=none`)).toBe('plain')
     expect(await send(`smtp://localhost:${port}?tls=none`)).toBe('plain')
   })
 
-  it('is verified by the authority of ?ca=FILE', async () => {
+  it('is verified against the authority in ?ca=FILE', async () => {
     expect(await send(`smtp://localhost:${port}?ca=${ca}`)).toBe('encrypted')
     expect(await send(`smtp://localhost:${port}?ca=${otherCa}`)).toMatch(/certificate/)
     expect(await send(`smtp://0.0.0.0:${port}?ca=${ca}`)).toMatch(/does not match|altnames/)
@@ -82,7 +82,7 @@ describe('SMTP_URL', () => {
       return (error as { faults: string[] }).faults.join()
     }
   }
-  it('names a file of certificates and no contradiction', () => {
+  it('accepts a certificate file, but not contradictory parameters', () => {
     expect(faultsOf(`smtp://mail.example:25?ca=${ca}`)).toBe('')
     expect(faultsOf(`smtps://mail.example:465?ca=${ca}`)).toBe('')
     expect(faultsOf(`smtp://mail.example:25?ca=${folder}/nothing.pem`)).toContain('nothing.pem')

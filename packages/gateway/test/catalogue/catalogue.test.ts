@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.close())
 
-/** The current snapshot. Expects that a catalogue that followed every change equals one that loads everything. */
+/** The current snapshot. Expects a catalogue that followed every change to equal one that loads everything. */
 async function now(): Promise<Snapshot> {
   following ??= testbed.freshCatalogue()
   const followed = await following.latest()
@@ -109,7 +109,7 @@ describe('each tenant pays its own price', () => {
     await setOwnPrice(testbed.deps, { tenantId: special.tenantId, packageCode: 'A', price: 1n }, testbed.by)
   })
 
-  test('the list and the offers have it by precedence, rounded half up, in the tenant’s currency', async () => {
+  test('prices follow the order of precedence, rounded half up, in the tenant’s currency', async () => {
     const snapshot = await now()
     const expected = new Map<Buyer, Record<string, number>>([
       [retail, { A: 45_000, B: 100_000, C: 12_345 }],
@@ -124,7 +124,7 @@ describe('each tenant pays its own price', () => {
     }
   })
 
-  test('a fixed price for every package applies to packages without another price, also to later ones', async () => {
+  test('a fixed price for every package applies to packages without another price, including later ones', async () => {
     const flat = await testbed.addTenant('CHF')
     expect(prices(await now(), flat)).toEqual({})
     await createPlan(testbed.deps, 'FLAT', testbed.by)
@@ -142,7 +142,7 @@ describe('each tenant pays its own price', () => {
     }
   })
 
-  test('a package without a price in the tenant’s currency is unknown, one off sale is reported as off sale', async () => {
+  test('a package without a price in the tenant’s currency is unknown, unlike a package that is off sale', async () => {
     const snapshot = await now()
     expect(offered(snapshot, euro, 'B')).toBe('310241')
     expect(offered(snapshot, retail, 'NOBODY')).toBe('310241')
@@ -152,7 +152,7 @@ describe('each tenant pays its own price', () => {
 })
 
 describe('plans and groups', () => {
-  test('are renamed without a change of any price, and reported to their tenants once', async () => {
+  test('keep all prices when they are renamed, and report the change to their tenants once', async () => {
     const before = await now()
     const wanted = [retail, gold, grouped, special, euro].map((buyer) => prices(before, buyer))
     await renamePlan(testbed.deps, 'PARTNERS', 'ALLIES', testbed.by)
@@ -164,7 +164,7 @@ describe('plans and groups', () => {
     const request = { updatedSince: listPackages(before, retail, {}).asOf }
     expect(prices(after, retail, request)).toEqual({})
     expect(prices(after, euro, request)).toEqual(prices(before, euro))
-    // Former names are free, and mean something else now.
+    // Former names are free again, and now refer to something else.
     await createPlan(testbed.deps, 'GOLD', testbed.by)
     await setTenantPlan(testbed.deps, retail.tenantId, 'GOLD', testbed.by)
     expect(prices(await now(), retail)).toEqual(prices(before, retail))
@@ -177,16 +177,16 @@ describe('plans and groups', () => {
     expect([retail, gold, grouped, special, euro].map((buyer) => prices(back, buyer))).toEqual(wanted)
   })
 
-  test('are deleted only when no tenant or group has them', async () => {
+  test('are deleted only if no tenant or group uses them', async () => {
     await expect(deletePlan(testbed.deps, 'GOLD', testbed.by)).rejects.toThrow(
-      /^2 tenants are on GOLD\. Give them another plan/,
+      /^2 tenants are on GOLD\. Give them a different plan/,
     )
     await expect(deletePlan(testbed.deps, 'PARTNERS', testbed.by)).rejects.toThrow(/^The group NORTH has it\. Give/)
     await expect(deleteGroup(testbed.deps, 'NORTH', testbed.by)).rejects.toThrow(
       /^3 tenants are in NORTH\. Remove them first/,
     )
     await expect(renamePlan(testbed.deps, 'GOLD', 'PARTNERS', testbed.by)).rejects.toThrow(
-      'A price plan PARTNERS already exists.',
+      'A price plan named PARTNERS already exists.',
     )
     await expect(renameGroup(testbed.deps, 'SOUTH', 'EAST', testbed.by)).rejects.toThrow(
       'There is no price group SOUTH.',
@@ -212,7 +212,7 @@ describe('plans and groups', () => {
   })
 })
 
-test('changes that join one transaction are one change, with one version and one time limit', async () => {
+test('changes in the same transaction share one version and one time limit', async () => {
   const { db, deps, by } = testbed
   const tenants = [await testbed.addTenant('USD'), await testbed.addTenant('USD')]
   const { version } = await now()
@@ -236,7 +236,7 @@ describe('the change feed', () => {
     for (const buyer of [retail, gold, grouped, special]) expect(prices(snapshot, buyer, request)).toEqual({})
   })
 
-  test('reports a changed rule of a plan to its tenants', async () => {
+  test('reports a changed plan rule to the tenants on that plan', async () => {
     const request = since(await now())
     await setPlanRule(
       testbed.deps,
@@ -250,7 +250,7 @@ describe('the change feed', () => {
     for (const buyer of [retail, grouped, euro]) expect(prices(snapshot, buyer, request)).toEqual({})
   })
 
-  test('reports an own price when it is set and removed', async () => {
+  test('reports a tenant’s own price when it is set and when it is removed', async () => {
     const request = since(await now())
     await setOwnPrice(testbed.deps, { tenantId: retail.tenantId, packageCode: 'C', price: 11n }, testbed.by)
     expect(prices(await now(), retail, request)).toEqual({ C: 11 })
@@ -260,7 +260,7 @@ describe('the change feed', () => {
     expect(prices(await now(), gold, request)).toEqual({})
   })
 
-  test('reports the packages of a new plan, and of a removed one with those that only this plan priced', async () => {
+  test('reports all packages in a new or removed plan, even if only this plan priced them', async () => {
     const request = since(await now())
     await setTenantGroup(testbed.deps, euro.tenantId, null, testbed.by)
     const snapshot = await now()
@@ -270,7 +270,7 @@ describe('the change feed', () => {
     expect(prices(await now(), euro, request)).toEqual({ A: 40_000, C: 9_999 })
   })
 
-  test('reports a package that is taken off sale or loses its price once to each tenant that could buy it', async () => {
+  test('reports a package that goes off sale or loses its price once to each tenant that could buy it', async () => {
     const request = since(await now())
     expect(await setOnSale(testbed.deps, { packageCodes: ['A'] }, false, testbed.by)).toEqual(['A'])
     await removePlanRule(testbed.deps, { planName: 'PARTNERS', packageCode: 'C' }, 'EUR', testbed.by)
@@ -278,7 +278,7 @@ describe('the change feed', () => {
     const snapshot = await now()
     expect(prices(snapshot, retail, request)).toEqual({ A: 'OFF_SALE', B: 'OFF_SALE' })
     expect(prices(snapshot, gold, request)).toEqual({ A: 'OFF_SALE', B: 69_000 }) // its list price was checked
-    expect(prices(snapshot, euro, request)).toEqual({ A: 'OFF_SALE', C: 'OFF_SALE' }) // B never was in EUR
+    expect(prices(snapshot, euro, request)).toEqual({ A: 'OFF_SALE', C: 'OFF_SALE' }) // B never had a price in EUR
     expect(prices(snapshot, retail, since(snapshot))).toEqual({})
     expect(offered(snapshot, retail, 'A')).toBe('310244')
     expect(offered(snapshot, retail, 'B')).toBe('310241')
@@ -338,7 +338,7 @@ describe('the change feed', () => {
     expect(prices(await now(), yen, all)).toMatchObject({ LATE: 'OFF_SALE' })
   })
 
-  test('a change without an effect creates no version', async () => {
+  test('contains no new version for a change without an effect', async () => {
     const { version } = await now()
     await testbed.put({ packageCode: 'NOBODY', name: 'Renamed' })
     await setTenantPlan(testbed.deps, gold.tenantId, 'GOLD', testbed.by)

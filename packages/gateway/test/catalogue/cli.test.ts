@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('packages and prices are set, shown and listed', async () => {
+test('packages and prices can be set, shown and listed', async () => {
   const shown = await adminJson(
     ...['package', 'set', 'JP_1_7', '--name', 'Japan', '--data-type', 'TOTAL', '--volume', '1.5GB', '--days', '7'],
     ...['--locations', 'jp', '--price', '4.50', '--currency', 'USD', '--supplier', 'stock:JP', '--supplier'],
@@ -58,20 +58,22 @@ test('packages and prices are set, shown and listed', async () => {
   const ofCost = ['price', 'plan', 'set', 'GOLD', '--percent', '20', '--of', 'cost', '--round', '.99']
   expect(await adminJson(...ofCost)).toMatchObject({ rules: [{ percent: '20', basis: 'COST', rounding: '.99' }] })
   expect((await admin('price', 'plan', 'show', 'GOLD')).stdout).toContain('every package: cost + 20 %, rounded to .99')
-  // The supplier that is tried first has no known cost, then one of 2.70.
+  // The supplier that is tried first has no known cost, and then a cost of 2.70.
   await adminJson('package', 'set', 'JP_1_7', '--status', 'ON_SALE')
   expect(await pays()).toMatchObject({ price: 50_000, source: 'LIST' })
   await adminJson('package', 'set', 'JP_1_7', '--supplier', 'sandbox:JP_1_7:2.70:USD')
   await adminJson('price', 'group', 'add', 'NORTH', tenantId)
   expect(await pays()).toMatchObject({ price: 39_900, source: 'GROUP' })
-  expect(await adminFailure('price', 'plan', 'set', 'GOLD', '--percent=-5', '--of', 'cost')).toMatch(/use 0 or more/)
+  expect(await adminFailure('price', 'plan', 'set', 'GOLD', '--percent=-5', '--of', 'cost')).toMatch(
+    /must be 0 or more/,
+  )
   expect(await adminFailure('price', 'plan', 'set', 'GOLD', '--percent', '5', '--round', '.x')).toMatch(
-    /is not a rounding/,
+    /is not a valid rounding/,
   )
   expect(await adminJson('price', 'plan', 'delete', 'FLAT')).toEqual({ planName: 'FLAT', deleted: true })
 })
 
-test('every command for prices accepts a tenant’s id in capitals', async () => {
+test('every price command accepts a tenant id in capitals', async () => {
   const { tenantId } = await adminJson('tenant', 'create', '--name', 'Loud')
   const typed = tenantId.toUpperCase()
   const pays = async () => (await adminJson('price', 'list', 'JP_1_7', '--tenant', typed))[0]
@@ -90,10 +92,10 @@ test('every command for prices accepts a tenant’s id in capitals', async () =>
   expect(await adminFailure('price', 'list', '--tenant', NOBODY.toUpperCase())).toBe(`There is no tenant ${NOBODY}.`)
 })
 
-test('a plan, a group and its members are set completely or not at all', async () => {
+test('plans, groups and their members are set completely or not at all', async () => {
   const { tenantId } = await adminJson('tenant', 'create', '--name', 'Whole')
   expect(await adminFailure('price', 'plan', 'create', 'HALF', '--percent', '5', '--round', '.x')).toMatch(
-    /is not a rounding/,
+    /is not a valid rounding/,
   )
   expect(await adminFailure('price', 'plan', 'show', 'HALF')).toBe('There is no price plan HALF.')
   expect(await adminFailure('price', 'group', 'create', 'EAST', '--plan', 'HALF')).toBe('There is no price plan HALF.')
@@ -103,13 +105,13 @@ test('a plan, a group and its members are set completely or not at all', async (
   expect(await adminJson('price', 'group', 'show', 'EAST')).toMatchObject({ tenantIds: [] })
 })
 
-test('a file that cannot be written is named', async () => {
+test('the error names a file that cannot be written', async () => {
   expect(await adminFailure('package', 'export', '/no/such/folder.csv')).toBe(
     "ENOENT: no such file or directory, open '/no/such/folder.csv'",
   )
 })
 
-test('importing an export changes nothing, and a dry run says so', async () => {
+test('importing an export changes nothing, as its dry run confirms', async () => {
   const file = join(folder, 'part.csv')
   expect(await adminJson('package', 'export', file, '--country', 'JP')).toMatchObject({ packages: 1, format: 'csv' })
   expect(await adminJson('package', 'import', file, '--dry-run')).toMatchObject({
@@ -139,15 +141,15 @@ test('errors are reported by row and column, and the command fails', async () =>
 test.each([
   ['package show NO_SUCH', 1, /no package NO_SUCH/],
   ['package off-sale', 2, /--all/],
-  ['package set X_1 --volume 3', 2, /3 bytes\. Give 3GB or 3MB/],
-  ['package set X_1 --name X', 1, /dataType: It is required/],
+  ['package set X_1 --volume 3', 2, /3 bytes\. Use 3GB or 3MB/],
+  ['package set X_1 --name X', 1, /dataType: Missing/],
   ['price set JP_1_7 4,50 --currency USD', 2, /not an amount/],
   ['price set JP_1_7 4.50', 2, /--currency/],
   ['price plan set GOLD --percent ten', 2, /not a percentage/],
   ['price plan create WHERE --location JP', 2, /Give --percent, or --price with --currency/],
   ['price plan assign NO_SUCH --group NORTH', 1, /no price plan NO_SUCH/],
   ['price plan create GOLD', 1, /already/],
-  ['price plan delete GOLD', 1, /The group NORTH has it\. Give them another plan first/],
+  ['price plan delete GOLD', 1, /The group NORTH has it\. Give them a different plan first/],
   ['price group delete NO_SUCH', 1, /no price group NO_SUCH/],
   ['package import /no/such/file.csv', 1, /no file \/no/],
   ['package import -', 2, /--format/],
@@ -158,7 +160,7 @@ test.each([
   expect(outcome.stderr).not.toMatch(/ at .*:\d+:\d+/)
 })
 
-test('a dry run shows the changed prices and suppliers, with warnings about doubtful changes and unknown suppliers', async () => {
+test('a dry run lists price and supplier changes, and warns about doubtful changes and unknown suppliers', async () => {
   await adminJson(
     'package',
     'set',
@@ -196,7 +198,7 @@ test.each<[string, Buffer, ...string[]]>([
   ['tabs', Buffer.from('packageCode\tname\nA\tB\n')],
   ['two bytes for each letter', Buffer.from('packageCode,name\nA,B\n', 'utf16le'), '--encoding', 'utf-16le'],
   ['two bytes, and tabs', Buffer.from('\uFEFFpackageCode\tname\nA\tB\n', 'utf16le')],
-])('a file with %s is read', async (_, bytes, ...options) => {
+])('a file with %s imports correctly', async (_, bytes, ...options) => {
   const path = join(folder, 'odd.csv')
   writeFileSync(path, bytes)
   const { code, stdout } = await admin('package', 'import', path, ...options)
@@ -204,7 +206,7 @@ test.each<[string, Buffer, ...string[]]>([
   expect(stdout).toMatch(/^Nothing was changed: 1 of 1 row has errors\.\n {2}row 2, A, dataType: /)
 })
 
-test('a file that is not certain is refused with its rows or columns, and the options that answer', async () => {
+test('an ambiguous file is refused with the options that resolve the ambiguity', async () => {
   const path = join(folder, 'odd.csv')
   const head = 'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1'
   writeFileSync(path, Buffer.from(`${head}\nE1,C\xF4te,TOTAL,1GB,7,FR,4.50,sandbox,X\n`, 'latin1'))
@@ -221,7 +223,7 @@ test('a file that is not certain is refused with its rows or columns, and the op
   const map = ['--map', 'packageCode=SKU,price:USD=Amount']
   expect(await adminJson('package', 'import', path, ...map)).toMatchObject({ changed: 1 })
   const malformed = await admin('package', 'import', path, '--map', 'SKU')
-  expect(malformed).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--map must be like/) })
+  expect(malformed).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--map must have the form/) })
 })
 
 test('a missing file and a price below zero are refused with a message', async () => {
@@ -230,5 +232,5 @@ test('a missing file and a price below zero are refused with a message', async (
   expect((await admin('package', 'import', '--format', 'csv', folder)).stderr).toContain('is a folder')
   const price = await admin('price', 'set', 'ZA_1_7', '-3', '--currency', 'USD')
   expect(price.code).toBe(2)
-  expect(price.stderr).toContain('A price cannot be negative. Write it like 4.50.')
+  expect(price.stderr).toContain('A price cannot be negative. Enter an amount such as 4.50.')
 })

@@ -41,7 +41,7 @@ const PACKAGES: [file: string, encoding?: TableAnswers['encoding']][] = [
 ]
 
 test.each(PACKAGES)(
-  '%s has both packages, once a person has named its encoding where it is not certain',
+  '%s imports both packages, after a person has chosen the encoding if it is uncertain',
   async (file, encoding) => {
     if (encoding !== undefined) {
       const { question } = await imported(file)
@@ -63,7 +63,7 @@ const OTHERS: [file: string, advice: RegExp][] = [
   ['portal.xls', /web page/],
 ]
 
-test.each(OTHERS)('%s is refused, with how to save it', async (file, advice) => {
+test.each(OTHERS)('%s is refused with a message that says how to save the file', async (file, advice) => {
   const report = await imported(file)
   expect(report).toMatchObject({ imported: false, errors: [{ row: 0, reason: expect.stringMatching(advice) }] })
 })
@@ -74,7 +74,7 @@ async function esims(file: string) {
   return rows
 }
 
-test('esim-go.csv is read as it is', async () => {
+test('esim-go.csv is accepted without any change', async () => {
   expect(await esims('esim-go.csv')).toMatchObject([
     { row: 2, esim: { iccid: '8985200000000010126', ac: 'LPA:1$rsp.example.com$AB-12' } },
   ])
@@ -88,7 +88,7 @@ test('ICCIDs that a spreadsheet has changed are refused', async () => {
   ])
 })
 
-test('every file of the corpus is tested', () => {
+test('every file in the corpus is tested', () => {
   const tested = [...PACKAGES, ...OTHERS].map(([file]) => file)
   tested.push('esim-go.csv', 'excel-cut-iccids.csv', 'libreoffice-rounded-iccids.csv', 'README.md', '.gitattributes')
   expect(readdirSync(FOLDER).sort()).toEqual(tested.sort())

@@ -36,7 +36,7 @@ test.each([
   ['a sale rule', () => ['rule', 'set', 'R', '--currency', 'UDS']],
   ['an exchange rate', () => ['price', 'rate', 'set', 'UDS', 'EUR', '0.92']],
   ['a dealer', () => ['tenant', 'create', '--name', 'A', '--currency', 'UDS']],
-])('%s in a currency that does not exist is refused', async (_, command) => {
+])('%s in a nonexistent currency is refused', async (_, command) => {
   expect(await adminFailure(...command())).toMatch(/ISO 4217/)
 })
 
@@ -48,11 +48,11 @@ test.each([
   ['a fixed price of a plan', () => ['price', 'plan', 'set', 'GOLD', '--price', '450.5', '--currency', 'JPY']],
   ['a credit limit', () => ['tenant', 'set', yen, '--credit-limit', '100.5']],
   ['a low-balance threshold', () => ['tenant', 'set', yen, '--low-balance-threshold', '0.0001']],
-])('%s of a fraction of a yen is refused', async (_, command) => {
+])('%s with a fraction of a yen is refused', async (_, command) => {
   expect(await adminFailure(...command())).toMatch(/JPY has no decimal places: write a whole amount, such as 450\./)
 })
 
-test('percent prices in yen are rounded half up to whole yen', async () => {
+test('percentage prices in yen are rounded half up to whole yen', async () => {
   const price = async (percent: string, ...more: string[]) => {
     await adminJson('price', 'plan', 'set', 'GOLD', '--percent', percent, ...more)
     return (await adminJson('price', 'list', 'JP_1_7', '--tenant', yen))[0].price

@@ -28,7 +28,7 @@ async function importStock(file: string | Buffer, query: Record<string, string> 
   return typeof body === 'string' ? JSON.parse(body.trimEnd().split('\n').at(-1)!) : body
 }
 
-test('an Excel workbook is read; an older or a different one reaches the importer, which names it', async () => {
+test('an Excel workbook is read, and the importer reports a workbook in an unsupported format', async () => {
   expect(await importPackages(corpus('libreoffice.xlsx'))).toMatchObject({ added: 2, errors: [] })
   for (const file of ['libreoffice.xls', 'libreoffice.ods']) {
     const { errors } = await importPackages(corpus(file))
@@ -38,7 +38,7 @@ test('an Excel workbook is read; an older or a different one reaches the importe
   expect([code, faults[0].reason]).toEqual(['CSV_REFUSED', expect.stringContaining('OpenDocument')])
 })
 
-test('packages in another encoding are asked for, and read as the person answers', async () => {
+test('the console asks for the encoding of packages that are not in UTF-8, and reads them accordingly', async () => {
   const file = corpus('excel-csv.csv')
   const { question } = await importPackages(file)
   expect(question.choices[0]).toMatchObject({
@@ -48,7 +48,7 @@ test('packages in another encoding are asked for, and read as the person answers
   expect(await importPackages(file, '&encoding=windows-1252')).toMatchObject({ added: 2, errors: [] })
 })
 
-test('codes with other columns are asked for, and read as the person answers', async () => {
+test('the console asks what unknown columns mean, and reads the codes accordingly', async () => {
   const file = `SIM;Code;Note\n${makeIccid('8985', 1)};LPA:1$smdp.example.com$A;x\n`
   const { code, question } = await importStock(file)
   expect([code, question.headers.map(({ header }: { header: string }) => header)]).toEqual([
@@ -62,11 +62,11 @@ test('codes with other columns are asked for, and read as the person answers', a
   })
 })
 
-test('a map that is no JSON object is refused', async () => {
+test('a column map that is not a JSON object is refused', async () => {
   expect(await importStock('iccid,ac\n', { map: 'iccid=SIM' })).toMatchObject({ code: 'INVALID' })
 })
 
-test('a failure of the gateway during an import of codes is logged, as its message says', async () => {
+test('a gateway failure during a code import is logged, as the message promises', async () => {
   const { log, cipher } = testbed.deps
   const logged: unknown[] = []
   const encrypt = () => {
@@ -76,6 +76,6 @@ test('a failure of the gateway during an import of codes is logged, as its messa
   Object.assign(testbed.deps, { cipher: { ...cipher, encrypt } })
   const answer = await importStock(`iccid,ac\n${makeIccid('89001234', 1n)},LPA:1$smdp.example.com$A\n`)
   Object.assign(testbed.deps, { log, cipher })
-  expect(answer).toEqual({ code: 'INTERNAL_ERROR', message: expect.stringContaining('The log has the details') })
+  expect(answer).toEqual({ code: 'INTERNAL_ERROR', message: expect.stringContaining('See the log for details') })
   expect(logged).toEqual([{ err: expect.objectContaining({ message: 'a broken key' }) }])
 })

@@ -42,7 +42,7 @@ async function everything() {
 const version = async () => (await testbed.freshCatalogue().latest()).version
 
 describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
-  test('an export imported again changes nothing', async () => {
+  test('importing an export again changes nothing', async () => {
     const before = await version()
     const file = await exported(format)
     const report = await imported(format, file)
@@ -50,7 +50,7 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
     expect(await version()).toBe(before)
   })
 
-  test('an export into an empty catalogue makes the same catalogue', async () => {
+  test('an export into an empty catalogue reproduces the catalogue', async () => {
     const file = await exported(format)
     const other = await createCatalogueTestbed()
     const report = await importPackages(other.deps, { format, source: pieces(file), dryRun: false }, other.by)
@@ -61,7 +61,7 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
     await other.close()
   })
 
-  test('any text is unchanged after export and import, formulas and quotes included', async () => {
+  test('any text survives export and import unchanged, including formulas and quotes', async () => {
     const nasty = fc
       .string({
         unit: fc.constantFrom(...'=+-@\'",;\n\r\t |é日\u{1F5FC}a1'.split(/(?:)/u)),
@@ -86,13 +86,13 @@ describe.each<FileFormat>(['csv', 'json'])('%s', (format) => {
   })
 })
 
-test('an export has no formulas for spreadsheets', async () => {
+test('an export contains no spreadsheet formulas', async () => {
   await testbed.put({ packageCode: 'FORMULA', name: '=1+1', description: '@SUM(A1)', status: 'OFF_SALE' })
   const file = await exported('csv', { packageCodes: ['FORMULA'] })
   expect(file).toContain(`,'=1+1,'@SUM(A1),`)
 })
 
-test('an export has exactly the packages that match its filters', async () => {
+test('an export contains exactly the packages that match its filters', async () => {
   const codes = async (filter: PackageFilter) =>
     (JSON.parse(await exported('json', filter)) as { packageCode: string }[]).map((item) => item.packageCode)
   expect(await codes({ locationCode: 'JP', keyword: '1 gb 7' })).toEqual([
@@ -181,14 +181,14 @@ describe('a file with errors', () => {
     ['json', '', 0, /not a JSON array/],
     ['json', '{"packageCode":"X"}', 0, /not a JSON array/],
     ['json', '[{"packageCode":"X"}', 1, /incomplete/],
-    ['json', '[{"packageCode":}]', 1, /not valid JSON/],
-    ['json', '[{},]', 2, /not valid JSON/],
+    ['json', '[{"packageCode":}]', 1, /Not valid JSON/],
+    ['json', '[{},]', 2, /Not valid JSON/],
     ['json', '[]x', 0, /not a JSON array/],
     ['csv', '', 0, /empty/],
     ['csv', 'name\nx', 1, /packageCode/],
     ['csv', 'packageCode,nome\n', 1, /nome/],
     ['csv', 'packageCode,name,name\n', 1, /repeated/],
-  ])('%s %j is unreadable in row %i', async (format, file, row, reason) => {
+  ])('%s %j is reported as unreadable in row %i', async (format, file, row, reason) => {
     const report = await imported(format, file)
     expect(report.imported).toBe(false)
     expect(report.errors.at(-1)).toMatchObject({ row, column: '', reason: expect.stringMatching(reason) })
@@ -198,7 +198,7 @@ describe('a file with errors', () => {
 describe('a row for an existing package', () => {
   const read = async () => JSON.parse(await exported('json', { packageCodes: ['JP_1_7'] }))[0]
 
-  test('changes only its members; an empty cell leaves a value, a hyphen clears it', async () => {
+  test('keeps a value whose cell is empty, and clears a value whose cell contains a hyphen', async () => {
     const before = await read()
     const dry = await imported('csv', 'packageCode,price:USD\nJP_1_7,4.75', { dryRun: true })
     expect(dry).toMatchObject({ imported: false, changed: 1 })
@@ -225,7 +225,7 @@ describe('a row for an existing package', () => {
     expect(await read()).toEqual(before)
   })
 
-  test('an error has the offending value, and unknown suppliers of rows with errors are reported too', async () => {
+  test('with an error is reported with the offending value, and unknown suppliers are reported too', async () => {
     const file = 'packageCode,volume,price:USD,supplier1,productCode1\nJP_1_7,1 gig,-3,typo,x\nJP_D1_7,2 TB,1,typo2,x'
     const report = await imported('csv', file, { dryRun: true })
     expect(report.errors).toMatchObject([
@@ -235,7 +235,7 @@ describe('a row for an existing package', () => {
     expect(report.unknownSuppliers).toEqual(['typo', 'typo2'])
   })
 
-  test('is in the audit log with the values before and after', async () => {
+  test('is recorded in the audit log with the values before and after', async () => {
     await imported('json', JSON.stringify([{ packageCode: 'JP_1_7', name: 'Nippon' }]))
     const [entry] = await testbed.db.query({
       text: `select actor, before, after from audit_log where action = 'package.change' and subject = 'JP_1_7'
@@ -249,7 +249,7 @@ describe('a row for an existing package', () => {
   })
 })
 
-test('an import is refused if the catalogue changes before it writes', async () => {
+test('an import is refused if the catalogue changes before the import is written', async () => {
   async function* slowly() {
     yield '['
     yield JSON.stringify({ packageCode: 'JP_3_30', name: 'A' })

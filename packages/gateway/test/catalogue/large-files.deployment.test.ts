@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('a file of 50 000 packages with three errors changes nothing; without them it is imported, with progress', async () => {
+test('a file with 50 000 packages and three errors changes nothing, and imports once corrected', async () => {
   const rows = 50_000
   const lines = Array.from(
     { length: rows },
@@ -69,10 +69,10 @@ async function* pieces(file: string, size = 65_536) {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
 }
 
-/** Fewer and larger rows, because here the size of the file matters. */
+/** Fewer and larger rows, because here the file size matters. */
 const ROWS = 21_000
 
-/** About 75 MB: each package has the networks of thirty countries. */
+/** About 75 MB: each package lists the networks of thirty countries. */
 function bigFile(): string {
   const codes = 'AT BE CZ DK FI FR DE GR HU IE IT NL PL PT ES SE NO CH GB US CA MX BR AR CL JP KR TW HK SG'.split(' ')
   const locationNetworkList = codes.map((code) => ({

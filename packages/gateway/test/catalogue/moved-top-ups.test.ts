@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.close())
 
-test('the change feed reports that a package can be topped up, or not any more, whatever moves the top-up or the package', async () => {
+test('the change feed reports whether a package can still be topped up after either package has moved', async () => {
   const usd = { price: 10_000, currencyCode: 'USD' }
   const from = (...names: string[]) => ({ suppliers: names.map((supplier) => ({ supplier, productCode: 'P' })) })
   const all = ['MOVED', 'TWO_SUPPLIERS', 'ELSEWHERE', 'UNRELATED']

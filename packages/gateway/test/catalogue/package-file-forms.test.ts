@@ -32,7 +32,7 @@ const DEFAULTS: Record<string, string> = {
   ...{ 'price:USD': '4.50', supplier1: 'sandbox', productCode1: 'X' },
 }
 
-test('names in Windows-1252 are never damaged: the file is refused until a person has seen its rows', async () => {
+test('a file with names in Windows-1252 is refused until a person has checked its rows', async () => {
   const file = Buffer.from(`${HEAD}\n${row({ packageCode: 'COTE', name: 'C\xF4te d\x92Alba' })}\n`, 'latin1')
   const report = await imported(file)
   expect(report).toMatchObject({ imported: false, errors: [{ row: 2, reason: expect.stringMatching(/not in UTF-8/) }] })
@@ -45,7 +45,7 @@ test('names in Windows-1252 are never damaged: the file is refused until a perso
   expect(await find('COTE')).toMatchObject({ name: 'Côte d’Alba' })
 })
 
-test('a file from a spreadsheet with decimal commas has its prices and sizes', async () => {
+test('prices and sizes with decimal commas are read correctly from a spreadsheet file', async () => {
   const file = [HEAD, row({ packageCode: 'COMMA', 'price:USD': '4,50', volume: '1,5GB' })]
     .map((line, i) =>
       i === 0 ? line.replaceAll(',', ';') : line.replaceAll(',', ';').replace('4;50', '4,50').replace('1;5', '1,5'),
@@ -56,17 +56,17 @@ test('a file from a spreadsheet with decimal commas has its prices and sizes', a
 })
 
 test.each([
-  ['1,250', 'It may be 1.25 or 1250: write the one that you mean.'],
-  ['1.250', 'It may be 1.25 or 1250: write the one that you mean.'],
-  ['1.250,00', /may be/],
-])('a price %s beside semicolons may mean two amounts, and is refused', async (price, reason) => {
+  ['1,250', 'This could mean 1.25 or 1250: enter the one that you mean.'],
+  ['1.250', 'This could mean 1.25 or 1250: enter the one that you mean.'],
+  ['1.250,00', /could mean/],
+])('in a file with semicolons, a price of %s is refused because it may mean two amounts', async (price, reason) => {
   const { imported: done, errors } = await imported(`packageCode;price:USD\nCOMMA;${price}\n`)
   expect(done).toBe(false)
   const text = typeof reason === 'string' ? reason : expect.stringMatching(reason)
   expect(errors).toMatchObject([{ row: 2, column: 'price:USD', value: price, reason: text }])
 })
 
-test('a price below one has no thousands, so three decimals are certain', async () => {
+test('a price below one cannot contain a thousands separator, so three decimals are unambiguous', async () => {
   await imported(`packageCode;price:USD\nCOMMA;0,125\n`)
   expect(await find('COMMA')).toMatchObject({ prices: [{ price: 1_250 }] })
 })
@@ -81,7 +81,7 @@ test.each([
   expect(await find('SIZE')).toMatchObject({ volume: bytes })
 })
 
-test('a volume of three bytes is questioned', async () => {
+test('a volume of three bytes is marked as doubtful', async () => {
   const report = await imported(`${HEAD}\n${row({ packageCode: 'TINY', volume: '3' })}\n`)
   expect(report).toMatchObject({
     doubtful: 1,
@@ -93,13 +93,13 @@ test.each([
   ['an unlimited volume', { dataType: 'UNLIMITED', volume: 'Unlimited' }, 'volume', /^Leave it empty/],
   ['a volume with a fraction of a byte', { volume: '0.1' }, 'volume', /not a size/],
   ['a country in small letters', { locationCodes: 'jp' }, 'locationCodes', /in capitals/],
-])('%s has one error that says what to do', async (_, cells, column, reason) => {
+])('%s produces one error that says what to do', async (_, cells, column, reason) => {
   const report = await imported(`${HEAD}\n${row({ packageCode: 'WRONG', ...cells })}\n`)
   expect(report.errors).toMatchObject([{ row: 2, column, reason: expect.stringMatching(reason) }])
   expect(report.errors).toHaveLength(1)
 })
 
-test('headers in any case, and those of another program, are read', async () => {
+test('accepts headers in any case, and another program’s headers with a column map', async () => {
   expect(await imported(`Package Code,PRICE:usd\nSIZE,9.00\n`)).toMatchObject({ imported: true, changed: 1 })
   const file = 'SKU,Cost,Sale price\nSIZE,1,8.00\n'
   const { question } = await imported(file)
@@ -112,7 +112,7 @@ test('headers in any case, and those of another program, are read', async () => 
 test.each([
   ['cut', Buffer.from('PK\x03\x04\x14\0\x06\0\b\0\0\0!\0[Content_Types].xml', 'latin1'), /workbook cannot be read/],
   ['xls', Buffer.from('\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1', 'latin1'), /\.xls/],
-])('a workbook (%s) is named, with how to save it', async (_, file, reason) => {
+])('the message identifies a workbook (%s) and says how to save the file', async (_, file, reason) => {
   expect((await imported(file)).errors).toMatchObject([{ row: 0, reason: expect.stringMatching(reason) }])
 })
 
@@ -124,7 +124,7 @@ test('a name that another program has damaged is refused', async () => {
   ])
 })
 test.each(['price:UDS', 'retailPrice:USX', 'price:usb'])(
-  'a column %s, whose currency does not exist, is refused',
+  'a column %s is refused, because its currency does not exist',
   async (header) => {
     const { imported: done, errors } = await imported(`packageCode,${header}\nE1,4.50\n`)
     expect(done).toBe(false)
@@ -139,7 +139,7 @@ test('a cost in a currency that does not exist is refused', async () => {
   ])
 })
 
-test('a price in yen is whole', async () => {
+test('a price in yen is a whole number', async () => {
   const file = (price: string) => `${HEAD},price:JPY\n${row({ packageCode: 'YEN' })},${price}\n`
   expect((await imported(file('450.5'))).errors).toMatchObject([
     { row: 2, column: 'price:JPY', value: '450.5', reason: expect.stringMatching(/whole/) },

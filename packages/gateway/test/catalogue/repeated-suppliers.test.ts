@@ -10,7 +10,10 @@ import { packageInput } from '../harness/catalogue-testbed.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { addPackage, addSupplier, addTenant, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
-/* Packages that name one supplier twice: a supplier has one key for an eSIM, and only a stock sells another product under it. */
+/*
+ * Packages that contain the same supplier twice: a supplier has one key per eSIM, and only a stock sells a different
+ * product under it.
+ */
 
 let shop: Shop
 let loop: Loop | undefined
@@ -31,19 +34,19 @@ const put = (packageCode: string, ...suppliers: object[]) =>
   putPackages(shop, [packageInput({ packageCode, suppliers })], BY)
 const refusalOf = (name: string) => new RegExp(`^suppliers\\[2\\].supplier: ${name} is named twice, `, 'm')
 
-it('a package that names a supplier twice is refused with advice', async () => {
+it('a package that lists a supplier twice is refused with advice', async () => {
   const putting = put('TWICE', route('sandbox', 'X'), route('warehouse', 'A'), route('sandbox', 'Y'))
   await expect(putting).rejects.toThrow(refusalOf('sandbox'))
   await expect(putting).rejects.toThrow('Name sandbox once')
 })
 
-it('a package that names an unknown supplier twice is refused, because that might not be a stock', async () => {
+it('a package that lists an unknown supplier twice is refused, because that supplier might not be a stock', async () => {
   const putting = put('EARLY', route('soon', 'X'), route('warehouse', 'A'), route('soon', 'Y'))
   await expect(putting).rejects.toThrow(refusalOf('soon'))
   await expect(putting).rejects.toThrow('Add the stock soon first')
 })
 
-it('a supplier named twice in a file is reported by row and column', async () => {
+it('a supplier listed twice in a file is reported by row and column', async () => {
   const head =
     'packageCode,name,dataType,volume,duration,locationCodes,price:USD,supplier1,productCode1,supplier3,productCode3'
   const file = `${head}\nIN_STOCK,Good,TOTAL,1,7,JP,1,warehouse,A,warehouse,B\nIN_SANDBOX,Bad,TOTAL,1,7,JP,1,sandbox,A,sandbox,B\n`
@@ -52,14 +55,14 @@ it('a supplier named twice in a file is reported by row and column', async () =>
   expect(errors).toMatchObject([{ row: 3, column: 'supplier3', packageCode: 'IN_SANDBOX' }])
 })
 
-it('an existing package that names a supplier twice can be taken off sale and priced', async () => {
+it('an existing package that lists a supplier twice can be taken off sale and priced', async () => {
   await addPackage(shop.db, 'OLD', [route('sandbox', 'X'), route('sandbox', 'Y')])
   const price = { packageCode: 'OLD', price: 50_000, currencyCode: 'USD' }
   expect(await putPackages(shop, [price], BY)).toMatchObject({ changed: 1 })
   expect(await setOnSale(shop, { packageCodes: ['OLD'] }, false, BY)).toEqual(['OLD'])
 })
 
-it('a package with two products of a stock is sold from the second when the first is used up', async () => {
+it('a package with two products from one stock sells the second after the first is used up', async () => {
   await put('FROM_STOCK', route('warehouse', 'A'), route('warehouse', 'B'))
   const file = Readable.from([`iccid,ac\n${makeIccid('8985', 1)},LPA:1$smdp.example.com$CODE-1`])
   await importStock(shop, { supplier: 'warehouse', productCode: 'B', file }, BY)

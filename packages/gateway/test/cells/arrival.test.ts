@@ -7,7 +7,7 @@ import { addDealer, call, type Dealer, type Node, startNode } from '../harness/a
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { freePort } from '../platform/deployment/proxies.ts'
 
-/* A cell opens by itself for a dealer whose old cell has closed, and for no other. The mover is never run here. */
+/* A cell opens automatically for a dealer whose old cell has closed, and for no other. The mover is never run here. */
 
 const databases: TestDatabase[] = []
 let source: Node
@@ -15,7 +15,7 @@ let target: Node
 let dealer: Dealer
 let probes: Running & { port: number }
 let loop: Running
-/** How often the source was asked. */
+/** How often the source was queried. */
 let asked = 0
 
 beforeAll(async () => {
@@ -65,8 +65,8 @@ async function waitForAnswers(): Promise<void> {
   await expect.poll(() => asked, { timeout: 60_000 }).toBeGreaterThan(before + 1)
 }
 
-it('the target opens when its source has closed, and not before', async () => {
-  await waitForAnswers() // the source knows no such move
+it('the target cell opens only once the source cell has closed', async () => {
+  await waitForAnswers() // the source does not know such a move
   expect(await health()).toBe('000002')
   await insertMove(source, 'OUT', 'eu1', probes.port)
   for (const state of ['COPYING', 'FENCED', 'VERIFIED']) {
@@ -80,7 +80,7 @@ it('the target opens when its source has closed, and not before', async () => {
   expect(rows).toEqual([{ state: 'SWITCHED', heldUntil: '-infinity' }])
 })
 
-it('a target is opened once, so that a late answer does not undo a move', async () => {
+it('a target cell opens only once, so that a late answer does not undo a move', async () => {
   const move = { tenantId: dealer.tenantId, moveId: dealer.tenantId }
   await target.deps.db.query({ text: `update tenant_moves set state = 'DONE'` })
   expect(await openTarget({ name: 'eu1', db: target.deps.db }, move)).toBe(false)

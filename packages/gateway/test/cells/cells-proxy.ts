@@ -29,7 +29,7 @@ export async function startCellsProxy(cellsFile: string): Promise<CellsProxy> {
   const { code, stdout, stderr } = await admin(args, {})
   if (code !== 0) throw new Error(`cells proxy ended with ${code}: ${stderr}`)
   writeFileSync(config!, stdout)
-  // Its master process replaces the worker at SIGUSR2.
+  // Its master process replaces the worker on SIGUSR2.
   const child = spawn('haproxy', ['-W', '-f', config!], { stdio: ['ignore', 'ignore', 'pipe'] })
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))

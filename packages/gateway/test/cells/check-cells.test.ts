@@ -25,7 +25,7 @@ async function faultOf(name: string, metricsPort: number): Promise<string | unde
   return node!.fault
 }
 
-it('a node that is ready, of another cell, or not there is reported as such', async () => {
+it('a node is reported as ready, in another cell or absent', async () => {
   const { metricsPort } = (await gateway.waitForLog(({ msg }) => msg === 'ready')) as { metricsPort: number }
   expect(await faultOf('eu1', metricsPort)).toBeUndefined()
   expect(await faultOf('eu2', metricsPort)).toMatch(/CELL_NAME is eu1. Set CELL_NAME=eu2/)

@@ -2,19 +2,22 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 
-/** A dealer whose callers order one eSIM or top-up after the other, and repeat some orders that were acknowledged. */
+/** A dealer whose callers order one eSIM or top-up after another, and repeat some of the acknowledged orders. */
 export interface DealerLoad {
   dealer: Dealer
-  /** In the order of their acknowledgement, by caller. */
+  /** In the order in which they were acknowledged, by caller. */
   readonly acknowledged: readonly AcknowledgedOrder[][]
   readonly sums: Readonly<Sums>
-  /** Answers that no dealer expects. */
+  /** Answers that a dealer does not expect. */
   readonly faults: string[]
-  /** Resolves when so many more orders are acknowledged. @throws Error if they are not, for longer than any busy machine needs */
+  /**
+   * Resolves when this many more orders have been acknowledged.
+   * @throws Error if that takes longer than on any busy machine
+   */
   waitForMore(orders: number): Promise<void>
-  /** The longest time since the last call for which an order was refused until it was acknowledged, in ms. */
+  /** The longest time, since the last call, between an order's first refusal and its acknowledgement, in ms. */
   takeLongestRefusal(): number
-  /** The 99th percentile of the answers since the last call, in ms. */
+  /** The 99th percentile of the response times since the last call, in ms. */
   takeP99(): number
   stop(): Promise<void>
 }
@@ -22,9 +25,15 @@ export interface DealerLoad {
 interface Sums {
   acknowledged: number
   replayed: number
-  /** Answers 000001 and 000002, and connections closed without an answer more often in a row than there are idle ones. */
+  /**
+   * Counts answers 000001 and 000002, and connections closed without an answer more often in a row than there are idle
+   * ones.
+   */
   refused: number
-  /** Connections that were closed without an answer: a load balancer that is reloaded closes idle ones, just when they are used. */
+  /**
+   * Connections closed without an answer: a load balancer being reloaded closes idle ones, even if they are just being
+   * used.
+   */
   reconnected: number
 }
 
@@ -35,17 +44,17 @@ interface AcknowledgedOrder {
 }
 
 const CALLERS = 3
-/** The callers of all dealers share their connections, of which a load balancer closes the idle ones when it is reloaded. */
+/** The callers of all dealers share their connections. When the load balancer is reloaded, it closes the idle ones. */
 const IDLE_CONNECTIONS_MAX = 4 * CALLERS
 const THINK_MS = 80
 const RETRY_MS = 50
-/** Each so many orders one is a top-up, and one that was acknowledged is repeated. */
+/** How many orders there are per top-up, and per repeat of an acknowledged order. */
 const TOP_UP_EACH = 6
 const REPLAY_EACH = 4
 
-/** Answers after which a dealer repeats the order, with the same transactionId. */
+/** Answers after which a dealer repeats the order with the same transactionId. */
 const REPEATED: ReadonlySet<string> = new Set(['000001', '000002'])
-/** A dealer that no cell has served for so long fails the test, however busy the machine is. */
+/** If no cell serves a dealer for this long, the test fails, however busy the machine is. */
 const UNSERVED_MAX_MS = 90_000
 
 /** @param esimTranNo an eSIM of the dealer that is topped up */
@@ -57,7 +66,10 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
   let longestRefusalMs = 0
   let isStopped = false
 
-  /** Sends it until it is acknowledged, each time with a new RequestID. @returns undefined: the load was stopped, or a fault */
+  /**
+   * Sends it until it is acknowledged, each time with a new RequestID.
+   * @returns undefined if the load was stopped, or on a fault
+   */
   async function send(operation: string, body: object): Promise<Answer | undefined> {
     let refusedAt: number | undefined
     let reconnections = 0
@@ -108,7 +120,7 @@ export function startDealerLoad(at: { baseUrl: string }, dealer: Dealer, esimTra
   const callers = acknowledged.map(async (own) => {
     for (let turn = 1; !isStopped; turn++) {
       await order(own, turn % TOP_UP_EACH === 0)
-      // One from before the last switch as well as a new one.
+      // One from before the last switch and a new one.
       const earlier = own.filter(({ isTopUp }) => !isTopUp)
       if (turn % REPLAY_EACH === 0) await replay(earlier[(turn * turn) % earlier.length]!)
       await delay(THINK_MS)

@@ -10,7 +10,7 @@ import { waitUntil } from '../harness/shop.ts'
 import { openConnection, requestText } from '../http/raw-connection.ts'
 import { freePort } from '../platform/deployment/proxies.ts'
 
-/* Requests of a dealer that this cell may not serve are forwarded to the other cell. Here that is an HTTP server. */
+/* Requests for a dealer that this cell may not serve are forwarded to the other cell, here an HTTP server. */
 
 interface Got {
   url: string
@@ -20,9 +20,9 @@ interface Got {
 
 const got: Got[] = []
 let drops = false
-/** What the other cell answers instead. */
+/** What the other cell answers instead of the default. */
 let answered: string | undefined
-/** Takes the next request, which then gets no answer. */
+/** Accepts the next request, which then gets no answer. */
 let hold: ((request: IncomingMessage) => void) | undefined
 /** The codes that this cell has logged. */
 const logged: string[] = []
@@ -83,7 +83,7 @@ const order = (parts = {}) => call(node, dealer, 'esim/order', { body, ...parts 
 const RT_PARTS = { path: '/api/v1/open/esim/order', signatureHeader: 'RT-Signature' }
 const rtOrder = (parts = {}) => order({ ...RT_PARTS, ...parts })
 
-it('a request reaches the other cell as it was sent, and the answer reaches the caller', async () => {
+it('a request reaches the other cell unchanged, and the answer reaches the caller', async () => {
   const answer = await order({ headers: { 'X-Forwarded-For': '192.0.2.1' } })
   expect(answer).toMatchObject({ status: 409, text: '{"code":"200012","of":"the other cell"}' })
   expect(answer.headers).toMatchObject({ 'x-answer': 'kept', 'retry-after': '7' })
@@ -105,26 +105,26 @@ it('a request in absolute form is forwarded by its path', async () => {
   expect(got).toMatchObject([{ url: '/open-api/v1/esim/order', body }])
 })
 
-it('a signature is checked by the other cell, because the secret may have changed there', async () => {
+it('the other cell checks the signature, because the secret may have changed there', async () => {
   expect((await order({ secret: 'changed in the other cell' })).status).toBe(409)
   expect(got).toHaveLength(1)
 })
 
-it('a request of the RT API is forwarded, signed or not', async () => {
+it('a request to the RT API is forwarded, whether signed or not', async () => {
   expect((await rtOrder()).text).toContain('the other cell')
   const unsigned = { 'RT-Signature': undefined, 'RT-RequestID': undefined, 'RT-Timestamp': undefined }
   expect((await rtOrder({ headers: unsigned })).text).toContain('the other cell')
   expect(got.map((one) => [one.url, one.body])).toEqual(Array(2).fill(['/api/v1/open/esim/order', body]))
 })
 
-it('a request with the secret itself is forwarded, and no compressed answer is asked for: it is passed on as text', async () => {
+it('a request that contains the secret is forwarded without asking for a compressed answer', async () => {
   const headers = { 'RT-SecretKey': dealer.appSecret, 'RT-Signature': undefined, 'Accept-Encoding': 'gzip' }
   expect((await rtOrder({ headers })).text).toContain('the other cell')
   expect(got[0]!.headers).toMatchObject({ 'rt-secretkey': dealer.appSecret })
   expect(got[0]!.headers['accept-encoding']).toBeUndefined()
 })
 
-it('a request with the secret itself is sent to private addresses only, and the log says why it was not', async () => {
+it('a request that contains the secret is forwarded only to private addresses', async () => {
   const lines = new PassThrough().setEncoding('utf8')
   let logs = ''
   lines.on('data', (text: string) => (logs += text))
@@ -142,7 +142,7 @@ it('a request with the secret itself is sent to private addresses only, and the 
   await logging.stop()
 })
 
-it('a node that cannot be reached is followed by the next; if no other is left, the answer is that nothing happened', async () => {
+it('an unreachable node is replaced by the next one, and without any node the request is refused', async () => {
   const closed = await freePort()
   await moveTo(closed, otherPort)
   expect((await order()).status).toBe(409)
@@ -152,7 +152,7 @@ it('a node that cannot be reached is followed by the next; if no other is left, 
   expect(got).toHaveLength(1)
 })
 
-it('a cell that takes this node for a caller without HTTPS looks unavailable to the callers of both APIs', async () => {
+it('a cell that considers this node a caller without HTTPS looks unavailable to callers of both APIs', async () => {
   const refusing = await startNode(database.url, { TRUSTED_PROXIES: '127.0.0.1' })
   answered = (await call(refusing, dealer, 'esim/order', { body })).text
   expect((await order()).code).toBe('000002')
@@ -161,14 +161,14 @@ it('a cell that takes this node for a caller without HTTPS looks unavailable to 
   await refusing.stop()
 })
 
-it('a request is sent once if its outcome is unknown', async () => {
+it('a request whose outcome is unknown is not sent again', async () => {
   await moveTo(otherPort, otherPort)
   drops = true
   expect((await order()).code).toBe('000001')
   expect(got).toHaveLength(1)
 })
 
-it('the other cell notices that a caller has gone away, so that it does not count its answer as received', async () => {
+it('the other cell notices that a caller has disconnected, and does not count its answer as received', async () => {
   const path = '/api/v1/open/esim/topup'
   const caller = connect(node.port, '127.0.0.1')
   const held = new Promise<IncomingMessage>((resolve) => {
@@ -183,7 +183,7 @@ it('the other cell notices that a caller has gone away, so that it does not coun
   expect(logged).toEqual(['forwarded'])
 }, 20_000)
 
-it('a request that has passed this cell is not forwarded again', async () => {
+it('a request that has already passed through this cell is not forwarded again', async () => {
   expect((await order({ headers: { Via: '1.1 cell-main, 1.1 cell-eu1' } })).code).toBe('000002')
   expect((await order({ headers: { Via: '1.1 cell-us1' } })).status).toBe(409)
   expect(got.map(({ headers }) => headers.via)).toEqual(['1.1 cell-us1, 1.1 cell-main'])

@@ -24,19 +24,21 @@ import { type OrderLoad, startOrderLoad } from '../orders/order-load.ts'
 import { freePort, type ReverseProxy, runProxy } from '../platform/deployment/proxies.ts'
 
 /*
- * Two cells behind HAProxy, each with a gateway and a PostgreSQL of its own. The PostgreSQL of one is stopped and started
- * again while both get orders.
- *
- * CELL_PHASE_MS: how long each phase lasts. A round is an undisturbed phase and one with the PostgreSQL stopped.
+ * Two cells behind HAProxy, each with its own gateway and PostgreSQL. The PostgreSQL of one is stopped and started again
+ * while both receive orders.
+ * CELL_PHASE_MS: how long each phase lasts. A round consists of an undisturbed phase and one with the PostgreSQL stopped.
  */
 
 const PHASE_MS = Number(process.env.CELL_PHASE_MS ?? 3_000)
-/** Medians over the rounds are compared: a busy machine disturbs some of them. More follow until the figures agree. */
+/**
+ * Medians over the rounds are compared, because a busy machine disturbs some rounds. More rounds follow until the figures
+ * agree.
+ */
 const ROUNDS_MIN = 3
 const ROUNDS_MAX = 7
 const CALLERS = 4
 const PRODUCT = 'SANDBOX_OK'
-/** The 99th percentile while the other cell is stopped, compared with the undisturbed. */
+/** The 99th percentile while the other cell is stopped, compared with the undisturbed phase. */
 const P99_RATIO_MAX = 1.5
 const TIMEOUT_MS = 240_000
 
@@ -44,7 +46,7 @@ interface Cell {
   name: string
   dataDir: string
   postgres: { url: string; stop(): Promise<void> }
-  /** Leads to the PostgreSQL, whose port changes when it starts again. */
+  /** Connects to the PostgreSQL, whose port changes when it is restarted. */
   address: TcpProxy
   gateway: GatewayProcess
   load: OrderLoad
@@ -105,7 +107,7 @@ async function listCell({ name, gateway }: Cell) {
   return { name, nodes: [{ host: '127.0.0.1', port: Number(new URL(gateway.baseUrl).port), metricsPort }] }
 }
 
-/** The 99th percentile of the times of the orders that a cell got during a phase. */
+/** The 99th percentile of the durations of the orders that a cell received during a phase. */
 async function measureP99Ms({ load }: Cell): Promise<number> {
   const first = load.requested.length
   await delay(PHASE_MS)
@@ -119,7 +121,7 @@ async function measureWhileStopped(): Promise<number> {
   await stops.postgres.stop()
   const { acknowledged } = stops.load
   const p99Ms = await measureP99Ms(stays)
-  // Answers sent by then may be read only now.
+  // Answers sent by then may not have been read yet.
   expect(stops.load.acknowledged - acknowledged, 'orders of the stopped cell').toBeLessThanOrEqual(CALLERS)
   stops.postgres = await startPostgres(stops.dataDir)
   stops.address.connectTo(stops.postgres.url)

@@ -9,7 +9,7 @@ import { addDealer, call, type Dealer, type Node, startNode } from '../harness/a
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackages } from '../http/dealer/api-fixture.ts'
 
-/* The guards of a dealer that is being moved, in the source. */
+/* The guards for a dealer that is being moved, in the source cell. */
 
 let database: TestDatabase
 let node: Node
@@ -61,7 +61,7 @@ async function notedTables(): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-it('an order that was admitted before the fence is refused as a whole, and another dealer notices nothing', async () => {
+it('an order admitted before the fence is refused as a whole, without affecting other dealers', async () => {
   expect((await order(dealer)).code).toBe('000000') // from now on its wallet is cached
   const before = await balance()
   await fenceUnnoticed()
@@ -71,7 +71,7 @@ it('an order that was admitted before the fence is refused as a whole, and anoth
   expect(await balance()).toBe(before)
 })
 
-it('the fence is noticed by the next request, which is answered with Retry-After, and ends by itself', async () => {
+it('the next request is answered with Retry-After because of the fence, which ends by itself', async () => {
   expect((await call(node, dealer, 'health')).code).toBe('000000')
   await setFence(move, 1_000)
   const refused = await call(node, dealer, 'health')
@@ -79,7 +79,7 @@ it('the fence is noticed by the next request, which is answered with Retry-After
   await expect.poll(async () => (await order(dealer)).code).toBe('000000')
 })
 
-it('the fence waits for a transaction that has written, and its rows are noted', async () => {
+it('the fence waits for a transaction that has written, and records its rows', async () => {
   const events: string[] = []
   const fenced = await node.deps.db.tx(async (tx) => {
     await tx.query({ text: 'update wallets set updated_at = now() where tenant_id = $1', values: [dealer.tenantId] })
@@ -96,7 +96,7 @@ it('the fence waits for a transaction that has written, and its rows are noted',
 it.each([
   ['that is under review', `item_status = 'REVIEW', supplier = 'shelf'`],
   ['that only its attempt shows', `item_status = 'WAITING', supplier = null`],
-])('an eSIM from stock %s holds up the switch, because its code stays in the cell', async (_, columns) => {
+])('an eSIM from stock %s delays the switch, because its code stays in the cell', async (_, columns) => {
   const { db, ids } = node.deps
   const config = Buffer.from('not read')
   await db.query({
@@ -127,7 +127,7 @@ it.each([
   await waitUntilIdle(move, shapes)
 })
 
-it('the source is not closed behind a fence that has ended, or while a change is not copied', async () => {
+it('the source is not closed after the fence has ended, or before every change has been copied', async () => {
   await fenceUnnoticed('-infinity')
   expect(await closeSource(move)).toBe(false)
   await order(dealer)

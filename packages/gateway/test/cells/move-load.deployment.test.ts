@@ -10,11 +10,11 @@ import { type DealerLoad, startDealerLoad } from './dealer-load.ts'
 import { ledgerFaults, startTwoCells, type TestCell, type TwoCells } from './two-cells.ts'
 
 /*
- * Two cells behind HAProxy under load. A dealer is moved there and back while it orders, and the mover is killed at each
- * step. Before the command is run again, one of the cells must serve the dealer.
+ * Two cells behind HAProxy under load. A dealer is moved there and back while it places orders, and the mover is killed at
+ * each step. Before the command is run again, one of the cells must serve the dealer.
  */
 
-/** Every step, in its order; MOVE_KILLS=all kills the mover at each. */
+/** Every step, in order; MOVE_KILLS=all kills the mover at each. */
 const STEPS = [
   'move.prepared',
   'move.guarded',
@@ -35,13 +35,16 @@ const steps = process.env.MOVE_KILLS === 'all' ? STEPS : STEPS.filter((step) => 
 
 const REFUSED_MAX_MS = 5_000
 const UNDISTURBED_MS = 6_000
-/** A p99 below this is due to the machine: the commands of a move start six Node.js processes. */
+/** A p99 below this is due to the machine: a move's commands start six Node.js processes. */
 const P99_FLOOR_MS = 150
-/** The limit of the p99 during a move, as a multiple of that without. 2 for runs by hand on an otherwise idle machine. */
+/**
+ * The limit for the p99 during a move, as a multiple of the p99 without a move. 2 for manual runs on an otherwise idle
+ * machine.
+ */
 const P99_FACTOR = process.env.MOVE_KILLS === 'all' ? 2 : 5
-/** With such a p99 without a move, the machine is too busy to judge times: only sales and the serving cell are checked. */
+/** With such a p99 without a move, the machine is too busy for judging times: only sales and the serving cell are checked. */
 const BUSY_P99_MS = 750
-/** Enough orders that each caller of the dealer has been served. */
+/** Enough orders for each of the dealer's callers to have been served. */
 const SERVED_ORDERS = 6
 const SETUP_TIMEOUT_MS = 120_000
 const isRunnable = canRun('a dealer is moved between cells behind haproxy', 'haproxy')
@@ -49,7 +52,7 @@ const isRunnable = canRun('a dealer is moved between cells behind haproxy', 'hap
 let cells: TwoCells
 let proxy: CellsProxy
 let receiver: Receiver
-/** The dealer that is moved; others of its first cell and of the other one. */
+/** The moved dealer, and dealers that stay in either cell. */
 let dealers: [moved: Dealer, beside: Dealer, there: Dealer]
 
 beforeAll(async () => {
@@ -75,7 +78,7 @@ async function addSeller(cell: TestCell): Promise<Dealer> {
   return dealer
 }
 
-/** An eSIM that was delivered. */
+/** A delivered eSIM. */
 async function buyEsim(dealer: Dealer): Promise<string> {
   const packageInfoList = [{ packageCode: 'SANDBOX_OK', count: 1 }]
   const body = JSON.stringify({ transactionId: 'first', packageInfoList })
@@ -87,7 +90,7 @@ async function buyEsim(dealer: Dealer): Promise<string> {
 }
 
 it.skipIf(!isRunnable)(
-  'a dealer that is moved there and back under load loses and doubles nothing, and is refused for five seconds at most',
+  'moving a dealer there and back under load neither loses nor duplicates anything',
   { timeout: 900_000 },
   async () => {
     const esims = await Promise.all(dealers.map(buyEsim))
@@ -142,7 +145,7 @@ interface Sold {
   walletVersion: bigint
 }
 
-/** Everything that was acknowledged exists once in the cell: debited, bought and announced to the dealer. */
+/** Every acknowledged order exists exactly once in the cell: debited, bought and announced to the dealer. */
 async function expectSold({ dealer, acknowledged }: DealerLoad, cell: TestCell): Promise<void> {
   const { tenantId } = dealer
   const undelivered = () =>
@@ -161,7 +164,7 @@ async function expectSold({ dealer, acknowledged }: DealerLoad, cell: TestCell):
   expect(orders.map(({ transactionId }) => transactionId).sort()).toEqual(
     ['first', ...all.map(({ transactionId }) => transactionId)].sort(),
   )
-  // Orders that a caller placed one after the other are debited in that order, whichever cell did it.
+  // Orders that a caller placed one after another are debited in that order, whichever cell did it.
   const places = new Map(orders.map(({ transactionId }, place) => [transactionId, place]))
   for (const own of acknowledged) {
     const found = own.map(({ transactionId }) => places.get(transactionId)!)

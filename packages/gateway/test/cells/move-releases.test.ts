@@ -7,7 +7,7 @@ import { type MoveDeps, moveTenant } from '#cells/move/move-tenant.ts'
 import { addDealer, type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
-/* The target of a move is upgraded while the move goes on, or while it is interrupted. */
+/* The target of a move is upgraded while the move is running, or while it is interrupted. */
 
 let databases: TestDatabase[]
 let node: Node
@@ -71,7 +71,7 @@ const statesOfMove = () =>
 
 const OF_TARGET = /^Cell eu1: This database is newer than this release: it has 9999_next_release\.sql/
 
-it('a mover that continues copies nothing into a target of another release', async () => {
+it('a resumed mover does not copy anything into a target with another release', async () => {
   const killed = run(() => {
     throw new Error('killed')
   })
@@ -83,7 +83,7 @@ it('a mover that continues copies nothing into a target of another release', asy
   expect(await statesOfMove()).toEqual(['COPYING', 'COPYING'])
 })
 
-it('the source goes on serving the dealer if the target was upgraded while rows were copied', async () => {
+it('the source continues to serve the dealer if the target was upgraded while rows were copied', async () => {
   const upgrades: Promise<void>[] = []
   const moving = run(() => {
     if (upgrades.length === 0) upgrades.push(upgradeTarget())

@@ -34,12 +34,12 @@ it.each([
   ['a tenant', ['tenant_id'], MOVED],
   ['a person', ['person_id'], [...TABLES_OF_PEOPLE, 'people']],
   ['the key of an item at a supplier', ['supplier', 'key'], BOOKS],
-])('every table with %s is moved, or exempt with a reason', async (_, columns, moved) => {
+])('every table with %s is either moved or exempt with a reason', async (_, columns, moved) => {
   const missing = (await tablesWith(...columns)).filter((table) => !moved.includes(table) && !EXEMPT_TABLES[table])
   expect(missing, 'add them to cells/move/moved-tables.ts').toEqual([])
 })
 
-it('no list of the move names a table twice, or one that does not exist', async () => {
+it('no table list for a move contains a duplicate or nonexistent table', async () => {
   const listed = [...MOVED, ...TABLES_OF_PEOPLE, ...BOOKS, ...Object.keys(EXEMPT_TABLES)]
   expect(listed.filter((table, index) => listed.indexOf(table) !== index)).toEqual([])
   const present = new Set([
@@ -50,7 +50,7 @@ it('no list of the move names a table twice, or one that does not exist', async 
   expect(listed.filter((table) => !present.has(table))).toEqual([])
 })
 
-it('a table is copied after those that it references', async () => {
+it('a table is copied after the tables that it references', async () => {
   const references = await db.query<{ table: string; referenced: string }>({
     text: `select c.relname as table, r.relname as referenced from pg_constraint f
            join pg_class c on c.oid = f.conrelid join pg_class r on r.oid = f.confrelid

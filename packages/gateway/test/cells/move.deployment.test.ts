@@ -13,7 +13,7 @@ import { ledgerFaults, rowsOf, startTwoCells, type TestCell, type TwoCells } fro
 
 /* A dealer with orders in every state, top-ups, actions and events is moved to another cell and back. */
 
-/** Two moves, each of some hundred small transactions, on a busy machine. */
+/** Two moves, each with several hundred small transactions, on a busy machine. */
 const MOVES_TIMEOUT_MS = 300_000
 const STATES_TIMEOUT_MS = 120_000
 
@@ -43,7 +43,7 @@ const json = (cell: TestCell, operation: string, body: object, parts = {}) =>
 const order = (cell: TestCell, transactionId: string, packageCode: string, parts = {}) =>
   json(cell, 'esim/order', { transactionId, packageInfoList: [{ packageCode, count: 1 }] }, parts)
 
-/** Orders that end in every state, a top-up and an action, made by a worker that is stopped again. */
+/** Orders that end in every state, a top-up and an action, created by a worker that is then stopped. */
 async function sellEverything(cell: TestCell): Promise<void> {
   const worker = await startGateway({
     databaseUrl: cell.database.url,
@@ -78,7 +78,7 @@ async function sellEverything(cell: TestCell): Promise<void> {
   expect((await order(cell, 'open', 'SANDBOX_OK')).code).toBe('000000')
 }
 
-/** Removes the traces of a move: it changes the versions of a tenant, and is itself in the audit log. */
+/** Removes the traces of a move: it changes the tenant's versions, and is itself recorded in the audit log. */
 function withoutTraces(rows: Record<string, string[]>): Record<string, string[]> {
   return {
     ...rows,
@@ -103,14 +103,14 @@ async function expectMoved(from: TestCell, to: TestCell): Promise<void> {
   expect((await json(to, 'account/balance', {})).data.balance).toBe(before.balance)
 }
 
-/** Checks that the sums of a cell are those of its rows, even after it removed the rows of a dealer. */
+/** Checks that a cell's sums match its rows, even after it has removed a dealer's rows. */
 async function expectSums({ db }: TestCell): Promise<void> {
   await updateSales(db)
   await expectSumsToEqualRows(db)
   await expectMonthsToEqualRows(db)
 }
 
-it('a dealer is moved there and back with all its rows, and its RequestIDs and transactionIds count in both cells', {
+it('a dealer moves there and back with all its rows, and its used ids count in both cells', {
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
   const { main, eu1 } = cells
@@ -134,7 +134,7 @@ it('a dealer is moved there and back with all its rows, and its RequestIDs and t
   await expectMoved(eu1, main)
   expect((await json(main, 'health', {}, { requestId, timestamp })).code).toBe('101006')
 
-  // Orders that were open when the dealer left are delivered once, in its present cell.
+  // Orders that were open when the dealer left are delivered once, in the dealer's current cell.
   const worker = await startGateway({
     databaseUrl: main.database.url,
     role: 'worker',
@@ -156,7 +156,7 @@ it('a dealer is moved there and back with all its rows, and its RequestIDs and t
   expect((await json(eu1, 'health', {})).code).toBe('101004')
 })
 
-it('an aborted move leaves the dealer in its cell, and none of its rows in the other', {
+it('an aborted move leaves the dealer in its cell, and leaves no rows in the other cell', {
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
   const { main, eu1 } = cells
@@ -193,7 +193,7 @@ it('an eSIM that is delivered while the tables are copied arrives together with 
   expect(await cells.move(eu1, dealer.tenantId, '--to', 'main')).toMatchObject({ code: 0 })
 })
 
-it('a move that would lose something is refused, with a message that says what to do', {
+it('a move that would lose something is refused with a message that says what to do', {
   timeout: MOVES_TIMEOUT_MS,
 }, async () => {
   const { main, eu1 } = cells
@@ -210,6 +210,6 @@ it('a move that would lose something is refused, with a message that says what t
     values: [dealer.tenantId],
   })
   expect((await cells.move(main, dealer.tenantId, '--to', 'eu1')).stderr).toMatch(/eu1 lacks packages.*ONLY_MAIN/)
-  expect((await cells.move(main, dealer.tenantId, '--to', 'us1')).stderr).toMatch(/lists no cell us1/)
+  expect((await cells.move(main, dealer.tenantId, '--to', 'us1')).stderr).toMatch(/does not list cell us1/)
   expect(await main.db.query({ text: `select from tenant_moves where direction = 'OUT'` })).toEqual([])
 })

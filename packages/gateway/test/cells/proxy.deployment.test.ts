@@ -12,15 +12,15 @@ import { stopGateways, temporaryFolder } from '../harness/processes/gateway-proc
 import { freePort, type ReverseProxy, runProxy } from '../platform/deployment/proxies.ts'
 
 /*
- * The load balancers that Debian has, with the configurations that `admin cells proxy` writes, in front of three cells. Nodes
- * are HTTP servers that answer with their own address.
+ * Debian's load balancers, with the configurations that `admin cells proxy` writes, in front of three cells. Nodes are HTTP
+ * servers that answer with their own address.
  */
 
 interface FakeNode {
   host: string
   port: number
   metricsPort: number
-  /** Requests that reached it, by their bodies. */
+  /** Requests that reached it, recorded by their bodies. */
   received: string[]
   /** Closes the connection after the request has arrived. */
   drops: boolean
@@ -121,7 +121,7 @@ describe.each(PROGRAMS)('%s', (program) => {
   }
   const keysOf = (cell: string) => Array.from({ length: 40 }, (_, index) => ({ 'RT-AccessCode': appKey(cell, index) }))
 
-  it('sends each AppKey to a node of the cell that it names', async () => {
+  it('sends each AppKey to a node in the cell that the AppKey names', async () => {
     expect(await nodesFor(keysOf('main'))).toEqual(['127.0.0.1', '127.0.0.2'])
     expect(await nodesFor(keysOf('eu'))).toEqual(['127.0.0.3'])
     expect(await nodesFor(keysOf('eu1'))).toEqual(['127.0.0.4', '127.0.0.5'])
@@ -136,12 +136,12 @@ describe.each(PROGRAMS)('%s', (program) => {
     expect(await nodeFor({ 'RT-AccessCode': MOVED })).toBe('127.0.0.3')
   })
 
-  it('sends an AppKey without a known cell, and a request without AppKey, to the default cell', async () => {
+  it('sends requests without an AppKey, or with an AppKey from an unknown cell, to the default cell', async () => {
     const unknown = [{ 'RT-AccessCode': 'demo_app_key' }, { 'RT-AccessCode': appKey('us1', 1) }, {}]
     for (const node of await nodesFor(unknown)) expect(['127.0.0.1', '127.0.0.2']).toContain(node)
   })
 
-  it('routes a request by its Host header, ignoring case and port, only if it has no AppKey', async () => {
+  it('routes a request without an AppKey by its Host header, ignoring case and port', async () => {
     expect(await nodeFor({ Host: 'eu.EXAMPLE.com:8443' })).toBe('127.0.0.3')
     expect(await nodesFor(keysOf('eu1').map((headers) => ({ ...headers, Host: 'eu.example.com' })))).toEqual([
       '127.0.0.4',
@@ -149,26 +149,26 @@ describe.each(PROGRAMS)('%s', (program) => {
     ])
   })
 
-  it('never repeats a request that a node received', async () => {
+  it('never repeats a request that a node has received', async () => {
     const key = { 'RT-AccessCode': appKey('eu1', 7) }
     const node = nodes.get(await nodeFor(key))!
     node.drops = true
     const before = sent
-    // On a connection that it used before, HAProxy closes the caller's instead of answering 502.
+    // On a connection that was used before, HAProxy closes the caller's connection instead of answering 502.
     expect(await nodeFor(key).catch(() => 'no answer')).toBe(program === 'haproxy' ? 'no answer' : 'status 502')
     node.drops = false
     const received = [...nodes.values()].flatMap((one) =>
       one.received.filter((body) => body === `request ${before + 1}`),
     )
     expect(received).toHaveLength(1)
-    await delay(3_000) // nginx leaves out the node for two seconds
+    await delay(3_000) // nginx skips the node for two seconds
   })
 
-  it('sends a dealer to the other node of its cell while its own is down', async () => {
+  it('sends a dealer to the other node of its cell while its usual node is down', async () => {
     const key = { 'RT-AccessCode': appKey('eu1', 7) }
     const first = await nodeFor(key)
     await nodes.get(first)!.stop()
-    // A request sent on a connection that the node is closing has no answer, and is not repeated either.
+    // A request sent on a connection that the node is closing gets no answer, and is not repeated either.
     await expect.poll(() => nodeFor(key).catch(() => 'no answer')).not.toBe('no answer')
     const others = await nodesFor(Array.from({ length: 10 }, () => key))
     expect(others).toEqual([first === '127.0.0.4' ? '127.0.0.5' : '127.0.0.4'])

@@ -13,7 +13,7 @@ import { listRules } from '#products/rules/manage-rules.ts'
 import { packageInput } from '../harness/catalogue-testbed.ts'
 import { createProductsTestbed, type ProductsTestbed } from '../products/products-testbed.ts'
 
-/* The catalogue of one cell is published, and imported by another. */
+/* The catalogue of one cell is published and then imported by another. */
 
 let main: ProductsTestbed
 let other: ProductsTestbed
@@ -65,7 +65,7 @@ async function stateOf({ db }: { db: Db }) {
 }
 
 describe('a published catalogue', () => {
-  it('is the same in the importing cell, and importing it again writes nothing', async () => {
+  it('is the same in the importing cell, and a second import writes nothing', async () => {
     const text = await publish()
     const before = await stateOf(other)
     const dry = await importInto(other, text, { dryRun: true })
@@ -80,7 +80,7 @@ describe('a published catalogue', () => {
     expect((await stateOf(other)).version).toBe(version)
   })
 
-  it('changes and removes what was changed and removed, and leaves what only the other cell has', async () => {
+  it('applies changes and removals, and keeps what only the other cell has', async () => {
     await putPackages(other, [packageInput({ packageCode: 'ONLY_HERE', currencyCode: 'EUR', price: 10_000 })], SYSTEM)
     await createPlan(other, 'local', SYSTEM)
     await putPackages(
@@ -113,7 +113,7 @@ describe('a published catalogue', () => {
     expect(after.find(({ packageCode }) => packageCode === 'ONLY_HERE')!.status).toBe('OFF_SALE')
   })
 
-  it('ends a rule that was to end between the publication and its import', async () => {
+  it('ends a rule that was due to end between publication and import', async () => {
     const ending = { planName: 'ending' }
     await createPlan(main, 'ending', SYSTEM)
     await setPlanRule(main, ending, { percent: -300_000n }, SYSTEM)
@@ -128,7 +128,7 @@ describe('a published catalogue', () => {
     await removePlanRule(main, ending, null, SYSTEM)
   })
 
-  it('gives packages to their sale rule once the cell has read the products, so that none goes off sale before', async () => {
+  it('assigns packages to their sale rule only once the cell has read the products', async () => {
     const owned = async () => (await other.db.query({ text: 'select 1 from rule_packages' })).length
     expect(await owned()).toBe(0)
     await other.addWholesaler('zen', 'zendit', 60)
@@ -151,29 +151,29 @@ describe('a publication is refused, and nothing is imported, that', () => {
     expect(await stateOf(other)).toEqual(before)
   }
 
-  it('is incomplete, damaged or of another format', async () => {
+  it('is incomplete, damaged or in a different format', async () => {
     await setOnSale(main, { packageCodes: ['OWN_2'] }, false, SYSTEM)
     const lines = (await publish()).trimEnd().split('\n')
     await refuse(lines.slice(0, -1).join('\n'), /it is incomplete/)
     await refuse([...lines.slice(0, 3), ...lines.slice(4)].join('\n'), /entries are missing/)
-    await refuse(lines.slice(1).join('\n'), /begins with its head/)
-    await refuse([lines[0], '{', ...lines.slice(1)].join('\n'), /line 2 of the file/)
+    await refuse(lines.slice(1).join('\n'), /must begin with its head/)
+    await refuse([lines[0], '{', ...lines.slice(1)].join('\n'), /Line 2 of the file/)
     await refuse('', /it is incomplete/)
     const withLine = (line: string) => [lines[0], line, ...lines.slice(1)].join('\n')
     await refuse(withLine('null'), /not an entry/)
-    await refuse(withLine('{"saleRule":null}'), /line 2 of the file: saleRule/)
+    await refuse(withLine('{"saleRule":null}'), /Line 2 of the file: saleRule/)
     await refuse(withLine('{"saleRule":{"ruleName":"R","rule":{},"applied":null}}'), /saleRule\.rule/)
     await refuse(withLine('{"package":5,"madeBy":null}'), /package/)
     await refuse(lines.join('\n').replace('"format":1', '"format":2'), /head\.format/)
     await refuse(lines.join('\n').replace('"duration":7', '"duration":-7'), /package\.duration/)
   })
 
-  it('was changed, or has no digest under the key of this cell', async () => {
+  it('was changed, or has no digest made with this cell’s key', async () => {
     const [key, stranger] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)] as const
     const signed = await publish(main, 'main', key)
     const changed = signed.replace('"price":50000', '"price":50001')
     expect(changed).not.toBe(signed)
-    const fault = /was changed, or written with another key/
+    const fault = /was changed, or written with a different key/
     await refuse(changed, fault, { key })
     await refuse(signed.replace(/"publishedAt":"[^"]*"/, '"publishedAt":"2099-01-01T00:00:00.000Z"'), fault, { key })
     await refuse(signed, fault, { key: stranger })
@@ -182,15 +182,15 @@ describe('a publication is refused, and nothing is imported, that', () => {
     for (const options of [{ key }, {}]) await importInto(other, signed, { ...options, dryRun: true })
   })
 
-  it('comes from this cell, or is older than the last one', async () => {
+  it('comes from this cell, or is older than the last import', async () => {
     const older = await publish()
-    await refuse(older, /the publication of this cell, main/, { cell: 'main' })
+    await refuse(older, /This publication comes from this cell, main/, { cell: 'main' })
     await importInto(other, await publish())
-    await refuse(older, /a later one was imported/)
+    await refuse(older, /a later one has already been imported/)
     await importInto(other, older, { allowOlder: true })
   })
 
-  it('has a rule of a price plan for a supplier that this cell does not have', async () => {
+  it('has a price plan rule for a supplier that this cell does not have', async () => {
     await main.addWholesaler('acc', 'esim-access', 20)
     await setPlanRule(main, { planName: 'gold', supplier: 'acc' }, { percent: 10_000n }, SYSTEM)
     await refuse(await publish(), /price plan gold cannot be set here[\s\S]*acc/)

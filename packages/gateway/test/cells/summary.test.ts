@@ -12,7 +12,7 @@ import {
   startConsole,
 } from '../http/console/console-testbed.ts'
 
-/* The console of one cell reads the figures of the others with access tokens, and adds them up. */
+/* The console of one cell reads the other cells' figures with access tokens, and adds them up. */
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-cells-'))
 const cellsFile = join(folder, 'cells.json')
@@ -74,7 +74,7 @@ async function read(other: object): Promise<Cells> {
 }
 
 describe('the figures of all cells', () => {
-  it('are those of each, and their sums by currency', async () => {
+  it('contain the figures of each cell and the sums by currency', async () => {
     const { cells, total } = await read({})
     expect(cells.map(({ cell, fault }) => [cell, fault])).toEqual([
       ['main', null],
@@ -89,7 +89,7 @@ describe('the figures of all cells', () => {
     expect(total.attention.underReview).toBe(0)
   })
 
-  it('say which cell could not be read, and why', async () => {
+  it('state which cell could not be read, and the reason', async () => {
     const faultOf = async (other: object) => (await read(other)).cells[1]!.fault
     expect(await faultOf({ consoleUrl: 'http://127.0.0.1:1/console' })).toMatch(/does not answer/)
     expect(await faultOf({ consoleUrl: undefined })).toMatch(/Give it a consoleUrl/)
@@ -101,7 +101,7 @@ describe('the figures of all cells', () => {
     expect(total.dealers).toBe(1)
   })
 
-  it('need a file of cells', async () => {
+  it('are available only with a cells file', async () => {
     writeFileSync(cellsFile, '{"cells": [{"name": "Main"}]}')
     expect(await operator.call('GET', '/cells')).toMatchObject({ status: 400, body: { code: 'INVALID_CELLS' } })
     const alone = await signedInAs(eu1, 'OPERATOR_ADMIN')

@@ -15,23 +15,23 @@ export interface TestCell {
   name: string
   database: TestDatabase
   db: Database
-  /** Variables of its nodes and commands. */
+  /** The variables of its nodes and commands. */
   env: Record<string, string>
   gateway: GatewayProcess
   metricsPort: number
 }
 
-/** Two cells with the demo catalogue and the sandbox, each with a database and a gateway of its own. */
+/** Two cells with the demo catalogue and the sandbox, each with its own database and gateway. */
 export interface TwoCells {
   main: TestCell
   eu1: TestCell
-  /** The path of the file of cells. */
+  /** The path of the cells file. */
   file: string
   /** Runs `admin tenant move` in a cell. */
   move(from: TestCell, tenantId: string, ...options: string[]): Promise<AdminRun>
   /** Runs `admin tenant move` and kills it at a failpoint. */
   moveUntil(point: string, from: TestCell, tenantId: string, ...options: string[]): Promise<AdminRun>
-  /** The cell to which the file of cells sends an AppKey. */
+  /** The cell to which the cells file assigns an AppKey. */
   cellOf(appKey: string): TestCell
   close(): Promise<void>
 }

@@ -33,7 +33,7 @@ describe('admin commands with an external database', () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  test('a command does not migrate a database that others may use', async () => {
+  test('a command does not migrate a database that other programs may use', async () => {
     const run = await adminWith(['tenant', 'list'], env)
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toMatch(/lacks 0001_deployment\.sql.*admin -- migrate\n$/)
@@ -42,7 +42,7 @@ describe('admin commands with an external database', () => {
     expect(await adminJsonWith(['migrate'], env)).toEqual({ ran: [] })
   })
 
-  test('a tenant is created, listed, shown, set and suspended', async () => {
+  test('a tenant can be created, listed, shown, changed and suspended', async () => {
     acme = await adminJsonWith<Credentials>(['tenant', 'create', '--name', 'Acme Travel', '--currency', 'EUR'], env)
     expect(Object.keys(acme)).toEqual(['tenantId', 'appKey', 'appSecret', 'currencyCode'])
     const settings = ['--ip-allowlist', '203.0.113.7,2001:db8::/32', '--qps-limit', '50', '--credit-limit', '100.5']
@@ -68,7 +68,7 @@ describe('admin commands with an external database', () => {
     expect(list).toMatchObject([{ tenantId: acme.tenantId, status: 'ACTIVE', balance: 0 }])
   })
 
-  test('settings are all changed or none, the format of events included', async () => {
+  test('settings are changed either completely or not at all, including the event format', async () => {
     const refused = ['--event-format', 'dealer', '--unsigned-requests', 'on', '--legal-name', 'Acme GmbH']
     expect(await adminWith(['tenant', 'set', acme.tenantId, ...refused], env)).toMatchObject({ code: 1 })
     const before = { eventFormat: 'RT', unsignedRequests: false, legalName: 'Acme Ltd' }
@@ -135,7 +135,7 @@ describe('admin commands with an external database', () => {
     }
   })
 
-  test('a reset without grace and its help say that requests fail and how to avoid that', async () => {
+  test('a reset without a grace period warns that requests will fail, and so does its help', async () => {
     const { stdout: help } = await adminWith(['tenant', 'reset-secret', '--help'], env)
     const { stdout } = await adminWith(['tenant', 'reset-secret', acme.tenantId], env)
     for (const text of [help, stdout]) {
@@ -161,7 +161,7 @@ describe('admin commands with an external database', () => {
     expect(stdout).toMatch(/^Balance +1250\.05 EUR\n/)
   })
 
-  test('a dealer’s person is an administrator by default, and an unknown role is refused with the list of roles', async () => {
+  test('a dealer’s person is an administrator by default, and an unknown role is refused', async () => {
     const create = ['people', 'create', '--name', 'Ada', '--email']
     const ofAcme = ['--tenant', acme.tenantId]
     await adminJsonWith([...create, 'a@acme.example', ...ofAcme], env)
@@ -196,7 +196,7 @@ describe('admin commands with an external database', () => {
     expect(`${refused.stderr}${unknown.stderr}`).not.toContain('\u001b')
   })
 
-  test('a link leads to the address of the local gateway unless an address is configured', async () => {
+  test('a link points to the local gateway’s address unless an address is configured', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-link-'))
     try {
       const made = async (over: Record<string, string>) =>
@@ -219,7 +219,7 @@ describe('admin commands with an external database', () => {
     }
   })
 
-  test('an adjustment needs a second OS user', async () => {
+  test('an adjustment must be approved by a second OS user', async () => {
     const adjust = ['wallet', 'adjust', acme.tenantId, '-50.05', '--reference', 'C-1', '--reason', '=1+1']
     const { adjustmentId } = await adminJsonWith<{ adjustmentId: string }>(adjust, { ...env, SUDO_USER: 'alice' })
     const approve = ['wallet', 'approve', acme.tenantId, adjustmentId]
@@ -227,7 +227,7 @@ describe('admin commands with an external database', () => {
     expect(stdout).toMatch(/ Acme Travel +-50\.05 EUR /)
     const alone = await adminWith(approve, { ...env, SUDO_USER: 'alice' })
     expect(alone.code).toBe(1)
-    // SUDO_USER counts for root only; any other user could set it to impersonate a second person.
+    // SUDO_USER counts only for root; any other user could set it to impersonate a second person.
     if (process.getuid!() !== 0) return
     expect(await adminJsonWith(['wallet', 'adjustments'], env)).toMatchObject([{ adjustmentId, status: 'PROPOSED' }])
     const bob = { ...env, SUDO_USER: 'bob' }
@@ -271,20 +271,20 @@ describe('admin commands with an external database', () => {
     },
   )
 
-  test('a statement is printed as a list, as a month and as CSV', async () => {
+  test('a statement can be printed as a list, as a month and as CSV', async () => {
     const month = new Date().toISOString().slice(0, 7)
     const latest = await adminJsonWith<{ entries: { amount: number }[] }>(['wallet', 'statement', acme.tenantId], env)
     const sum = latest.entries.reduce((total, entry) => total + entry.amount, 0)
     const monthly = ['wallet', 'statement', acme.tenantId, '--month', month]
     expect(await adminJsonWith(monthly, env)).toMatchObject({ month, opening: 0, closing: sum, complete: false })
-    // The command waits for its reader.
+    // The command waits for the reader of its output.
     const csv = await admin([...monthly, '--csv'], env)
     const rows = parse(csv.stdout, { columns: true }) as Record<string, string>[]
     expect(rows[0]).toMatchObject({ kind: 'TOP_UP', amount: '1250.05', reference: 'INV-1' })
     expect(rows).toHaveLength(latest.entries.length)
   })
 
-  test('ledger verify reports its counts', async () => {
+  test('ledger verify reports the number of tenants and faults', async () => {
     const report = await adminJsonWith(['ledger', 'verify'], env)
     expect(report).toMatchObject({ ok: true, tenants: 1, faults: 0, faultList: [] })
     expect((await adminWith(['ledger', 'verify'], env)).stdout).toContain('The ledger is consistent.')
@@ -337,8 +337,8 @@ describe('admin commands with an external database', () => {
       'There is no file /no/such.json.',
     ],
     ['a file that cannot be written', ['cells', 'publish', '/no/such/folder'], 1, 'no such file or directory'],
-    ['a filter of events without a tenant', ['webhook', 'list', '--outcome', 'DEAD'], 2, 'name their tenant'],
-    ['a filter of endpoints with a tenant', ['webhook', 'list', ACME, '--unwell'], 2, 'leave out the tenant'],
+    ['a filter of events without a tenant', ['webhook', 'list', '--outcome', 'DEAD'], 2, 'specify a tenant'],
+    ['a filter of endpoints with a tenant', ['webhook', 'list', ACME, '--unwell'], 2, 'leave out either the tenant'],
     [
       'a retail price for one tenant',
       ['price', 'set', 'P', '1', '--tenant', ACME, '--retail', '2'],
@@ -346,7 +346,7 @@ describe('admin commands with an external database', () => {
       '--retail belongs to a list price',
     ],
     ['a report that ends before it begins', ['supplier', 'report', '--to', '2020-02'], 2, 'is after --to'],
-  ])('%s is reported in a message, and in one JSON document with --json', async (_, given, code, words) => {
+  ])('%s is reported as a message, or with --json as one JSON document', async (_, given, code, words) => {
     const args = given.map((arg) => (arg === ACME ? acme.tenantId : arg))
     const human = await adminWith(args, env)
     const json = await adminWith([...args, '--json'], env)
@@ -358,12 +358,12 @@ describe('admin commands with an external database', () => {
     expect(error.message).toContain(words)
   })
 
-  // These run in their own processes, with exit codes and streams, as for an operator.
-  test('a usage error exits with 2', async () => {
+  // These run in separate processes, with exit codes and streams, as for an operator.
+  test('after a usage error, the command exits with status 2', async () => {
     expect(await admin(['tenant', 'drop'], env)).toMatchObject({ code: 2, stdout: '' })
   })
 
-  test('a new tenant is shown with the currency of its wallet', async () => {
+  test('a new tenant is shown with its wallet currency', async () => {
     const { stdout } = await adminWith(['tenant', 'create', '--name', 'In dollars'], env)
     expect(stdout).toMatch(/^Currency +USD$/m)
   })
@@ -374,10 +374,10 @@ describe('admin commands with an external database', () => {
     expect(run.stderr).toMatch(/DATABASE_POOL_SIZE[\s\S]*PORT|PORT[\s\S]*DATABASE_POOL_SIZE/)
   })
 
-  test('another master key is refused', async () => {
+  test('a master key that does not match is refused', async () => {
     const run = await admin(['tenant', 'list'], { ...env, MASTER_KEY: '11'.repeat(32) })
     expect(run).toMatchObject({ code: 1, stdout: '' })
-    expect(run.stderr).toContain('another master key')
+    expect(run.stderr).toContain('a different master key')
   })
 
   test('an unreachable server is reported as unreachable', async () => {
@@ -386,7 +386,7 @@ describe('admin commands with an external database', () => {
     expect(run.stderr).toContain('Cannot connect to the database: connect ECONNREFUSED')
   })
 
-  test('help needs no database and shows examples', async () => {
+  test('help works without a database and shows examples', async () => {
     for (const args of [[], ['--help'], ['tenant', '--help'], ['wallet', 'top-up', '--help']]) {
       const run = await admin(args, { DATABASE_URL: 'nonsense' })
       expect(run).toMatchObject({ code: 0, stderr: '' })

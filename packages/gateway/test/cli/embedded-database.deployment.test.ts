@@ -8,7 +8,7 @@ import { adminWith } from '../harness/processes/admin-in-process.ts'
 import { admin, adminJson } from '../harness/processes/admin-process.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* Admin commands on the database of a local gateway, whether it is running or not. */
+/* Admin commands on a local gateway's database, whether the gateway is running or not. */
 
 interface Credentials {
   tenantId: string
@@ -35,7 +35,7 @@ test('no command creates a local gateway', async () => {
   expect(readdirSync(dataDir)).toEqual([])
 })
 
-test('with DEPLOYMENT set, a command works before any gateway has run, and concurrent commands wait for each other', async () => {
+test('with DEPLOYMENT set, commands work before any gateway has run, and wait for each other', async () => {
   const local = { ...env, DEPLOYMENT: 'local' }
   const both = await Promise.all(
     ['One', 'Two'].map((name) => adminJson<Credentials>(['tenant', 'create', '--name', name], local)),
@@ -73,7 +73,7 @@ test('a change made while a gateway is running applies to the next request', asy
   expect(await health(gateway.baseUrl, { ...dealer, appSecret })).toBe('101002')
 })
 
-/** Sends a signed `health` request. @returns the code of the answer */
+/** Sends a signed `health` request. @returns the code in the answer */
 async function health(baseUrl: string, { appKey, appSecret }: Credentials): Promise<string> {
   const signed = { timestamp: String(Date.now()), requestId: randomUUID(), appKey }
   const response = await fetch(`${baseUrl}/open-api/v1/health`, {

@@ -46,7 +46,7 @@ describe.skipIf(!canRun('completion in zsh', 'zsh'))('zsh completes', () => {
   test.each([
     ['dealer-esim-admin', 'ten cre --cur', 'tenant create --currency'],
     ['dealer-esim', 'web sho --h', 'webhook show --help'],
-  ])('%s, with and without compinit before', (name, words, expected) => {
+  ])('%s, whether or not compinit was loaded before', (name, words, expected) => {
     for (const before of [':', 'autoload -Uz compinit && compinit -u']) {
       expect(
         run('zsh', ['-f', '-c', IN_ZSH, 'zsh', fileOf(name, 'zsh'), name, words.replaceAll(/ |$/g, '\t'), before]),
@@ -55,7 +55,7 @@ describe.skipIf(!canRun('completion in zsh', 'zsh'))('zsh completes', () => {
   })
 })
 
-/** Types into an interactive zsh and prints the arguments that the completed line has. */
+/** Types into an interactive zsh and prints the arguments of the completed line. */
 const IN_ZSH = `
   zmodload zsh/zpty
   zpty shell zsh -f -i

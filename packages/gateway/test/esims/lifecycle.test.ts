@@ -49,7 +49,7 @@ async function deliver(packageCode = 'P') {
   return { orderId: orderId!, ...esim }
 }
 
-it('eSIMs expire, status and usage are polled, and each status change emits one event', async () => {
+it('eSIMs are polled and expire, and each status change emits one event', async () => {
   const [unused, used, living, asleep] = [await deliver(), await deliver(), await deliver(), await deliver()]
   const set = (orderId: string, columns: string) =>
     shop.db.query({
@@ -92,7 +92,7 @@ it('eSIMs expire, status and usage are polled, and each status change emits one 
   expect(more).toEqual([1, 1, 1, 0])
 })
 
-it('an eSIM whose time starts at its purchase has an end time from the start', async () => {
+it('an eSIM whose validity starts at purchase has an end time from the start', async () => {
   await addPackage(shop.db, 'Q', [{ supplier: 'odd', productCode: 'X' }])
   await shop.db.query({
     text: `with named as (update packages set activation_policy = 'ON_PURCHASE' where package_code = 'Q' returning 1)

@@ -10,10 +10,10 @@ let shop: Shop
 let tenantId: string
 let all: Profile[]
 const SMDP = [undefined, ...SMDP_STATUSES]
-/** ICCIDs of all eSIMs: suppliers reuse them. */
+/** The ICCIDs of all eSIMs: suppliers reuse them. */
 const ICCIDS = 20
 
-/** A dealer with an eSIM in each pair of statuses, and another dealer with the same statuses. */
+/** A dealer with an eSIM for each pair of statuses, and another dealer with the same statuses. */
 beforeAll(async () => {
   database = await createTestDatabase()
   shop = await createShop(database.url)
@@ -72,20 +72,23 @@ it('a page has a hundred eSIMs by default', async () => {
   expect([rest.profileList.length, rest.nextCursor]).toEqual([3 * all.length - 100, null])
 })
 
-it.each(['esimStatus', 'smdpStatus'] as const)('pages filtered by each %s add up to all eSIMs', async (member) => {
-  const values = member === 'esimStatus' ? ESIM_STATUSES : SMDP_STATUSES
-  const found: string[] = []
-  for (const value of values) {
-    const own = idsOf(all.filter((profile) => profile[member] === value))
-    expect(own.length).toBeGreaterThan(3) // more than a page
-    expect([value, idsOf(await pagesOf({ [member]: value }))]).toEqual([value, own])
-    found.push(...own)
-  }
-  const without = idsOf(all.filter((profile) => profile[member] === null))
-  expect([...found, ...without].sort()).toEqual(idsOf(all).sort())
-})
+it.each(['esimStatus', 'smdpStatus'] as const)(
+  'pages filtered by each %s together contain all eSIMs',
+  async (member) => {
+    const values = member === 'esimStatus' ? ESIM_STATUSES : SMDP_STATUSES
+    const found: string[] = []
+    for (const value of values) {
+      const own = idsOf(all.filter((profile) => profile[member] === value))
+      expect(own.length).toBeGreaterThan(3) // more than one page
+      expect([value, idsOf(await pagesOf({ [member]: value }))]).toEqual([value, own])
+      found.push(...own)
+    }
+    const without = idsOf(all.filter((profile) => profile[member] === null))
+    expect([...found, ...without].sort()).toEqual(idsOf(all).sort())
+  },
+)
 
-it('pages filtered by both statuses and by other filters match all of the filters', async () => {
+it('pages with both status filters and other filters match all filters', async () => {
   const { orderNo, transactionId, iccid, createTime } = all[all.length >> 1]!
   const others: ProfileListRequest[] = [{}, { orderNo }, { transactionId }, { iccid }]
   const times: ProfileListRequest[] = [{}, { startTime: createTime }, { endTime: createTime }]

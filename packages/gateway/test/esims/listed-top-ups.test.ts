@@ -11,9 +11,9 @@ import { packageInput } from '#test/harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import { addSupplier, type Shop, waitUntil } from '#test/harness/shop.ts'
 
-/* A wholesaler says which top-ups an eSIM takes. Our own rule offers two here, of which it takes one. */
+/* A wholesaler states which top-ups an eSIM accepts. Our own rule offers two here, of which the eSIM accepts one. */
 
-/** The operation that lists the top-ups of an eSIM, beside catalogues. */
+/** The operation that lists an eSIM's top-ups, besides catalogues. */
 const LISTS = { airalo: 'topUps', 'esim-access': 'catalogue' } as const
 type Kind = keyof typeof LISTS
 const KINDS = Object.keys(LISTS) as Kind[]
@@ -43,7 +43,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A package for eSIMs, a top-up that they take, and one for eSIMs of other countries. */
+/** A package for eSIMs, a top-up that they accept, and one for eSIMs of other countries. */
 async function packagesOf(kind: Kind) {
   const products: SupplierProduct[] = []
   for await (const product of readableProducts(node.deps.suppliers.get(kind)!.supplier)) products.push(product)
@@ -93,7 +93,7 @@ async function listed(esimTranNo: string): Promise<string[]> {
 describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
   const asked = () => simulators.get(kind)!.counters().requestsByOperation[LISTS[kind]] ?? 0
 
-  it('are those that the wholesaler lists for it, which is asked once', async () => {
+  it('are those that the wholesaler lists when asked once', async () => {
     const esim = await delivered(kind)
     const before = asked()
     await waitUntil(async () => (await listed(esim)).length === 1)
@@ -101,22 +101,25 @@ describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
     expect(asked() - before).toBe(1)
   })
 
-  it.each(['down', 'answer-garbled', 'answer-lost'] as const)('are those of our rule after %s', async (fault) => {
-    const esim = await delivered(kind)
-    const before = asked()
-    const simulator = simulators.get(kind)!
-    simulator.addFault({ kind: fault, operation: LISTS[kind] })
-    try {
-      for (let time = 0; time < 2; time++) {
-        expect(await listed(esim)).toEqual([`${kind}_OTHER`, `${kind}_TAKEN`])
+  it.each(['down', 'answer-garbled', 'answer-lost'] as const)(
+    'are those that our own rule gives after %s',
+    async (fault) => {
+      const esim = await delivered(kind)
+      const before = asked()
+      const simulator = simulators.get(kind)!
+      simulator.addFault({ kind: fault, operation: LISTS[kind] })
+      try {
+        for (let time = 0; time < 2; time++) {
+          expect(await listed(esim)).toEqual([`${kind}_OTHER`, `${kind}_TAKEN`])
+        }
+        expect(asked() - before).toBe(1)
+      } finally {
+        simulator.clearFaults()
       }
-      expect(asked() - before).toBe(1)
-    } finally {
-      simulator.clearFaults()
-    }
-  })
+    },
+  )
 
-  it('are those of our rule while the supplier is paused, which asks nothing', async () => {
+  it('are those that our own rule gives while the supplier is paused, and the supplier is not called', async () => {
     const esim = await delivered(kind)
     const before = asked()
     const set = async (paused: boolean) => {
@@ -135,12 +138,12 @@ describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
     }
   })
 
-  it('are those of our rule while the wholesaler does not answer', async () => {
+  it('are those that our own rule gives while the wholesaler does not answer', async () => {
     const esim = await delivered(kind)
     const simulator = simulators.get(kind)!
     simulator.addFault({ kind: 'slow-answer', operation: LISTS[kind], delayMs: 8_000, times: 1 })
     expect(await listed(esim)).toEqual([`${kind}_OTHER`, `${kind}_TAKEN`])
-    // A late answer serves the next request.
+    // A late answer is used for the next request.
     await waitUntil(async () => {
       await delay(200)
       return (await listed(esim)).length === 1

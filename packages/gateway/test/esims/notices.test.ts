@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* ESIM_USAGE and ESIM_EXPIRING: each exactly once in the log, whatever is reported, topped up and set. */
+/* ESIM_USAGE and ESIM_EXPIRING: each is in the log exactly once, whatever is reported, topped up and set. */
 
 const VOLUME = 1_000
 const HOUR_MS = 3_600_000
@@ -55,7 +55,7 @@ async function newEsimInUse(): Promise<Esim> {
   return { tenantId, orderId: orderId!, profileId: profile!.profileId }
 }
 
-/** Reports have a time of their own: number 3 is later than number 2, whenever they arrive. */
+/** Reports have their own times: number 3 is later than number 2, whenever they arrive. */
 const startedAt = Date.now() + 86_400_000
 const timeOf = (number: number) => new Date(startedAt + number * 1_000)
 
@@ -81,7 +81,7 @@ const set = ({ tenantId }: Esim, request: WebhookSetRequest) => {
 
 const passes = () => recordExpiryNotices(deps, new AbortController().signal)
 
-/** Moves the times of the dealer's eSIM into the past, as if so many hours had passed. */
+/** Moves the times of the dealer's eSIM into the past, as if this many hours had passed. */
 const advance = ({ tenantId }: Esim, hours: number) =>
   shop.db.query(sql`
     update profiles set expired_time = expired_time - ${hours} * interval '1 hour',
@@ -110,7 +110,7 @@ const usageSteps = fc.array(
   { maxLength: 12 },
 )
 
-/** The rules as the contract states them, with every percentage as a flag. */
+/** The rules as stated in the contract, with every percentage as a flag. */
 class UsageModel {
   thresholds = [50, 80, 100]
   total = VOLUME
@@ -150,7 +150,7 @@ class UsageModel {
 const PERCENTS = Array.from({ length: 100 }, (_, index) => index + 1)
 
 describe('ESIM_USAGE', () => {
-  it('is logged exactly once for each threshold, over any reports, top-ups and changes of the list', async () => {
+  it('is logged exactly once per threshold, even after top-ups and changes to the threshold list', async () => {
     const property = fc.asyncProperty(usageSteps, async (steps) => {
       const esim = await newEsimInUse()
       const model = new UsageModel()
@@ -185,7 +185,7 @@ describe('ESIM_USAGE', () => {
     await fc.assert(property, { seed, numRuns: 60 })
   })
 
-  it('of one report that passes several thresholds is one event for each, ascending, with the usage of that report', async () => {
+  it('is logged once per threshold, in ascending order, if one report passes several thresholds', async () => {
     const esim = await newEsimInUse()
     await report(esim, { time: timeOf(1), usage: 1_200n })
     const events = await logged<EsimUsageContent>(esim, 'ESIM_USAGE')
@@ -198,21 +198,21 @@ describe('ESIM_USAGE', () => {
     ])
   })
 
-  it('is not recorded without a total volume', async () => {
+  it('is not logged for an eSIM without a total volume', async () => {
     const esim = await newEsimInUse()
     await shop.db.query(sql`update profiles set total_volume = null where tenant_id = ${esim.tenantId}`)
     await report(esim, { time: timeOf(1), usage: 5_000n })
     expect(await logged(esim, 'ESIM_USAGE')).toEqual([])
   })
 
-  it('is recorded with the report or not at all, and concurrent reports record it once', async () => {
+  it('is recorded together with the report or not at all, and only once for concurrent reports', async () => {
     const esim = await newEsimInUse()
     const reports = Array.from({ length: 10 }, (_, number) => report(esim, { time: timeOf(number), usage: 600n }))
     await Promise.all(reports)
     expect(await logged(esim, 'ESIM_USAGE')).toMatchObject([{ threshold: 50 }])
   })
 
-  it('is UNSENT where the endpoint is not subscribed to it', async () => {
+  it('is UNSENT if the endpoint is not subscribed to it', async () => {
     const esim = await newEsimInUse()
     await report(esim, { time: timeOf(1), usage: 600n })
     const rows = await shop.db.query(sql`
@@ -267,7 +267,7 @@ class ExpiryModel {
 }
 
 describe('ESIM_EXPIRING', () => {
-  it('is logged exactly once for each number of hours, over moved times, top-ups and changes of the list', async () => {
+  it('is logged exactly once per configured number of hours, even if the expiry time or the list changes', async () => {
     const property = fc.asyncProperty(expirySteps, async (steps) => {
       const esim = await newEsimInUse()
       const model = new ExpiryModel()
@@ -275,7 +275,7 @@ describe('ESIM_EXPIRING', () => {
       for (const step of steps) {
         switch (step.do) {
           case 'report': {
-            // Half an hour from every moment, so that the duration of the test does not matter.
+            // Half an hour away from every such moment, so that the duration of the test does not matter.
             if (model.left !== undefined && model.left <= 0) break
             model.left = step.inHours + 0.5
             const expiredTime = new Date(Date.now() + model.left * HOUR_MS)
@@ -307,7 +307,7 @@ describe('ESIM_EXPIRING', () => {
     await fc.assert(property, { seed, numRuns: 60 })
   })
 
-  it('names the eSIM and its expiry', async () => {
+  it('contains the eSIM and its expiry time', async () => {
     const esim = await newEsimInUse()
     const expiredTime = new Date(Date.now() + 72.5 * HOUR_MS)
     await report(esim, { time: timeOf(1), expiredTime })
@@ -324,7 +324,7 @@ describe('ESIM_EXPIRING', () => {
     ])
   })
 
-  it('is not recorded for a moment that has passed when the expiry becomes known or moves', async () => {
+  it('is not recorded for a time that has already passed when the expiry becomes known or changes', async () => {
     const esim = await newEsimInUse()
     await report(esim, { time: timeOf(1), expiredTime: new Date(Date.now() + 71.5 * HOUR_MS) })
     await passes()
@@ -356,7 +356,7 @@ describe('ESIM_EXPIRING', () => {
     },
   )
 
-  it('of one eSIM that cannot be saved does not block those behind it', async () => {
+  it('that cannot be saved does not block later eSIMs', async () => {
     const [bad, good] = [await newEsimInUse(), await newEsimInUse()]
     for (const [index, esim] of [bad, good].entries()) {
       await report(esim, { time: timeOf(1), expiredTime: new Date(Date.now() + 24.5 * HOUR_MS + index * 1000) })

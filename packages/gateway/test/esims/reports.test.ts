@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { createScriptedSupplier, newEsim, withSuppliers } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop, waitUntil } from '../harness/shop.ts'
 
-/* Bad eSIMs of one dealer, or a failing supplier, do not keep the eSIMs of others from expiring and being polled. */
+/* One dealer's bad eSIMs, or a failing supplier, do not keep other dealers' eSIMs from expiring and being polled. */
 
 let database: TestDatabase
 let shop: Shop
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await addPackage(shop.db, 'P', [{ supplier: 'any', productCode: 'X' }])
 })
 beforeEach(async () => {
-  await shop.db.query({ text: `update profiles set esim_status = 'REVOKED'` }) // of earlier tests
+  await shop.db.query({ text: `update profiles set esim_status = 'REVOKED'` }) // left from earlier tests
 })
 afterEach(async () => {
   await Promise.all(loops.splice(0).map((loop) => loop.stop(500)))
@@ -63,7 +63,7 @@ async function dealerWith(supplied: ConfiguredSupplier, count = 1): Promise<stri
 const set = (tenantId: string, columns: string) =>
   shop.db.query({ text: `update profiles set ${columns} where tenant_id = $1`, values: [tenantId] })
 
-/** Waits until eSIMs of the dealer have the status: all of them, or as many as given. */
+/** Waits until eSIMs of the dealer have the status: all of them, or the given number. */
 function becomes(tenantId: string, esimStatus: string, count?: number) {
   return waitUntil(async () => {
     const rows = await shop.db.query<{ esimStatus: string }>({
@@ -84,13 +84,13 @@ it('a supplier that hangs delays neither the expiry of eSIMs nor another supplie
   await becomes(polled, 'IN_USE')
 })
 
-it('an eSIM that cannot be saved or decrypted does not delay those of other dealers', async () => {
+it('an eSIM that cannot be saved or decrypted does not delay other dealers’ eSIMs', async () => {
   const reporting = supplierThat('reporting', used)
   const [closed, unwritten] = [await dealerWith(reporting), await dealerWith(reporting)]
   const [polled, expired] = [await dealerWith(reporting), await dealerWith(reporting)]
   await set(closed, `secrets = 'nonsense'`)
   await set(unwritten, `install_before = now() - interval '1 hour'`)
-  // Not due for polling: a report of its use would give it another end.
+  // Not due for polling: a report of its use would give it a different end.
   await set(expired, `install_before = now() - interval '1 hour', poll_at = now() + interval '1 hour'`)
   await shop.db.query({
     text: `create or replace function refuse() returns trigger language plpgsql as $$
@@ -109,7 +109,7 @@ it('an eSIM that cannot be saved or decrypted does not delay those of other deal
   }
 })
 
-it('an eSIM that cannot be saved does not keep the other eSIMs of its dealer from expiring or being polled', async () => {
+it('an eSIM that cannot be saved does not stop expiry and polling for its dealer’s other eSIMs', async () => {
   const reporting = supplierThat('reporting', used)
   const [polled, expired] = [await dealerWith(reporting, 3), await dealerWith(reporting, 3)]
   await set(expired, `install_before = now() - interval '1 hour', poll_at = null`)
@@ -135,7 +135,7 @@ it('an eSIM that cannot be saved does not keep the other eSIMs of its dealer fro
   }
 })
 
-it('polling uses at most a quarter of a supplier’s permits, and reaches every eSIM', async () => {
+it('polling uses at most a quarter of a supplier’s permits, and still reaches every eSIM', async () => {
   let [asking, most] = [0, 0]
   const busy = supplierThat('busy', async (esims) => {
     asking += esims.length
@@ -150,7 +150,7 @@ it('polling uses at most a quarter of a supplier’s permits, and reaches every 
   expect(most).toBe(2)
 })
 
-it('a supplier that is down is not polled about each eSIM: its breaker opens for polling too', async () => {
+it('a supplier that is down is not polled about every eSIM, because polling opens its breaker too', async () => {
   let asked = 0
   const away = supplierThat('away', async (esims) => {
     asked += esims.length
@@ -162,7 +162,7 @@ it('a supplier that is down is not polled about each eSIM: its breaker opens for
   expect(asked).toBeLessThan(15)
 })
 
-it('each poll without a change doubles the interval of an eSIM, and usage next to a threshold shortens it', async () => {
+it('each poll without a change doubles an eSIM’s interval, and usage near a threshold shortens it', async () => {
   let usage = 0n
   const counting = supplierThat('counting', async (esims) =>
     esims.map(() => ({ kind: 'reported', report: { time: new Date(), esimStatus: 'IN_USE', usage } })),
@@ -193,7 +193,7 @@ it('each poll without a change doubles the interval of an eSIM, and usage next t
   expect(await poll()).toBe(15)
 })
 
-it('dealers with nothing due cost expiry and polling no statements of their own', async () => {
+it('expiry and polling run no separate statements for dealers with nothing due', async () => {
   const reporting = supplierThat('reporting', used)
   for (let dealer = 0; dealer < 20; dealer++)
     await set(await dealerWith(reporting), "poll_at = now() + interval '10 minutes'")
@@ -212,7 +212,7 @@ it('dealers with nothing due cost expiry and polling no statements of their own'
   expect(statements).toBeLessThan(10)
 })
 
-it('an eSIM is polled immediately when a person asks, and its life shows what changed', async () => {
+it('an eSIM is polled immediately at a person’s request, and its history shows what changed', async () => {
   const reporting = supplierThat('reporting', async (esims) =>
     esims.map(() => ({ kind: 'reported', report: { time: new Date(), smdpStatus: 'ENABLED', esimStatus: 'IN_USE' } })),
   )
@@ -233,7 +233,7 @@ it('an eSIM is polled immediately when a person asks, and its life shows what ch
   )
 })
 
-it('asking about an eSIM names what is unreadable in the answer, and applies the rest', async () => {
+it('a manual poll reports the unreadable parts of the answer, and applies the rest', async () => {
   const unreadable = [{ entry: 'entry 2 of the list of plans', reason: 'it is not an object' }]
   const odd = supplierThat('odd', async (esims) =>
     esims.map(() => ({ kind: 'reported', report: { time: new Date(), esimStatus: 'IN_USE' }, unreadable })),
@@ -243,16 +243,18 @@ it('asking about an eSIM names what is unreadable in the answer, and applies the
   expect(await pollNow(withSuppliers(shop, odd), key)).toEqual({ outcome: 'CHANGED', unreadable })
 })
 
-it('asking about an eSIM says if its supplier has no report, cannot report or is busy, or if the eSIM has ended', async () => {
+it('a manual poll explains if a supplier cannot report, has no report or is busy', async () => {
   const silent = supplierThat('silent', async (esims) => esims.map(() => ({ kind: 'silent' })))
   const { supplied: mute } = createScriptedSupplier(shop, { name: 'mute' })
   const [tenantId, muted] = [await dealerWith(silent), await dealerWith(mute)]
   const key = { tenantId, profileId: await profileOf(tenantId) }
   const deps = withSuppliers(shop, silent, mute)
   expect(await pollNow(deps, key)).toEqual({ outcome: 'NO_REPORT', unreadable: [] })
-  await expect(pollNow(deps, { tenantId: muted, profileId: await profileOf(muted) })).rejects.toThrow('does not report')
+  await expect(pollNow(deps, { tenantId: muted, profileId: await profileOf(muted) })).rejects.toThrow(
+    'does not answer queries',
+  )
   const granted = silent.gate.acquire(tenantId, 1_000)
-  await expect(pollNow(deps, key)).rejects.toThrow('takes no more requests')
+  await expect(pollNow(deps, key)).rejects.toThrow('is not accepting more requests')
   silent.gate.release(tenantId, granted)
   await set(tenantId, `esim_status = 'CANCEL'`)
   await expect(pollNow(deps, key)).rejects.toThrow('has ended')

@@ -13,8 +13,8 @@ import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-su
 import { addPackage, addTenant, eventsOf, payOrders, type Shop, waitUntil, walletOf } from '../harness/shop.ts'
 
 /*
- * While a supplier is asked, only the open attempt says so: the item and its order are written with the outcome, or after
- * a second. Everybody who locks the order meanwhile, or takes it over, sees the item as asked for.
+ * While a supplier is being called, only the open attempt says so: the item and its order are written with the outcome, or
+ * after a second. Anyone who locks the order in the meantime, or takes it over, sees the item as ASKED.
  */
 
 let shop: Shop
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** A claimed order: its attempts are committed, and no supplier was called yet. */
+/** A claimed order: its attempts are committed, but no supplier has been called yet. */
 async function claimed(script: Partial<Supplier> = {}, traits: Partial<SupplierTraits> = {}, count = 1) {
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count })
@@ -54,7 +54,7 @@ const historyOf = async (tenantId: string, orderId: string) =>
   (await getOrderWithProfiles({ ...shop, links: { publicUrl: '' } }, tenantId, { orderNo: orderNoOf(orderId) }))
     .statusHistory
 
-it('a quick order is written with its outcome only, with one event and both statuses in its history', async () => {
+it('a quick order is written only with its outcome, and with a single event', async () => {
   const { tenantId, orderId, deps, claim } = await claimed()
   expect(await rows(tenantId)).toEqual([{ orderStatus: 'PAID', ...WAITING }])
   await runClaim(deps, claim, shop.clock.monotonic())
@@ -66,7 +66,7 @@ it('a quick order is written with its outcome only, with one event and both stat
   expect(history[1]!.time).toBe(history[2]!.time)
 })
 
-it('an order whose supplier takes long is ALLOCATING meanwhile, with an event of its own', async () => {
+it('an order is ALLOCATING while its supplier is slow to answer, and a separate event reports this', async () => {
   let answer = (_: Outcome[]) => {}
   const { tenantId, orderId, deps, claim } = await claimed({
     order: () => new Promise((resolve) => (answer = resolve)),
@@ -88,7 +88,7 @@ it('an order whose supplier takes long is ALLOCATING meanwhile, with an event of
   ])
 })
 
-it('an order that was ALLOCATING is not PAID again when its supplier lacks money and another one is tried', async () => {
+it('an ALLOCATING order does not become PAID again when its supplier lacks money', async () => {
   await addPackage(shop.db, 'TWO', [
     { supplier: 'odd', productCode: 'X' },
     { supplier: 'other', productCode: 'X' },
@@ -119,7 +119,7 @@ describe('an order whose supplier lacks money', () => {
   const BY = { actor: 'cli:ada' } as const
   const ORDERED = { kind: 'retry', message: 'no money', noMoney: true } as const
 
-  it('is refunded by an operator without waiting for the money, and FAILED', async () => {
+  it('can be refunded by an operator without waiting for the money, and becomes FAILED', async () => {
     const { tenantId, orderId, deps, claim } = await claimed({ order: async () => [ORDERED] })
     await runClaim(deps, claim, shop.clock.monotonic())
     expect(await rows(tenantId)).toMatchObject([{ orderStatus: 'ALLOCATING', itemStatus: 'WAITING' }])
@@ -134,7 +134,7 @@ describe('an order whose supplier lacks money', () => {
     expect((await claimDueOrders(deps, tenantId, 10)).attempts).toEqual([])
   })
 
-  it('keeps what was delivered, and is not refunded while an eSIM is in doubt', async () => {
+  it('keeps delivered eSIMs, and is not refunded while an eSIM is in doubt', async () => {
     const answers: Outcome[] = [deliver(), ORDERED, { kind: 'unknown', message: 'no answer' }]
     const { tenantId, orderId, deps, claim } = await claimed({ order: async () => [answers.shift()!] }, {}, 3)
     await runClaim(deps, claim, shop.clock.monotonic())
@@ -152,7 +152,7 @@ describe('an order whose supplier lacks money', () => {
   })
 })
 
-it('the worker that takes an order over queries it and does not buy again', async () => {
+it('a worker that takes over an order queries it and does not buy again', async () => {
   const { tenantId, deps } = await claimed()
   await expireLease(tenantId)
   const claim = await claimDueOrders(deps, tenantId, 10)
@@ -160,7 +160,7 @@ it('the worker that takes an order over queries it and does not buy again', asyn
   expect(await rows(tenantId)).toEqual([{ orderStatus: 'ALLOCATING', itemStatus: 'UNKNOWN', ...TERMS, attempts: 2 }])
 })
 
-it('an item stays ASKED if its order is taken over while its supplier is paused, and is queried afterwards', async () => {
+it('an item stays ASKED if its order is taken over while its supplier is paused', async () => {
   const { tenantId, deps, supplied } = await claimed()
   await expireLease(tenantId)
   Object.assign(supplied, { paused: true })
@@ -171,7 +171,7 @@ it('an item stays ASKED if its order is taken over while its supplier is paused,
   expect((await claimDueOrders(deps, tenantId, 10)).attempts).toMatchObject([{ operation: 'QUERY' }])
 })
 
-it('an eSIM that arrives in another way while its supplier is asked is delivered on the terms of the attempt', async () => {
+it('an eSIM that arrives by another route during an attempt is delivered on the terms of the attempt', async () => {
   const { tenantId, orderId, deps, claim } = await claimed({
     order: async () => [{ kind: 'unknown', message: 'late' }],
   })
@@ -181,7 +181,7 @@ it('an eSIM that arrives in another way while its supplier is asked is delivered
   expect(await rows(tenantId)).toEqual([{ orderStatus: 'DELIVERED', itemStatus: 'DELIVERED', ...TERMS }])
 })
 
-it('an eSIM that a supplier lists while it is being bought belongs to its item', async () => {
+it('an eSIM that a supplier lists during its purchase belongs to the item', async () => {
   const listed = { key: '', iccid: newEsim().iccid, cancelled: false, time: new Date() }
   const { deps, supplied, orderId } = await claimed({
     async *list() {
@@ -195,7 +195,7 @@ it('an eSIM that a supplier lists while it is being bought belongs to its item',
   )
 })
 
-it('an item whose outcome cannot be saved is still ASKED after its order is released', async () => {
+it('an item whose outcome cannot be saved stays ASKED after its order is released', async () => {
   const unsaved = { ...newEsim(), iccid: '8985\u0000' }
   const { tenantId, deps, claim } = await claimed(
     {

@@ -5,14 +5,14 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Locks that another transaction holds delay orders by no more than the locks themselves. */
+/* Locks held by another transaction delay orders no longer than the locks last. */
 
 let database: TestDatabase
 let shop: Shop
-/** Gives up a lock soon, as the gateway does after ten seconds. */
+/** Gives up on a lock soon, as the gateway does after ten seconds. */
 let hasty: Db & { close(): Promise<void> }
 const LOCK_TIMEOUT_MS = 200
-/** Leases last 30 s: an order that has to wait for the end of one takes longer. */
+/** Leases last 30 s: an order that has to wait for one to end takes longer. */
 const WAIT_MAX_MS = 20_000
 
 beforeAll(async () => {
@@ -27,7 +27,10 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Fulfils orders while a transaction holds a lock, until `seen` and for a while longer. @returns the statuses at the end */
+/**
+ * Fulfils orders while a transaction holds a lock, until `seen` and a little longer.
+ * @returns the statuses at the end
+ */
 async function fulfil(tenantId: string, orders: number, lock: (tx: Tx) => void, seen: () => Promise<boolean>) {
   const script = { order: async () => [{ kind: 'refused' as const, message: 'sold out' }] }
   const { deps } = createScriptedSupplier(shop, script, { batch: 1 })
@@ -60,14 +63,14 @@ it('orders whose refunds wait for the wallet are refunded under their first leas
     5,
     (tx) => tx.send({ text: 'select from wallets where tenant_id = $1 for update', values: [tenantId] }),
     async () => {
-      // Every answer has waited for the lock several times.
+      // By then, every answer has waited for the lock several times.
       attempts += 1
       return attempts > 40
     },
   )
 })
 
-it('an order whose claim waits for a lock is not taken for a poisoned one', async () => {
+it('an order whose claim waits for a lock is not considered poisoned', async () => {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'P')
   const due = async () =>

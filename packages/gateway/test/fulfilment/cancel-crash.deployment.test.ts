@@ -45,7 +45,7 @@ beforeAll(async () => {
   const loop = fulfilmentLoop(shop)
   await Promise.all(SCENES.map(([supplier, point]) => killDuringCancel(supplier, point)))
   await loop.stop(5_000)
-  // The leases of the dead end.
+  // The dead processes' leases end.
   await shop.db.query({ text: `update esim_actions set lease_until = now() - interval '1 second'` })
   await runDueActions(shop)
 })
@@ -73,7 +73,7 @@ async function killDuringCancel(supplier: string, point: string): Promise<void> 
 }
 
 it.each(SCENES)(
-  '%s: a cancellation killed at %s is either done and refunded once, or pending and not refunded',
+  '%s: a cancellation interrupted at %s is either done and refunded once, or pending and not refunded',
   async (supplier, point) => {
     const { tenantId, iccid } = cancelled.get(`${supplier} ${point}`)!
     const [profile] = await shop.db.query<{ esimStatus: string; isOpen: boolean }>({
@@ -82,7 +82,7 @@ it.each(SCENES)(
            from profiles p where tenant_id = $1`,
       values: [tenantId],
     })
-    // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used.
+    // The dealer has seen the eSIM, so if an SM-DP+ no longer knows it, it may have been used.
     const isPending = point === 'es2plus.after-cancel-order'
     expect(profile).toEqual({ esimStatus: isPending ? 'GOT_RESOURCE' : 'CANCEL', isOpen: isPending })
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: isPending ? 0 : 1 })

@@ -9,7 +9,8 @@ import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts
 import { addPackage, addTenant, createShop, payOrders, type Shop, walletOf } from '../harness/shop.ts'
 
 /*
- * A claim of many orders takes a while. It must see changes that are committed to an order in that time without a lease.
+ * Claiming many orders takes a while. The claim must see changes that are committed to an order during that time without a
+ * lease.
  */
 
 let database: TestDatabase
@@ -27,7 +28,7 @@ afterAll(async () => {
 
 const GATE = 4_711
 
-/** An order of two eSIMs, and one before it at which a claim blocks. All items are due and were ordered long ago. */
+/** An order for two eSIMs, and an earlier one at which a claim blocks. All items are due and were ordered long ago. */
 async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
   const tenantId = await addTenant(shop.db)
   const [first] = await payOrders(shop.db, tenantId, 'ODD')
@@ -56,7 +57,7 @@ async function twoOrders(itemStatus: 'UNKNOWN' | 'REVIEW') {
   return { tenantId, orderId: orderId!, deps: createScriptedSupplier(shop, {}, { batch: 10 }).deps }
 }
 
-/** Runs `meanwhile` after the claim has begun and before it reaches the second order. */
+/** Runs `meanwhile` when the claim has begun but has not reached the second order yet. */
 async function claimAround(
   { tenantId, deps }: Awaited<ReturnType<typeof twoOrders>>,
   meanwhile: () => Promise<unknown>,
@@ -79,7 +80,7 @@ const items = (tenantId: string, orderId: string) =>
     values: [tenantId, orderId],
   })
 
-it('a claim sees an eSIM that arrived after the claim began', async () => {
+it('a claim includes an eSIM that arrived after the claim began', async () => {
   const scene = await twoOrders('UNKNOWN')
   const { tenantId, orderId, deps } = scene
   const arrived = { orderId, itemNo: 1, supplier: 'odd' }
@@ -90,7 +91,7 @@ it('a claim sees an eSIM that arrived after the claim began', async () => {
   expect(await items(tenantId, orderId)).toEqual([delivered, delivered])
 })
 
-it('a claim sees what an operator resolved after the claim began', async () => {
+it('a claim includes an operator’s decision that was made after the claim began', async () => {
   const scene = await twoOrders('REVIEW')
   const { tenantId, orderId, deps } = scene
   const resolution = { tenantId, orderId, evidence: 'by telephone' } as const

@@ -14,14 +14,14 @@ import { startGateway } from '../harness/processes/gateway-process.ts'
 import { startEs2plusServer } from '../harness/servers/es2plus-server.ts'
 import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 
-/** A database with one supplier, whose workers are killed. */
+/** A database with one supplier, whose workers will be killed. */
 export interface CrashScene {
   databaseUrl: string
   shop: Shop
   supplier: string
   /** A separate product for each play, so that its eSIMs can be counted. */
   product(play: string, refused: boolean): Promise<string>
-  /** eSIMs of the play's product that the supplier has sold and not taken back, by its own records. */
+  /** eSIMs of the play's product that, by its own records, the supplier has sold and not taken back. */
   soldCount(play: string): Promise<number>
   /** The statuses of all actions of this kind in the records of an upstream gateway. */
   actionsAtUpstream?(action: EsimAction): Promise<string[]>
@@ -47,7 +47,7 @@ export const MOBIMATTER_POINTS = [
   'mobimatter.after-complete',
 ] as const
 
-/** Failpoints that are reached only while a supplier takes long. */
+/** Failpoints that are reached only while a supplier is slow. */
 export const SLOW_POINTS = [
   'fulfilment.before-asked',
   'fulfilment.asked-half-written',
@@ -66,10 +66,10 @@ export const CANCEL_POINTS = [
   'action.after-outcome',
 ] as const
 
-/** Failpoints between the effect of an action at a supplier and its answer. */
+/** Failpoints between the effect of an action at a supplier and the supplier's answer. */
 export const ACTED_POINTS = ['sandbox.acted', 'gateway.acted'] as const
 
-/** No call hangs here, so the doubt about a call ends after this time. */
+/** No call hangs here, so a call is no longer in doubt after this time. */
 const TIMEOUT_MS = 5_000
 
 async function openScene() {
@@ -92,7 +92,7 @@ async function openScene() {
 
 const codeOf = (play: string) => play.replace(/\W/g, '_').toUpperCase()
 
-/** sandbox or stock: their records are in the same database, written in transactions of their own. */
+/** sandbox or stock: their records are in the same database, written in separate transactions. */
 export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene> {
   const scene = await openScene()
   const supplier = `crash-${type}`
@@ -127,7 +127,7 @@ export async function localScene(type: 'sandbox' | 'stock'): Promise<CrashScene>
   }
 }
 
-/** The keys of the items that a play has sold: its package is named after it. */
+/** The keys of the items that a play has sold: the play's package is named after it. */
 async function keysOf(shop: Shop, play: string): Promise<string[]> {
   const items = await shop.db.query<{ orderId: string; itemNo: number }>({
     text: 'select order_id, item_no from order_items where package_code = $1',
@@ -221,7 +221,7 @@ async function wholesalerScene(
   }
 }
 
-/** Another gateway, of which the shop is a dealer. It runs in a process of its own while ours is killed. */
+/** Another gateway, of which the shop is a dealer. It runs in its own process while ours is killed. */
 async function startUpstream(shop: Shop, supplier: string) {
   const upstreamDatabase = await createTestDatabase()
   const upstream = await startGateway({ databaseUrl: upstreamDatabase.url })

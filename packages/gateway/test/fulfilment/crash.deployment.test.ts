@@ -25,8 +25,8 @@ import {
 /*
  * A worker is killed at each failpoint while it buys, and another one takes over: no eSIM is bought twice, lost after its
  * purchase, or refunded on a guess. Each failpoint has its own dealer, package and process. All crashes with one supplier
- * type come first, one after the other. Then one worker takes over all orders, so that it waits only once for the doubts
- * to end.
+ * type come first, one after another. Then a single worker takes over all orders, so that it waits only once for doubtful
+ * calls to be settled.
  */
 const POINTS = [
   'fulfilment.claimed',
@@ -46,7 +46,7 @@ const REFUND_POINTS = [
   'fulfilment.after-outcome',
 ] as const
 
-/** Between the writes of one outcome; the same code for all suppliers. */
+/** Between the writes of one outcome; the code is the same for all suppliers. */
 const OUTCOME_POINTS = ['fulfilment.items-written', 'fulfilment.profiles-written'] as const
 
 const POINTS_AFTER_CALLS = [...POINTS.slice(POINTS.indexOf('fulfilment.after-call')), ...ES2PLUS_POINTS]
@@ -55,7 +55,7 @@ interface Kind {
   name: string
   open(): Promise<CrashScene>
   points: readonly string[]
-  /** Failpoints whose purchase may stay in doubt: the supplier cannot be asked about it. */
+  /** Failpoints whose purchase may stay in doubt, because the supplier cannot be queried about it. */
   inDoubt: readonly string[]
   refunds: readonly string[]
 }
@@ -86,7 +86,7 @@ const KINDS: Kind[] = [
     name: 'es2plus with ICCIDs of the SM-DP+',
     open: () => es2plusScene(false),
     points: [...POINTS, ...ES2PLUS_POINTS],
-    // While one order is at the failpoint, DownloadOrders of the others are in flight.
+    // While one order is at the failpoint, DownloadOrders for the others are in flight.
     inDoubt: POINTS_AFTER_CALLS,
     refunds: [],
   },
@@ -142,7 +142,7 @@ beforeAll(async () => {
 })
 afterAll(() => bundle.remove())
 const PATIENCE_MS = 40_000
-/** A scene starts up to twenty workers one after the other, while the other scenes do the same. */
+/** A scene starts up to twenty workers one after another, while the other scenes do the same. */
 const ALL_PLAYS_MS = 300_000
 
 it('every named failpoint has a crash test', () => {
@@ -235,7 +235,7 @@ describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inDoubt, r
     return { ...row!, taken: await scene.soldCount(name) }
   }
 
-  it.each(points)('that dies at %s while it buys loses no eSIM and buys none twice', async (point) => {
+  it.each(points)('neither loses an eSIM nor buys one twice if it dies at %s while buying', async (point) => {
     const { delivered, review, refused, orphans, taken } = await countOf(point)
     expect([refused, orphans]).toEqual([0, 0])
     if (!inDoubt.includes(point)) {
@@ -247,7 +247,7 @@ describe.concurrent.each(KINDS)('a worker of $name', ({ open, points, inDoubt, r
     expect(taken - delivered).toBeLessThanOrEqual(review)
   })
 
-  it.each(refunds)('that dies at %s while it refunds refunds every eSIM once', async (point) => {
+  it.each(refunds)('refunds every eSIM exactly once if it dies at %s while refunding', async (point) => {
     const { delivered, refused, taken } = await countOf(`refused ${point}`)
     expect({ delivered, refused, taken }).toEqual({ delivered: 0, refused: ORDERS, taken: 0 })
   })

@@ -58,7 +58,7 @@ async function finalStatuses(tenantId: string) {
   )
 }
 
-it('a supplier’s message of any characters and length is saved', async () => {
+it('a supplier message is saved, whatever its characters and length', async () => {
   const message = `sold out\u0000 ${'\u{1F30D}'.repeat(5_000)}\ud83c`
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(() => ({ kind: 'refused', message }))
@@ -74,7 +74,7 @@ it('a supplier’s message of any characters and length is saved', async () => {
   expect(packageInfoList[0]!.failureReason).toMatch(/^sold out {2}\u{1F30D}{40,500}…$/u)
 })
 
-it('an eSIM that cannot be saved goes to review without delaying the others of its order', async () => {
+it('an eSIM that cannot be saved goes to review without delaying the other eSIMs in its order', async () => {
   const esimOf = (itemNo: number) => (itemNo === 2 ? { ...newEsim(), iccid: '8985\u0000' } : newEsim())
   const answer = async (requests: SupplierRequest[]): Promise<Outcome[]> =>
     requests.map(({ itemNo }) => ({ kind: 'delivered', esim: esimOf(itemNo) }))
@@ -88,7 +88,7 @@ it('an eSIM that cannot be saved goes to review without delaying the others of i
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
-/** Pays an order of `count` eSIMs and lets this supplier deliver it. */
+/** Pays for an order of `count` eSIMs and lets this supplier deliver it. */
 async function deliverFrom(
   packageCode: string,
   count: number,
@@ -102,7 +102,7 @@ async function deliverFrom(
   return tenantId
 }
 
-/** Leases the tenant's order to another worker, once one has leased it. @returns the lease token of the other */
+/** Leases the tenant's order to another worker, once one has leased it. @returns the other worker's lease token */
 async function takeOver(tenantId: string): Promise<string> {
   const leaseToken = shop.ids.uuid()
   await waitUntil(async () => {
@@ -164,7 +164,7 @@ describe('an order that more than one supplier could deliver', () => {
     expect((await walletOf(shop.db, dear)).refunds).toBe(1)
   })
 
-  it('skips a supplier that does not exist, and is refunded if the package names no other', async () => {
+  it('skips a nonexistent supplier, and is refunded if the package lists no other supplier', async () => {
     const second = await deliverRoutes('MISSING', [
       { supplier: 'missing', productCode: 'ANY' },
       { supplier: 'second', productCode: 'ANY' },
@@ -192,7 +192,7 @@ describe('an order that more than one supplier could deliver', () => {
     expect(await bought(tenantId)).toMatchObject([{ supplier: 'news' }])
   })
 
-  it('stays with a supplier that does not answer, and skips one that is paused or waits for it', async () => {
+  it('stays with a supplier that does not answer, and skips or awaits a supplier that is paused', async () => {
     const routes = (supplier: string, productCode: string) => [
       { supplier, productCode },
       { supplier: 'third', productCode: 'ANY' },
@@ -219,7 +219,7 @@ describe('an order that more than one supplier could deliver', () => {
 })
 
 describe('an order of the sandbox', () => {
-  it('is delivered, with profiles, statuses and events that match', async () => {
+  it('is delivered with matching profiles, statuses and events', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'JP_1_7', { count: 3 })
     loop = fulfilmentLoop(shop)
@@ -259,7 +259,7 @@ describe('an order of the sandbox', () => {
     })
   })
 
-  it('is delivered in part, and the rest is refunded', async () => {
+  it('is delivered in part and refunded for the rest', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_PARTIAL', { count: 5 })
     loop = fulfilmentLoop(shop)
@@ -270,7 +270,7 @@ describe('an order of the sandbox', () => {
     expect(answer.refundedAmount).toBe(Number(2n * PRICE))
   })
 
-  it('goes to review if the outcome is unknown, bought once and not refunded', async () => {
+  it('goes to review without a refund if the outcome is unknown, and is bought once', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 2 })
     loop = fulfilmentLoop(shop)
@@ -284,7 +284,7 @@ describe('an order of the sandbox', () => {
     expect(asked).toEqual([{ requests: 1 }, { requests: 1 }])
   })
 
-  it('emits an event for each refunded or delivered eSIM, even if its own status stays', async () => {
+  it('emits an event for each refunded or delivered eSIM, even if its own status does not change', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'SANDBOX_UNKNOWN', { count: 3 })
     loop = fulfilmentLoop(shop)
@@ -312,7 +312,7 @@ describe('an order of the sandbox', () => {
     expect(delivered.lastUpdateTime > reviewed.lastUpdateTime).toBe(true)
   })
 
-  it('stays with the worker that took it over when a late answer arrives', async () => {
+  it('stays with the worker that took it over if a late answer arrives', async () => {
     await addSupplier(shop, 'late', 'sandbox', { slowMs: 1_000 })
     await addPackage(shop.db, 'LATE', [{ supplier: 'late', productCode: 'SANDBOX_SLOW' }])
     const tenantId = await addTenant(shop.db)
@@ -329,7 +329,7 @@ describe('an order of the sandbox', () => {
     expect(order).toEqual({ leaseToken: heir, isHeld: true })
   })
 
-  it('stays with the worker that took it over when a late refusal arrives, and is not refunded', async () => {
+  it('stays with the worker that took it over, without a refund, if a late refusal arrives', async () => {
     let answer = () => {}
     const answered = new Promise<void>((resolve) => {
       answer = resolve
@@ -350,7 +350,7 @@ describe('an order of the sandbox', () => {
     expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
   })
 
-  it('is delivered exactly once, also when three thousand are due', async () => {
+  it('is delivered exactly once, even if three thousand orders are due', async () => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'JP_1_7', { orders: 3_000 })
     const started = performance.now()

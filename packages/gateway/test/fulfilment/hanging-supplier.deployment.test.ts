@@ -21,7 +21,7 @@ afterAll(async () => {
 const ORDERS = 200
 const WARM_UP = 30
 
-/** Places orders one by one, each after the previous one is delivered. @returns how long each took, sorted. */
+/** Places orders one by one, each when the previous one has been delivered. @returns how long each took, sorted. */
 async function deliveryTimes(tenantId: string, orders = ORDERS): Promise<number[]> {
   const took: number[] = []
   for (let n = 0; n < orders; n++) {
@@ -40,7 +40,7 @@ async function deliveryTimes(tenantId: string, orders = ORDERS): Promise<number[
   return took.sort((a, b) => a - b)
 }
 
-it('a supplier that hangs with 1 000 orders does not slow the orders of another, of the same dealer', async () => {
+it('a supplier that hangs with 1 000 orders does not slow the same dealer’s orders at another supplier', async () => {
   const hang = () => new Promise<never>(() => {})
   const script = { name: 'hanging', order: hang, query: hang, cancel: hang }
   const { deps } = createScriptedSupplier(shop, script, { concurrency: 16, timeoutMs: 5_000, graceMs: 60_000 })
@@ -62,7 +62,7 @@ it('a supplier that hangs with 1 000 orders does not slow the orders of another,
     const percentiles = (sorted: number[]) =>
       `p50 ${at(sorted, 0.5).toFixed(0)} ms, p99 ${at(sorted, 0.99).toFixed(0)} ms`
     console.log(`undisturbed: ${percentiles(undisturbed)}; next to a hanging supplier: ${percentiles(disturbed)}`)
-    // Limits that a busy machine meets. An order that waited for a hanging call would take five seconds.
+    // Limits that even a busy machine meets. An order that waited for a hanging call would take five seconds.
     expect(at(disturbed, 0.5)).toBeLessThan(Math.max(2 * at(undisturbed, 0.5), 50))
     expect(at(disturbed, 0.99)).toBeLessThan(1_000)
   } finally {

@@ -6,7 +6,10 @@ import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, eventsOf, payOrders, type Shop } from '../harness/shop.ts'
 
-/* A worker keeps the orders that it has claimed. It saves their outcomes without reading them again if nobody has written them. */
+/*
+ * A worker keeps the orders that it has claimed. It saves their outcomes without reading them again if nobody has written
+ * to them.
+ */
 
 let shop: Shop
 
@@ -17,8 +20,8 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 
 /**
- * Two claimed orders. `save` runs the claim and returns the statements of its transactions that it waited for. The state of the
- * supplier is written afterwards, in a transaction of its own.
+ * Two claimed orders. `save` runs the claim and returns the statements of the transactions that it waited for. The
+ * supplier's state is written afterwards, in a separate transaction.
  */
 async function claimed() {
   const tenantId = await addTenant(shop.db)
@@ -62,20 +65,20 @@ async function expectDeliveredOnce(tenantId: string) {
   ])
 }
 
-it('outcomes of orders that nobody has written since their claim are saved without waiting for an answer before the COMMIT', async () => {
+it('the outcomes of unchanged orders are saved without waiting for an answer before the COMMIT', async () => {
   const { tenantId, save } = await claimed()
   expect(await save()).toEqual([])
   await expectDeliveredOnce(tenantId)
 })
 
-it('orders that were written since their claim are read again, and saved once', async () => {
+it('orders that were written after their claim are read again, and saved once', async () => {
   const { tenantId, save } = await claimed()
   await write(tenantId, 'updated_at = updated_at')
   expect(await save()).toContain('orders-lock-leased')
   await expectDeliveredOnce(tenantId)
 })
 
-it('a worker that has lost the lease of its orders leaves it to its holder, and delivers the late eSIMs once', async () => {
+it('a worker that has lost its lease leaves it to the new holder, and delivers late eSIMs once', async () => {
   const { tenantId, save } = await claimed()
   await write(tenantId, 'lease_token = gen_random_uuid()')
   expect(await save()).toContain('orders-lock-leased')

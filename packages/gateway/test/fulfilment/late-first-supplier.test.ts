@@ -10,7 +10,7 @@ import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier, newEsim, withSuppliers } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, payOrders, type Shop, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 
-/* The first supplier denies an order, and delivers it after the second supplier was asked. */
+/* The first supplier denies an order, but delivers it after the second supplier was asked. */
 
 let shop: Shop
 let loop: Loop | undefined
@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 afterAll(() => shop.close())
 
-/** A supplier that answers when the test says so. */
+/** A supplier that answers when the test lets it. */
 function answerLater() {
   let answer: (outcome: Outcome) => void = () => {}
   const asked: SupplierRequest[] = []
@@ -42,7 +42,7 @@ function answerLater() {
   return { order, asked, answer: (outcome: Outcome) => answer(outcome) }
 }
 
-/** An order that the first supplier denied and the second one is being asked for. */
+/** An order that the first supplier has denied and the second one is being asked for. */
 async function atTheSecond() {
   const [first, second] = [answerLater(), answerLater()]
   const [firstEsim, secondEsim] = [newEsim(), newEsim()]
@@ -92,7 +92,7 @@ async function atTheSecond() {
   return { tenantId, deps, ...suppliers, attemptAtSecond, deliverFirst, rowsOf }
 }
 
-it('an eSIM that the second supplier may have sold is asked about, given back and reported', async () => {
+it('an eSIM that the second supplier may have sold is queried, returned and reported', async () => {
   const { tenantId, deps, second, firstEsim, secondEsim, looks, ...its } = await atTheSecond()
   await its.deliverFirst()
   second.answer({ kind: 'unknown', message: 'lost' })
@@ -109,7 +109,7 @@ it('an eSIM that the second supplier may have sold is asked about, given back an
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
-it('the item belongs to the first supplier, at its cost, and neither list has an unclaimed eSIM', async () => {
+it('the item belongs to the first supplier at its cost, and no eSIM is left unclaimed', async () => {
   const { deps, firstSupplied, secondSupplied, second, secondEsim, ...its } = await atTheSecond()
   await its.deliverFirst()
   second.answer({ kind: 'unknown', message: 'lost' })
@@ -122,7 +122,7 @@ it('the item belongs to the first supplier, at its cost, and neither list has an
   expect(await shop.db.query({ text: 'select key from unclaimed_esims' })).toEqual([])
 })
 
-it('a second supplier that certainly bought nothing is not asked again', async () => {
+it('a second supplier that certainly bought nothing is not queried again', async () => {
   const { second, looks, ...its } = await atTheSecond()
   second.answer({ kind: 'retry', message: 'our balance is used up', afterMs: 60_000 })
   await its.attemptAtSecond('retry')
@@ -131,7 +131,7 @@ it('a second supplier that certainly bought nothing is not asked again', async (
   expect(looks).toEqual([])
 })
 
-it('the second supplier’s charge is not counted for the first', async () => {
+it('the second supplier’s charge is not kept for the first supplier', async () => {
   const { second, ...its } = await atTheSecond()
   second.answer({ kind: 'unknown', message: 'it has taken it', charged: { amount: 2_500n, currencyCode: 'USD' } })
   await its.attemptAtSecond('unknown')

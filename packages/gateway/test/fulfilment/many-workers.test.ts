@@ -15,7 +15,7 @@ import {
   waitUntil,
 } from '../harness/shop.ts'
 
-/** Enough for each of the four workers to make at least five claims. STOCK_CODES=10000 is a busy day. */
+/** Enough for each of the four workers to make at least five claims. STOCK_CODES=10000 simulates a busy day. */
 const CODES = Number(process.env.STOCK_CODES ?? 4_000)
 
 let database: TestDatabase
@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it(`sells ${CODES} codes by four worker processes, each code exactly once`, async () => {
+it(`four worker processes sell ${CODES} codes, each exactly once`, async () => {
   const rows = Array.from({ length: CODES }, (_, i) => `${makeIccid('8985333', i)},LPA:1$smdp.example.com$MANY-${i}`)
   const file = Readable.from([`iccid,ac\n${rows.join('\n')}`])
   await importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })

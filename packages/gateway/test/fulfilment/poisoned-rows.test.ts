@@ -11,7 +11,7 @@ import { addActions } from '../harness/esim-actions.ts'
 import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Reconciliation processes the rows behind a bad one, and the log names the bad one. */
+/* Reconciliation processes the rows behind a bad one, and the log identifies the bad one. */
 
 let database: TestDatabase
 let shop: Shop
@@ -46,14 +46,14 @@ async function item(status: 'REFUSED' | 'ASKED') {
   return { tenantId, orderId: orderId!, itemNo: 1, productCode: 'X' }
 }
 
-/** Accepts an eSIM that the supplier sold for the item. */
+/** Accepts an eSIM that the supplier has sold for the item. */
 const acceptFound = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId: string; itemNo: number }) =>
   acceptEsim(shop, tenantId, { orderId, itemNo, supplier: 'odd' }, newEsim())
 
 const orphanStates = (tenantIds: string[]) =>
   shop.db.query({ text: 'select tenant_id, state from orphans where tenant_id = any ($1)', values: [tenantIds] })
 
-it('an orphan that cannot be decrypted does not keep the others from being given back', async () => {
+it('an orphan that cannot be decrypted does not prevent the return of other orphans', async () => {
   const { deps } = depsWith({ cancel: async () => ({ kind: 'cancelled' }) })
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
   for (const one of [bad, good]) await acceptFound(one)
@@ -64,7 +64,7 @@ it('an orphan that cannot be decrypted does not keep the others from being given
   expect(error.mock.calls[0]![0]).toMatchObject({ tenantId: bad.tenantId, orderId: bad.orderId })
 })
 
-it('a listed eSIM that cannot be saved does not hide those behind it', async () => {
+it('a listed eSIM that cannot be saved does not hide the eSIMs behind it', async () => {
   const [bad, good] = [await item('REFUSED'), await item('REFUSED')]
   const found = { [itemKeyOf(bad.orderId, 1)]: newEsim(), [itemKeyOf(good.orderId, 1)]: newEsim() }
   const { deps, supplied } = depsWith({
@@ -81,7 +81,7 @@ it('a listed eSIM that cannot be saved does not hide those behind it', async () 
   expect(error.mock.calls).toMatchObject([[{ supplier: 'odd', key: itemKeyOf(bad.orderId, 1) }, expect.any(String)]])
 })
 
-it('a pending cancellation whose eSIM cannot be decrypted does not block the others', async () => {
+it('a pending cancellation whose eSIM cannot be decrypted does not block other cancellations', async () => {
   const cancelled: string[] = []
   const { deps } = depsWith({
     cancel: async ({ orderId }) => {
@@ -102,7 +102,7 @@ it('a pending cancellation whose eSIM cannot be decrypted does not block the oth
   expect(await runDueActions(deps)).toBe(2)
   expect(cancelled).toEqual([good.orderId])
   expect(error.mock.calls).toMatchObject([[{ tenantId: bad.tenantId, orderId: bad.orderId }, expect.any(String)]])
-  // It is tried again, and goes to review in time.
+  // It is retried, and goes to review in time.
   await shop.db.query({
     text: `update esim_actions set due_at = now(), created_at = now() - interval '2 hours' where tenant_id = $1`,
     values: [bad.tenantId],

@@ -5,7 +5,7 @@ import { resolveOrder } from '#fulfilment/review/resolve-order.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
-/* Reconciliation waits for no lock, and holds no lock of one tenant while it works on another. */
+/* Reconciliation does not wait for locks, and holds no lock on one tenant while it works on another. */
 
 let database: TestDatabase
 let shop: Shop
@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** An order of two items that were refunded while in doubt and so are watched. */
+/** An order with two items that were refunded while in doubt and are therefore watched. */
 async function watched(ask: string, until: string) {
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'P', { count: 2 })
@@ -53,7 +53,7 @@ async function whileHeld(table: string, tenantId: string, work: () => Promise<un
 const rowsOf = async (table: string, tenantId: string) =>
   (await shop.db.query({ text: `select from ${table} where tenant_id = $1`, values: [tenantId] })).length
 
-it('expired watches of one tenant end while another tenant’s order is locked', async () => {
+it('expired watches for one tenant end while another tenant’s order is locked', async () => {
   const [free, held] = [await watched('1 hour', '-1 minute'), await watched('1 hour', '-1 minute')]
   await whileHeld('watched_items', held, () => askAboutWatched(shop))
   expect([await rowsOf('watched_items', free), await rowsOf('watched_items', held)]).toEqual([0, 2])
@@ -61,7 +61,7 @@ it('expired watches of one tenant end while another tenant’s order is locked',
   expect(await rowsOf('watched_items', held)).toBe(0)
 })
 
-it('due watches of several tenants are claimed in one pass, each once', async () => {
+it('due watches for several tenants are claimed in one pass, each once', async () => {
   const tenants = [await watched('-1 minute', '1 day'), await watched('-1 minute', '1 day')]
   for (const [n, tenantId] of tenants.entries()) {
     await shop.db.query({

@@ -10,7 +10,7 @@ import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { openShop } from '../harness/open-shop.ts'
 import { addPackage, addSupplier, addTenant, payOrders, type Shop, statuses, waitUntil } from '../harness/shop.ts'
 
-/* Resolving with eSIMs that an operator names: each eSIM belongs to exactly one item. */
+/* Resolving with eSIMs specified by an operator: each eSIM belongs to exactly one item. */
 
 let shop: Shop
 beforeAll(async () => {
@@ -58,18 +58,18 @@ function importFile(supplier: string, ...esims: CsvEsim['esim'][]) {
   return importStock(shop, { supplier, productCode: 'P', file }, { actor: 'cli:test' })
 }
 
-it('an eSIM that is repeated in the file is refused, by its ICCID and by its activation code', async () => {
+it('an eSIM repeated in the file is refused, whether by its ICCID or by its activation code', async () => {
   const order = await underReview(2)
   await expect(delivered(order, esimOf(1, 'ONE'), esimOf(1, 'TWO'))).rejects.toThrow(
-    /^Row 3: the ICCID .* is in the file twice/,
+    /^Row 3: the ICCID .* appears in the file twice/,
   )
   await expect(delivered(order, esimOf(1, 'ONE'), esimOf(2, 'ONE'))).rejects.toThrow(
-    /^Row 3: the activation code .* is in the file twice/,
+    /^Row 3: the activation code .* appears in the file twice/,
   )
   expect(await statuses(shop.db, order.tenantId)).toEqual({ UNDER_REVIEW: 1 })
 })
 
-it('an eSIM that another dealer has is refused until it has ended', async () => {
+it('an eSIM that belongs to another dealer is refused until that eSIM has ended', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(other, esimOf(3, 'THREE'))
   const refusal = `Row 2: eSIM ${iccidOf(3)} is already delivered with order ${orderNoOf(other.orderId)}.`
@@ -81,13 +81,13 @@ it('an eSIM that another dealer has is refused until it has ended', async () => 
   expect(await delivered(order, esimOf(3, 'NEW'))).toEqual([1])
 })
 
-it('an eSIM in two concurrent files is delivered by one of them', async () => {
+it('an eSIM in two concurrent files is delivered from only one of them', async () => {
   const orders = [await underReview(1), await underReview(1)]
   const outcomes = await Promise.allSettled(orders.map((order) => delivered(order, esimOf(4, 'FOUR'))))
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
 })
 
-it('an orphan is refused', async () => {
+it('an eSIM that is kept as an orphan is refused', async () => {
   const [order, late] = [await underReview(1), await underReview(1)]
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(5, 'FIVE')
@@ -96,7 +96,7 @@ it('an orphan is refused', async () => {
   await expect(delivered(order, esim)).rejects.toThrow(refusal)
 })
 
-it('a code that is delivered under another ICCID is refused, until the supplier has cancelled its eSIM', async () => {
+it('a code delivered with another ICCID is refused until the supplier has cancelled that eSIM', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(other, esimOf(8, 'EIGHT'))
   const again = () => delivered(order, esimOf(9, 'EIGHT'))
@@ -110,7 +110,7 @@ it('a code that is delivered under another ICCID is refused, until the supplier 
   expect(await again()).toEqual([1])
 })
 
-it('an eSIM for sale in stock is refused, by its ICCID and by its activation code', async () => {
+it('an eSIM for sale in stock is refused, whether by its ICCID or by its activation code', async () => {
   const order = await underReview(1)
   await importFile('shelf', esimOf(6, 'SIX'))
   for (const esim of [esimOf(6, 'OTHER'), esimOf(7, 'SIX')]) {
@@ -118,7 +118,7 @@ it('an eSIM for sale in stock is refused, by its ICCID and by its activation cod
   }
 })
 
-it('an eSIM that stock reserved for another order is refused, one reserved for this order is not', async () => {
+it('an eSIM reserved in stock is refused for any order other than its own', async () => {
   await importFile('drawer', esimOf(10, 'TEN'))
   const [order, other] = [await underReview(1), await underReview(1)]
   const request = { ...order, itemNo: 1, key: itemKeyOf(order.orderId, 1), productCode: 'P' }
@@ -129,7 +129,7 @@ it('an eSIM that stock reserved for another order is refused, one reserved for t
   expect(await delivered(order, esimOf(10, 'TEN'))).toEqual([1])
 })
 
-it('a stock file with the code of a recorded eSIM is refused; its ICCID with another code is not', async () => {
+it('a stock file with the code of a recorded eSIM is refused, but a different code is accepted', async () => {
   const order = await underReview(1)
   await delivered(order, esimOf(11, 'ELEVEN'))
   await expect(importFile('shelf', esimOf(12, 'TWELVE'), esimOf(13, 'ELEVEN'))).rejects.toThrow(
@@ -138,12 +138,12 @@ it('a stock file with the code of a recorded eSIM is refused; its ICCID with ano
   expect(await importFile('shelf', esimOf(11, 'ELEVEN-AGAIN'))).toMatchObject({ codes: 1 })
 })
 
-it('a stock file whose code is recorded during the import is refused at its end', async () => {
+it('a stock file is refused at the end of its import if one of its codes is recorded during the import', async () => {
   const order = await underReview(1)
   const file = new PassThrough()
   const importing = importStock(shop, { supplier: 'shelf', productCode: 'P', file }, { actor: 'cli:test' })
   const refused = expect(importing).rejects.toThrow(
-    `eSIM ${iccidOf(14)} was delivered meanwhile, with order ${orderNoOf(order.orderId)}. Remove it from the file.`,
+    `eSIM ${iccidOf(14)} has since been delivered with order ${orderNoOf(order.orderId)}. Remove it from the file.`,
   )
   const first = Array.from({ length: 1_000 }, (_, n) => `${iccidOf(10_000 + n)},LPA:1$a.example$LONG-${n}\n`)
   file.write(`iccid,ac\n${iccidOf(14)},LPA:1$a.example$FOURTEEN\n${first.join('')}`)
@@ -158,7 +158,7 @@ it('a stock file whose code is recorded during the import is refused at its end'
   await refused
 })
 
-it('a stock file with an orphan eSIM is refused until the orphan is given back', async () => {
+it('a stock file with an orphan eSIM is refused until the orphan is returned', async () => {
   const late = await underReview(1)
   await setItems(late.tenantId, `item_status = 'REFUSED'`)
   const esim = esimOf(15, 'FIFTEEN')
@@ -170,7 +170,7 @@ it('a stock file with an orphan eSIM is refused until the orphan is given back',
   expect(await importFile('shelf', esim)).toMatchObject({ codes: 1 })
 })
 
-it('an eSIM that stock reserved for another item of the order is refused', async () => {
+it('an eSIM reserved in stock for another item in the order is refused', async () => {
   await importFile('drawer', esimOf(16, 'SIXTEEN'))
   const order = await underReview(2)
   const request = { ...order, itemNo: 2, key: itemKeyOf(order.orderId, 2), productCode: 'P' }
@@ -192,7 +192,7 @@ it('an eSIM that stock reserved for another item of the order is refused', async
   expect(await resolving(2)).toEqual([2])
 })
 
-/* An eSIM that an operator recorded and the supplier then delivers for another item. */
+/* An eSIM that was recorded by an operator, and that the supplier then delivers for another item. */
 
 const holdersOf = async (n: number) => {
   const rows = await shop.db.query<{ orderId: string }>({
@@ -209,21 +209,21 @@ it.each([
   ['REVIEW', 21],
   ['REFUSED', 22],
 ])(
-  'an eSIM recorded for another order is neither delivered again nor kept as an orphan for an item that is %s',
+  'an eSIM recorded for another order is neither delivered nor kept as an orphan if the item is %s',
   async (status, n) => {
     const [order, other] = [await underReview(1), await underReview(1)]
     await setItems(other.tenantId, `item_status = '${status}'`)
     await delivered(order, esimOf(n, `CODE-${n}`))
     await arrive(other, esimOf(n, `CODE-${n}`))
     await arrive(other, esimOf(n, `OTHER-${n}`)) // with the same ICCID
-    await arrive(other, esimOf(100 + n, `CODE-${n}`)) // the code under another ICCID
+    await arrive(other, esimOf(100 + n, `CODE-${n}`)) // the code with a different ICCID
     expect([...(await holdersOf(n)), ...(await holdersOf(100 + n))]).toEqual([order.orderId])
-    await arrive(order, esimOf(n, `CODE-${n}`)) // of the order itself
+    await arrive(order, esimOf(n, `CODE-${n}`)) // for the order itself
     expect(await holdersOf(n)).toEqual([order.orderId])
   },
 )
 
-it('an attempt that delivers it leaves its item in doubt, with the order that has its eSIM', async () => {
+it('an attempt that delivers another order’s eSIM leaves its item in doubt and names that order', async () => {
   const [order, other] = [await underReview(1), await underReview(1)]
   await delivered(order, esimOf(40, 'FORTY'))
   await setItems(other.tenantId, `item_status = 'ASKED', requested_at = now()`)
@@ -248,11 +248,11 @@ it('an attempt that delivers it leaves its item in doubt, with the order that ha
 it.each([
   ['delivery', 50],
   ['resolution', 51],
-])('of a concurrent resolution and delivery of one eSIM, the second sees the first: the %s', async (first, n) => {
+])('if an eSIM is delivered and resolved concurrently, the second action sees the first: the %s', async (first, n) => {
   const [order, other] = [await underReview(1), await underReview(1)]
   const resolve = () => delivered(order, esimOf(n, `CODE-${n}`))
   const deliver = () => arrive(other, esimOf(n, `CODE-${n}`))
-  // The first waits for a row that another transaction has locked; then the second starts.
+  // The first one waits for a row that another transaction has locked; then the second one starts.
   const { tenantId } = first === 'delivery' ? other : order
   let free = () => {}
   let holding: Promise<void> | undefined

@@ -15,7 +15,7 @@ import { openShop } from '../harness/open-shop.ts'
 import { createScriptedSupplier, deliver, newEsim } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, payOrders, type Shop, statuses, waitUntil, walletOf } from '../harness/shop.ts'
 
-/* An operator, an upstream and a worker change one order under review at the same time. */
+/* An operator, an upstream supplier and a worker change one order under review at the same time. */
 
 let shop: Shop
 let loop: Loop | undefined
@@ -33,7 +33,7 @@ afterAll(() => shop.close())
 const evidence = 'Ticket 4711, Ms Sato'
 const ADA = { actor: 'cli:ada' } as const
 
-/** An order under review whose items were ordered two hours ago. @param columns more columns of its items */
+/** An order under review whose items were ordered two hours ago. @param columns further columns of its items */
 async function reviewed(count: number, columns = '') {
   const tenantId = await addTenant(shop.db)
   const [orderId] = await payOrders(shop.db, tenantId, 'ODD', { count })
@@ -49,7 +49,7 @@ async function reviewed(count: number, columns = '') {
   return { tenantId, orderId: orderId! }
 }
 
-it('an item asked about from review is retried after a crash, although another item of its order was resolved', async () => {
+it('an item queried from review is retried after a crash, even if another item was resolved', async () => {
   const { tenantId, orderId } = await reviewed(2, `, in_doubt_at = now() - interval '2 hours'`)
   // Item 2 waits for an hour; a worker retries item 1 ...
   await shop.db.query({
@@ -59,7 +59,7 @@ it('an item asked about from review is retried after a crash, although another i
   const { deps } = createScriptedSupplier(shop)
   const claim = await claimDueOrders(deps, tenantId, 10)
   expect(claim.attempts.map(({ itemNo, operation }) => [itemNo, operation])).toEqual([[1, 'QUERY']])
-  // ... an operator resolves item 2 meanwhile ...
+  // ... meanwhile an operator resolves item 2 ...
   await resolveOrder(deps, { tenantId, orderId, itemNos: [2], verdict: { kind: 'refused' }, evidence }, ADA)
   // ... and the worker dies here: its lease expires.
   await shop.db.query({
@@ -73,7 +73,7 @@ it('an item asked about from review is retried after a crash, although another i
 it.each([
   ['is paused', true],
   ['cannot be used', false],
-])('an item whose worker died while asking about it can be resolved although its supplier %s', async (_, isKnown) => {
+])('an item whose worker died during a query can be resolved although its supplier %s', async (_, isKnown) => {
   const { tenantId, orderId } = await reviewed(1, `, in_doubt_at = now() - interval '2 hours'`)
   const { deps, supplied } = createScriptedSupplier(shop)
   expect((await claimDueOrders(deps, tenantId, 10)).attempts).toMatchObject([{ operation: 'QUERY' }])
@@ -90,14 +90,14 @@ it.each([
   await shop.db.query({ text: 'update orders set due_at = null where tenant_id = $1', values: [tenantId] })
 })
 
-it('a cancellation at an upstream gateway applies to this eSIM, not to another under the same key', async () => {
+it('a cancellation at an upstream gateway does not affect another eSIM with the same key', async () => {
   const { tenantId, orderId } = await reviewed(1, `, in_doubt_at = now() - interval '2 hours'`)
   const { deps } = createScriptedSupplier(shop)
-  // Our upstream's support names an eSIM (X) for the order that is stuck there.
+  // The upstream's support gives us an eSIM (X) for the order that is stuck there.
   const x = newEsim()
   const named = { row: 2, esim: { ...x, ac: `LPA:1$a.example$${x.matchingId}` } }
   await resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence }, ADA)
-  // Later its own order is delivered after all (A), which it takes back: an orphan of ours. X is alive.
+  // Later the upstream's own order is delivered after all (A). The upstream takes it back: an orphan for us. X is alive.
   const a = newEsim()
   const key = itemKeyOf(orderId, 1)
   const profile = {
@@ -135,7 +135,7 @@ it('a cancellation at an upstream gateway applies to this eSIM, not to another u
   expect((await walletOf(shop.db, tenantId)).refunds).toBe(0)
 })
 
-it('an item whose supplier asks for an immediate retry is tried at most twice a second and delivered', async () => {
+it('an item whose supplier asks for an immediate retry is tried at most twice a second', async () => {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'ODD')
   await shop.db.query({ text: 'update order_items set attempts = 32766 where tenant_id = $1', values: [tenantId] })
@@ -152,7 +152,7 @@ it('an item whose supplier asks for an immediate retry is tried at most twice a 
   expect(performance.now() - started).toBeGreaterThan(1_500)
 })
 
-it('an upstream event does not let an operator resolve as not bought what is being bought from review', async () => {
+it('an upstream event does not allow resolving an item as not bought during its purchase', async () => {
   const { tenantId, orderId } = await reviewed(1)
   let answer: (outcomes: Outcome[]) => void = () => {}
   let orders = 0
@@ -166,15 +166,15 @@ it('an upstream event does not let an operator resolve as not bought what is bei
   loop = fulfilmentLoop(deps)
   await waitUntil(async () => orders === 1)
   const resolving = () => resolveOrder(deps, { tenantId, orderId, verdict: { kind: 'retry' }, evidence }, ADA)
-  await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
-  await refreshItem(deps, supplied, { tenantId, orderId, itemNo: 1 }) // ORDER_PAID of the upstream
-  await expect(resolving()).rejects.toThrow('being asked about item 1 just now')
+  await expect(resolving()).rejects.toThrow('being asked about item 1')
+  await refreshItem(deps, supplied, { tenantId, orderId, itemNo: 1 }) // the upstream's ORDER_PAID
+  await expect(resolving()).rejects.toThrow('being asked about item 1')
   answer([deliver()])
   await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
   expect(orders).toBe(1)
 })
 
-it('an item that cannot be refreshed does not keep the others of an upstream event from being refreshed', async () => {
+it('an item that cannot be refreshed does not block other items in the same upstream event', async () => {
   const { tenantId, orderId } = await reviewed(2, `, in_doubt_at = now() - interval '2 hours'`)
   await shop.db.query({
     text: `update order_items set retry_at = now() + interval '1 hour',
@@ -198,7 +198,7 @@ it('an item that cannot be refreshed does not keep the others of an upstream eve
   expect(await due()).toEqual([{ itemNo: 2 }])
 })
 
-it('another eSIM cannot be recorded for an item that is being bought from review', async () => {
+it('a different eSIM cannot be recorded for an item during its purchase from review', async () => {
   const { tenantId, orderId } = await reviewed(1)
   let answer: (outcomes: Outcome[]) => void = () => {}
   let orders = 0
@@ -218,7 +218,7 @@ it('another eSIM cannot be recorded for an item that is being bought from review
     { tenantId, orderId, verdict: { kind: 'delivered', esims: [named] }, evidence },
     ADA,
   )
-  await expect(resolving).rejects.toThrow('being asked about item 1 just now')
+  await expect(resolving).rejects.toThrow('being asked about item 1')
   answer([deliver()])
   await waitUntil(async () => (await statuses(shop.db, tenantId)).DELIVERED === 1)
 })

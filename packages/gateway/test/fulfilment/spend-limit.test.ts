@@ -15,7 +15,7 @@ import {
 } from '../harness/shop.ts'
 import { firstProduct } from '../wholesalers/simulator-fixtures.ts'
 
-/* Two nodes buy from a wholesaler with a daily spend limit. What it sold is counted at its simulator. */
+/* Two nodes buy from a wholesaler with a daily spend limit. Its simulator counts what it has sold. */
 
 const BY = { actor: 'cli:test' } as const
 const COST = 20_000n
@@ -65,7 +65,7 @@ async function startNextDay(): Promise<void> {
   await db.query({ text: `update suppliers set spend_alerted_on = null` })
 }
 
-/** Paid orders of one eSIM, each of its own tenant, so that both nodes claim at the same time. */
+/** Paid orders for one eSIM, each of a different tenant, so that both nodes claim at the same time. */
 async function pay(orders: number, routes: { supplier: string; productCode: string; cost?: bigint }[]) {
   const { db } = nodes[0]!
   const packageCode = `P${++packages}`
@@ -87,7 +87,7 @@ async function count(tenants: string[], status: string): Promise<number> {
   return all.filter((one) => (one as Record<string, number>)[status] === 1).length
 }
 
-/** Waits until every order was claimed and put off. */
+/** Waits until every order has been claimed and postponed. */
 async function untilOthersWait(tenants: string[]): Promise<void> {
   await waitUntil(async () => {
     const [row] = await nodes[0]!.db.query<{ open: number }>({
@@ -114,7 +114,7 @@ async function spentToday(): Promise<bigint> {
 }
 
 describe('a daily spend limit', () => {
-  it('is not exceeded by two nodes that claim at the same time; the others wait for the next day or a higher limit', async () => {
+  it('is not exceeded if two nodes claim at the same time, and the other orders wait', async () => {
     await setLimit('10.00')
     const tenants = await pay(24, [limited()])
     await withNodes(async () => {
@@ -136,7 +136,7 @@ describe('a daily spend limit', () => {
     expect(taken()).toBe(tenants.length)
   })
 
-  it('leaves what exceeds it to the next supplier of the package', async () => {
+  it('makes purchases that exceed it go to the next supplier for the package', async () => {
     await setLimit('4')
     const tenants = await pay(5, [limited(), { supplier: 'sandbox', productCode: 'ANY' }])
     await withNodes(async () => {
@@ -145,7 +145,7 @@ describe('a daily spend limit', () => {
     expect(taken()).toBe(2)
   })
 
-  it('counts a purchase in doubt even after its supplier did not find it, because the supplier is not verified', async () => {
+  it('counts a purchase in doubt even if an unverified supplier did not find that purchase', async () => {
     const config = { ...configOf('20'), timeoutMs: 1_000, settlesMs: 0 }
     await setSupplier(deps(), { name: 'limited', config }, BY)
     await Promise.all(nodes.map((node) => node.suppliers.refresh()))
@@ -157,12 +157,12 @@ describe('a daily spend limit', () => {
     expect([taken(), await spentToday()]).toEqual([2, 3n * COST])
   })
 
-  it('counts what is in doubt, and not what was refused', async () => {
+  it('counts purchases in doubt, but not refused purchases', async () => {
     await setLimit('4')
     simulator.addFault({ kind: 'out-of-stock', operation: 'order' })
     const refused = await pay(4, [limited()])
     await withNodes(async () => {
-      // The refused ones free their part of the limit for the others.
+      // The refused ones free their share of the limit for the others.
       await waitUntil(async () => {
         await nodes[0]!.db.query({ text: 'update orders set due_at = now() where due_at is not null' })
         return (await count(refused, 'FAILED')) === refused.length
@@ -188,7 +188,7 @@ describe('a daily spend limit', () => {
     expect([taken(), await count(tenants, 'PAID')]).toEqual([0, 2])
   })
 
-  it('is required for a wholesaler that is not verified', async () => {
+  it('is required for a wholesaler that has not been verified', async () => {
     const { dailySpendLimit: _, ...config } = configOf('1')
     const message = /needs dailySpendLimit/
     await expect(addSupplier(deps(), { name: 'free', type: 'zendit', config }, BY)).rejects.toThrow(message)
@@ -202,7 +202,7 @@ describe('a daily spend limit', () => {
   })
 })
 
-it(`${NODES} workers that read a budget see each other’s purchases`, async () => {
+it(`${NODES} workers that read a budget take account of each other’s purchases`, async () => {
   await setLimit('4')
   const tenants = await pay(NODES, [limited()])
   await withNodes(async () => {

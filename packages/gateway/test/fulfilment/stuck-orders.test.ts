@@ -4,7 +4,7 @@ import { alertOfLateOrders } from '#fulfilment/review/late-orders.ts'
 import { addPackage, payOrders } from '#test/harness/shop.ts'
 import { addTenant, type ConsoleTestbed, signedInAs, startConsole } from '#test/http/console/console-testbed.ts'
 
-/* An order that its supplier does not answer: both sides read who is waited for, and can do something. */
+/* An order that its supplier does not answer: both sides can see who is being waited for, and can act on it. */
 
 let testbed: ConsoleTestbed
 let operator: Awaited<ReturnType<typeof signedInAs>>
@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => testbed.stop())
 
 describe('the page of an undecided order', () => {
-  it('says who has not answered since when, when it is asked again and by when it is reviewed, and names no supplier to the dealer', async () => {
+  it('shows who has not answered and what happens when, but hides the supplier from the dealer', async () => {
     const { waiting } = (await operator.call('GET', path)).body
     expect(waiting).toMatchObject({ reason: 'NO_ANSWER', supplier: 'sandbox' })
     const minutesFromNow = (time: string) => Math.round((Date.parse(time) - Date.now()) / 60_000)
@@ -47,7 +47,7 @@ describe('the page of an undecided order', () => {
     expect((await operator.call('GET', '/dashboard')).body.attention.lateOrders).toBe(1)
   })
 
-  it('lets operators ask the supplier now, a limited number of times, and dealers not', async () => {
+  it('lets operators, but not dealers, query the supplier a limited number of times', async () => {
     expect((await dealer.call('POST', `${path}/ask`)).status).toBe(403)
     expect((await operator.call('POST', `${path}/ask`)).status).toBe(200)
     const [due] = await testbed.db.query<{ order: boolean; item: boolean }>({
@@ -61,7 +61,7 @@ describe('the page of an undecided order', () => {
     expect(last).toBe(429)
   })
 
-  it('lets a dealer ask the operator: a note on the order, with an alert that leads to it', async () => {
+  it('lets a dealer ask the operator, which adds a note to the order and raises an alert', async () => {
     expect((await operator.call('POST', `${path}/questions`, { text: 'Where?' })).status).toBe(403)
     expect((await dealer.call('POST', `${path}/questions`, { text: ' ' })).status).toBe(400)
     const text = 'The customer is at the counter. When does it arrive?'
@@ -75,7 +75,7 @@ describe('the page of an undecided order', () => {
     expect((await dealer.call('GET', '/notices')).body.notices).toEqual([])
   })
 
-  it('is silent about whom it waits for once the order is decided, and refuses to ask', async () => {
+  it('no longer names a supplier or accepts questions once the order is decided', async () => {
     await testbed.db.query({ text: `update order_items set item_status = 'DELIVERED', retry_at = null` })
     await testbed.db.query({ text: `update orders set order_status = 'DELIVERED', due_at = null` })
     expect((await operator.call('GET', path)).body.waiting).toBeNull()
@@ -84,7 +84,7 @@ describe('the page of an undecided order', () => {
   })
 })
 
-it('the alert about late orders leads to a list of exactly those that it counts, also of orders that no supplier was asked for', async () => {
+it('the alert about late orders links to a list of exactly the orders that the alert counts', async () => {
   const waits = async (status: string, itemStatus: string, minutes: number) => {
     const [id = ''] = await payOrders(testbed.db, tenantId, 'P')
     await testbed.db.query({

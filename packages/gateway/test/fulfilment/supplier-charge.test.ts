@@ -29,7 +29,7 @@ afterEach(async () => {
 afterAll(() => shop.close())
 
 type Parts = Partial<SupplierTraits> & { query?: Supplier['query'] }
-/** Orders one eSIM for each outcome, from a new supplier that answers with them. */
+/** Orders one eSIM for each outcome, from a new supplier that returns these outcomes. */
 async function sell(supplier: string, outcomes: Outcome[], ended: string, parts: Parts = {}) {
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, supplier, [{ supplier, productCode: 'X', cost: COST }])
@@ -56,14 +56,14 @@ async function monthsOf(supplier: string) {
 }
 
 describe('the report of suppliers', () => {
-  it('uses the supplier’s charge instead of the catalogue’s cost, and counts the eSIMs that have one', async () => {
+  it('uses the supplier’s charge instead of the catalogue cost, and counts the eSIMs with a charge', async () => {
     await sell('dearer', [deliveredAt(usd(6_200n)), deliveredAt(usd(6_300n)), deliveredAt()], 'DELIVERED')
     const counted = { delivered: 3, cost: 17_500, costCurrency: 'USD', charged: 2, chargedCost: 12_500 }
     expect(await monthsOf('dearer')).toMatchObject([counted])
     expect((await admin('supplier', 'report')).stdout).toMatch(/dearer .* 1\.75 USD +2$/m)
   })
 
-  it('has a row of its own for charges in another currency', async () => {
+  it('contains a separate row for charges in another currency', async () => {
     await sell('abroad', [deliveredAt({ amount: 900_000n, currencyCode: 'JPY' }), deliveredAt()], 'DELIVERED')
     expect(await monthsOf('abroad')).toMatchObject([
       { delivered: 1, cost: 900_000, costCurrency: 'JPY', charged: 1, chargedCost: 900_000 },
@@ -88,7 +88,7 @@ describe('the price of a supplier', () => {
       { kind: 'ordered', message: 'soon', reference: 'R' },
       { query: async () => [deliveredAt(usd(6_200n))] },
     ],
-  ])('is recorded as it is charged when the supplier %s', async (stated, outcome, parts) => {
+  ])('is recorded as charged if the supplier %s', async (stated, outcome, parts) => {
     const supplier = stated.replace(' ', '-')
     await addSupplier(shop, supplier, 'sandbox')
     await sell(supplier, [outcome], 'DELIVERED', parts)
@@ -116,7 +116,7 @@ describe('the charge for an eSIM in doubt', () => {
     expect(await chargesOf(order.orderId)).toEqual([['taker', 5_000, null, null]])
   })
 
-  it('may come from a query, which does not update the current price if the purchase is old', async () => {
+  it('may come from a query, but does not update the current price if the purchase is old', async () => {
     await addSupplier(shop, 'asked', 'stock')
     const query: Supplier['query'] = async ([request]) => {
       if ((await isOld(request!.tenantId)).length > 0) return [deliveredAt(usd(6_200n))]

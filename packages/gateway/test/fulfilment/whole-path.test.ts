@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { statuses, waitUntil, walletOf } from '../harness/shop.ts'
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts'
 
-// Properties of a whole gateway: API, worker and a receiver of events.
+// Properties of a whole gateway: API, worker and an event receiver.
 
 const PRICE = 45_000n
 let database: TestDatabase
@@ -54,14 +54,14 @@ async function buy(dealer: Dealer, packageCode: string): Promise<void> {
 
 const eventsOf = ({ appKey }: Dealer) => receiver.events.filter((event) => event.headers['rt-accesscode'] === appKey)
 
-test('a suspended dealer’s paid orders are still delivered or refunded, and their events sent', async () => {
+test('a suspended dealer’s paid orders are still delivered or refunded, and their events are still sent', async () => {
   const dealer = await dealerWithReceiver()
   const { tenantId, appSecret } = dealer
   await buy(dealer, 'SANDBOX_OK')
   await buy(dealer, 'SANDBOX_REFUSED')
   await suspendTenant(node.deps, tenantId, OPERATOR)
   expect((await call(node, dealer, 'health')).code).toBe('101005')
-  worker ??= await startWorker(node.deps) // no worker ran before
+  worker ??= await startWorker(node.deps) // no worker has run before
   await waitUntil(async () => {
     const now = await statuses(node.deps.db, tenantId)
     return now.DELIVERED === 1 && now.FAILED === 1
@@ -78,10 +78,10 @@ test('a suspended dealer’s paid orders are still delivered or refunded, and th
   expect((await call(node, dealer, 'health')).code).toBe('101005')
 })
 
-test('a captured event is refused by every operation, for its RequestID and for its members, and changes nothing', async () => {
+test('every operation refuses a captured event for its RequestID and for its members', async () => {
   worker ??= await startWorker(node.deps)
   const dealer = await dealerWithReceiver()
-  // An RT-RequestID passes once, so each post needs an event of its own.
+  // An RT-RequestID is accepted only once, so each post needs a different event.
   for (const _ of operationNames) await buy(dealer, 'SANDBOX_OK')
   await expect.poll(() => eventsOf(dealer).length).toBe(2 * operationNames.length)
   const captured = eventsOf(dealer)
@@ -101,7 +101,7 @@ test('a captured event is refused by every operation, for its RequestID and for 
         signature: String(headers['x-signature']),
       })
       expect([operation, posted.code]).toEqual([operation, '101006'])
-      // Signed by the dealer itself, only its members can be the reason to refuse it.
+      // The dealer itself has signed it, so only its members can be a reason to refuse it.
       const signed = await call(node, dealer, operation, { body })
       expect([operation, signed.code]).toEqual([operation, expect.stringMatching(/^00010[58]$/)])
       const fields = signed.data.details.map((detail: { field: string }) => detail.field)

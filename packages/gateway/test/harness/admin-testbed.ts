@@ -5,13 +5,13 @@ import { vi } from 'vitest'
 import { createTestDatabase } from './databases/database.ts'
 import { createShop, type Shop, TEST_KEY } from './shop.ts'
 
-/** A shop on a separate database that the admin commands of this process (admin-in-process.ts) use. */
+/** A shop on a separate database that is used by this process's admin commands (admin-in-process.ts). */
 export interface AdminTestbed extends Shop {
-  /** A path in a temporary folder of the operator. */
+  /** A path in the operator's temporary folder. */
   path(name: string): string
   /** Writes a file there. @returns its path */
   file(name: string, text: string): string
-  /** Audit entries of one action by a CLI user, oldest first. */
+  /** Audit entries for one action by a CLI user, oldest first. */
   audited(action: string): Promise<{ subject: string; after: Record<string, unknown> | null }[]>
 }
 

@@ -53,7 +53,7 @@ export interface Dealer {
   appSecret: string
 }
 
-/** Creates a tenant with this balance in whole units. */
+/** Creates a tenant with this balance, given in whole units. */
 export async function addDealer(deps: Deps, units = 1_000_000): Promise<Dealer> {
   const dealer = await createTenant(deps, { clientName: 'Test dealer', currencyCode: 'USD' }, OPERATOR)
   if (units > 0) {
@@ -79,7 +79,7 @@ export interface RequestParts {
   body?: string | Buffer
   timestamp?: number | string
   requestId?: string
-  /** Signs the request instead of the dealer's AppSecret. Ignored if `signature` is given. */
+  /** Signs the request in place of the dealer's AppSecret. Ignored if `signature` is given. */
   secret?: string
   appKey?: string
   signature?: string
@@ -90,7 +90,7 @@ export interface RequestParts {
   localAddress?: string
 }
 
-/** The signature scheme, implemented from its description and independent of our code. */
+/** The signature scheme, implemented from its description and independently of our code. */
 export function sign(
   secret: string,
   timestamp: string,
@@ -126,7 +126,7 @@ const agents = {
   https: new HttpsAgent({ keepAlive: true, rejectUnauthorized: false }),
 }
 
-/** Sends a signed request to an operation, with the parts that the test changes. */
+/** Sends a signed request to an operation, with parts changed by the test. */
 export function call(
   at: Pick<Node, 'baseUrl'>,
   dealer: Dealer,

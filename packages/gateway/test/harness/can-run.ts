@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** True if these programs are installed. Otherwise prints a conspicuous warning that names the skipped tests. */
+/** True if these programs are installed. Otherwise prints a conspicuous warning that lists the skipped tests. */
 export function canRun(what: string, ...programs: string[]): boolean {
   const missing = programs.filter((program) => !isInstalled(program))
   if (missing.length === 0) return true

@@ -6,8 +6,10 @@ import type { Assignment } from '#catalogue/prices/quote.ts'
 import type { CatalogueChanges } from '#catalogue/snapshot/load-snapshot.ts'
 import type { CataloguePackage, ListPrice } from '#catalogue/snapshot/snapshot-package.ts'
 
-/* Random histories of a catalogue: a sequence of changes, each with its position as its time, and the database rows that the
- * catalogue module leaves after some of them. */
+/*
+ * Random histories of a catalogue: a sequence of changes, each with its position as its time, and the database rows that
+ * the catalogue module leaves behind after some of them.
+ */
 
 const currency = fc.constantFrom('USD', 'EUR')
 const plan = fc.constantFrom('P', 'Q')
@@ -17,7 +19,7 @@ const SUPPLIERS = ['sandbox', 'other'] as const
 const validity = { from: fc.constantFrom(null, 3, 9), lasts: fc.constantFrom(null, 4) }
 
 /**
- * Changes of packages and of the prices of one tenant (T), its group and its plans. Other tenants pay list prices. A code
+ * Changes to packages and to the prices of one tenant (T), its group and its plans. Other tenants pay list prices. A code
  * that ends in _TOPUP is a TOPUP package; it fits the eSIMs of all others.
  */
 export function arbitraryChanges(...codes: string[]) {
@@ -55,7 +57,7 @@ export type Change = ReturnType<typeof arbitraryChanges> extends fc.Arbitrary<in
 
 type Packages = Map<string, CataloguePackage>
 
-/** The rows after these changes. @returns a function that selects the rows newer than a time */
+/** The rows after these changes. @returns a function that selects the rows newer than a given time */
 export function rowsAfter(changes: readonly Change[]): (after: number) => CatalogueChanges {
   const packages: Packages = new Map()
   const rules = new Map<string, CatalogueChanges['planRules'][number]>()
@@ -141,7 +143,7 @@ function validityOf({ from, lasts }: { from: number | null; lasts: number | null
   return validFrom < validUntil ? { validFrom, validUntil } : undefined
 }
 
-/** Rules and own prices need an existing package, and only what exists can be removed. */
+/** Rules and individual prices need an existing package, and only existing things can be removed. */
 function takesEffect(
   packages: Packages,
   before: { removed: boolean } | undefined,
@@ -206,7 +208,9 @@ function setPrice(
   packages.set(change.code, { ...item, prices: [...others, price], touchedAt: at })
 }
 
-/** A move is a change that dealers see: of the package, and where a TOPUP package moves, of those whose eSIMs it fitted. */
+/**
+ * A move is a change that dealers can see: to the package, and when a TOPUP package moves, to those whose eSIMs it fitted.
+ */
 function setSupplier(packages: Packages, { code, supplier }: { code: string; supplier: string }, at: number): void {
   const item = packages.get(code)
   if (!item) return
@@ -220,7 +224,7 @@ function setSupplier(packages: Packages, { code, supplier }: { code: string; sup
   }
 }
 
-/** A tenant has one plan and is in one group at most; a group has one plan. */
+/** A tenant has one plan and is in at most one group; a group has one plan. */
 function withAssignment(rows: readonly Assignment[], owner: string, target: string | null, at: number): Assignment[] {
   if ((rows.find((row) => !row.removed)?.target ?? null) === target) return [...rows]
   const ended = rows.map((row) => (row.removed ? row : { ...row, removed: true, updatedAt: at }))

@@ -11,7 +11,7 @@ export interface CatalogueTestbed {
   readonly db: Db
   readonly deps: ChangeDeps
   readonly by: By
-  /** A catalogue with nothing loaded. */
+  /** A catalogue in which nothing has been loaded. */
   freshCatalogue(): Catalogue
   addTenant(currencyCode: string): Promise<{ tenantId: string; currencyCode: string }>
   put(...packages: Record<string, unknown>[]): Promise<unknown>

@@ -25,7 +25,7 @@ export async function addActions(
   }
 }
 
-/** Makes all open actions of the tenant due, as if the workers that hold them had died. */
+/** Makes all of the tenant's open actions due, as if the workers holding them had died. */
 export async function makeActionsDue(db: Db, tenantId: string): Promise<void> {
   await db.query({
     text: `update esim_actions set due_at = now(), lease_until = now() - interval '1 second'

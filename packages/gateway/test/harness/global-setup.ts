@@ -15,15 +15,15 @@ import { createRunFolder, memoryFolder } from './temporary-folders.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** `schemaUrl`: of the server with the template's tables. `dataDir` is where `copyUsedDataDir` keeps its original. */
+    /** `schemaUrl`: the server with the template's tables. `dataDir` is where `copyUsedDataDir` keeps its original. */
     testServer: TestNodes & { schemaUrl: string; run: string; dataDir: string }
   }
 }
 
 /**
  * Starts one server for the whole run, with a template database that is migrated once and cloned by test files
- * (databases/database.ts). TEST_DATABASE_URL names another server to use; its user must be allowed to create databases.
- * TEST_CITUS_URL names a cluster of Citus (databases/citus.ts).
+ * (databases/database.ts). TEST_DATABASE_URL specifies another server to use; its user must be allowed to create databases.
+ * TEST_CITUS_URL specifies a Citus cluster (databases/citus.ts).
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const run = `dealer_esim_test_${randomBytes(4).toString('hex')}`
@@ -62,7 +62,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** Names the databases, the one of the last test file last, and waits for Enter. */
+/** Lists the databases, the last test file's last, and waits for Enter. */
 async function showDatabases(server: TestNodes, run: string): Promise<void> {
   const urls = (await databasesOf(server, run)).map(
     (name) => `  psql '${withDatabaseName(server.url, name).replace(/\?.*/, '')}'\n`,
@@ -72,7 +72,7 @@ async function showDatabases(server: TestNodes, run: string): Promise<void> {
   process.stdin.pause()
 }
 
-/** Creates the folder of a project: a run of two projects, such as a run of the mutations, sets up each. @returns its path */
+/** Creates the folder of a project: a run of two projects, such as a mutation run, sets up each. @returns its path */
 function createProjectFolder(runFolder: string, { name }: TestProject): string {
   const folder = join(runFolder, name)
   mkdirSync(folder, { recursive: true, mode: 0o711 })

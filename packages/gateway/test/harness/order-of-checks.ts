@@ -13,12 +13,12 @@ interface Draft {
 
 interface Check {
   name: string
-  /** The code that the dealer API answers. */
+  /** The code with which the dealer API answers. */
   code: string
   breakIt(draft: Draft, node: Node): Promise<void> | void
 }
 
-/** The order of checks, contract §3. */
+/** The order of the checks, contract §3. */
 const CHECKS: Check[] = [
   {
     name: 'route',
@@ -145,14 +145,14 @@ const CHECKS: Check[] = [
   },
 ]
 
-/** A RequestID that is not sent cannot have been used. */
+/** A RequestID that is not sent cannot have been used before. */
 const IMPOSSIBLE = 'headers present + RequestID unused'
 
-/** An API with the checks of contract §3, whose requests have the path of an order. */
+/** An API with the checks of contract §3, whose requests use the path of an order. */
 export interface CheckedApi {
   path: string
   node(): Node
-  /** The code that this API answers for one of the dealer API. */
+  /** The code of this API that corresponds to one of the dealer API. */
   codeFor(code: string): string
   /** Sends the request. @returns its code, and a text that distinguishes answers with equal codes */
   send(draft: Draft, body: string): Promise<{ code: string; answer: string }>
@@ -160,7 +160,7 @@ export interface CheckedApi {
 
 export function describeOrderOfChecks(api: CheckedApi): void {
   let callers = 0
-  /** Returns headers that send each request from its own address, because failures are limited by address. */
+  /** Returns headers that make each request come from a different address, because failures are limited by address. */
   function forwarded() {
     callers += 1
     return { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': `198.51.${callers >> 8}.${callers & 255}` }
@@ -173,13 +173,13 @@ export function describeOrderOfChecks(api: CheckedApi): void {
       parts: { path: api.path, requestId: randomUUID(), timestamp: Date.now(), headers: forwarded() },
       body: { text: '%', order },
     }
-    // From the last fault to the first, because a header is repeated in the form in which later faults left it.
+    // From the last fault to the first, because a header is repeated in the form that later faults have given it.
     for (const check of broken.toReversed()) await check.breakIt(draft, api.node())
     const text = draft.body.text.replace('%', JSON.stringify(draft.body.order))
     return api.send(draft, text.padEnd(draft.body.size ?? 0))
   }
 
-  /** The answer to each fault alone, all of them different. */
+  /** The answer to each single fault; all of them differ. */
   const alone = new Map<Check, string>()
   async function expectFirst(broken: Check[]) {
     const [first] = broken as [Check]
@@ -192,7 +192,7 @@ export function describeOrderOfChecks(api: CheckedApi): void {
     const pairs = CHECKS.flatMap((earlier, i) => CHECKS.slice(i + 1).map((later) => ({ earlier, later })))
     const possible = pairs.filter(({ earlier, later }) => `${earlier.name} + ${later.name}` !== IMPOSSIBLE)
 
-    it('an order without a fault is placed, and each fault alone has an answer of its own', async () => {
+    it('an order without faults is placed, and each fault on its own has a different answer', async () => {
       expect((await send([])).code).toBe(api.codeFor('000000'))
       for (const check of CHECKS) {
         const { code, answer } = await send([check])
@@ -207,11 +207,11 @@ export function describeOrderOfChecks(api: CheckedApi): void {
       (_, earlier, later) => expectFirst([earlier, later]),
     )
 
-    it('for any two checks', async () => {
+    it('for any two checks that fail together', async () => {
       for (const { earlier, later } of possible) await expectFirst([earlier, later])
     })
 
-    it('for all checks together', async () => {
+    it('even if all checks fail together', async () => {
       for (let i = 0; i < CHECKS.length; i++) {
         await expectFirst(CHECKS.slice(i).filter(({ name }) => i > 4 || name !== 'RequestID unused'))
       }

@@ -5,8 +5,8 @@ import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 import type { Shop } from './shop.ts'
 
 /**
- * A supplier whose calls a test scripts, and a node that buys from it. By default it delivers, refuses cancellations and is
- * healthy, and its limits are so long that nothing times out during a test.
+ * A supplier whose calls are scripted by a test, and a node that buys from it. By default it delivers, refuses
+ * cancellations and is healthy, and its limits are long enough that nothing times out during a test.
  */
 export function createScriptedSupplier(
   shop: Shop,
@@ -39,7 +39,7 @@ export function withSuppliers(shop: Shop, ...all: ConfiguredSupplier[]): Shop {
 export const deliver = (): Outcome => ({ kind: 'delivered', esim: newEsim() })
 
 let created = 0
-/** An eSIM that was not delivered before. */
+/** An eSIM that has not been delivered before. */
 export function newEsim() {
   created += 1
   const matchingId = `M-${created}`

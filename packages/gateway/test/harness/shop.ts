@@ -16,7 +16,7 @@ import { testLog } from './debugging.ts'
 export const TEST_KEY = Buffer.alloc(32, 7)
 const TEST_LINK_KEY = Buffer.alloc(32, 9)
 
-/** One node's modules for selling and delivering, on a test database. */
+/** One node's selling and delivery modules, on a test database. */
 export interface Shop extends FulfilmentDeps {
   wake: Pick<Wakeups<Topic>, 'wake' | 'on'>
   db: Db & { close(): Promise<void> }
@@ -81,7 +81,7 @@ export interface TestRoute {
   cost?: bigint
 }
 
-/** Puts a package with these routes on sale. Does nothing if it exists, because a test may be repeated. */
+/** Puts a package with these routes on sale. Does nothing if it already exists, because a test may be repeated. */
 export async function addPackage(db: Db, packageCode: string, routes: TestRoute[], allowLoss = false): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `insert into coverages values ('test', '{JP}', '[]') on conflict do nothing` })
@@ -112,7 +112,7 @@ export async function addPackage(db: Db, packageCode: string, routes: TestRoute[
   })
 }
 
-/** A tenant with a wallet that holds `balance` (USD, 1/10 000), topped up once. */
+/** A tenant with a wallet that contains `balance` (USD, 1/10 000), topped up once. */
 export async function addTenant(db: Db, balance = 1_000_000_000_000n): Promise<string> {
   const tenantId = systemIds.uuid()
   await db.tx(async (tx) => {
@@ -136,7 +136,7 @@ export async function addTenant(db: Db, balance = 1_000_000_000_000n): Promise<s
 
 export const PRICE = 10_000n
 
-/** Inserts `orders` paid orders of `count` eSIMs each, with the rows that the order path writes. @returns their ids */
+/** Inserts `orders` paid orders for `count` eSIMs each, with the rows that the order path writes. @returns their ids */
 export async function payOrders(
   db: Db,
   tenantId: string,
@@ -179,7 +179,7 @@ export async function payOrders(
   return ids
 }
 
-/** Inserts a paid top-up of each eSIM of the tenant, with the rows that the order path writes. */
+/** Inserts a paid top-up for each of the tenant's eSIMs, with the rows that the order path writes. */
 export async function payTopUps(db: Db, tenantId: string, packageCode: string): Promise<void> {
   await db.tx(async (tx) => {
     await tx.query({
@@ -216,7 +216,7 @@ export async function payTopUps(db: Db, tenantId: string, packageCode: string): 
   })
 }
 
-/** A new id for each eSIM of the tenant. */
+/** A new id for each of the tenant's eSIMs. */
 async function idsFor(tx: Pick<Db, 'query'>, tenantId: string): Promise<string[]> {
   const esims = await tx.query({ text: 'select from profiles where tenant_id = $1', values: [tenantId] })
   return esims.map(() => systemIds.uuid())
@@ -238,8 +238,9 @@ export async function waitUntil<Value>(
 }
 
 /**
- * Makes orders due that would wait longer than this: waits double up to a minute. They do not decide when a purchase that may
- * still be running counts as ended (`mayBeRunningUntil`), so an item in doubt is only queried more often.
+ * Makes due any orders that would otherwise wait longer than this: waits double up to a minute. The waits do not decide
+ * when a purchase that may still be running counts as ended (`mayBeRunningUntil`), so an item in doubt is only queried more
+ * often.
  */
 export async function shortenWaits({ db, wake }: Pick<Shop, 'db' | 'wake'>, tenantId: string, maxMs: number) {
   const due = await db.query({
@@ -259,7 +260,7 @@ export async function shortenWaits({ db, wake }: Pick<Shop, 'db' | 'wake'>, tena
   if (due.length > 0) wake.wake('fulfilment')
 }
 
-/** Returns how many orders of the tenant are in each status. */
+/** Returns how many of the tenant's orders have each status. */
 export async function statuses(db: Db, tenantId: string): Promise<Record<string, number>> {
   const rows = await db.query<{ orderStatus: string; count: number }>({
     text: 'select order_status, count(*)::int as count from orders where tenant_id = $1 group by 1',
@@ -290,7 +291,7 @@ export async function walletOf(db: Db, tenantId: string) {
   return row!
 }
 
-/** Adds a supplier and reloads this shop's suppliers. Does nothing if it exists. */
+/** Adds a supplier and reloads this shop's suppliers. Does nothing if the supplier exists. */
 export async function addSupplier(shop: Shop, name: string, type: SupplierType, config: object = {}): Promise<void> {
   await shop.db.query({
     text: 'insert into suppliers (supplier, type, config) values ($1, $2, $3) on conflict do nothing',

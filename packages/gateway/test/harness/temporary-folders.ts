@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { processIdentity } from '@dealer-esim/embedded-postgres/processes.ts'
 
 const MEMORY = '/dev/shm'
-/** Several times the disk space of two concurrent tests. */
+/** Several times the disk space that two concurrent tests need. */
 const REQUIRED_BYTES = 4 * 2 ** 30
 
 /**
- * The folder for gateways' data: in memory if there is enough, because gateways sync each commit and many disks are slow. The
- * run removes the folder.
+ * The folder for gateways' data: in memory if there is enough, because gateways sync each commit and many disks are slow.
+ * The run removes the folder.
  */
 export const dataFolder = (): string => process.env.TEST_SCRATCH ?? tmpdir()
 
-/** Creates the folder of this run under `parent`, and removes those of runs that were killed. */
+/** Creates the folder for this run under `parent`, and removes those of runs that were killed. */
 export function createRunFolder(parent: string): string {
   const folder = join(parent, `dealer-esim-tests-${process.getuid!()}`)
   mkdirSync(folder, { recursive: true, mode: 0o711 })
@@ -26,14 +26,14 @@ export function createRunFolder(parent: string): string {
   return own
 }
 
-/** A folder in memory, or `otherwise` if memory is short. */
+/** A folder in memory, or `otherwise` if memory is scarce. */
 export function memoryFolder(otherwise: string): string {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)
     const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY
     if (Math.min(bavail * bsize, freemem(), limit) >= REQUIRED_BYTES) return createRunFolder(MEMORY)
   } catch {
-    // There is no such file system, or we may not use it.
+    // There is no such file system, or we are not allowed to use it.
   }
   return otherwise
 }

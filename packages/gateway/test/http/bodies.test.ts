@@ -4,7 +4,7 @@ import { type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { openConnection, type RawAnswer, type RawConnection } from './raw-connection.ts'
 
-/* A request that is answered without its body is answered before the body arrives, and the body is not stored. */
+/* A request that can be answered without its body is answered before the body arrives, and the body is not stored. */
 
 const PUBLIC_URL = 'https://esim.example.com'
 
@@ -47,14 +47,14 @@ async function answerToHead(path: string, lines?: string[]): Promise<RawAnswer> 
 }
 
 describe('the head of a request is enough to answer', () => {
-  it('that the path is unknown', async () => {
+  it('that the requested path does not exist', async () => {
     for (const path of ['/nope', '/', '/qr/token', '/docs/signing', '/suppliers/upstream', '/console/nope']) {
       const answer = await answerToHead(path)
       expect([path, answer.status, answer.code]).toEqual([path, 404, '000109'])
     }
   })
 
-  it('that a console path is unknown, that the caller is not signed in, and that a sign-in is too large', async () => {
+  it('that a console path is unknown, the caller is not signed in, or a sign-in is too large', async () => {
     const lines = [...HTTPS, `Origin: ${PUBLIC_URL}`]
     const statuses = []
     for (const path of ['nope', 'stock/import?supplier=a&productCode=b', 'session'])
@@ -80,11 +80,11 @@ describe('at the supplier API', () => {
   const BODY_BYTES = 256_000
   const ARRIVED = Buffer.alloc(250_000, ' ')
 
-  it('unfinished bodies have a budget; beyond it they are refused, and small events are accepted', async () => {
+  it('unfinished bodies beyond the budget are refused, while small events are accepted', async () => {
     const refused: RawAnswer[] = []
     const crowd: RawConnection[] = Array.from({ length: 80 }, () => openConnection(node.port))
     for (const [index, connection] of crowd.entries()) {
-      // From two addresses: one has at most 64 events in progress.
+      // From two addresses, because one may have at most 64 events in progress.
       connection.write(
         head(EVENTS, BODY_BYTES, [`X-Forwarded-For: 203.0.113.${index % 2}`, 'X-Forwarded-Proto: https']),
       )
@@ -94,7 +94,7 @@ describe('at the supplier API', () => {
         () => {},
       )
     }
-    // 80 of them are 20 MB; 16 MiB may be held.
+    // 80 of them are 20 MB; at most 16 MiB may be held.
     await expect.poll(() => refused.length).toBeGreaterThanOrEqual(13)
     expect(new Set(refused.map((answer) => answer.status))).toEqual(new Set([503]))
     const small = openConnection(node.port)
@@ -103,7 +103,7 @@ describe('at the supplier API', () => {
     for (const connection of [...crowd, small]) connection.destroy()
   })
 
-  it('a body that announces too large a size is not read', async () => {
+  it('a body with too large an announced size is refused before it is read', async () => {
     const connection = openConnection(node.port)
     connection.write(head(EVENTS, 300_000))
     expect((await connection.answers(1))[0]!.status).toBe(413)

@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** An empty object, padded with blanks to this size. */
+/** An empty object, padded with spaces to this size. */
 const sized = async (bytes: number) => (await call(node, dealer, 'health', { body: '{}'.padEnd(bytes, ' ') })).code
 
 it('a body of 256 KiB is accepted, and one byte more is refused', async () => {

@@ -41,7 +41,7 @@ async function holdWallets(): Promise<{ release(): Promise<void> }> {
   }
 }
 
-/** Counts the statements that wait for the lock: their requests are in progress. */
+/** Counts the statements waiting for the lock: their requests are in progress. */
 async function waiting(): Promise<number> {
   const rows = await node.deps.db.query<{ count: number }>({
     text: `select count(*)::int as count from pg_stat_activity
@@ -51,7 +51,7 @@ async function waiting(): Promise<number> {
 }
 
 describe('requests beyond the limit in progress', () => {
-  it('are refused immediately, and the ones in progress are served', async () => {
+  it('are refused immediately, while requests in progress are served', async () => {
     const hold = await holdWallets()
     const codes: string[] = []
     const calls = Array.from({ length: REQUESTS_MAX + 100 }, async () => {
@@ -71,7 +71,7 @@ describe('requests beyond the limit in progress', () => {
     const hold = await holdWallets()
     const connections: RawConnection[] = []
     try {
-      // More and more connections: the limit that shrank under the load before may have grown back in between.
+      // More and more connections: the limit, which shrank under the earlier load, may have grown back in between.
       await waitUntil(async () => {
         const connection = openConnection(node.port)
         connections.push(connection)
@@ -90,9 +90,9 @@ describe('requests beyond the limit in progress', () => {
   })
 })
 
-/** The answers that a flood received in a few seconds. */
+/** The answers that a flood received within a few seconds. */
 interface Flood {
-  /** Durations of orders from the last sending to the answer, ascending. */
+  /** The times of orders from the last sending to the answer, ascending. */
   placedMs: number[]
   refusedMs: number[]
   /** Other answers. */
@@ -103,7 +103,10 @@ const FLOOD = fileURLToPath(new URL('../../../../bench/flood-process.mjs', impor
 const CONNECTIONS = 2_000
 const MEASURED_MS = 2_000
 
-/** Sends orders over so many connections that never wait. @returns the answers of MEASURED_MS, after it has settled */
+/**
+ * Sends orders over this many connections, which never wait.
+ * @returns the answers during MEASURED_MS, once the load has settled
+ */
 async function flooded(baseUrl: string, buyer: Dealer, connections: number, settlesMs: number): Promise<Flood> {
   const { appKey, appSecret } = buyer
   const options = { port: new URL(baseUrl).port, connections, appKey, appSecret }
@@ -133,7 +136,7 @@ function memoryMb(pid: number): number {
 describe('two thousand callers that never wait', () => {
   afterAll(stopGateways)
 
-  it('are mostly refused; the others are served as quickly as usual, and all requests are when the flood ends', async () => {
+  it('are mostly refused, and the others are served about as quickly as usual', async () => {
     const gateway = await startGateway({
       databaseUrl: database.url,
       role: 'api',
@@ -147,12 +150,13 @@ describe('two thousand callers that never wait', () => {
     expect(crowd.others).toBe(0)
     const after = await flooded(gateway.baseUrl, dealer, REQUESTS_MIN, 1_000)
     expect([after.refusedMs.length, after.others]).toEqual([0, 0])
-    // The machine is busy with other things in some of these seconds, so the flood is compared with the slower of both times.
+    // The machine is busy with other things in some of these seconds, so the flood is compared with the slower of the two
+    // times.
     const placed = Math.min(quiet.placedMs.length, after.placedMs.length)
     const usualMs = Math.max(middle(quiet.placedMs), middle(after.placedMs))
-    // Without the share of time for refusals none was placed at all.
+    // Without the share of time for refusals, no order was placed at all.
     expect(crowd.placedMs.length).toBeGreaterThan(placed / 5)
-    // If 64 callers are answered in a few milliseconds, reading the refused requests dominates.
+    // If 64 callers are answered within a few milliseconds, reading the refused requests dominates.
     expect(middle(crowd.placedMs)).toBeLessThan(Math.max(5 * usualMs, 50))
     await gateway.kill()
   })
@@ -164,7 +168,7 @@ const CALLS = 50
 describe('pages that many connections request continuously', () => {
   afterAll(stopGateways)
 
-  it('alternate with the dealers’ calls, so that a call waits for few of them', async () => {
+  it('alternate with dealers’ calls, so that a call waits for only a few pages', async () => {
     const gateway = await startGateway({ databaseUrl: database.url, role: 'api' })
     const options = { port: new URL(gateway.baseUrl).port, connections: 200, path: '/' }
     const flood = fork(PAGE_FLOOD, [JSON.stringify(options)], { execArgv: [] })
@@ -179,7 +183,7 @@ describe('pages that many connections request continuously', () => {
       expect((await call(gateway, dealer, 'health')).code).toBe('000000')
     }
     const during = (await shown()) - before
-    // Without alternating: 600 pages per call; with it: 30 to 60.
+    // Without alternation: 600 pages per call; with it: 30 to 60.
     expect(during).toBeGreaterThan(0)
     expect(during / CALLS).toBeLessThan(200)
     flood.kill()
@@ -202,7 +206,7 @@ describe('thousands of pages that one connection requests together', () => {
 })
 
 describe('pages beyond the length of the queue', () => {
-  it.each(['/docs/', '/console/', '/console/api/me'])('are refused in the form of their API: %s', async (path) => {
+  it.each(['/docs/', '/console/', '/console/api/me'])('are refused in the format of their API: %s', async (path) => {
     const own = await startNode(database.url, { CONSOLE: 'on' })
     const crowd = Array.from({ length: 100 }, () => openConnection(own.port))
     await Promise.all(crowd.map(({ socket }) => once(socket, 'connect')))
@@ -219,7 +223,7 @@ describe('pages beyond the length of the queue', () => {
 })
 
 describe('bodies that do not arrive', () => {
-  it('do not use up the limit of requests in progress', async () => {
+  it('do not count towards the limit of requests in progress', async () => {
     const connections = Array.from({ length: REQUESTS_MAX + 100 }, () => openConnection(node.port))
     for (const connection of connections) {
       connection.write(requestText(dealer, 'health', { lines: ['Content-Length: 200000'] }))
@@ -229,7 +233,7 @@ describe('bodies that do not arrive', () => {
     for (const connection of connections) connection.destroy()
   })
 
-  it('are refused, the largest first, when they hold more memory than the budget', async () => {
+  it('are refused, largest first, when they exceed the memory budget', async () => {
     const before = process.memoryUsage().rss
     const whole = Buffer.from(requestText(dealer, 'health', { body: '{}'.padEnd(262_144) }))
     const small = openConnection(node.port)
@@ -240,17 +244,17 @@ describe('bodies that do not arrive', () => {
     const given = await Promise.any(large.map((connection) => connection.answers(1)))
     expect([given[0]!.status, given[0]!.code]).toEqual([503, '000002'])
     expect((await call(node, dealer, 'health')).code).toBe('000000')
-    expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024) // the senders are in this process too
+    expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024) // the senders run in this process too
     for (const connection of large) connection.destroy()
     small.write(whole.subarray(begunBytes))
     const [answer] = await small.answers(1)
     small.destroy()
-    expect(answer!.code).toBe('000000') // it was read to its end: every byte of it is signed
+    expect(answer!.code).toBe('000000') // it was read to the end, because all of it is signed
   })
 })
 
 describe('a gateway that stops', () => {
-  it('answers requests in progress, and closes their connections', async () => {
+  it('answers requests in progress and closes their connections', async () => {
     const stopping = await startNode(database.url)
     await call(stopping, dealer, 'health')
     const hold = await holdWallets()
@@ -288,7 +292,7 @@ describe('a gateway that stops', () => {
     await stopped
   })
 
-  it('does not wait for idle connections, and cuts connections that send nothing at the deadline', async () => {
+  it('does not wait for idle connections, and closes silent connections at the deadline', async () => {
     const stopping = await startNode(database.url)
     const idle = openConnection(stopping.port)
     idle.write(requestText(dealer, 'health'))
@@ -299,7 +303,7 @@ describe('a gateway that stops', () => {
     const deadlineMs = 1_000
     const start = performance.now()
     await stopping.stop(deadlineMs)
-    expect(performance.now() - start).toBeLessThan(10 * deadlineMs) // the slow connection would be waited for without end
+    expect(performance.now() - start).toBeLessThan(10 * deadlineMs) // else the slow connection is waited for forever
     expect(await idle.all()).toHaveLength(1)
     expect(await slow.all()).toHaveLength(0)
   })

@@ -7,7 +7,7 @@ import { addDealer, call, type Dealer, type Node, startNode } from '../harness/a
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addPackage, payOrders } from '../harness/shop.ts'
 
-/* Requests of browsers and of link checkers. */
+/* Requests from browsers and from link checkers. */
 
 let database: TestDatabase
 let node: Node
@@ -47,9 +47,9 @@ async function qrPath(): Promise<string> {
 
 describe('an address that no file can have', () => {
   it.each(['/console/assets/..', '/console/assets/../..', '/console/assets/%00', '/console/assets/%2e%2e/index.html'])(
-    '%s is not found, and is not an error of the gateway',
+    '%s is answered as not found rather than as a gateway error',
     async (path) => {
-      // A URL would be normalised before it is sent.
+      // Given as a URL, the path would be normalised before it is sent.
       const status = await new Promise((resolve, reject) =>
         get({ port: node.port, path }, (answer) => resolve(answer.resume().statusCode)).on('error', reject),
       )

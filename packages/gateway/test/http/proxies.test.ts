@@ -10,7 +10,7 @@ import { createAuthority } from '../harness/servers/certificates.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-proxies-'))
 const files = { TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem') }
-/** If there is IPv6, the server listens on it and sees our address as ::ffff:127.0.0.1. */
+/** If IPv6 is available, the server listens on it and sees our address as ::ffff:127.0.0.1. */
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ family }) => family === 'IPv6'))
 const HOST = hasIpv6 ? '::' : '127.0.0.1'
 const DEPLOYMENT = { DEPLOYMENT: 'production', PUBLIC_URL: 'https://esim.example.com', HOST }
@@ -53,7 +53,7 @@ async function ask(node: Node, chain: string | undefined, proto: string | undefi
 }
 
 describe('forwarded addresses and protocols', () => {
-  it('from an untrusted address affect neither the allowlist, nor the HTTPS rule, nor the log', async () => {
+  it('from an untrusted address affect neither the allowlist, the HTTPS rule nor the log', async () => {
     const refused = { code: '101002', reported: '127.0.0.1', logged: '127.0.0.1' }
     expect(await ask(direct, undefined, undefined)).toEqual(refused)
     expect(await ask(direct, '203.0.113.7')).toEqual(refused)
@@ -67,7 +67,7 @@ describe('forwarded addresses and protocols', () => {
     ['2001:DB8:7:0:0:0:0:1', '2001:db8:7::1'],
     ['198.51.100.9, 203.0.113.7', '203.0.113.7'],
     ['198.51.100.9, 203.0.113.7, 10.1.1.1', '203.0.113.7'],
-  ])('from a trusted proxy count: %s is admitted', async (chain, address) => {
+  ])('are respected if a trusted proxy sends them: %s is admitted', async (chain, address) => {
     expect(await ask(proxied, chain)).toEqual({ code: '000000', reported: undefined, logged: address })
   })
 
@@ -76,7 +76,7 @@ describe('forwarded addresses and protocols', () => {
     ['203.0.113.7, 198.51.100.9', '198.51.100.9'],
     ['2001:db8:8::1', '2001:db8:8::1'],
     ['::ffff:198.51.100.9', '198.51.100.9'],
-  ])('from a trusted proxy count: %s is refused', async (chain, address) => {
+  ])('are respected if a trusted proxy sends them: %s is refused', async (chain, address) => {
     expect(await ask(proxied, chain)).toEqual({ code: '101002', reported: address, logged: address })
   })
 
@@ -110,7 +110,7 @@ describe('a path that needs no signature', () => {
     '/console/sign-in',
     '/console/icon.svg',
   ]
-  it.each(pages)('is refused by plain HTTP too: %s', async (path) => {
+  it.each(pages)('is refused over plain HTTP too: %s', async (path) => {
     for (const headers of [{}, forwarded, { ...forwarded, 'X-Forwarded-Proto': 'http' }]) {
       const { status, text } = await get(path, headers)
       expect([status, text]).toEqual([403, expect.stringContaining('begins with https://esim.example.com')])
@@ -120,7 +120,7 @@ describe('a path that needs no signature', () => {
     expect(status).toBe(path.startsWith('/qr') ? 404 : ['/docs', '/console'].includes(path) ? 308 : 200)
   })
 
-  it('forbids framing where it accepts passwords, and makes browsers use HTTPS', async () => {
+  it('forbids framing where passwords are entered, and makes browsers use HTTPS', async () => {
     const { headers } = await get('/console/sign-in', { ...forwarded, 'X-Forwarded-Proto': 'https' })
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-security-policy': expect.stringMatching(

@@ -15,7 +15,7 @@ import { addPackage, payOrders } from '../harness/shop.ts'
 const PUBLIC_URL = 'https://esim.example.com/a/prefix'
 const FORWARDED = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https' }
 const FORMATS = ['', '.svg', '.png']
-/** The confirmation code of the second eSIM. The first has none. */
+/** The confirmation code of the second eSIM. The first one has none. */
 const CONFIRMATION_CODE = '47114711'
 
 let database: TestDatabase
@@ -56,7 +56,7 @@ async function links(headers: Record<string, string> = {}): Promise<string[]> {
   return (await profiles(headers)).map((profile) => profile.qrCodeUrl)
 }
 
-/** Sends a GET request, by default as a browser that loads a page. */
+/** Sends a GET request, by default as a browser loading a page would. */
 async function get(path: string, headers: Record<string, string> = { 'Sec-Fetch-Dest': 'document' }) {
   const answer = await fetch(`${node.baseUrl}${path}`, { headers: { ...FORWARDED, ...headers } })
   return { status: answer.status, text: await answer.text(), headers: Object.fromEntries(answer.headers) }
@@ -79,7 +79,7 @@ describe('qrCodeUrl', () => {
       )
   })
 
-  it('page and pictures are not stored, indexed or sent as a referrer', async () => {
+  it('the page and the pictures are never stored, indexed or sent as a referrer', async () => {
     await setStatus('GOT_RESOURCE', 'RELEASED')
     const types = ['text/html; charset=utf-8', 'image/svg+xml', 'image/png']
     for (const [at, format] of FORMATS.entries()) {
@@ -89,7 +89,7 @@ describe('qrCodeUrl', () => {
     }
   })
 
-  it('the page offers installation links and the codes for manual entry, without a script', async () => {
+  it('the page offers installation links and codes for manual entry, without any script', async () => {
     await setStatus('GOT_RESOURCE', 'RELEASED')
     for (const profile of await profiles()) {
       const { text, headers } = await get(`/qr/${profile.qrCodeUrl.slice(`${PUBLIC_URL}/qr/`.length)}`)
@@ -124,13 +124,16 @@ describe('qrCodeUrl', () => {
     ['CANCEL', 'RELEASED', 404],
     ['REVOKED', 'RELEASED', 404],
     ['UNUSED_EXPIRED', 'RELEASED', 404],
-  ])('the URL of an eSIM that is %s, %s, is answered %i in every format', async (esimStatus, smdpStatus, status) => {
-    await setStatus(esimStatus, smdpStatus)
-    for (const format of FORMATS)
-      expect([format, (await get(`/qr/${token}${format}`)).status]).toEqual([format, status])
-  })
+  ])(
+    'the URL of an eSIM with the statuses %s and %s is answered with %i in every format',
+    async (esimStatus, smdpStatus, status) => {
+      await setStatus(esimStatus, smdpStatus)
+      for (const format of FORMATS)
+        expect([format, (await get(`/qr/${token}${format}`)).status]).toEqual([format, status])
+    },
+  )
 
-  it('a modified URL is answered like that of an installed eSIM', async () => {
+  it('a modified URL gets the same answer as the URL of an installed eSIM', async () => {
     await setStatus('IN_USE', 'ENABLED')
     const installed = await get(`/qr/${token}`)
     expect(installed.status).toBe(404)
@@ -168,14 +171,14 @@ describe('the format of a QR link', () => {
     ['image/png', { Accept: 'image/svg+xml, image/png' }],
     ['image/png', { 'Sec-Fetch-Dest': 'empty', Accept: HTML }],
     ['text/html; charset=utf-8', { 'Sec-Fetch-Dest': 'document', Accept: HTML }],
-  ])('%s for %j', async (type, headers) => {
+  ])('is %s for a request with the headers %j', async (type, headers) => {
     await setStatus('GOT_RESOURCE', 'RELEASED')
     const answer = await get(`/qr/${token}`, headers)
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': type, ...PRIVATE } })
     expect(answer.headers.vary).toBe('Accept, Sec-Fetch-Dest, User-Agent')
   })
 
-  it('a file extension outweighs the headers', async () => {
+  it('a file extension takes precedence over the headers', async () => {
     await setStatus('GOT_RESOURCE', 'RELEASED')
     const picture = async (name: string) => (await get(`/qr/${name}`)).headers['content-type']
     expect([await picture(`${token}.svg`), await picture(`${token}.png`)]).toEqual(['image/svg+xml', 'image/png'])
@@ -183,7 +186,7 @@ describe('the format of a QR link', () => {
 })
 
 describe('what the seller and the supplier say of an eSIM', () => {
-  it('is on the page of both links: description, fair use, the page for identity checks, and when it was installed', async () => {
+  it('appears on the pages of both links, with a description, fair use and the installation time', async () => {
     const { db } = node.deps
     await db.query({
       text: `update packages set description = 'Includes 20 SMS.', fup_policy = '1 Mbps after 2 GB a day'`,
@@ -219,7 +222,7 @@ describe('what the seller and the supplier say of an eSIM', () => {
 
 describe('shareUrl', () => {
   const SHARE = `${PUBLIC_URL}/share/`
-  /** The share links, in the order of the QR links in `token` and `other`. */
+  /** The share links, in the same order as the QR links in `token` and `other`. */
   async function shareTokens(): Promise<(string | null)[]> {
     const list = await profiles()
     return [token, other].map((qr) => {
@@ -265,17 +268,20 @@ describe('shareUrl', () => {
     ['UNUSED_EXPIRED', null, '-91 days', 404],
     ['CANCEL', null, '10 days', 404],
     ['REVOKED', '10 days', null, 404],
-  ])('an eSIM that is %s, expires in %s, install before %s is answered %i', async (status, expires, before, http) => {
-    await setTimes(null)
-    await setStatus('GOT_RESOURCE', null)
-    const [share] = await shareTokens()
-    await setTimes(expires, before)
-    await setStatus(status, null)
-    expect((await get(`/share/${share}`)).status).toBe(http)
-    expect(await shareTokens()).toEqual(http === 200 ? [share, expect.any(String)] : [null, null])
-  })
+  ])(
+    'an eSIM with status %s, expiry in %s and installation deadline in %s is answered with %i',
+    async (status, expires, before, http) => {
+      await setTimes(null)
+      await setStatus('GOT_RESOURCE', null)
+      const [share] = await shareTokens()
+      await setTimes(expires, before)
+      await setStatus(status, null)
+      expect((await get(`/share/${share}`)).status).toBe(http)
+      expect(await shareTokens()).toEqual(http === 200 ? [share, expect.any(String)] : [null, null])
+    },
+  )
 
-  it('neither link serves the other’s token, and a modified one is answered like that of a revoked eSIM', async () => {
+  it('neither link accepts the other’s token, and a modified token looks like a revoked eSIM', async () => {
     await setTimes(null)
     await setStatus('GOT_RESOURCE', null)
     const [share] = (await shareTokens()) as [string]
@@ -293,7 +299,7 @@ describe('shareUrl', () => {
     expect((await get(`/qr/${share}`)).status).toBe(404)
   })
 
-  it('renewal ends the old link, keeps the QR link and other eSIMs, and is audited', async () => {
+  it('renewal ends the old link, but keeps the QR link and the links of other eSIMs', async () => {
     await setStatus('GOT_RESOURCE', null)
     const [share, untouched] = await shareTokens()
     const profileId = (await profiles()).find((profile) => profile.qrCodeUrl.endsWith(token))!.esimTranNo
@@ -341,7 +347,7 @@ describe('failures', () => {
       expect(text).not.toContain(error.message)
     }
     const err = expect.objectContaining({ message: error.message })
-    const isRefused = status === 503 // reported once a second, with the first error
+    const isRefused = status === 503 // reported once per second, with the first error
     const message = isRefused ? 'requests were refused' : 'a page failed'
     const lines = () => logged.split('\n').filter((line) => line.includes(message))
     await expect.poll(() => lines().length).toBeGreaterThan(0)

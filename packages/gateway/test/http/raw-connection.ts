@@ -10,11 +10,11 @@ export interface RawAnswer {
   data: any
 }
 
-/** A connection on which a test can write any bytes. */
+/** A connection to which a test can write any bytes. */
 export interface RawConnection {
   socket: Socket
   write(bytes: string | Buffer): void
-  /** The first `count` answers without interim ones (1xx); rejects if the connection ends before. */
+  /** The first `count` answers, without interim ones (1xx); rejects if the connection ends before that. */
   answers(count: number): Promise<RawAnswer[]>
   /** All bytes received until the server ended the connection. */
   all(): Promise<RawAnswer[]>

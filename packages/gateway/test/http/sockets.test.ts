@@ -18,7 +18,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** The server's first answer to these bytes; closes the connection after it. */
+/** The server's first answer to these bytes; the connection is then closed. */
 async function say(bytes: string | Buffer): Promise<RawAnswer> {
   const connection = openConnection(node.port)
   connection.write(bytes)
@@ -51,7 +51,7 @@ describe('bytes that are not a well-formed request', () => {
     ],
     ['no Host', () => requestText(dealer, 'health').replace('Host: gateway\r\n', ''), 400, '000101'],
   ]
-  it.each(cases)('get an envelope: %s', async (_, bytes, status, code) => {
+  it.each(cases)('get an envelope as the answer: %s', async (_, bytes, status, code) => {
     const answer = await say(bytes())
     expect([answer.status, answer.code]).toEqual([status, code])
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
@@ -64,7 +64,7 @@ describe('bytes that are not a well-formed request', () => {
     expect(await connection.all()).toHaveLength(1)
   })
 
-  it('never replace the answers to the requests before them', async () => {
+  it('never replace the answers to earlier requests', async () => {
     const connection = openConnection(node.port)
     connection.write(`${requestText(dealer, 'account/balance')}${requestText(dealer, 'health')}good morning\r\n\r\n`)
     const answers = await connection.all()
@@ -92,7 +92,7 @@ describe('unusual but well-formed requests', () => {
     expect(new Set(answers.map((answer) => answer.code))).toEqual(new Set(['000000']))
   })
 
-  it('may come in chunks, and a byte at a time', async () => {
+  it('may arrive in chunks or one byte at a time', async () => {
     const chunked = requestText(dealer, 'health', { lines: ['Transfer-Encoding: chunked'] })
     expect((await say(chunked.replace(/\{\}$/, '1\r\n{\r\n1\r\n}\r\n0\r\n\r\n'))).code).toBe('000000')
     const connection = openConnection(node.port)
@@ -114,7 +114,7 @@ describe('unusual but well-formed requests', () => {
     )
   })
 
-  it('may name the server in their target, and encode the path', async () => {
+  it('may contain the server name in their target, and an encoded path', async () => {
     expect((await say(requestText(dealer, 'health').replace(' /', ' http://gateway/'))).code).toBe('000000')
     expect((await say(requestText(dealer, 'health').replace(' /', ' HTTPS://gateway:8443/'))).code).toBe('000000')
     const get = (target: string) => say(`GET ${target} HTTP/1.1\r\nHost: gateway\r\n\r\n`)
@@ -134,7 +134,7 @@ describe('unusual but well-formed requests', () => {
     }
   })
 
-  it('are refused for a body that is too large while it is still being sent', async () => {
+  it('are refused while their body is still being sent, if the body is too large', async () => {
     const connection = openConnection(node.port)
     connection.write(requestText(dealer, 'health', { lines: ['Transfer-Encoding: chunked'] }).replace(/\{\}$/, ''))
     const chunk = `8000\r\n${' '.repeat(0x8000)}\r\n`

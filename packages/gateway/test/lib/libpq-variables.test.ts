@@ -3,7 +3,7 @@ import { connectClient } from '@dealer-esim/lib/postgres/servers.ts'
 import { afterAll, afterEach, beforeAll, expect, inject, it, vi } from 'vitest'
 import { spawnGateway, startGateway, stopGateways } from '#test/harness/processes/gateway-process.ts'
 
-/* Variables that psql and other clients read, as a machine has them that is used with a hosted database. */
+/* Variables read by psql and other clients, as found on a machine that is used with a hosted database. */
 const VARIABLES: Record<string, string> = {
   PGHOST: '192.0.2.1',
   PGHOSTADDR: '192.0.2.1',
@@ -60,7 +60,7 @@ it.each(Object.entries(VARIABLES))('%s does not change connections to the embedd
   ])
 })
 
-it('PGSSLMODE is named by a gateway whose own server has no TLS', async () => {
+it('a gateway whose own server has no TLS mentions PGSSLMODE', async () => {
   const { url } = inject('testServer')
   const gateway = spawnGateway({ databaseUrl: url.split('?')[0]!, env: { PGSSLMODE: 'require' } })
   expect(await gateway.exited).toEqual({ code: 1, signal: null })

@@ -35,7 +35,7 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
   }
 }
 
-/** Accepts connections and never responds. */
+/** Accepts connections but never responds. */
 async function silentServer() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -44,7 +44,7 @@ async function silentServer() {
 }
 
 describe('migrating', () => {
-  it('runs each file once, in order, and records it', async () => {
+  it('runs each file once and in order, and records each run', async () => {
     const first = await migrate({ databaseUrl: database.url, log, directory })
     expect(first[0]).toBe('0001_deployment.sql')
     expect(await migrate({ databaseUrl: database.url, log, directory })).toEqual([])
@@ -52,7 +52,7 @@ describe('migrating', () => {
     expect(rows.map((row) => row.name)).toEqual(first)
   })
 
-  it('is done once when several connections start together', async () => {
+  it('happens only once if several connections start it simultaneously', async () => {
     const ran = await Promise.all(
       Array.from({ length: 4 }, () => migrate({ databaseUrl: database.url, log, directory })),
     )
@@ -149,19 +149,19 @@ describe('migrating', () => {
     await expect(migrate({ databaseUrl: database.url, log, directory })).rejects.toThrow(refusal)
   })
 
-  it('refuses a file that comes before one that already ran', async () => {
+  it('refuses a file that precedes a file that has already run', async () => {
     rmSync(directory, { recursive: true, force: true })
     const late = mkdtempSync(directory)
     writeFileSync(join(late, '0002_b.sql'), 'create table b (x int);')
     await migrate({ databaseUrl: database.url, log, directory: late })
     writeFileSync(join(late, '0001_a.sql'), 'create table a (x int);')
     await expect(migrate({ databaseUrl: database.url, log, directory: late })).rejects.toThrow(
-      'Migration 0001_a.sql comes before 0002_b.sql, which ran on this database already. Give it a later number.',
+      'Migration 0001_a.sql comes before 0002_b.sql, which has already run on this database. Give it a later number.',
     )
     rmSync(late, { recursive: true, force: true })
   })
 
-  it('leaves no trace of a file that failed', async () => {
+  it('leaves no trace of a file that has failed', async () => {
     rmSync(directory, { recursive: true, force: true })
     const broken = mkdtempSync(directory)
     writeFileSync(join(broken, '0001_a.sql'), 'create table a (x int);')
@@ -243,7 +243,7 @@ describe('migrating', () => {
     server.close()
   })
 
-  it('refuses a server that is older than 15, and changes nothing there', async () => {
+  it('refuses a server older than version 15 without changing the server', async () => {
     const [server] = await query(`select current_setting('server_version_num') as number`)
     const older = String(server!.number).replace(/^\d\d/, '14')
     // Latin-1 maps bytes to characters one to one, so the lengths in the protocol stay correct.
@@ -257,7 +257,7 @@ describe('migrating', () => {
     await proxy.close()
   })
 
-  it('creates its tables in a schema of its own, beside those of another gateway', async () => {
+  it('creates its tables in its own schema, next to another gateway’s tables', async () => {
     const of = (schema: string) => migrate({ databaseUrl: database.url, schema, log, directory })
     const [first, second] = await Promise.all([of('cell_one'), of('user')])
     expect(second).toEqual(first)
@@ -270,7 +270,7 @@ describe('migrating', () => {
     ])
   })
 
-  it('says what to do if it may not create the schema, or tables in it', async () => {
+  it('says what to do if it may not create the schema or its tables', async () => {
     const user = `${new URL(database.url).pathname.slice(1)}_guest`
     await query(`create role ${user} login password 'guest'`)
     try {
@@ -292,11 +292,11 @@ describe('migrating', () => {
   })
 })
 
-/** Where the library of Citus is loaded, it would take the database for one of its own. */
+/** Where the Citus library is loaded, it would regard the database as one of its own. */
 const isOnCitus = inject('testServer').workers.length > 0
 
 describe.skipIf(isOnCitus)('a schema that Citus distributes', () => {
-  /** Makes the database look as it does with Citus, as far as migrate looks. */
+  /** Makes the database look as if Citus were installed, as far as migrate checks. */
   async function distribute(schema: string, version: string): Promise<void> {
     await query(`
       insert into pg_extension values (90000, 'citus', 10, 'pg_catalog'::regnamespace, false, '${version}');
@@ -306,16 +306,16 @@ describe.skipIf(isOnCitus)('a schema that Citus distributes', () => {
   const migrateIn = (schema: string, isProduction: boolean) =>
     migrate({ databaseUrl: database.url, schema, isProduction, log, directory })
 
-  it('is used in production with a release of Citus that was tested', async () => {
+  it('is accepted in production with a tested Citus release', async () => {
     await distribute('cell_one', '13.2-1')
     expect(await migrateIn('cell_one', true)).not.toEqual([])
   })
 
-  it('is refused in production with another release, and nothing is created in it', async () => {
+  it('is refused in production with any other Citus release, without creating anything', async () => {
     await distribute('cell_one', '14.0-1')
     await expect(migrateIn('cell_one', true)).rejects.toThrow(
       new StartRefused(
-        'DATABASE_SCHEMA is distributed by Citus 14.0-1. A production deployment uses Citus 13 only, on which it was tested (docs/scaling.md).',
+        'DATABASE_SCHEMA is distributed by Citus 14.0-1. A production deployment must use Citus 13, the version that was tested (docs/scaling.md).',
       ),
     )
     expect(await query(`select tablename from pg_tables where schemaname = 'cell_one'`)).toEqual([

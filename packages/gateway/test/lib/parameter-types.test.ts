@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { findOverflows, findUntyped, recordedTexts } from '../harness/databases/parameter-types.ts'
 
-/* The check of every statement's parameters itself, on statements that are wrong and right. */
+/* Tests the check of statement parameters itself, on wrong and right statements. */
 
 let database: TestDatabase
 let client: pg.Client
@@ -22,7 +22,7 @@ afterAll(async () => {
 const WRONG = '/* wrong on purpose */'
 
 describe('the check of parameters', () => {
-  it('finds one that is an integer because of the number beside it', async () => {
+  it('finds a parameter that is an integer only because of the number next to it', async () => {
     const findings = await findUntyped(client, 'select from tenants where $1 > 0')
     expect(findings).toEqual([expect.stringContaining('$1 is an integer because of 0')])
     expect(await findUntyped(client, 'select from tenants where $1::bigint > 0')).toEqual([])
@@ -44,11 +44,11 @@ describe('the check of parameters', () => {
     'select from tenants limit $1',
     'select from no_such_table where amount = $1::bigint',
     'delete from tenants where $1::bigint > 0',
-  ])('is content with %s, which it undoes', async (text) => {
+  ])('accepts %s and rolls back the statement', async (text) => {
     expect(await findOverflows(client, text)).toEqual([])
   })
 
-  it('sees what child processes run, by whichever bundle of the driver', () => {
+  it('covers statements run by child processes, whichever driver bundle they use', () => {
     const text = `select $1::bigint as of_child_${process.pid}`
     const program = `
       import pg from 'pg'

@@ -81,7 +81,7 @@ describe('traces', () => {
     const ofRequest = (requestId: string) => spans.find((span) => span.traceId === requestId.replaceAll('-', ''))
     const NAMES = ['esim/order', 'order sandbox', 'deliver ORDER_PAID', 'deliver DELIVERY_UPDATED']
     const isReported = (name: string) => ofOrder().some((span) => span.name === name)
-    // Each arrives with other spans that ended at about the same time, in any order.
+    // Each arrives together with other spans that ended at about the same time, in any order.
     await waitUntil(async () => NAMES.every(isReported) && ofRequest(again) && ofRequest(refused))
 
     const [root, ...more] = ofOrder().filter((span) => span.parentSpanId === undefined)
@@ -100,12 +100,12 @@ describe('traces', () => {
     expect(names.filter((name) => name === 'order sandbox')).toHaveLength(2)
     expect(new Set(ofOrder().map((span) => span.spanId)).size).toBe(ofOrder().length)
 
-    // A request that placed nothing has its own trace, found by its RequestID.
+    // A request that placed no order has its own trace, found by its RequestID.
     expect(ofRequest(again)).toMatchObject({ name: 'esim/order', attributes: { 'dealer_esim.order_no': data.orderNo } })
     expect(ofRequest(refused)).toMatchObject({ name: 'health', attributes: { 'dealer_esim.code': '000108' } })
   })
 
-  test('follow a top-up from its own request, and an action in the trace of the order that delivered the eSIM', async () => {
+  test('follow a top-up from its own request, and an action from the order that delivered the eSIM', async () => {
     const order = { transactionId: randomUUID(), packageInfoList: [{ packageCode: 'JP_1_7', count: 2 }] }
     const { orderNo } = (await ask('esim/order', order)).data
     const [first, second] = await waitUntil(async () => {
@@ -145,7 +145,7 @@ describe('traces', () => {
     expect(named(orderNo, 'deliver ESIM_ACTION_UPDATED')).toMatchObject({ parentSpanId: spanId, status: {} })
   })
 
-  test('have the root span of an order and of its eSIM’s action from the RT API, too', async () => {
+  test('include the root spans of an order and of an action on its eSIM from the RT API', async () => {
     const call = (operation: string, body: object) =>
       familyCall(gateway!.baseUrl, dealer, operation, body).then(({ success, obj }) => {
         expect(success).toBe(true)
@@ -156,7 +156,7 @@ describe('traces', () => {
     const { orderNo } = await call('esim/order', { transactionId: randomUUID(), packageInfoList })
     const esim = await waitUntil(async () => (await ask('esim/profile/list', { orderNo })).data.profileList[0])
     await call('esim/cancel', { esimTranNo: esim.esimTranNo })
-    await call('esim/cancel', { esimTranNo: esim.esimTranNo }) // it is cancelled: nothing is begun
+    await call('esim/cancel', { esimTranNo: esim.esimTranNo }) // it is cancelled: nothing is started
     const traceId = orderIdOf(orderNo)!.replaceAll('-', '')
     const named = (name: string) => spans.filter((span) => span.traceId === traceId && span.name === name)
     await waitUntil(

@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('a node whose database died silently receives and sends wakeups again after its next wakeup', async () => {
+it('a node whose database died silently can exchange wakeups again after the next wakeup', async () => {
   const [near, far] = [join(database.url, 'near'), join(proxy.url, 'far')]
   const heard = { near: 0, far: 0 }
   near.on('webhooks', () => heard.near++)
@@ -43,7 +43,7 @@ it('a node whose database died silently receives and sends wakeups again after i
   await wakes(near, 'settings', 'far')
 }, 30_000)
 
-it('a node that begins to listen wakes its loops, because it has missed what was sent before', async () => {
+it('a node that begins to listen wakes its loops, because it has missed earlier wakeups', async () => {
   const late = join(database.url, 'late')
   const topics = ['settings', 'stock'] as const
   const woken = topics.map((topic) => new Promise<void>((resolve) => void late.on(topic, () => resolve())))

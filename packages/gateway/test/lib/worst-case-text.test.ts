@@ -23,8 +23,8 @@ import { styleOf } from '#wallet/statement/statement-document.ts'
 import { firstLineOf, maskedUrl } from '#webhooks/attempt-log.ts'
 
 /*
- * Every parser of a text that others write takes time that is linear in its text. Each gets the texts below, as long as its
- * limit allows, and has a second of processor time for each; a quadratic one needs minutes for some.
+ * Every parser of text written by others takes time linear in the text's length. Each is given the texts below, as long as
+ * its limit allows, and has a second of processor time for each; a quadratic parser would need minutes for some.
  */
 
 const CPU_MAX_MS = 1_000
@@ -32,7 +32,10 @@ const CPU_MAX_MS = 1_000
 /** Node's own limit on the headers of a request. */
 const HEADER = 16_384
 const BODY = contract.BODY_SIZE_MAX_BYTES
-/** Answers, cells and files may be longer: a text of this length already shows a quadratic parser, which takes ten seconds. */
+/**
+ * Answers, cells and files may be longer, but text of this length already exposes a quadratic parser, which takes ten
+ * seconds.
+ */
 const LONG = 128 * 1024
 
 const REPEATED = [

@@ -3,7 +3,7 @@ import { type Answer, call, type Dealer, NODE_ENV } from '../harness/api-node.ts
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 import { waitUntil } from '../harness/shop.ts'
 
-/** A gateway that is killed and restarted, always with the same database. */
+/** A gateway that is killed and restarted, always on the same database. */
 export interface CrashingGateway {
   /** Repeats the request until it is answered. `wasLost`: an answer did not arrive, or reported an unknown outcome. */
   request(dealer: Dealer, operation: string, body: string): Promise<{ answer: Answer; wasLost: boolean }>
@@ -28,7 +28,7 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
     return startGateway({ databaseUrl, env })
   }
 
-  /** Waits for the end of this gateway and for its successor. All callers that saw it end wait for the same one. */
+  /** Waits for this gateway to end and for its successor. All callers that saw it end wait for the same successor. */
   function restart(dead: GatewayProcess, pauseAt?: string | null): Promise<void> {
     if (dead !== current) return restarting ?? Promise.resolve()
     restarting ??= (async () => {
@@ -53,7 +53,7 @@ export async function startCrashingGateway(databaseUrl: string, db: Db): Promise
         const gateway = current
         try {
           const answer = await call(gateway, dealer, operation, { body })
-          // It lost its database and reported that, so the request is repeated.
+          // It lost its database and said so, so the request is repeated.
           if (answer.code !== '000001' && answer.code !== '000002') return { answer, wasLost }
         } catch {
           await restart(gateway)
@@ -102,7 +102,7 @@ function hasEnded({ pid }: GatewayProcess): boolean {
   }
 }
 
-/** Pretends that a minute has passed: leases of dead gateways have expired, and their calls have ended. */
+/** Pretends that a minute has passed: dead gateways' leases have expired, and their calls have ended. */
 async function passOneMinute(db: Db): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `update orders set due_at = now(), lease_until = null where due_at is not null` })

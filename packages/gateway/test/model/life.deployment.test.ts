@@ -14,12 +14,13 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { waitUntil } from '../harness/shop.ts'
 
 /*
- * Random top-ups and actions on a few eSIMs, at the same time over two nodes, with few transactionIds, so that they replay, conflict
- * and exclude each other. Afterwards the records of gateway, supplier and ledger must agree. SEED=… repeats a run.
+ * Random top-ups and actions on a few eSIMs, sent to two nodes at the same time, with few transactionIds, so that they
+ * replay, conflict and exclude each other. Afterwards the records of gateway, supplier and ledger must agree. SEED=…
+ * repeats a run.
  */
 
 const RUNS = Number(process.env.MODEL_SEQUENCES ?? 12)
-/** Sequences that run concurrently, each for its own dealer, because they mostly wait for retries. */
+/** Sequences that run concurrently, each for a different dealer, because they mostly wait for retries. */
 const LANES = 4
 const PRICE = 45_000
 const FEE_PERCENT = 10
@@ -93,10 +94,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ ...base, do: fc.constant('order' as const) }) },
   { weight: 1, arbitrary: fc.record({ ...base, do: fc.constant('use' as const) }) },
 )
-/** Groups of steps. The steps of a group run concurrently. */
+/** Groups of steps. The steps in a group run concurrently. */
 const groups = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 6 })
 
-test('top-ups and actions in any order and at the same time agree with the records of supplier and ledger', async () => {
+test('concurrent top-ups and actions in any order match the supplier’s records and the ledger', async () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   console.info(`life model: SEED=${seed}`)
   const property = fc.asyncProperty(groups, async (taken) => {

@@ -48,13 +48,13 @@ export type Expected =
   | { code: '000000'; isNew: boolean; amount: bigint; balanceAfter: bigint }
   | { code: '200002' | '200006' | '200007' | '200012' | '200014' | '310244' }
 
-/** The model's answer to a cancel. */
+/** The model's answer to a cancel request. */
 export type ExpectedAction = { code: '000000'; isNew: boolean } | { code: '200002' | '200012' | '200017' }
 
 interface ModelEsim extends EsimKey {
   isCancellable: boolean
   isCancelled: boolean
-  /** How often it was topped up. */
+  /** How many times it was topped up. */
   toppedUp: number
 }
 
@@ -75,7 +75,9 @@ export interface ModelOrder {
   count: number
 }
 
-/** One tenant's wallet and orders by the documented rules, written as simply as possible. Amounts are in 1/10 000. */
+/**
+ * One tenant's wallet and orders according to the documented rules, written as simply as possible. Amounts are in 1/10 000.
+ */
 export class Model {
   balance = 0n
   /** The number of movements so far. */
@@ -167,7 +169,7 @@ export class Model {
     return { code: '000000', isNew: true, amount, balanceAfter: this.balance }
   }
 
-  /** Finishes every paid order and open action: each eSIM that the supplier refuses or cancels is refunded once. */
+  /** Completes every paid order and open action: each eSIM that the supplier refuses or cancels is refunded once. */
   settle(): void {
     for (const action of this.actions.values()) {
       if (action.isDone) continue
@@ -208,7 +210,7 @@ export function amountOf(lines: readonly Line[]): bigint {
   return amounts.reduce((sum, amount) => sum + amount, 0n)
 }
 
-/** Prices of the refused items. */
+/** The prices of the refused items. */
 function refundsOf({ lines, topUp }: ModelOrder): bigint[] {
   if (topUp) return TOP_UPS[topUp.packageCode].isRefused ? [TOP_UPS[topUp.packageCode].price] : []
   return itemsOf(lines).flatMap(({ packageCode, itemNo }) => {
@@ -225,7 +227,7 @@ function esimsOf(orderTransactionId: string, lines: readonly Line[]): ModelEsim[
     })
 }
 
-/** The items of an order, numbered through all lines. */
+/** The items of an order, numbered consecutively across all lines. */
 function itemsOf(lines: readonly Line[]): { packageCode: PackageCode; itemNo: number }[] {
   let itemNo = 0
   return lines.flatMap(({ packageCode, count }) =>

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { OFF_SALE, type OrderInput, PACKAGES, TOP_UPS } from './model.ts'
 
-/** One action of a sequence. */
+/** One action in a sequence. */
 export type Step =
   | { do: 'top up'; reference: string; amount: bigint }
   | { do: 'limit'; creditLimit: bigint; dailySpendLimit: bigint | null }
-  | { do: 'request'; request: DealerRequest /** How often the body is sent at the same time. */; calls: number }
+  | { do: 'request'; request: DealerRequest /** How many times the body is sent concurrently. */; calls: number }
   /** A request during which the gateway or its connections are killed, `afterMs` after it was sent. */
   | Crash
 
-/** `esim` is a place in the list of delivered eSIMs, modulo its length; there is no request while the list is empty. */
+/** `esim` is an index into the list of delivered eSIMs, modulo its length; no request is sent while the list is empty. */
 type DealerRequest =
   | { kind: 'order'; input: OrderInput }
   | { kind: 'topup'; transactionId: string; esim: number; packageCode: keyof typeof TOP_UPS }
@@ -105,7 +105,7 @@ const calamity: fc.Arbitrary<Step> = fc.record({
   next: fc.option(pausePoint, { nil: null }),
 })
 
-/** Ordinary steps, with one crash among them. */
+/** Ordinary steps, including one crash. */
 export const sequences: fc.Arbitrary<Step[]> = fc
   .tuple(
     fc.array(everyday, { minLength: 3, maxLength: 10 }),

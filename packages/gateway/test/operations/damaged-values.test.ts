@@ -30,7 +30,7 @@ async function messages(): Promise<string[]> {
   return found.map(({ state, message }) => `${state} ${message}`)
 }
 
-/** Stores codes as a release did that accepted them. */
+/** Stores codes as if by an earlier release, which still accepted them. */
 async function addBatch(batchName: string, codes: readonly { iccid: string; ac: string; confirmationCode?: string }[]) {
   const batchId = shop.ids.uuid()
   await exec(
@@ -55,7 +55,7 @@ async function addBatch(batchName: string, codes: readonly { iccid: string; ac: 
   return batchId
 }
 
-test('sound values are not reported', async () => {
+test('undamaged values are not reported', async () => {
   await addBatch('sound', [
     { iccid: '8985200000000010126', ac: 'LPA:1$smdp.example.com$A' },
     { iccid: '8985200000000010134', ac: 'LPA:1$smdp.example.com$B$$1', confirmationCode: '4711' },
@@ -64,7 +64,7 @@ test('sound values are not reported', async () => {
   expect(await messages()).toEqual([])
 })
 
-test('damaged names are listed, with how to correct them', async () => {
+test('damaged names are listed, with advice on how to correct them', async () => {
   await exec(`update packages set name = 'C' || chr(65533) || 'te' where package_code = 'FR'`)
   expect(await messages()).toEqual([
     expect.stringMatching(/^WARNING Dealers see damaged letters .*: FR\. .*--encoding NAME/),
@@ -72,7 +72,7 @@ test('damaged names are listed, with how to correct them', async () => {
   await exec(`update packages set name = 'Côte' where package_code = 'FR'`)
 })
 
-test('prices that no dealer can pay are listed by their place', async () => {
+test('prices that no dealer can pay are listed with their place', async () => {
   await exec(
     `insert into list_prices (package_code, currency_code, price, removed, first_set_at, updated_at)
      values ('FR', 'UDS', 45000, false, now(), now()), ('FR', 'JPY', 4505000, false, now(), now())`,
@@ -86,7 +86,7 @@ test('prices that no dealer can pay are listed by their place', async () => {
   await exec(`delete from list_prices where currency_code in ('UDS', 'JPY')`)
 })
 
-test('batches whose ICCIDs all end in zeros, and codes without their confirmation code, are listed', async () => {
+test('batches whose ICCIDs all end in zeros are listed, and so are codes without confirmation codes', async () => {
   const cut = await addBatch('cut', [
     { iccid: '8985200000006010000', ac: 'LPA:1$smdp.example.com$D' },
     { iccid: '8985200000006020000', ac: 'LPA:1$smdp.example.com$E' },

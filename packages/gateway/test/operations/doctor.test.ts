@@ -47,7 +47,7 @@ beforeAll(async () => {
     DATA_DIR: folder,
     METRICS_PORT: '0',
   }
-  // The test server does not wait for the disk; the setting of this database says that it does.
+  // The test server commits asynchronously; this database's setting says that it does not.
   await runOnNode(db, `alter database ${nameOf(database)} set synchronous_commit = on`)
 })
 afterAll(async () => {
@@ -63,7 +63,7 @@ async function complaints(env: Record<string, string> = {}): Promise<string[]> {
   const { config, faults } = inspectConfig({ ...healthy, ...env }, [])
   const { databaseUrl, masterKeys } = config
   const found = await examine({ config, configFaults: faults, databaseUrl, masterKeys })
-  // The test server runs without either.
+  // The test server runs without either of these.
   const ofTestServer = /^(fsync|full_page_writes) is off/
   return found
     .filter(({ state, message }) => state !== 'OK' && !ofTestServer.test(message))
@@ -75,7 +75,7 @@ describe('doctor', () => {
     expect(await complaints()).toEqual([])
   })
 
-  test('warns of catalogues of other cells that no key checks', async () => {
+  test('warns if catalogues from other cells are not verified with a key', async () => {
     await db.query({ text: `insert into cell_imports values ('eu2', now(), 1, now())` })
     expect(await complaints()).toEqual([expect.stringMatching(/^WARNING publications: .*eu2.*PUBLICATION_KEY_FILE/)])
     const file = join(folder, 'publication.key')
@@ -86,7 +86,7 @@ describe('doctor', () => {
     await db.query({ text: 'delete from cell_imports' })
   })
 
-  test('reports faults of the configuration together with those of its surroundings', async () => {
+  test('reports configuration faults together with faults in the environment', async () => {
     expect(await complaints({ PORT: 'x', MAIL_FROM: 'a@b.example', DATABASE_URL: unused('nowhere') })).toEqual([
       expect.stringMatching(/^FAULT configuration: PORT must be a whole number/),
       expect.stringMatching(/^FAULT configuration: SMTP_URL and MAIL_FROM go together/),
@@ -104,7 +104,7 @@ describe('doctor', () => {
     expect(complaint).not.toContain(':p@')
   })
 
-  test('reports that an empty database must be migrated, and checks nothing else in it', async () => {
+  test('reports that an empty database must be migrated, and checks nothing else in the database', async () => {
     const empty = await createEmptyDatabase()
     try {
       const found = await complaints({ DATABASE_URL: empty.url })
@@ -123,7 +123,7 @@ describe('doctor', () => {
       'another deployment',
       `update deployment set kind = 'production'`,
       `update deployment set kind = 'local'`,
-      /^FAULT deployment: .*belongs to a production deployment, and this is a local one/,
+      /^FAULT deployment: .*belongs to a production deployment, but this is a local one/,
     ],
     [
       'a rotation in progress',
@@ -142,7 +142,7 @@ describe('doctor', () => {
       `insert into ledger_checks (checked_on, started_at, finished_at, faults, first_faults, tenants, transfers, orders)
        values (current_date, now(), now(), 2, '["Tenant T: 5 missing."]', 1, 1, 1)`,
       `delete from ledger_checks`,
-      /^FAULT ledger: .*found faults in the ledger: 2, .*Tenant T: 5 missing\..*ledger verify$/,
+      /^FAULT ledger: .*found faults in the ledger: 2\. .*Tenant T: 5 missing\..*ledger verify$/,
     ],
     [
       'a ledger that has not been checked lately',
@@ -155,7 +155,7 @@ describe('doctor', () => {
       'a supplier whose configuration cannot be decrypted',
       `insert into suppliers (supplier, type, config) values ('shelf', 'stock', '\\x00')`,
       `delete from suppliers`,
-      /^FAULT suppliers: shelf has a configuration that cannot be used/,
+      /^FAULT suppliers: The configuration of shelf cannot be used/,
     ],
   ]
   test.each(cases)('reports %s', async (_, breaks, repairs, expected) => {
@@ -180,7 +180,7 @@ describe('doctor', () => {
     }
   })
 
-  test('reports commits that do not wait for the disk, and a user who may not migrate', async () => {
+  test('reports asynchronous commits, and a database user without sufficient rights to migrate', async () => {
     const name = nameOf(database)
     const user = `${name}_reader`
     await runOnNode(db, `alter database ${name} set synchronous_commit = off`)
@@ -208,7 +208,7 @@ describe('doctor', () => {
     }
   })
 
-  test('warns of a supplier whose events anybody can send', async () => {
+  test('warns about a supplier whose events could be sent by anybody', async () => {
     const config = { apiKey: 'k', url: 'http://127.0.0.1:1', dailySpendLimit: { amount: '1', currencyCode: 'USD' } }
     const local = { config: { deployment: 'local' } }
     const cipher = createCipher([Buffer.from(KEY, 'hex')])
@@ -223,7 +223,7 @@ describe('doctor', () => {
     expect(found.join()).not.toContain('listed takes events')
   })
 
-  test('tests each supplier, and keeps what it saw, as the page of the supplier does', async () => {
+  test('tests each supplier and stores the result, as the supplier page does', async () => {
     const cipher = createCipher([Buffer.from(KEY, 'hex')])
     const deps = { db, ids: systemIds, cipher, wake: { wake() {} }, config: { deployment: 'local' } }
     const config = { apiKey: 'k', url: 'http://127.0.0.1:1', dailySpendLimit: { amount: '1', currencyCode: 'USD' } }
@@ -237,7 +237,7 @@ describe('doctor', () => {
     expect(found.join()).toContain(`down does not work: ${seen.state === 'FAILING' && seen.failure}`)
   })
 
-  test('reports packages whose supplier does not exist, with any master key', async () => {
+  test('reports packages with a nonexistent supplier, whatever the master key', async () => {
     for (const code of ['A_1', 'A_2']) await addPackage(db, code, [{ supplier: 'missing', productCode: 'P' }])
     try {
       const expected = /^WARNING suppliers: 2 packages name a supplier that does not exist, such as A_1 \(missing\)\. /
@@ -249,13 +249,13 @@ describe('doctor', () => {
     }
   })
 
-  test('reports a master key that is not the database’s, and no fault of a supplier because of it', async () => {
+  test('reports a master key that does not match the database, without blaming any supplier', async () => {
     const deps = { db, ids: systemIds, cipher: createCipher([Buffer.from(KEY, 'hex')]), wake: { wake() {} } }
     const supplier = { name: 'smdp', type: 'sandbox', config: {} }
     await addSupplier({ ...deps, config: { deployment: 'local' } }, supplier, { actor: 'cli:test' })
     onTestFinished(async () => void (await db.query({ text: 'delete from suppliers' })))
     expect(await complaints({ MASTER_KEY: 'ff'.repeat(32) })).toEqual([
-      expect.stringMatching(/^FAULT deployment: The database is encrypted under another master key/),
+      expect.stringMatching(/^FAULT deployment: The database is encrypted with a different master key/),
     ])
     expect(await complaints({ MASTER_KEY: `${'ff'.repeat(32)},${KEY}` })).toEqual([
       expect.stringMatching(/^WARNING deployment: The first key of MASTER_KEY .* is new/),
@@ -279,24 +279,31 @@ describe('doctor', () => {
     }
   })
 
-  test('reports an address that does not answer, and trusted proxies that include everybody', async () => {
+  test('reports an unresponsive address, and trusted proxies that include everybody', async () => {
     expect(await complaints({ PUBLIC_URL: 'http://127.0.0.1:1', TRUSTED_PROXIES: '10.0.0.0/8,0.0.0.0/0' })).toEqual([
-      expect.stringMatching(/^WARNING addresses: PUBLIC_URL http:\/\/127\.0\.0\.1:1 does not answer this machine/),
-      expect.stringMatching(/^FAULT proxies: TRUSTED_PROXIES holds 0\.0\.0\.0\/0: any caller/),
+      expect.stringMatching(
+        /^WARNING addresses: PUBLIC_URL http:\/\/127\.0\.0\.1:1 cannot be reached from this machine/,
+      ),
+      expect.stringMatching(/^FAULT proxies: TRUSTED_PROXIES contains 0\.0\.0\.0\/0: any caller/),
     ])
   })
 
   test.each([
     ['has expired', -1, 'http://localhost:1', /^FAULT certificate: The certificate expired on/],
     ['expires soon', 3, 'http://localhost:1', /^WARNING certificate: The certificate expires on/],
-    ['is for another host', 60, 'http://esim.invalid', /^FAULT certificate: .* not for esim\.invalid of PUBLIC_URL/],
+    [
+      'is for another host',
+      60,
+      'http://esim.invalid',
+      /^FAULT certificate: .* not for esim\.invalid, the host in PUBLIC_URL/,
+    ],
   ])('reports a certificate that %s', async (_, days, PUBLIC_URL, expected) => {
     const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const { cert, key } = authority.issue('localhost', Date.now() + days * 86_400_000)
     writeFileSync(TLS_CERT_FILE, cert)
     writeFileSync(TLS_KEY_FILE, key)
     const found = await complaints({ TLS_CERT_FILE, TLS_KEY_FILE, PUBLIC_URL })
-    expect(found.filter((line) => !line.includes('does not answer'))).toEqual([expect.stringMatching(expected)])
+    expect(found.filter((line) => !line.includes('cannot be reached'))).toEqual([expect.stringMatching(expected)])
   })
 
   test('signs in to the mail server', async () => {
@@ -328,7 +335,7 @@ test('doctor on a machine without a gateway creates nothing and reports no fault
   expect(existsSync(dataDir)).toBe(false)
 })
 
-test('doctor finds a running gateway, and exits with 1 if something is wrong', async () => {
+test('doctor finds a running gateway, and exits with status 1 if something is wrong', async () => {
   const gateway = await startGateway()
   const metricsPort = String(gateway.logs.find((line) => line.msg === 'ready')!.metricsPort)
   const env = { DATA_DIR: gateway.dataDir, METRICS_PORT: metricsPort }

@@ -18,14 +18,14 @@ import { startGateway, stopGateways, temporaryFolder } from '../harness/processe
 import { createAuthority } from '../harness/servers/certificates.ts'
 import { startSmtpReceiver } from '../harness/servers/smtp-receiver.ts'
 
-/* A new operator's way: a fresh PostgreSQL with passwords, a certificate, and one command. */
+/* The path of a new operator: a fresh PostgreSQL with passwords, a certificate, and one command. */
 
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-setup-'))
 const at = (name: string) => join(folder, name)
 const authority = createAuthority('Test authority')
 let server: Awaited<ReturnType<typeof startEmbeddedPostgres>>
 let port: number
-/** Trusts the authority of the test's certificate. */
+/** Trusts the authority that issued the test's certificate. */
 const env = { NODE_EXTRA_CA_CERTS: at('ca.pem'), METRICS_PORT: '0' }
 beforeAll(async () => {
   const { cert, key } = authority.issue('localhost')
@@ -53,7 +53,7 @@ const databases = async () => {
   return rows.map(({ datname }) => datname as string)
 }
 
-test('flags alone make a production gateway in a minute that starts, serves and satisfies doctor', async () => {
+test('with flags alone, setup creates a working production gateway within a minute', async () => {
   const file = at('environment')
   const mailServer = await startSmtpReceiver()
   onTestFinished(() => mailServer.close())
@@ -94,7 +94,7 @@ test('flags alone make a production gateway in a minute that starts, serves and 
   await gateway.kill()
 })
 
-/** The variables of a gateway that is started by the command that setup printed; a stub of the program prints them. */
+/** The variables of a gateway started with the command that setup printed; a stub of the program prints them. */
 function environmentOf(printed: string): Record<string, string> {
   writeFileSync(at('dealer-esim-gateway'), '#!/usr/bin/env node\nconsole.log(JSON.stringify(process.env))', {
     mode: 0o755,
@@ -104,7 +104,7 @@ function environmentOf(printed: string): Record<string, string> {
   return JSON.parse(execFileSync('sh', ['-c', start], { env: { PATH }, encoding: 'utf8' }))
 }
 
-test('a second setup keeps the master key and the database, and changes what is given', async () => {
+test('a second setup keeps the master key and the database, and changes only the given settings', async () => {
   const file = at('again')
   await admin(flags(file, 'esim_two'), env)
   const before = readEnvironmentFile(file)
@@ -124,7 +124,7 @@ test('--dry-run checks and shows everything, masks secrets and changes nothing',
   expect(await databases()).not.toContain('esim_dry')
 })
 
-test('a URL that leads elsewhere is reported with what to do', async () => {
+test('a URL that points elsewhere is reported with a remedy', async () => {
   const args = flags(at('elsewhere'), 'esim_elsewhere').map((arg) =>
     arg.replace('https://localhost', 'https://127.0.0.2'),
   )
@@ -158,7 +158,7 @@ test('a database that cannot be reached is refused, and nothing is written', asy
 })
 
 test.skipIf(!canRun('the questions of setup', 'script'))(
-  'on a terminal, setup asks for what the options leave out',
+  'on a terminal, setup asks for everything that the options leave out',
   async () => {
     const file = at('asked')
     const program = join(packageRoot(), 'dist/admin.js')
@@ -180,7 +180,7 @@ test.skipIf(!canRun('the questions of setup', 'script'))(
   },
 )
 
-test('an administrator who is no superuser can set up a gateway', async () => {
+test('an administrator without superuser rights can set up a gateway', async () => {
   await withServerClient(server.url, (client) =>
     client.query(`create role provider login createrole createdb password 'p'`),
   )
@@ -192,7 +192,7 @@ test('an administrator who is no superuser can set up a gateway', async () => {
   expect([code, stderr]).toEqual([0, expect.stringContaining('esim_four')])
 })
 
-test('config list shows each setting with its source, also when the configuration has faults', async () => {
+test('config list shows each setting with its source, even if the configuration has faults', async () => {
   writeFileSync(at('key'), `${Buffer.alloc(32, 5).toString('base64')}\n`)
   const list = await admin(['config', 'list'], {
     MASTER_KEY_FILE: at('key'),

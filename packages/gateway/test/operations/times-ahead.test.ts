@@ -25,7 +25,7 @@ const STEPS = [
   ['a day', 24 * 60 * MINUTE_MS],
 ] as const
 
-/* A worker dies while the database's clock is ahead. Once the clock is right, others soon find what it left behind. */
+/* A worker dies while the database's clock is fast. Once the clock is correct, others soon find what it left behind. */
 let database: TestDatabase
 let clock: SteppableClock
 let shop: Shop
@@ -45,7 +45,9 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Runs `work` while the clock is ahead. Then the clock is right, and `laterMs` pass, in which a worker makes repairs. */
+/**
+ * Runs `work` while the clock is fast. Then the clock is correct, and `laterMs` pass, during which a worker makes repairs.
+ */
 async function whileAhead(aheadMs: number, laterMs: number, work: () => Promise<unknown>): Promise<void> {
   await clock.setOffset(aheadMs)
   await work()
@@ -64,7 +66,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect((await claimDueOrders(deps, tenantId, 10)).attempts).toMatchObject([{ orderId, operation: 'QUERY' }])
   })
 
-  it('an order that waited to be bought again is bought within a minute', async () => {
+  it('an order that waited for another purchase attempt is bought within a minute', async () => {
     const { tenantId } = await addDealer(node.deps)
     const [orderId] = await payOrders(shop.db, tenantId, 'P')
     await whileAhead(aheadMs, later + 15_000, async () => {
@@ -80,7 +82,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     ])
   })
 
-  it('a doubt that began then does not last until the clock reaches that time', async () => {
+  it('a doubt that began in that period does not last until the clock reaches that time', async () => {
     const { tenantId } = await addDealer(node.deps)
     const { deps } = createScriptedSupplier(shop)
     await payOrders(shop.db, tenantId, 'P')
@@ -89,7 +91,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect(attempt!.doubtSince!.getTime()).toBeLessThanOrEqual(Date.now() + later)
   })
 
-  it('a call that may be in progress is not repeated: its doubt begins again', async () => {
+  it('a call that may be in progress is not repeated, because its doubt begins again', async () => {
     const { tenantId } = await addDealer(node.deps)
     const { deps } = createScriptedSupplier(shop)
     await clock.setOffset(-aheadMs)
@@ -116,7 +118,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect((await claimAs(randomUUID(), Date.now() + later))[0]!.events).toHaveLength(1)
   })
 
-  it('an event that was to be tried again is due no more than a minute late', async () => {
+  it('an event that was due for a retry is at most a minute late', async () => {
     const { tenantId } = await addDealer(node.deps)
     const notifyId = await addEvent(tenantId, 1)
     await whileAhead(aheadMs, later + 10_000, () =>
@@ -142,7 +144,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect(await claimOne(jobs)).toHaveLength(0)
   })
 
-  it('a health check that a dead node had begun blocks no other for longer than a minute', async () => {
+  it('a health check that a dead node had begun does not block others for longer than a minute', async () => {
     const { tenantId } = await addDealer(node.deps)
     const dead = { ...node.deps, databaseClock: { now: () => Date.now() + aheadMs, observe: () => {} } }
     const alive = { ...node.deps, databaseClock: { now: () => Date.now() + later + 1_000, observe: () => {} } }
@@ -158,7 +160,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect(await check(alive)).toBe('400102')
   })
 
-  it('a replay goes on within a second', async () => {
+  it('a replay continues within a second', async () => {
     const { tenantId } = await addDealer(node.deps)
     await addEvent(tenantId, 1, 'DEAD')
     const replayId = systemIds.uuid()
@@ -185,7 +187,7 @@ describe.each(STEPS)('after the clock was ahead by %s', (_, aheadMs) => {
     expect((await step(1_000)).replayed).toBe(1)
   })
 
-  it('nothing that waits is left in the future, and doctor’s count says so', async () => {
+  it('nothing that waits keeps a time in the future, as doctor’s count confirms', async () => {
     const { tenantId } = await addDealer(node.deps)
     await shop.db.query({ text: 'delete from deliveries' })
     await addEvent(tenantId, 0)

@@ -11,7 +11,7 @@ import { type Node, OPERATOR, startNode } from '../harness/api-node.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitUntil } from '../harness/shop.ts'
 
-/* One gateway for all tests, which run in order: filling takes seconds. */
+/* One gateway for all tests, which run in order, because filling it takes seconds. */
 
 let database: TestDatabase
 let node: Node
@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Every row of every table, except entries of the audit log about the deployment, by table. */
+/** Every row of every table, by table, except audit log entries about the deployment. */
 async function allRows(): Promise<Record<string, string>> {
   const { db } = node.deps
   const tables = await db.query<{ name: string }>({
@@ -46,7 +46,7 @@ async function allRows(): Promise<Record<string, string>> {
 
 let before: Record<string, string>
 
-it('trial data fills every page that a dealer has, dated over four weeks', async () => {
+it('trial data fills every page of a dealer, with dates over four weeks', async () => {
   const { db } = node.deps
   await updateSales(db)
   before = await allRows()
@@ -71,19 +71,19 @@ it('trial data fills every page that a dealer has, dated over four weeks', async
   )
 })
 
-it('the ledger verifies with trial data', async () => {
+it('a ledger with trial data passes verification', async () => {
   const faults: unknown[] = []
   const counts = await verifyLedger(node.deps.db, { onFault: (fault) => faults.push(fault) })
   expect([faults, counts.tenants]).toEqual([[], 5n])
 })
 
-it('starting again does nothing twice', async () => {
+it('a second start does not create anything twice', async () => {
   const rows = await allRows()
   await (await startTrialData(node.deps, OPERATOR)).filled
   expect(await allRows()).toEqual(rows)
 })
 
-it('removing trial data leaves what was there before, even after its orders were fulfilled', async () => {
+it('removing trial data leaves the previous data intact, even after orders were fulfilled', async () => {
   const worker = await startWorker(node.deps)
   try {
     await waitUntil(async () => {
@@ -98,7 +98,7 @@ it('removing trial data leaves what was there before, even after its orders were
   expect(await getTrialData(node.deps)).toMatchObject({ state: 'NONE', dealers: 0 })
   const after = await allRows()
   const changed = Object.keys(before).filter((table) => after[table] !== before[table])
-  // The worker of this test wrote these tables for the gateway as a whole.
+  // This test's worker wrote these tables for the gateway as a whole.
   expect(
     changed.filter(
       (table) => !['ledger_checks', 'retention_clock', 'request_id_slots', 'supplier_states'].includes(table),

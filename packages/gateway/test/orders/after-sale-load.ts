@@ -13,27 +13,30 @@ export interface RequestedSale {
 
 export interface AfterSaleLoad {
   readonly requested: RequestedSale[]
-  /** Resolves when the next suspension is requested, which may take seconds: eSIMs go into use first. */
+  /** Resolves when the next suspension is requested, which may take seconds, because eSIMs first have to go into use. */
   waitForSuspension(): Promise<void>
-  /** Callers finish their requests and stop. The orders' load goes on until then. */
+  /** Callers finish their requests and stop. The load of orders continues until then. */
   stop(): Promise<void>
 }
 
 /** Packages whose actions are carried out for a fee, refused, or never answered. */
 const PACKAGES = ['SANDBOX_CANCEL_FEE', 'SANDBOX_CANCEL_FEE', 'SANDBOX_ACTION_REFUSED', 'SANDBOX_ACTION_UNKNOWN']
 const TOP_UPS = ['SANDBOX_TOPUP', 'SANDBOX_TOPUP', 'SANDBOX_TOPUP_REFUSED']
-/** A package whose eSIMs go into use by themselves, as a suspension requires. */
+/** A package whose eSIMs go into use automatically, as a suspension requires. */
 const USED_PACKAGE = 'SANDBOX_USAGE'
 const ESIMS = 4
 const PAUSE_MS = 100
-/** An order that a killed gateway has leased waits for the end of its lease: as long as the whole load may take. */
+/** An order leased by a killed gateway waits for its lease to end, which may take as long as the whole load. */
 const DELIVERED_WITHIN_MS = 4_000
-/** An order, its delivery and the next two polls of its usage, and another one if the first is not delivered in time. */
+/**
+ * The time for an order, its delivery and the next two polls of its usage, and for another order if the first is not
+ * delivered in time.
+ */
 const SUSPENDED_WITHIN_MS = 60_000
 
 /**
- * Callers that order eSIMs, and then top each up, cancel or revoke it, or do two of that at the same moment; one of them waits
- * until its eSIMs are in use, and suspends them. They never repeat a request: the test finds out what became of it.
+ * Callers that order eSIMs, and then top up, cancel or revoke each, or do two of these at the same moment; one of them
+ * waits until its eSIMs are in use, and suspends them. They never repeat a request: the test finds out what became of it.
  */
 export function startAfterSaleLoad(
   load: OrderLoad,
@@ -73,7 +76,7 @@ export function startAfterSaleLoad(
 
   /**
    * Orders eSIMs, and waits until all have this status or the load stops.
-   * @returns their numbers; none if they are not delivered in time, or were used up while no answer came
+   * @returns their numbers; none if they are not delivered in time, or were used up while there was no answer
    */
   async function order(packageCode: string, esimStatus: string): Promise<string[]> {
     const placed = await load.place([{ packageCode, count: ESIMS }])

@@ -8,10 +8,10 @@ import type { RequestedSale } from './after-sale-load.ts'
 import { eachOf, expectEvents, type LoadTest } from './load-records.ts'
 
 /**
- * Compares the records of callers, ledger, supplier and receiver about top-ups and actions: what was acknowledged exists
- * once, nothing is debited without a top-up or its refund, no eSIM is topped up twice, a cancel is refunded once and only
- * where the supplier had cancelled, nothing else is refunded, an eSIM is suspended or revoked where the supplier did it, and
- * nothing stays PENDING.
+ * Compares the records of callers, ledger, supplier and receiver about top-ups and actions: everything acknowledged exists
+ * once, nothing is debited without a top-up or a refund, no eSIM is topped up twice, a cancel is refunded once and only if
+ * the supplier has cancelled, nothing else is refunded, an eSIM is suspended or revoked if the supplier did so, and nothing
+ * stays PENDING.
  */
 export async function expectSalesToAgree(world: LoadTest, requested: readonly RequestedSale[], patienceMs: number) {
   const accepted = await repeatSales(world, requested)
@@ -38,7 +38,7 @@ async function repeatSales({ gateway, dealer, db }: LoadTest, requested: readonl
   const exists = new Set(existing.map((row) => row.transactionId))
   const sales = await eachOf(requested, async (sale) => {
     const { operation, body, answer: first } = sale
-    // 200002: the other request for the same eSIM is in the way, or has ended what this one needs.
+    // 200002: the other request for the same eSIM is in the way, or has ended the state that this one needs.
     if (first) expect(`${first.status} ${first.code}`).toMatch(/^(200 000000|409 200002|503 000002|500 000001)$/)
     const answer = await call(gateway, dealer, operation, { body: JSON.stringify(body) })
     expect(['000000', '200002']).toContain(answer.code)
@@ -84,7 +84,7 @@ async function expectTopUps(db: Db, accepted: readonly Accepted[]): Promise<void
       refunds: isDone ? null : [String(amount)],
     })
   }
-  // Every eSIM has the volume of its own package and of what the supplier has added to it.
+  // Every eSIM has the volume of its own package plus whatever the supplier has added.
   const addedTo = (key: string) => issued.filter((each) => each.toppedUpKey === key && each.answer === 'ISSUED').length
   const profiles = await db.query<{ orderId: string; itemNo: number; totalVolume: bigint }>({
     text: `select order_id, item_no, total_volume from profiles p where exists (select from orders o
@@ -102,7 +102,7 @@ interface IssuedRow {
   key: string
   toppedUpKey: string | null
   answer: string
-  /** How often it was ordered. */
+  /** How many times it was ordered. */
   requests: number
 }
 
@@ -134,7 +134,8 @@ async function expectActions(db: Db, accepted: readonly Accepted[]): Promise<voi
   for (const row of actions) {
     const { actionId, action, actionStatus, refunds, refundedAt, isInWantedState, toppedUpAt, refundAmount } = row
     const record = recordOf.get(orderNoOf(actionId))
-    // A kill may outlast the sandbox's three seconds: then the action is under review, not refunded, and asked about again.
+    // A kill may last longer than the sandbox's three seconds: then the action is under review, not refunded, and queried
+    // again.
     expect([STATUS_OF[record?.answer ?? ''], 'UNDER_REVIEW']).toContain(actionStatus)
     const isDone = actionStatus === 'DONE'
     const isRefunded = isDone && action === 'CANCEL'
@@ -151,10 +152,10 @@ async function expectActions(db: Db, accepted: readonly Accepted[]): Promise<voi
   }
 }
 
-/** The price less the fee of SANDBOX_CANCEL_FEE. */
+/** The price less the fee for SANDBOX_CANCEL_FEE. */
 const REFUND = 9_000n
 
-/** The status of an action, by the supplier's own record of it. */
+/** The status of an action, according to the supplier's own record of it. */
 const STATUS_OF: Record<string, string> = { DONE: 'DONE', REFUSED: 'REFUSED', LOST: 'UNDER_REVIEW' }
 
 interface ActionRow {
@@ -169,7 +170,7 @@ interface ActionRow {
   refundedAt: Date | null
 }
 
-/** The receiver got the events of every top-up, and the last state of every action. */
+/** The receiver has received the events of every top-up, and the last state of every action. */
 async function expectSaleEvents({ gateway, dealer, db, receiver }: LoadTest, topUps: readonly Accepted[]) {
   const orders = await eachOf(topUps, async ({ body: { transactionId } }) => {
     const { data: shown } = await call(gateway, dealer, 'esim/query', { body: JSON.stringify({ transactionId }) })

@@ -15,8 +15,8 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 
 /*
- * A batch answers as if its orders had come one by one. The reference below implements the contract's section on orders
- * as simply as possible, without batches, SQL or our code.
+ * A batch answers as if its orders had arrived one at a time. The reference below implements the contract's section on
+ * orders as simply as possible, without batches, SQL or our code.
  */
 
 const PRICES = { JP_1_7: 45_000, FR_1_7: 0, US_3_30: 0 } // the two zeros are replaced from package/list below
@@ -71,7 +71,7 @@ async function createWallets(wallets: TestWallet[]): Promise<string[]> {
         values,
       })
       tx.send({
-        // Spending of another day does not count.
+        // Money spent on another day does not count.
         text: `insert into wallets (tenant_id, currency_code, balance, credit_limit, daily_spend_limit, spent, version)
                values ($1, 'USD', $2, $3, $4, 1000000, 1)`,
         values: [id, testWallet.balance, testWallet.credit, testWallet.dailyLimit],
@@ -113,7 +113,7 @@ function totalOf(testOrder: TestOrder): number | undefined {
   return total
 }
 
-/** Returns the outcomes of the orders, decided one by one in the given order. */
+/** Returns the outcomes of the orders, decided one at a time in the given order. */
 function reference(wallets: TestWallet[], testOrders: TestOrder[]): { outcome: string; balance?: number }[] {
   const state = wallets.map((testWallet) => ({
     ...testWallet,
@@ -176,7 +176,7 @@ const testOrder = fc.record({
 })
 
 describe('a batch of orders', () => {
-  it('gets the same answers and leaves the same wallets as orders one by one', async () => {
+  it('gets the same answers and leaves the same wallets as individual orders', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(testWallet, { minLength: 3, maxLength: 3 }),
@@ -184,7 +184,7 @@ describe('a batch of orders', () => {
         fc.integer({ min: 1, max: 16 }),
         async (wallets, testOrders, cut) => {
           const tenantIds = await createWallets(wallets)
-          // Two consecutive batches: the second finds what the first committed.
+          // Two consecutive batches: the second one finds what the first one committed.
           const orders = testOrders.map((each) => inputOf(each, tenantIds))
           const verdicts: Verdict[] = []
           for (const part of [orders.slice(0, cut), orders.slice(cut)]) {
@@ -199,7 +199,7 @@ describe('a batch of orders', () => {
     )
   })
 
-  it('has the same result on nodes that cache wallets, on whichever node the next batch runs', async () => {
+  it('has the same result on nodes with cached wallets, whichever node runs the next batch', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(testWallet, { minLength: 3, maxLength: 3 }),
@@ -226,7 +226,7 @@ describe('a batch of orders', () => {
     )
   })
 
-  it('that waited for its wallet sees the orders placed meanwhile', async () => {
+  it('sees the orders that were placed while the batch waited for its wallet', async () => {
     const tenantIds = await createWallets([{ balance: 100_000, credit: 0, dailyLimit: null }])
     const line = { code: 'JP_1_7', count: 1, guard: 'none' } as const
     const twin = () => inputOf({ wallet: 0, transactionId: 'T-1', lines: [line], amountGuard: 'none' }, tenantIds)

@@ -28,7 +28,7 @@ function deliveredOrder(): LockedOrder {
   }
 }
 
-test('a status counts in the metric once its transaction has committed, and not if it is rolled back', async () => {
+test('a status is counted in the metric after its commit, but not after a rollback', async () => {
   const counted: OrderStatus[] = []
   const deps = { ids: systemIds, orderMetrics: { entered: (status: OrderStatus) => void counted.push(status) } }
   const change = (fail: boolean) =>

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('an order is due immediately, even if the database’s clock has gone back behind its wallet’s latest movement', async () => {
+it('an order is due immediately, even if the database clock has been set back', async () => {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const placer = createOrderPlacer({
     ...{
@@ -42,7 +42,7 @@ it('an order is due immediately, even if the database’s clock has gone back be
     },
   })
   const { tenantId } = await addDealer(node.deps, 1_000)
-  // The clock of the failed primary was an hour ahead.
+  // The failed primary's clock was an hour fast.
   await db.query({
     text: `update wallets set updated_at = now() + interval '1 hour' where tenant_id = $1`,
     values: [tenantId],

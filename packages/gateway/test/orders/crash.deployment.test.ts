@@ -22,9 +22,9 @@ import { postgresProcesses } from './postgres-processes.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /*
- * A gateway as run by `npm start`, with its PostgreSQL, under orders, top-ups, cancels, revocations and suspensions from signed
- * callers. Twenty times, at random moments, `kill -9` hits the gateway, the database server, or one of the server's
- * processes. In the end, the records of callers, ledger, supplier and receiver must agree.
+ * A gateway as run by `npm start`, with its PostgreSQL, under a load of orders, top-ups, cancels, revocations and
+ * suspensions by signed callers. Twenty times, at random moments, `kill -9` hits the gateway, the database server, or one
+ * of the server's processes. In the end, the records of callers, ledger, supplier and receiver must agree.
  */
 
 const ROUNDS = [
@@ -38,9 +38,9 @@ type Victim = 'gateway' | 'postmaster' | 'session' | 'both'
 const CALLERS = 8
 /** Callers that order eSIMs, top them up, cancel, revoke and suspend them. */
 const AFTER_SALE_CALLERS = 4
-/** Every seventh kill follows a suspension: between the others there is seldom time for an eSIM to go into use. */
+/** Every seventh kill follows a suspension: between the others, there is rarely enough time for an eSIM to go into use. */
 const SUSPENSION_EVERY = 7
-/** The longest time to an answer: the time in doubt, the last attempt, and the delay of two busy cores. */
+/** The maximum response time: the time in doubt, the last attempt, and the delay on two busy cores. */
 const LONGEST_ANSWER_MS = 40_000
 const PACKAGES = ['JP_1_7', 'JP_1_7', 'SANDBOX_OK', 'SANDBOX_PARTIAL', 'SANDBOX_REFUSED']
 
@@ -86,7 +86,7 @@ function start(): Promise<GatewayProcess> {
   return startGateway({ dataDir, env: { DEFAULT_QPS_LIMIT: '100000', CONSOLE: 'off' } })
 }
 
-/** Connects to the database of the running gateway, whose port changes with each start. */
+/** Connects to the running gateway's database, whose port changes with each start. */
 async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
   const { url } = await waitUntil(async () => readRunningPostgres(dataDir))
   const db = createDb({ url, poolSize: 4, applicationName: 'crash test' })
@@ -98,7 +98,7 @@ async function inDatabase<Result>(work: (db: Db) => Promise<Result>): Promise<Re
 }
 
 describe('twenty kills under load', () => {
-  it('lose nothing that was acknowledged, debit, top up and refund nothing twice, and leave nothing unfinished', {
+  it('lose nothing acknowledged, repeat no debit, top-up or refund, and leave nothing unfinished', {
     timeout: 700_000,
   }, async () => {
     load = startOrderLoad(dealer, CALLERS, () => {
@@ -127,7 +127,7 @@ describe('twenty kills under load', () => {
 
 async function round(victim: Victim): Promise<void> {
   await acknowledgedMore(chance.between(5, 30))
-  // At a random moment of an order, not at the moment of an answer.
+  // At a random moment during an order, not when it is answered.
   await new Promise((resolve) => setTimeout(resolve, chance.between(0, 20)))
   const server = await waitUntil(async () => postgresProcesses(dataDir))
   const pids = {
@@ -145,7 +145,7 @@ async function round(victim: Victim): Promise<void> {
     gateway = await start()
     load.sendTo(gateway)
   }
-  // The database restarts without help, and orders succeed again.
+  // The database restarts by itself, and orders succeed again.
   await acknowledgedMore(CALLERS + 1)
 }
 
@@ -175,7 +175,7 @@ async function leasesOfTheDeadRunOut(db: Db): Promise<void> {
   })
 }
 
-/** Fails if the gateway exits without a kill, because it must survive its database. */
+/** Fails if the gateway exits without being killed, because it must survive the loss of its database. */
 async function acknowledgedMore(count: number): Promise<void> {
   const died = gateway.exited.then(({ code, signal }) => {
     throw new Error(`the gateway exited without a kill (${signal ?? code}): ${gateway.stderr}${lastWords()}`)

@@ -27,7 +27,7 @@ afterAll(async () => {
 const ORDERS = 'dealer-esim orders'
 const LONGEST_WAIT_MS = 8_000
 
-it('wallets that a node has locked when its machine dies are released for other nodes within seconds', async () => {
+it('wallets locked by a node whose machine dies are released within seconds', async () => {
   const dealer = await addDealer(other.deps)
   const order = (at: Node, transactionId: string) => {
     const body = JSON.stringify({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })

@@ -33,7 +33,7 @@ async function awaited(count = 1) {
 const end = (ids: string[], status = 'DELIVERED') =>
   deps.db.query({ text: 'update orders set order_status = $2 where order_id = any ($1)', values: [ids, status] })
 
-/** Counts the readings of a watch. */
+/** Counts a watch's readings. */
 function countingWatch() {
   const counted = { readings: 0 }
   const query: Deps['db']['query'] = (statement) => {
@@ -44,7 +44,7 @@ function countingWatch() {
 }
 const settled = (promise: Promise<unknown>) => Promise.race([promise, Promise.resolve('waiting')])
 
-test('the end of an order on another node ends the wait, and an earlier state does not', async () => {
+test('an order that ends on another node ends the wait, but an earlier status does not', async () => {
   const watch: EndWatch = createEndWatch(deps)
   const [order] = await awaited()
   const waiting = watch.wait(order!, FOREVER_MS, neverGone)
@@ -58,7 +58,7 @@ test('the end of an order on another node ends the wait, and an earlier state do
   watch.stop()
 })
 
-test('many orders that end and many wakeups cause only a few queries', async () => {
+test('many ending orders and many wakeups cause only a few queries', async () => {
   const { counted, watch } = countingWatch()
   const orders = await awaited(50)
   const waiting = Promise.all(orders.map((order) => watch.wait(order, FOREVER_MS, neverGone)))
@@ -70,7 +70,7 @@ test('many orders that end and many wakeups cause only a few queries', async () 
   watch.stop()
 })
 
-test('the current state is answered when the time is over, even if the wakeup was lost', async () => {
+test('the current status is returned at the time limit, even if the wakeup was lost', async () => {
   const watch = createEndWatch({ ...deps, wake: { on: () => () => {} } })
   const [open, ended] = await awaited(2)
   const both = Promise.all([open!, ended!].map((order) => watch.wait(order, 300, neverGone)))
@@ -82,7 +82,7 @@ test('the current state is answered when the time is over, even if the wakeup wa
   watch.stop()
 })
 
-test('callers that have gone, and all callers at a stop, are released', async () => {
+test('callers are released when they disconnect, and all of them at a stop', async () => {
   const watch = createEndWatch(deps)
   const [first, second] = await awaited(2)
   const gone = new AbortController()
@@ -95,7 +95,7 @@ test('callers that have gone, and all callers at a stop, are released', async ()
   expect(await watch.wait(second!, FOREVER_MS, neverGone)).toBe(undefined)
 })
 
-test('one dealer has a hundred callers waiting at most, and leaves room for others', async () => {
+test('one dealer can have at most a hundred waiting callers, which leaves room for others', async () => {
   const watch = createEndWatch(deps)
   const [order] = await awaited()
   const waiting = Array.from({ length: 100 }, () => watch.wait(order!, FOREVER_MS, neverGone))

@@ -91,7 +91,7 @@ function whileLocked<Result>({ tenantId }: Pick<Dealer, 'tenantId'>, work: () =>
   })
 }
 
-/** Counts the test's orders and checks that the wallet was debited once for each. */
+/** Counts the test's orders and checks that the wallet was debited exactly once for each. */
 async function orders(): Promise<number> {
   const [row] = await node.deps.db.query<{ orders: number; debits: number; balance: number }>({
     text: `select (select count(*)::int from orders where tenant_id = $1) as orders,
@@ -121,7 +121,7 @@ describe.each([
   { wallet: 'that is cached', isCached: true },
 ])('on a wallet $wallet, a batch', ({ isCached }) => {
   describe('whose COMMIT', () => {
-    it('never reached the database is placed by another attempt, once', async () => {
+    it('never reached the database is placed once, by another attempt', async () => {
       const placer = await createPlacer(isCached)
       proxy.failCommits(APPLICATION, 'lost')
       const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(placer)))
@@ -130,7 +130,7 @@ describe.each([
       expect(await orders()).toBe(5)
     })
 
-    it('succeeded without an answer is recognised by its own ids: its orders are placed, not replayed', async () => {
+    it('succeeded without an answer is recognised by its ids and not replayed', async () => {
       const placer = await createPlacer(isCached)
       proxy.failCommits(APPLICATION, 'unanswered')
       const verdicts = await Promise.all(Array.from({ length: 5 }, () => place(placer)))
@@ -148,7 +148,7 @@ describe.each([
       proxy.failCommits(APPLICATION) // unused failures do not matter, because replays commit too
     })
 
-    it('is not answered is not refused for stock that has run out since: its orders may be placed already', async () => {
+    it('is unanswered is not refused for stock that has since run out', async () => {
       const placer = await createPlacer(isCached)
       leftAfterFailure = 0
       proxy.failCommits(APPLICATION, 'lost')
@@ -156,8 +156,8 @@ describe.each([
       expect(await orders()).toBe(1)
     })
 
-    it('stays unanswered while the database is away is 000001, and a repeat returns the real outcome', async () => {
-      // A clock on which the fifteen seconds in doubt pass in one.
+    it('stays unanswered without a database is answered with 000001, and a repeat shows the outcome', async () => {
+      // A clock on which the fifteen seconds in doubt pass in one second.
       const fast = { now: () => node.deps.clock.now(), monotonic: () => performance.now() * 15 }
       const placer = await createPlacer(isCached, fast)
       const before = proxy.faultCount
@@ -174,7 +174,7 @@ describe.each([
   })
 
   describe('that certainly failed', () => {
-    it('because the database was away before anything was sent is 000002, and nothing happened', async () => {
+    it('because the database was already away is refused with 000002 and has no effect', async () => {
       const placer = await createPlacer(isCached)
       proxy.setClosed(true)
       // A COMMIT that was written to a connection is in doubt, even if the server was already gone.
@@ -186,7 +186,7 @@ describe.each([
     })
 
     it.each(['28P01', '28000', '3D000', '53300'])(
-      'is 000002 when the database takes no connection (%s), and nothing happened',
+      'because the database accepts no connection (%s) is refused with 000002 and has no effect',
       async (sqlState) => {
         const placer = await createPlacer(isCached)
         proxy.setClosed(true)
@@ -213,14 +213,14 @@ describe.each([
       expect(await orders()).toBe(1)
     })
 
-    it('because of a lock that is held too long is 000002, and succeeds when the lock is released', async () => {
+    it('because of a lock that is held too long is refused with 000002, and succeeds after its release', async () => {
       const placer = await createPlacer(isCached)
       expect(kinds([await whileLocked(dealer, () => place(placer, 'T-locked'))])).toEqual(['000002'])
       expect(await orders()).toBe(0)
       expect(kinds([await place(placer, 'T-locked')])).toEqual(['placed'])
     })
 
-    it('because of a lock that is held too long is not split: its orders wait for the same lock', async () => {
+    it('because of a lock that is held too long is not split, because its orders share that lock', async () => {
       const placer = await createPlacer(isCached)
       const many = () => Promise.all(Array.from({ length: 20 }, () => place(placer)))
       expect(kinds(await whileLocked(dealer, many))).toEqual(Array(20).fill('000002'))
@@ -228,7 +228,7 @@ describe.each([
       expect(await orders()).toBe(0)
     })
 
-    it("because of one dealer's lock places the orders of the others, and waits no longer than alone", async () => {
+    it('because of one dealer’s lock still places the orders of other dealers', async () => {
       const placer = await createPlacer(isCached)
       const others = await Promise.all(Array.from({ length: 5 }, () => addDealer(node.deps)))
       const all = [...others.slice(0, 2), dealer, dealer, ...others.slice(2)]
@@ -254,7 +254,7 @@ describe.each([
   })
 })
 
-it('an order that waited for its turn until its time had passed is refused without an attempt', async () => {
+it('an order whose time passes while it waits for its turn is refused without an attempt', async () => {
   const placer = await createPlacer(true)
   const { clock } = node.deps
   const late = place(placer, 'T-late', { receivedAt: clock.monotonic() - 7_000 })

@@ -4,7 +4,7 @@ import { addDealer, call, NODE_ENV, type Node, startNode } from '../harness/api-
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* A gateway is killed between two steps of placing an order, and the order is repeated at another one. */
+/* A gateway is killed between two steps of placing an order, and the order is repeated on another one. */
 
 let database: TestDatabase
 let inspector: Node
@@ -29,12 +29,12 @@ describe('a crash while an order is placed', () => {
     { point: 'orders.before-commit', before: 1, isPlaced: false },
     { point: 'orders.committed', before: 1, isPlaced: true },
   ])(
-    'at $point, $before orders after the start, leaves the whole order or nothing, and a repeated request shows which',
+    'at $point, $before orders after the start, leaves either the whole order or nothing',
     async ({ point, before, isPlaced }) => {
       const options = { databaseUrl: database.url, role: 'api' } as const
       const doomed = await startGateway({ ...options, env: { ...NODE_ENV, PAUSE_AT: `${point}:kill:${before + 1}` } })
       const dealer = await addDealer(inspector.deps, 100 + 9 * before)
-      // Its wallet is cached from then on.
+      // From then on, its wallet is cached.
       for (let number = 0; number < before; number++) {
         const body = BODY.replace('T-1', `T-before-${number}`)
         expect(await call(doomed, dealer, 'esim/order', { body })).toMatchObject({ code: '000000' })

@@ -26,7 +26,7 @@ afterAll(async () => {
 /** On Citus the plan shows the shard. */
 const TENANTS_SKIPPED = /on tenants(_\d+| t) .*never executed/
 
-/** The plan of the statement that finds the order, as executed. */
+/** The plan of the statement that finds the order, as actually executed. */
 async function executedPlan(): Promise<string> {
   let plan: Record<string, unknown>[] = []
   const explaining: Pick<Db, 'query'> = {
@@ -39,7 +39,7 @@ async function executedPlan(): Promise<string> {
   return plan.map((row) => Object.values(row).join()).join('\n')
 }
 
-it('an order is found by its number, without looking at each dealer while its events are kept', async () => {
+it('an order is found by its number without searching every dealer while its events are kept', async () => {
   const found = { tenantId: dealer.tenantId, orderId: orderIdOf(orderNo) }
   expect(await findOrder(node.deps.db, orderNo)).toEqual(found)
   expect(await findOrder(node.deps.db, found.orderId!)).toEqual(found)

@@ -6,9 +6,9 @@ import { waitUntil } from '../harness/shop.ts'
 import type { Receiver } from '../webhooks/receiver.ts'
 import type { RequestedOrder } from './order-load.ts'
 
-/** The parties of a load test, whose records must agree. */
+/** The parties in a load test, whose records must agree. */
 export interface LoadTest {
-  /** A gateway that runs until the end. */
+  /** A gateway that keeps running until the end. */
   gateway: { baseUrl: string }
   dealer: Dealer
   db: Db
@@ -106,7 +106,7 @@ function queryAll({ gateway, dealer }: LoadTest, orders: readonly KnownOrder[]):
   })
 }
 
-/** Runs `work` for each, several at a time. @returns the results, in any order */
+/** Runs `work` for each item, several at a time. @returns the results, in any order */
 export async function eachOf<One, Result>(all: readonly One[], work: (one: One) => Promise<Result>): Promise<Result[]> {
   const rest = [...all]
   const results: Result[] = []
@@ -117,7 +117,7 @@ export async function eachOf<One, Result>(all: readonly One[], work: (one: One) 
   return results
 }
 
-/** Compares the supplier's records with the orders as shown to the dealer and paid. */
+/** Compares the supplier's records with the orders as shown to the dealer and paid for. */
 async function expectSupplierRecords(db: Db, orders: readonly SettledOrder[]): Promise<void> {
   const records = await db.query<{ key: string; requests: number; answer: string }>({
     text: 'select key, requests, answer from sandbox_issued where topped_up_key is null',
@@ -156,7 +156,7 @@ async function expectSupplierRecords(db: Db, orders: readonly SettledOrder[]): P
   expect(await db.query({ text: 'select * from orphans' })).toEqual([])
 }
 
-/** Checks that the receiver got every order's ORDER_PAID and the event of its last state. */
+/** Checks that the receiver has received every order's ORDER_PAID and the event for its last state. */
 export async function expectEvents(receiver: Receiver, orders: readonly Pick<SettledOrder, 'shown'>[]): Promise<void> {
   const expected = orders.flatMap(({ shown }) => [
     { event: `${shown.orderNo} ORDER_PAID`, status: 'PAID' },
@@ -169,7 +169,7 @@ export async function expectEvents(receiver: Receiver, orders: readonly Pick<Set
   await waitUntil(async () => missing().length === 0, 60_000).catch(() => expect(missing()).toEqual([]))
 }
 
-/** The latest event of each order and type by `sequence`. Repeats of one notifyId must be equal. */
+/** The latest event for each order and type by `sequence`. Repeats with the same notifyId must be equal. */
 function latestEvents({ events }: Receiver): Map<string, { orderStatus: string; sequence: number }> {
   const latest = new Map<string, { orderStatus: string; sequence: number }>()
   const contents = new Map<string, string>()

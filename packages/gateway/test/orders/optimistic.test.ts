@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 
 /*
- * A node decides an order on a cached wallet, without reading anything. Every change since must be detected under the
+ * A node decides an order on a cached wallet, without reading anything. Any change made since must be detected under the
  * wallet's lock, and the order must be decided again.
  */
 
@@ -24,7 +24,7 @@ const OPENING = 10_000_000
 const DAY_MS = 86_400_000
 const LOCKS = 'wallets-lock'
 const WRITES = 'orders-write-if-unchanged'
-/** The limit of orders/placing/write-orders.ts: a statement that waited longer for its wallet writes nothing. */
+/** The limit in orders/placing/write-orders.ts: a statement that waited longer than this for its wallet writes nothing. */
 const LOCK_WAIT_MAX_MS = 50
 
 let database: TestDatabase
@@ -43,7 +43,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A separate placer, as on another node, with the statements that it sends. */
+/** A separate placer, as on another node, and the statements that it sends. */
 function createPlacer(aheadMs = () => 0, query: Db['query'] = db.query) {
   const { clock, databaseClock, ids, catalogue } = node.deps
   const statements: string[] = []
@@ -89,7 +89,7 @@ function place(placer: OrderPlacer, { tenantId }: Dealer, { transactionId = rand
   return placer.place({ tenant: { tenantId, currencyCode: 'USD' }, orderId: node.deps.ids.uuid(), request })
 }
 
-/** A dealer with one order, whose wallet the placer has cached. */
+/** A dealer with one order, whose wallet is cached by the placer. */
 async function openDealer(placer: OrderPlacer, creditLimit = 0): Promise<Dealer> {
   const dealer = await addDealer(node.deps, OPENING / 10_000)
   await change(`update wallets set credit_limit = ${creditLimit} where tenant_id = $1`, dealer)
@@ -97,7 +97,7 @@ async function openDealer(placer: OrderPlacer, creditLimit = 0): Promise<Dealer>
   return dealer
 }
 
-/** A dealer whose T-first was placed by another node. The placer has placed another one since, and has cached the wallet. */
+/** A dealer whose T-first was placed by another node. The placer has since placed an order, and has cached the wallet. */
 async function openDealerElsewhere(placer: OrderPlacer): Promise<Dealer> {
   const dealer = await openDealer(createPlacer().placer)
   expect(balanceAfter(await place(placer, dealer))).toBe(OPENING - 2 * PRICE)
@@ -119,7 +119,7 @@ async function ordersIn({ tenantId }: Dealer): Promise<bigint> {
 
 const change = (text: string, { tenantId }: Dealer) => node.deps.db.query({ text, values: [tenantId] })
 
-it('placing on cached wallets is one statement, for one order and for several of several wallets', async () => {
+it('placing orders on cached wallets takes one statement, for one wallet or several', async () => {
   const { placer, statements } = createPlacer()
   const dealers = await Promise.all(Array.from({ length: 4 }, () => openDealer(placer)))
   statements.length = 0
@@ -142,7 +142,7 @@ describe('a batch of many wallets', () => {
     return { placer, statements, dealers }
   }
 
-  it('is one statement while all wallets are as cached, batch after batch', async () => {
+  it('takes one statement per batch while all wallets match the cache', async () => {
     const { placer, statements, dealers } = await createBatchOfWallets()
     for (const bought of [2, 3]) {
       const verdicts = await Promise.all(dealers.map((dealer) => place(placer, dealer)))
@@ -157,7 +157,7 @@ describe('a batch of many wallets', () => {
   it.each<[string, (dealer: Dealer) => Promise<unknown>, Wanted, number | string, string[]]>([
     ['has moved', more, {}, OPENING - 2 * PRICE + 5, [WRITES, LOCKS]],
     ['cannot pay', async () => {}, { count: 1_000 }, '200007', [LOCKS]],
-  ])('is read first if one of them %s, and the others are placed', async (_, happens, wanted, expected, asks) => {
+  ])('is read first if one wallet %s; the others place their orders', async (_, happens, wanted, expected, asks) => {
     const { placer, statements, dealers } = await createBatchOfWallets()
     const [odd, ...others] = dealers
     await happens(odd!)
@@ -167,7 +167,7 @@ describe('a batch of many wallets', () => {
     expect(await Promise.all(others.map(ordersIn))).toEqual(others.map(() => 2n))
   })
 
-  it("is read first if one of them repeats another node's order, and the others are placed", async () => {
+  it('is read first if one order repeats another node’s order, and the others are still placed', async () => {
     const { placer, statements, dealers } = await createBatchOfWallets()
     const odd = await openDealerElsewhere(placer)
     statements.length = 0
@@ -182,14 +182,14 @@ describe('a batch of many wallets', () => {
     expect(new Set(next.map(balanceAfter))).toEqual(new Set([OPENING - 3 * PRICE]))
     expect(statements).toEqual([WRITES])
 
-    // A tenant that repeated one order may repeat another, so its orders are read first for a second.
+    // A tenant that has repeated one order may repeat another, so for a second its orders are read first.
     statements.length = 0
     for (const bought of [3, 4]) expect(balanceAfter(await place(placer, odd))).toBe(OPENING - bought * PRICE)
     expect(statements.filter((name) => name === LOCKS)).toHaveLength(2)
   })
 })
 
-it('an order has the time of its id, and its debit is never before an earlier debit', async () => {
+it('an order has the time in its id, and its debit never precedes an earlier debit', async () => {
   const { placer } = createPlacer(() => -5_000)
   const dealer = await openDealer(placer)
   const verdict = await place(placer, dealer, { transactionId: 'T-1' })
@@ -260,7 +260,7 @@ describe('a change since the wallet was cached is detected:', () => {
   it.each<[Wanted, string]>([
     [{ transactionId: 'T-first' }, 'replayed'],
     [{ transactionId: 'T-first', count: 2 }, '200012'],
-  ])('no change: %o repeats an order of another node, although its wallet is unchanged', async (wanted, expected) => {
+  ])('%o, which repeats another node’s order although the wallet is unchanged', async (wanted, expected) => {
     const { placer, statements } = createPlacer()
     const dealer = await openDealerElsewhere(placer)
     statements.length = 0
@@ -269,7 +269,7 @@ describe('a change since the wallet was cached is detected:', () => {
     expect(await ordersIn(dealer)).toBe(2n)
   })
 
-  it('the catalogue: another price, and a package that is no longer on sale', async () => {
+  it('a different price in the catalogue, and a package that is no longer on sale', async () => {
     const { db: general, ids } = node.deps
     const deps = { db: general, ids }
     const { placer } = createPlacer()
@@ -285,7 +285,7 @@ describe('a change since the wallet was cached is detected:', () => {
     expect(await ordersIn(dealer)).toBe(2n)
   })
 
-  it('the day by the database’s clock: yesterday’s spending does not count', async () => {
+  it('a new day on the database clock, after which yesterday’s spending does not count', async () => {
     let aheadMs = 0
     const { placer, statements } = createPlacer(() => aheadMs)
     const dealer = await addDealer(node.deps, OPENING / 10_000)
@@ -301,7 +301,7 @@ describe('a change since the wallet was cached is detected:', () => {
 describe('an order that this node has answered recently', () => {
   const READS_CONTEXT = 'orders-context'
 
-  it('is looked up, and does not make a batch of other wallets read first', async () => {
+  it('is looked up, without making a batch with other wallets read first', async () => {
     const { placer, statements } = createPlacer()
     const dealers = await Promise.all(Array.from({ length: 20 }, () => openDealer(placer)))
     statements.length = 0
@@ -312,7 +312,7 @@ describe('an order that this node has answered recently', () => {
     expect(statements.sort()).toEqual([READS_CONTEXT, WRITES])
   })
 
-  it('is also cached if another node placed it and the answer was a conflict', async () => {
+  it('is also cached if another node placed the order and the answer was a conflict', async () => {
     const { placer, statements } = createPlacer()
     const dealer = await openDealerElsewhere(placer)
     const other = { transactionId: 'T-first', count: 2 }
@@ -334,7 +334,7 @@ describe('an order that this node has answered recently', () => {
     })
   })
 
-  it('is found when it is placed, if it cannot be looked up', async () => {
+  it('is found when it is placed again, if the lookup fails', async () => {
     const { placer, statements } = createPlacer(undefined, async () => {
       throw new Error('no connection')
     })
@@ -356,7 +356,7 @@ describe('an order that waits for its cached wallet', () => {
     return waiting!
   }
 
-  it('is decided again when the wallet has changed', async () => {
+  it('is decided again if the wallet has changed since', async () => {
     const { placer, statements } = createPlacer()
     const dealer = await openDealer(placer)
     const text = 'update wallets set daily_spend_limit = 45000 where tenant_id = $1'
@@ -376,7 +376,7 @@ describe('an order that waits for its cached wallet', () => {
     expect(await ordersIn(dealer)).toBe(2n)
   })
 
-  it('is decided on the catalogue that changed while it waited', async () => {
+  it('is decided on the new catalogue if the catalogue changes while the order waits', async () => {
     const { db: general, ids } = node.deps
     const priced = (price: bigint) =>
       setListPrices({ db: general, ids }, [{ packageCode: 'JP_1_7', currencyCode: 'USD', price }], SYSTEM)
@@ -389,7 +389,7 @@ describe('an order that waits for its cached wallet', () => {
       waiting = place(placer, dealer)
       await waitForBlockedStatements(general)
       await priced(50_000n)
-      await waitForBlockedStatements(general, 1, LOCK_WAIT_MAX_MS + 1) // PostgreSQL counts whole milliseconds
+      await waitForBlockedStatements(general, 1, LOCK_WAIT_MAX_MS + 1) // PostgreSQL rounds to whole milliseconds
     })
     expect(balanceAfter(await waiting!)).toBe(OPENING - PRICE - 50_000)
     expect(statements.slice(0, 2)).toEqual([WRITES, LOCKS])

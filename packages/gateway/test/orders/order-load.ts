@@ -1,41 +1,41 @@
 import { randomUUID } from 'node:crypto'
 import { type Answer, call, type Dealer } from '../harness/api-node.ts'
 
-/** One requested order and every answer to its caller. */
+/** One requested order and all answers to its caller. */
 export interface RequestedOrder {
   transactionId: string
   packageInfoList: { packageCode: string; count: number }[]
   answers: Answer[]
-  /** The time to each answer or to the end of the connection. */
+  /** The time until each answer, or until the connection ended. */
   durationsMs: number[]
 }
 
 export interface OrderLoad {
   readonly requested: RequestedOrder[]
-  /** Requests that were sent and are neither answered nor lost. */
+  /** Requests that were sent and have been neither answered nor lost. */
   readonly inFlight: number
   /** Orders answered 000000 so far. */
   readonly acknowledged: number
-  /** Places an order as one more caller, when there is a target. @returns it if it was acknowledged */
+  /** Places an order as an additional caller, once there is a target. @returns the order if it was acknowledged */
   place(packageInfoList: RequestedOrder['packageInfoList']): Promise<RequestedOrder | undefined>
   /** The target, as soon as there is one; undefined once the load has stopped without one. */
   findTarget(): Promise<{ baseUrl: string } | undefined>
-  /** Resolves when that many more orders are acknowledged. */
+  /** Resolves when this many more orders have been acknowledged. */
   waitForMore(count: number): Promise<void>
   /** Resolves immediately if a request is in flight, otherwise when the next one is sent. */
   waitForRequest(): Promise<void>
-  /** The target of the next requests; undefined: callers wait. */
+  /** The target for the next requests; undefined: callers wait. */
   sendTo(at: { baseUrl: string } | undefined): void
   /** Callers finish their requests and stop. */
   stop(): Promise<void>
 }
 
-/** The pause after a refusal or a lost connection, as a considerate client makes it. */
+/** The pause after a refusal or a lost connection, as a considerate client would make it. */
 const PAUSE_MS = 100
-/** The pause between orders, so that there are not more orders than the test needs. */
+/** The pause between orders, so that there are no more orders than the test needs. */
 const THINK_MS = 50
 
-/** Signed callers that place one order after the other and never repeat one. */
+/** Signed callers that place one order after another and never repeat one. */
 export function startOrderLoad(
   dealer: Dealer,
   callers: number,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readPostmasterPid } from '@dealer-esim/embedded-postgres/postmaster.ts'
 
-/** Lists the processes of the embedded PostgreSQL of this DATA_DIR from /proc. */
+/** Lists the processes of the embedded PostgreSQL for this DATA_DIR, from /proc. */
 export function postgresProcesses(dataDir: string): { postmaster: number; children: number[] } | undefined {
   const postmaster = readPostmasterPid(join(dataDir, 'postgres'))?.pid
   if (postmaster === undefined) return undefined
@@ -16,6 +16,6 @@ export function childrenOf(pid: number): number[] {
       readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     )
   } catch {
-    return [] // the process ended meanwhile
+    return [] // the process has since ended
   }
 }

@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('a rule begins and ends at its moments: lists and orders change together, without a new version of the catalogue', async () => {
+it('a rule begins and ends at its set times, for lists and orders alike', async () => {
   const { deps } = node
   const dealer = await addDealer(deps)
   const buyer = { tenantId: dealer.tenantId, currencyCode: 'USD' }
@@ -64,7 +64,7 @@ it('a rule begins and ends at its moments: lists and orders change together, wit
   at.now = begins.getTime() - 1
   expect([await price(), await order(LIST_PRICE)]).toEqual([{ price: LIST_PRICE, changed: false }, LIST_PRICE])
   at.now = begins.getTime()
-  // The dealer still has the price of an earlier list, so the guard refuses the order and nothing is bought.
+  // The dealer still has a price from an earlier list, so the guard refuses the order and nothing is bought.
   expect([await price(), await order(LIST_PRICE)]).toEqual([{ price: REDUCED, changed: true }, '200005'])
   expect(await order(REDUCED)).toBe(REDUCED)
   at.now = ends.getTime() - 1

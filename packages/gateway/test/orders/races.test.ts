@@ -4,7 +4,7 @@ import { type Answer, addDealer, call, type Dealer, NODE_ENV, type Node, startNo
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { type GatewayProcess, startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* Concurrent requests at two gateway processes on one database. */
+/* Concurrent requests to two gateway processes on one database. */
 
 const CALLS = 200
 
@@ -51,7 +51,7 @@ async function ledgerOf(dealer: Dealer) {
   return row!
 }
 
-/** The times in ms of the dealer's first request and last answer at a node, from its log. */
+/** The times in ms of the dealer's first request to a node and the node's last answer, from its log. */
 async function workedOn(node: GatewayProcess, dealer: Dealer) {
   const lines = () => node.logs.filter((line) => line.msg === 'request' && line.tenantId === dealer.tenantId)
   await node.waitForLog(() => lines().length === CALLS / nodes.length)
@@ -69,7 +69,7 @@ async function expectOverlap(dealer: Dealer) {
 const withoutStatus = ({ data: { orderStatus: _, ...rest } }: Answer) => rest
 
 describe('two hundred simultaneous orders over two gateways', () => {
-  it('with one transactionId are one order and one debit, with equal answers', async () => {
+  it('with one transactionId place one order, debit once and get equal answers', async () => {
     const dealer = await addDealer(inspector.deps, 100)
     expect(new Set(nodes.map((node) => node.pid)).size).toBe(2)
     const answers = await orderAll(
@@ -83,7 +83,7 @@ describe('two hundred simultaneous orders over two gateways', () => {
     await expectOverlap(dealer)
   })
 
-  it('with one transactionId and two contents are one order, and the others a conflict', async () => {
+  it('with one transactionId but two contents place one order, and the rest are conflicts', async () => {
     const dealer = await addDealer(inspector.deps, 100)
     const contentOf = (index: number) => 1 + (Math.floor(index / nodes.length) % 2)
     const answers = await orderAll(
@@ -102,7 +102,7 @@ describe('two hundred simultaneous orders over two gateways', () => {
     await expectOverlap(dealer)
   })
 
-  it('with a balance for fifty place fifty orders, and the balance is exactly zero', async () => {
+  it('with a balance for fifty place fifty orders and leave a balance of exactly zero', async () => {
     const dealer = await addDealer(inspector.deps, (50 * PRICE) / 10_000)
     const answers = await orderAll(
       dealer,

@@ -1,12 +1,12 @@
 /** Random numbers that are the same for the same seed. */
 export interface SeededRandom {
-  /** Both bounds are inclusive. */
+  /** Both limits are inclusive. */
   between(least: number, most: number): number
   pick<Value>(values: readonly Value[]): Value
   shuffled<Value>(values: readonly Value[]): Value[]
 }
 
-/** mulberry32, which is good enough to choose moments. */
+/** mulberry32, which is good enough for choosing moments. */
 export function seededRandom(seed: number): SeededRandom {
   let state = seed >>> 0
   function next(): number {

@@ -9,16 +9,19 @@ import { startTcpProxy, type TcpProxy } from '../harness/databases/database-prox
 import { addPackages } from '../http/dealer/api-fixture.ts'
 
 /*
- * The database's machine dies, and another one answers new connections: existing connections are neither answered nor
+ * The database's machine dies, and another machine answers new connections: existing connections are neither answered nor
  * closed.
  */
 
-/** The promise to dealers. */
+/** The response time promised to dealers. */
 const ANSWERED_WITHIN_MS = 10_000
 const LATE_MS = 1_000
 const LOADS = ['a load of requests', 'a lone order', 'nobody but a proxy that asks for readiness'] as const
 
-/** A node whose connections to the database can fall silent. Each load has one, because most of their time they wait. */
+/**
+ * A node whose database connections can fall silent. Each load has its own node, because they spend most of their time
+ * waiting.
+ */
 interface Stand {
   proxy: TcpProxy
   node: Node
@@ -28,7 +31,7 @@ interface Stand {
 
 let database: TestDatabase
 let stands: Map<string, Stand>
-/** How late a busy machine makes this process, which the nodes share. */
+/** How far a busy machine delays this process, which the nodes share. */
 const lateness = monitorEventLoopDelay()
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -69,7 +72,7 @@ function request({ node, dealer }: Stand, operation: string): Promise<{ code: st
 const readyz = async ({ probes }: Stand) => (await fetch(`http://127.0.0.1:${probes.port}/readyz`)).status
 const OPERATIONS = ['esim/order', 'account/balance', 'esim/profile/list', 'health']
 
-/** Uses several connections of each pool. */
+/** Uses several connections in each pool. */
 async function warmUp(stand: Stand): Promise<void> {
   for (let round = 0; round < 5; round++) {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => request(stand, OPERATIONS[index % 4]!)))
@@ -77,7 +80,7 @@ async function warmUp(stand: Stand): Promise<void> {
   }
 }
 
-it.concurrent.each(LOADS)('silent connections are given up within ten seconds under %s', async (load) => {
+it.concurrent.each(LOADS)('silent connections are abandoned within ten seconds with %s', async (load) => {
   const stand = stands.get(load)!
   await warmUp(stand)
   expect(await readyz(stand)).toBe(200)
@@ -96,7 +99,7 @@ it.concurrent.each(LOADS)('silent connections are given up within ten seconds un
     expect(durationMs).toBeLessThan(answeredWithinMs())
   }
   if (load.startsWith('nobody')) expect(states[0]).toBe(503)
-  // By now every silent connection has been replaced: on a silent one, an answer takes until it is given up.
+  // By now every silent connection has been replaced: on a silent one, an answer takes until the connection is given up.
   for (const { code, durationMs } of await Promise.all(OPERATIONS.map((operation) => request(stand, operation)))) {
     expect(code).toBe('000000')
     expect(durationMs).toBeLessThan(LATE_MS + lateness.max / 1e6)
@@ -104,7 +107,7 @@ it.concurrent.each(LOADS)('silent connections are given up within ten seconds un
   expect(await readyz(stand)).toBe(200)
 })
 
-it('orders whose wallet stays locked are refused within ten seconds, and nothing happened', async () => {
+it('orders whose wallet stays locked are refused within ten seconds and change nothing', async () => {
   const stand = stands.get('a lone order')!
   await warmUp(stand)
   const { db } = stand.node.deps
@@ -127,7 +130,7 @@ it('orders whose wallet stays locked are refused within ten seconds, and nothing
   expect(await db.query(count)).toEqual(before)
 })
 
-it('a node is not ready while connections of one pool do not answer', async () => {
+it('a node is not ready while the connections in one pool do not answer', async () => {
   const stand = stands.get('a load of requests')!
   await warmUp(stand)
   stand.proxy.freeze('dealer-esim admission')

@@ -42,13 +42,13 @@ const add = (tenantId: string, count: number, dueForS: number) =>
   })
 const claim = (limit: number) => claimJobs<{ tenantId: string; taskNo: number; attempts: number }>(db, TASKS, limit)
 
-test('concurrent claims share the due jobs, and none gets a job of another', async () => {
+test('concurrent claims share the due jobs without claiming any job twice', async () => {
   await add(ACME, 20, 10)
   const claimed = (await Promise.all([claim(20), claim(20), claim(20)])).flat()
   expect(claimed.map((job) => job.taskNo).sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
 })
 
-test('a claimed job can be claimed again when its lease has ended, not before', async () => {
+test('a claimed job can be claimed again once its lease has ended, but not before', async () => {
   await add(ACME, 1, 10)
   expect(await claim(10)).toMatchObject([{ taskNo: 1, attempts: 1 }])
   expect(await claim(10)).toEqual([])
@@ -56,19 +56,19 @@ test('a claimed job can be claimed again when its lease has ended, not before', 
   expect(await claim(10)).toMatchObject([{ taskNo: 1, attempts: 2 }])
 })
 
-test('a job that is due later than its longest wait is made due, because a fast clock wrote the time', async () => {
+test('a job due later than its longest wait is made due, because a fast clock must have set the time', async () => {
   await add(ACME, 1, -71)
   await add(GLOBEX, 1, -69)
   expect(await repairTimesAhead(db, [jobsAhead(TASKS)])).toBe(1)
   expect(await claim(10)).toMatchObject([{ tenantId: ACME, taskNo: 1 }])
 })
 
-test('a job that is not due yet is not claimed', async () => {
+test('a job that is not yet due is not claimed', async () => {
   await add(ACME, 1, -60)
   expect(await claim(10)).toEqual([])
 })
 
-test('a claim takes the jobs that have been due longest, so that a backlog of one tenant does not hide the others', async () => {
+test('a claim takes the jobs that have been due longest, so that one tenant’s backlog does not hide the others', async () => {
   await add(ACME, 50, 10)
   await add(GLOBEX, 1, 20)
   const claimed = await claim(5)
@@ -76,12 +76,12 @@ test('a claim takes the jobs that have been due longest, so that a backlog of on
   expect(claimed.filter((job) => job.tenantId === GLOBEX)).toHaveLength(1)
 })
 
-test('a claim of many tenants takes no more jobs than its limit', async () => {
+test('a claim over many tenants does not take more jobs than its limit', async () => {
   for (let n = 0; n < 10; n++) await add(`00000000-0000-7000-8000-00000000010${n}`, 5, 10)
   expect(await claim(20)).toHaveLength(20)
 })
 
-test('a claim waits for no lock: jobs that another transaction holds are skipped', async () => {
+test('a claim does not wait for locks, but skips jobs that another transaction holds', async () => {
   await add(ACME, 2, 10)
   await add(GLOBEX, 1, 10)
   await db.tx(async (tx) => {

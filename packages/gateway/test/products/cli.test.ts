@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.ts'
 import { admin, adminFailure, adminJson } from '../harness/processes/admin-in-process.ts'
 
-/* The operator's commands from a wholesaler's account to packages on sale. */
+/* The operator's commands, from a wholesaler's account to packages on sale. */
 
 let shop: AdminTestbed
 let simulator: Simulator
@@ -23,7 +23,7 @@ afterAll(async () => {
   await simulator.close()
 })
 
-it('a catalogue is read, searched, priced by a rule, previewed and sold', async () => {
+it('a catalogue can be read, searched, priced by a rule, previewed and sold', async () => {
   expect(await adminJson('supplier', 'sync', 'zen')).toMatchObject({ outcome: 'DONE', listed: 40, added: 40 })
   const { productList } = await adminJson('supplier', 'products', '--supplier', 'zen', '--country', 'jp')
   expect(productList.length).toBeGreaterThan(1)
@@ -56,7 +56,7 @@ it('a catalogue is read, searched, priced by a rule, previewed and sold', async 
   expect((await shop.audited('rule.apply'))[0]).toMatchObject({ after: { added: preview.lines.length } })
 })
 
-it('a catalogue that is held is accepted by its time', async () => {
+it('a held catalogue is accepted by stating the time at which it was held', async () => {
   simulator.addFault({ kind: 'catalogue-short', operation: 'catalogue' })
   const held = await adminFailure('supplier', 'sync', 'zen')
   simulator.clearFaults()
@@ -67,30 +67,30 @@ it('a catalogue that is held is accepted by its time', async () => {
   expect(await adminJson('supplier', 'sync', 'zen')).toMatchObject({ listed: 40, added: 36 })
 })
 
-it('a catalogue that cannot be read fails with the cause', async () => {
+it('the command fails with the cause if a catalogue cannot be read', async () => {
   simulator.addFault({ kind: 'unauthorized', operation: 'catalogue' })
   const failed = await adminFailure('supplier', 'sync', 'zen')
   simulator.clearFaults()
   expect(failed).toMatch(/unauthorized: Fault unauthorized\. Nothing was changed\.$/)
-  expect(await adminFailure('supplier', 'sync', 'sandbox')).toMatch(/of type sandbox, which has no catalogue/)
+  expect(await adminFailure('supplier', 'sync', 'sandbox')).toMatch(/of type sandbox have no catalogue/)
   expect(await adminFailure('supplier', 'sync', 'nobody')).toMatch(/There is no usable supplier nobody/)
 })
 
-it('the schedule of a catalogue is set, and removed', async () => {
+it('a catalogue’s schedule can be set and removed', async () => {
   await adminJson('supplier', 'sync', 'zen', '--every', '1h')
   const state = async () => (await adminJson('supplier', 'sync')).syncList[0]
   expect(await state()).toMatchObject({ everyMinutes: 60 })
   await adminJson('supplier', 'sync', 'zen', '--every', 'never')
   expect(await state()).toMatchObject({ everyMinutes: null, dueAt: null })
-  expect(await adminFailure('supplier', 'sync', 'zen', '--every', '1m')).toMatch(/every 15 minutes to 30 days/)
+  expect(await adminFailure('supplier', 'sync', 'zen', '--every', '1m')).toMatch(/from 15 minutes to 30 days/)
 })
 
 it.each<[string, string[], RegExp]>([
-  ['a percentage below zero', ['--percent', '-5'], /use 0 or more/],
-  ['an unknown rounding', ['--round', '.3/.9'], /spaced evenly/],
-  ['an unknown country', ['--countries', 'UK'], /UK is not a country/],
+  ['a percentage below zero', ['--percent', '-5'], /must be 0 or more/],
+  ['an unknown rounding', ['--round', '.3/.9'], /evenly spaced/],
+  ['an unknown country', ['--countries', 'UK'], /UK is not an ISO 3166-1 alpha-2 country code/],
   ['an unknown placeholder', ['--code-template', '{country}'], /\{country\} is unknown: use \{place\}/],
-  ['a fixed order without suppliers', ['--order', 'fixed'], /needs the suppliers/],
+  ['a fixed order without suppliers', ['--order', 'fixed'], /needs a list of suppliers/],
 ])('a rule with %s is refused', async (_, options, message) => {
   const failed = await adminFailure('rule', 'set', 'japan', ...options)
   expect(failed).toMatch(message)
@@ -105,5 +105,5 @@ it('exchange rates are entered with their date, listed and removed', async () =>
   await adminJson('price', 'rate', 'remove', 'EUR', 'USD')
   expect((await adminJson('price', 'rate', 'list')).rateList).toEqual([])
   expect(await shop.audited('exchange_rate.set')).toHaveLength(2)
-  expect(await adminFailure('price', 'rate', 'set', 'EUR', 'USD', '0')).toMatch(/^Write a rate above zero/)
+  expect(await adminFailure('price', 'rate', 'set', 'EUR', 'USD', '0')).toMatch(/^Enter a rate above zero/)
 })

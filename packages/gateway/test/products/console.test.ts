@@ -5,7 +5,7 @@ import { claimSync, runSync } from '#products/sync/run-sync.ts'
 import { addSupplier } from '#suppliers/manage-suppliers.ts'
 import { type ConsoleTestbed, signedInAs, startConsole } from '../http/console/console-testbed.ts'
 
-/* Products, sale rules and exchange rates, as the console uses them. */
+/* Products, sale rules and exchange rates, as used by the console. */
 
 let testbed: ConsoleTestbed
 let simulator: Simulator
@@ -25,7 +25,7 @@ afterAll(async () => {
   await simulator.close()
 })
 
-/** Runs what is due, as a worker does. */
+/** Runs everything that is due, as a worker does. */
 async function work() {
   const claim = await claimSync(testbed.db, ['zen'])
   if (claim) await runSync(testbed.deps, claim, testbed.deps.suppliers.get('zen')!.supplier)
@@ -63,7 +63,7 @@ describe('products', () => {
     expect(costs).toMatchObject([{ cost: products[0].cost, currencyCode: 'USD' }])
   })
 
-  it('are read as often as an operator says, and not from a supplier without a catalogue', async () => {
+  it('are read as often as an operator has set, but not from a supplier without a catalogue', async () => {
     const set = (everyMinutes: number | null) => operator.call('PUT', '/suppliers/zen/sync', { everyMinutes })
     expect((await set(null)).body).toMatchObject({ everyMinutes: null, dueAt: null })
     expect((await set(60)).body).toMatchObject({ everyMinutes: 60, dueAt: expect.any(String) })
@@ -71,7 +71,7 @@ describe('products', () => {
     expect(await operator.call('POST', '/suppliers/sandbox/sync')).toMatchObject({ body: { code: 'NO_CATALOGUE' } })
   })
 
-  it('of a held catalogue are accepted by the time at which it was held', async () => {
+  it('of a held catalogue are accepted by stating the time at which it was held', async () => {
     simulator.addFault({ kind: 'catalogue-prices-x100', operation: 'catalogue' })
     await operator.call('POST', '/suppliers/zen/sync')
     await work()

@@ -2,7 +2,7 @@ import { readVolume, volumeText } from '@dealer-esim/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
 
-/* Every wholesaler's catalogue can be sold by rules. */
+/* Every wholesaler's catalogue can be sold with rules. */
 
 let testbed: ProductsTestbed
 beforeAll(async () => {
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => testbed.close())
 
 it.each(['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit'] as const)(
-  'the products of %s become packages, and an unchanged catalogue changes nothing',
+  'products from %s become packages, and an unchanged catalogue does not change them',
   async (kind) => {
     await testbed.addWholesaler(kind, kind, 60)
     const result = await testbed.sync(kind)
@@ -27,7 +27,7 @@ it.each(['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit'] as const)(
   },
 )
 
-/** “Japan 5 GB 3 days” has 5 GB beside it on every page, whichever way the wholesaler counts a gigabyte. */
+/** “Japan 5 GB 3 days” is shown with 5 GB on every page, whichever way the wholesaler counts a gigabyte. */
 async function expectNamesToShowVolumes(kind: string): Promise<void> {
   const packages = await testbed.db.query<{ name: string; volume: bigint | null }>({
     text: `select p.name, p.volume

@@ -17,7 +17,7 @@ import { addSupplier, createShop, type Shop } from '../harness/shop.ts'
 
 /** A shop whose suppliers are simulated wholesalers, on its own database. */
 export interface ProductsTestbed extends Shop {
-  /** Adds a supplier with an account at a simulator. */
+  /** Adds a supplier that has an account at a simulator. */
   addWholesaler(
     name: string,
     kind: SimulatorKind,
@@ -26,13 +26,13 @@ export interface ProductsTestbed extends Shop {
   ): Promise<Simulator>
   /** Reads a catalogue as a worker does. */
   sync(supplier: string): Promise<SyncResult>
-  /** The same, with another catalogue. */
+  /** The same, with a different catalogue. */
   syncFrom(supplier: string, from: Pick<Supplier, 'catalogue'>): Promise<SyncResult>
   setRule(ruleName: string, rule: SaleRuleInput): Promise<void>
   preview(): Promise<Preview>
-  /** Previews the rules and applies that. */
+  /** Previews the rules and applies exactly that. */
   apply(): Promise<Preview>
-  /** Messages of alerts of a kind, the oldest first. */
+  /** Messages of alerts of one kind, oldest first. */
   alerts(kind: string): Promise<string[]>
 }
 

@@ -10,7 +10,7 @@ import { deleteRule, releasePackages } from '#products/rules/manage-rules.ts'
 import { addSupplier } from '../harness/shop.ts'
 import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
 
-/* Sale rules make packages of products, exactly as previewed, and packages follow changed costs. */
+/* Sale rules make packages from products, exactly as previewed, and packages follow changed costs. */
 
 const RULE = { currencyCode: 'USD', percent: '25', minMargin: 3_000, rounding: '.49/.99' } as const
 const COUNTRIES = ['JP', 'FR', 'ES'] as const
@@ -36,14 +36,14 @@ async function version(): Promise<bigint> {
   return row!.version
 }
 
-/** Sets the cost of a product of a supplier, and reads its catalogue. */
+/** Sets the cost of a supplier's product, and reads the supplier's catalogue. */
 async function setCost(simulator: Simulator, supplier: string, productCode: string, price: number) {
   simulator.changeProduct({ code: productCode, price })
   return testbed.sync(supplier)
 }
 
 describe('rules', () => {
-  it('make one package of the same products of several suppliers, the cheapest first', async () => {
+  it('combine the same product from several suppliers into one package, cheapest supplier first', async () => {
     await testbed.setRule('base', { ...RULE, filter: { countries: [...COUNTRIES], countriesMax: 1 } })
     const preview = await testbed.preview()
     const before = await version()
@@ -66,14 +66,14 @@ describe('rules', () => {
     expect(line.margin).toBe(price - first!.costPrice!)
   })
 
-  it('change nothing when they are applied again', async () => {
+  it('do not change anything when they are applied again', async () => {
     const before = await version()
     const preview = await testbed.apply()
     expect(preview.counts).toMatchObject({ ADDED: 0, CHANGED: 0, ON_SALE: 0, OFF_SALE: 0 })
     expect(await version()).toBe(before)
   })
 
-  it('are applied only if that does what was previewed', async () => {
+  it('are applied only if the result is the same as in the preview', async () => {
     await testbed.setRule('base', { percent: '30' })
     const preview = await testbed.preview()
     expect(preview.repriced).toBeGreaterThan(5)
@@ -87,7 +87,7 @@ describe('rules', () => {
     expect(again.lines).toMatchObject([{ packageCode: 'JP_1GB_7', priceBefore: 990_000, warnings: ['PRICE_FALLS'] }])
   })
 
-  it('describe what a product includes and its condition of fair use, unless an operator has written a description', async () => {
+  it('describe what a product includes and its fair use policy, unless an operator has written a description', async () => {
     const product: SupplierProduct = {
       ...{ productCode: 'KZ', name: 'Kazakhstan', packageType: 'BASE', countries: ['KZ'], volume: null },
       ...{ isDayPass: false, durationDays: 9, cost: 20_000n, currencyCode: 'USD' },
@@ -118,7 +118,7 @@ describe('rules', () => {
     await deleteRule(testbed, 'talk', { keepPackages: false }, SYSTEM)
   })
 
-  it('leave a package alone that no rule made, or that an operator released', async () => {
+  it('do not change a package that no rule made, or that an operator released', async () => {
     await putPackages(testbed, [{ ...(await find('JP_1GB_7'))!, packageCode: 'KR_1GB_7', slug: 'by-hand' }], SYSTEM)
     await testbed.setRule('base', { filter: { countries: [...COUNTRIES, 'KR'] } })
     const { lines } = await testbed.apply()
@@ -129,7 +129,7 @@ describe('rules', () => {
     expect(released).toMatchObject({ change: 'BLOCKED', reason: expect.stringContaining('not made by a rule') })
   })
 
-  it('keep a package off sale that an operator took off', async () => {
+  it('keep off sale a package that an operator took off sale', async () => {
     await setOnSale(testbed, { packageCodes: ['ES_1GB_7'] }, false, SYSTEM)
     await testbed.setRule('base', { percent: '26' })
     await testbed.apply()
@@ -149,7 +149,7 @@ describe('rules', () => {
     await deleteRule(testbed, 'mixed', { keepPackages: false }, SYSTEM)
   })
 
-  it('sell what costs another currency only at a rate that an operator entered', async () => {
+  it('sell products with costs in another currency only at an exchange rate entered by an operator', async () => {
     await testbed.setRule('euro', { ...RULE, currencyCode: 'EUR', position: 5, filter: { countries: ['PT'] } })
     const without = await testbed.preview()
     expect(without.skipped.NO_RATE).toBeGreaterThan(0)
@@ -170,7 +170,7 @@ describe('rules', () => {
     await deleteRule(testbed, 'euro', { keepPackages: false }, SYSTEM)
   })
 
-  it('take packages off sale when their rule is deleted, but not those that it leaves behind', async () => {
+  it('take packages off sale when their rule is deleted, unless the deletion keeps them', async () => {
     await testbed.setRule('short', { ...RULE, position: 1, filter: { countries: ['DE'], countriesMax: 1 } })
     await testbed.apply()
     expect(await find('DE_1GB_7')).toMatchObject({ status: 'ON_SALE' })
@@ -190,7 +190,7 @@ describe('when costs change', () => {
   const routeOf = async (supplier: string) =>
     (await find('JP_1GB_7'))!.suppliers.find((route) => route.supplier === supplier)!
 
-  it('the order of suppliers follows immediately, and the price where the rule says so', async () => {
+  it('the suppliers are reordered immediately, and the price changes if the rule says so', async () => {
     await testbed.setRule('base', { whenCostsChange: 'REPRICE' })
     await testbed.apply()
     const { suppliers, prices } = (await find('JP_1GB_7'))!
@@ -206,7 +206,7 @@ describe('when costs change', () => {
     expect((await testbed.preview()).counts).toMatchObject({ ADDED: 0, CHANGED: 0 })
   })
 
-  it('a package without its margin goes off sale where the rule keeps prices, and comes back by itself', async () => {
+  it('a package that loses its margin goes off sale if the rule keeps prices, and returns automatically', async () => {
     await testbed.setRule('base', { whenCostsChange: 'OFF_SALE' })
     await testbed.apply()
     const { prices } = (await find('JP_1GB_7'))!
@@ -223,7 +223,7 @@ describe('when costs change', () => {
     expect(await find('JP_1GB_7')).toMatchObject({ status: 'ON_SALE', prices })
   })
 
-  it('a price that would fall by more than half is left to an operator', async () => {
+  it('a price cut of more than half is left to an operator', async () => {
     await testbed.setRule('base', { whenCostsChange: 'REPRICE' })
     await testbed.apply()
     const { prices } = (await find('JP_1GB_7'))!
@@ -234,7 +234,7 @@ describe('when costs change', () => {
     await setCost(zendit, 'zen', productCode, costPrice!)
   })
 
-  it('a supplier whose product is gone is not tried, and the last one takes the package off sale', async () => {
+  it('a supplier whose product no longer exists is not tried; without any supplier, the package goes off sale', async () => {
     const old = { zen: await routeOf('zen'), acc: await routeOf('acc') }
     zendit.changeProduct({ code: old.zen.productCode, isListed: false })
     await testbed.sync('zen')
@@ -247,7 +247,7 @@ describe('when costs change', () => {
     expect(await find('JP_1GB_7')).toMatchObject({ status: 'ON_SALE', suppliers: [{ supplier: 'zen' }] })
   })
 
-  it('a rule that was changed and not applied changes nothing', async () => {
+  it('a changed rule that has not been applied does not change anything', async () => {
     await testbed.setRule('base', { percent: '400', filter: { countries: ['CN'] } })
     const { prices } = (await find('JP_2GB_7')) ?? (await find('JP_1GB_7'))!
     const { productCode, costPrice } = await routeOf('zen')

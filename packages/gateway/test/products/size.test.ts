@@ -4,7 +4,7 @@ import { applyRules } from '#products/rules/apply-rules.ts'
 import { previewRules } from '#products/rules/preview-rules.ts'
 import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
 
-/* A large wholesaler: 5 000 products over 200 countries. */
+/* A large wholesaler: 5 000 products in 200 countries. */
 
 const PRODUCTS = 5_000
 const COUNTRIES_MIN = 200
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.close())
 
-/** Runs work, and samples the memory of the process meanwhile. */
+/** Runs `work`, sampling the memory of the process during it. */
 async function measure<Result>(work: () => Promise<Result>) {
   const atRest = process.memoryUsage().rss
   let highest = atRest
@@ -34,13 +34,13 @@ async function measure<Result>(work: () => Promise<Result>) {
   return { result, tookMs, grownBytes: highest - atRest }
 }
 
-/** Rows written to each table of products, packages and prices so far. */
+/** How many rows have been written so far to each table of products, packages and prices. */
 async function rowsWritten() {
   const tables = ['supplier_products', 'supplier_product_costs', 'packages', 'package_suppliers', 'list_prices']
   const counts: Record<string, string> = {}
   for (const table of [...tables, 'rule_packages', 'catalogue_version']) {
     const [row] = await testbed.db.query<{ state: string }>({
-      // The latest transaction that wrote a row, and how many rows there are.
+      // The latest transaction that wrote a row, and the number of rows.
       text: `select count(*) || ' ' || coalesce(max(xmin::text::bigint), 0) as state from ${table}`,
     })
     counts[table] = row!.state
@@ -48,7 +48,7 @@ async function rowsWritten() {
   return counts
 }
 
-it('5 000 products are previewed about as fast as they are synced, in 200 MB, and applied in one transaction', async () => {
+it('5 000 products are previewed about as fast as they are synced, within 200 MB of memory', async () => {
   const first = await measure(() => testbed.sync('large'))
   expect(first.result).toMatchObject({ outcome: 'DONE', added: PRODUCTS })
   const [covered] = await testbed.db.query<{ count: number }>({
@@ -74,7 +74,7 @@ it('5 000 products are previewed about as fast as they are synced, in 200 MB, an
   expect(again.grownBytes).toBeLessThan(MEMORY_MAX_BYTES)
 })
 
-it('a second sync of an unchanged catalogue writes no row', async () => {
+it('a second sync of an unchanged catalogue does not write any rows', async () => {
   const before = await rowsWritten()
   expect(await testbed.sync('large')).toMatchObject({ outcome: 'DONE', added: 0, changed: 0, removed: 0 })
   expect(await rowsWritten()).toEqual(before)

@@ -44,7 +44,7 @@ it('a new supplier’s catalogue is read immediately by one of several workers, 
   expect(reads()).toBe(1)
 })
 
-it('a catalogue is read on demand, by a worker, and again in 15 minutes if that fails', async () => {
+it('a worker reads a catalogue on demand, and retries after 15 minutes if that fails', async () => {
   work()
   const { finishedAt } = await state()
   simulator.addFault({ kind: 'server-error-before', operation: 'catalogue' })
@@ -55,7 +55,7 @@ it('a catalogue is read on demand, by a worker, and again in 15 minutes if that 
   expect(failed.dueAt!.getTime() - failed.finishedAt!.getTime()).toBe(15 * 60_000)
 })
 
-it('a worker that stops gives its catalogue to another one', async () => {
+it('a worker that stops hands its catalogue over to another worker', async () => {
   simulator.addFault({ kind: 'slow-answer', operation: 'catalogue', delayMs: 8_000, times: 1 })
   work()
   const { finishedAt } = await state()
@@ -68,7 +68,7 @@ it('a worker that stops gives its catalogue to another one', async () => {
   simulator.clearFaults()
 })
 
-it('packages follow a changed rate', async () => {
+it('package prices follow a changed exchange rate', async () => {
   const rule = {
     currencyCode: 'EUR',
     percent: '10',

@@ -8,7 +8,7 @@ import { claimSync, runSync } from '#products/sync/run-sync.ts'
 import { getSync } from '#products/sync/sync-state.ts'
 import { createProductsTestbed, type ProductsTestbed } from './products-testbed.ts'
 
-/* The catalogue of a supplier becomes its products; one that is broken or not plausible changes nothing. */
+/* A supplier's catalogue becomes its products; a broken or implausible one changes nothing. */
 
 let testbed: ProductsTestbed
 let simulator: Simulator
@@ -65,13 +65,13 @@ describe('a sync', () => {
     expect(await getSync(testbed.db, 'whole')).toMatchObject({ outcome: 'DONE', listed: 60, isRunning: false })
   })
 
-  it('writes no row if nothing has changed', async () => {
+  it('does not write any rows if nothing has changed', async () => {
     const before = await stored()
     expect(await testbed.sync('whole')).toMatchObject({ outcome: 'DONE', added: 0, changed: 0, removed: 0 })
     expect(await stored()).toEqual(before)
   })
 
-  it('keeps the history of a cost, and of a product that leaves and returns', async () => {
+  it('keeps the cost history, and the history of a product that leaves and returns', async () => {
     const code = await firstCode()
     const [cost] = await costsOf(code)
     simulator.changeProduct({ code, price: Number(cost) + 100 })
@@ -83,7 +83,7 @@ describe('a sync', () => {
     expect(await costsOf(code)).toEqual([cost, cost! + 100n, null, cost! + 100n])
   })
 
-  it('is run by one node at a time, and nothing is written by one that has lost its lease', async () => {
+  it('is run by one node at a time, and a node without its lease does not write anything', async () => {
     const claim = (await claimSync(testbed.db, ['whole'], true))!
     expect(await claimSync(testbed.db, ['whole'], true)).toBeUndefined()
     await testbed.db.query({ text: `update supplier_syncs set lease_until = now() - interval '1 second'` })
@@ -99,7 +99,7 @@ describe('a sync', () => {
 })
 
 describe('a catalogue with odd entries', () => {
-  /** The catalogue of the wholesaler, changed entry by entry. */
+  /** The wholesaler's catalogue, changed entry by entry. */
   function syncChanged(change: (product: SupplierProduct, index: number) => SupplierProduct | UnreadableEntry | null) {
     const { supplier } = testbed.suppliers.get('whole')!
     async function* catalogue() {
@@ -112,7 +112,7 @@ describe('a catalogue with odd entries', () => {
     return testbed.syncFrom('whole', { catalogue })
   }
 
-  it('is read around them: they are counted and named, and their products stay as they were', async () => {
+  it('is read without those entries, and their products stay as they were', async () => {
     await testbed.sync('whole')
     const before = await stored()
     const code = before.products[0]!.productCode
@@ -126,7 +126,7 @@ describe('a catalogue with odd entries', () => {
     expect(await testbed.sync('whole')).toMatchObject({ unreadable: 0, kept: 0, unreadableEntries: [] })
   })
 
-  it('keeps every missing product while an entry names none', async () => {
+  it('keeps every missing product while any entry does not identify its product', async () => {
     const before = await stored()
     const result = await syncChanged((product, index) =>
       index < 2 ? { entry: `entry ${index + 1}`, reason: 'it is not an object' } : index < 4 ? null : product,
@@ -135,7 +135,7 @@ describe('a catalogue with odd entries', () => {
     expect(await stored()).toEqual(before)
   })
 
-  it('still follows the other products, and new ones', async () => {
+  it('still updates the other products and adds new ones', async () => {
     const result = await syncChanged((product, index) => {
       if (index === 0) return { entry: 'entry 1', reason: 'it is not an object' }
       if (index === 1) return { ...product, cost: product.cost + 100n }
@@ -145,7 +145,7 @@ describe('a catalogue with odd entries', () => {
     await testbed.sync('whole')
   })
 
-  it('leaves out two different products with one code, and one that the tables cannot express', async () => {
+  it('leaves out different products with the same code, and any product that the tables cannot store', async () => {
     const before = await stored()
     const [first] = before.products
     const result = await syncChanged((product, index) => {
@@ -156,7 +156,7 @@ describe('a catalogue with odd entries', () => {
     await testbed.sync('whole')
   })
 
-  it('alerts operators once if more than a fifth of the products stays as it was', async () => {
+  it('alerts operators once if more than a fifth of the products could not be read', async () => {
     const alerts = (await testbed.alerts('SUPPLIER_CATALOGUE')).length
     const odd = (product: SupplierProduct, index: number) =>
       index < 13 ? { productCode: product.productCode, entry: product.productCode, reason: 'its unit is odd' } : product
@@ -164,12 +164,12 @@ describe('a catalogue with odd entries', () => {
     const later = await testbed.alerts('SUPPLIER_CATALOGUE')
     expect(later).toHaveLength(alerts + 1)
     expect(later.at(-1)).toMatch(
-      /^A part of the catalogue of whole could not be read: 13 entries are unreadable, such as/,
+      /^Part of the catalogue of whole could not be read: 13 entries are unreadable, such as/,
     )
     await testbed.sync('whole')
   })
 
-  it('is held if nothing is left, and says why', async () => {
+  it('is held with a reason if no readable entry is left', async () => {
     const result = await syncChanged(({ productCode }) => ({ productCode, entry: productCode, reason: 'no net price' }))
     expect(result).toMatchObject({
       outcome: 'HELD',
@@ -189,7 +189,7 @@ describe('a catalogue that is not plausible', () => {
       'catalogue-other-currency',
       /60 products have another currency, such as .* USD before, .* JPY now/,
     ],
-  ])('that is %s changes nothing, and an alert says what to do', async (_, kind, message) => {
+  ])('that is %s does not change anything, and an alert says what to do', async (_, kind, message) => {
     const before = await stored()
     simulator.addFault({ kind, operation: 'catalogue' })
     const result = await testbed.sync('whole')
@@ -205,7 +205,7 @@ describe('a catalogue that is not plausible', () => {
     ['is cut off', { kind: 'answer-cut', operation: 'catalogue' }],
     ['is not JSON', { kind: 'answer-garbled', operation: 'catalogue' }],
     ['does not come', { kind: 'server-error-before', operation: 'catalogue' }],
-  ])('that %s changes nothing, and is reported once', async (_, fault) => {
+  ])('that %s does not change anything, and is reported once', async (_, fault) => {
     await testbed.sync('whole')
     const before = await stored()
     const alerts = (await testbed.alerts('SUPPLIER_CATALOGUE')).length
@@ -219,7 +219,7 @@ describe('a catalogue that is not plausible', () => {
     expect(later.at(-1)).toMatch(/^The catalogue of whole could not be read: .* test the supplier on its page\.$/)
   })
 
-  it('is applied as it was read when an operator accepts it, and only while it is held', async () => {
+  it('is applied as it was read if an operator accepts the catalogue while it is held', async () => {
     simulator.addFault({ kind: 'catalogue-prices-x100', operation: 'catalogue' })
     const result = await testbed.sync('whole')
     simulator.clearFaults()
@@ -252,7 +252,7 @@ describe('the catalogue', () => {
     const odd = await testbed.sync(`${name}-2`)
     if (usual.outcome !== 'DONE' || odd.outcome !== 'DONE') throw new Error(`${usual.outcome}, ${odd.outcome}`)
     expect(usual.unreadable).toBe(0)
-    // eSIM Access has two lists, each with an odd product.
+    // eSIM Access has two lists, each with one faulty product.
     expect(odd.listed).toBe(usual.listed - (kind === 'esim-access' ? 2 : 1))
     expect(odd.unreadableEntries.map(({ reason }) => reason)).toContain('it is not an object')
     const costs = (supplier: string) =>
@@ -263,7 +263,7 @@ describe('the catalogue', () => {
     expect(await costs(name)).toEqual(expect.arrayContaining(await costs(`${name}-2`)))
   })
 
-  it('of an account with discount prices has the discounted costs', async () => {
+  it('for an account with discount prices contains the discounted costs', async () => {
     await testbed.addWholesaler('net', 'airalo', 60)
     await testbed.addWholesaler('discount', 'airalo', 60, { forms: ['discount-pricing'] })
     expect(await testbed.sync('net')).toMatchObject({ outcome: 'DONE', unreadable: 0 })

@@ -23,7 +23,10 @@ interface ItemRow {
 const NO_SUMS = { items: 0, revenue: 0n, refunds: 0n, cost: 0n, unknownItems: 0, unknownRevenue: 0n }
 type Sums = typeof NO_SUMS
 
-/** Adds up all items and orders of the database by the documented rules, one by one, and compares the sums with the tables. */
+/**
+ * Adds up all items and orders in the database according to the documented rules, one by one, and compares the sums with
+ * the tables.
+ */
 export async function expectSumsToEqualRows(db: Db): Promise<void> {
   await expectCellsToEqualOrders(db)
   const items = await db.query<ItemRow>({
@@ -58,7 +61,7 @@ export async function expectSumsToEqualRows(db: Db): Promise<void> {
     for (const row of rows) {
       const { items, revenue, refunds, cost, unknownItems, unknownRevenue } = row
       const key = [row.day, row.orderType, row.currencyCode, ...keyOf(row)].join(' ')
-      // daily_sales has rows of several outcomes.
+      // daily_sales contains rows for several outcomes.
       found.set(key, add(found.get(key) ?? NO_SUMS, { items, revenue, refunds, cost, unknownItems, unknownRevenue }))
     }
     expect([table, new Map([...found].sort(byKey))]).toEqual([table, new Map([...expected].sort(byKey))])

@@ -24,13 +24,13 @@ import {
   expectOpenItemsInOpenOrders,
 } from './supplier-months.ts'
 
-/* Random orders, top-ups and actions of several days, with updates of the sums in between. SEED=… repeats a run. */
+/* Random orders, top-ups and actions over several days, with updates of the sums in between. SEED=… repeats a run. */
 
 const RUNS = Number(process.env.MODEL_SEQUENCES ?? 8)
 const PRICE = 45_000
 const cancelPolicy = { cancellable: true, withinDays: null, feePercent: 10 }
 const KEEPS_ALL = { cancellable: true, withinDays: null, feePercent: 100 }
-/** Products of the sandbox, with a cost in the currency of sales, in another one, or none. */
+/** Products of the sandbox, with a cost in the sales currency, a cost in another currency, or no cost. */
 const ESIMS = {
   YES: { product: 'JP', cost: 30_000, currency: 'USD', cancelPolicy },
   FEE: { product: 'JP', cost: 20_000, currency: 'USD', cancelPolicy: KEEPS_ALL },
@@ -95,13 +95,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('cancel' as const, 'resolve' as const), chosen }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('update' as const) }) },
 )
-/** The steps of a group run concurrently. After some groups all is finished, so that there are eSIMs to cancel or top up. */
+/**
+ * The steps in a group run concurrently. After some groups everything is finished, so that there are eSIMs to cancel or top
+ * up.
+ */
 const groups = fc.array(fc.record({ steps: fc.array(step, { minLength: 1, maxLength: 5 }), settles: fc.boolean() }), {
   maxLength: 6,
 })
 type Group = { steps: Step[]; settles: boolean }
 const FIRST: Group = { steps: [{ do: 'order', packages: ['YES', 'FEE', 'EURO'], daysAgo: 1 }], settles: true }
-/** After FIRST, these make everything happen that the sums must contain. Random runs of few steps may miss a part. */
+/** After FIRST, these cause everything that the sums must contain. Random runs with few steps may miss something. */
 const COMPLETE: Group[] = [
   {
     steps: [
@@ -114,7 +117,7 @@ const COMPLETE: Group[] = [
   { steps: [{ do: 'cancel', chosen: 0 }], settles: true },
 ]
 
-test('an eSIM that is delivered after the day of its order was summed is counted', async () => {
+test('an eSIM is counted even if it is delivered after its order’s day was summed', async () => {
   const dealer = await addDealer(node.deps)
   for (const loop of loops) await loop.stop(5_000)
   await take({ do: 'order', packages: ['YES'], daysAgo: 1 }, dealer)
@@ -156,7 +159,7 @@ test('the sums equal the rows after random orders, refunds, top-ups and cancels,
   await expectSumsAfterAMove()
 }, 300_000)
 
-/** The source of a move removes its dealer, and the target computes the sums from the rows that it received. */
+/** The source of a move removes its dealer, and the target computes the sums from the rows that it has received. */
 async function expectSumsAfterAMove(): Promise<void> {
   const { db } = node.deps
   const [dealer] = await db.query<{ tenantId: string }>({
@@ -227,7 +230,7 @@ function pick(ids: string[], chosen: number): string | undefined {
   return ids[chosen % Math.max(1, ids.length)]
 }
 
-/** Places an order whose id is of an earlier day, so that its later changes happen days after it. */
+/** Places an order whose id is from an earlier day, so that later changes to it happen days afterwards. */
 async function place(dealer: Dealer, daysAgo: number, request: object, orderType?: 'TOPUP'): Promise<void> {
   const ids = createIds(() => Date.now() - daysAgo * 86_400_000)
   const tenant = { tenantId: dealer.tenantId, currencyCode: 'USD' }
@@ -241,7 +244,7 @@ async function place(dealer: Dealer, daysAgo: number, request: object, orderType
   node.deps.wake.wake('fulfilment')
 }
 
-/** Ignores refusals: another step may be cancelling the eSIM, or has already resolved the order. */
+/** Ignores refusals: another step may be cancelling the eSIM, or may already have resolved the order. */
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof ApiError || error instanceof Refusal)) throw error
 }

@@ -32,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.close())
 
-/** An order of two eSIMs in these states, as fulfilment leaves it. */
+/** An order for two eSIMs in these states, as left by fulfilment. */
 async function addOrder(dealer: string, states: readonly [State, State], at: { agoMs: number }): Promise<string> {
   const { db } = shop
   const [placed = ''] = await payOrders(db, dealer, 'P', { count: 2 })
@@ -65,7 +65,7 @@ async function addOrder(dealer: string, states: readonly [State, State], at: { a
   return orderId
 }
 
-test('nothing is left out or counted twice, whatever states the items of an order are in', async () => {
+test('each item is counted exactly once, whatever the states of an order’s items', async () => {
   const { db } = shop
   for (const first of STATES)
     for (const second of STATES) {
@@ -86,11 +86,11 @@ test('nothing is left out or counted twice, whatever states the items of an orde
   await expectMonthsToEqualRows(db)
 })
 
-test('a change without a transfer or an event of the order is in the report immediately', async () => {
+test('a change without a transfer or an order event appears in the report immediately', async () => {
   const { db } = shop
   const orderId = await addOrder(tenantId, ['ASKED', 'DELIVERED'], { agoMs: TWO_HOURS_MS })
   await updateSales(db)
-  // The next supplier is asked, which then does not answer in time, while the order stays ALLOCATING.
+  // Then the next supplier is asked and does not answer in time, while the order stays ALLOCATING.
   for (const change of [
     `supplier = null, cost = null, cost_currency = null, item_status = 'WAITING'`,
     `supplier = 'south', cost = 90, cost_currency = 'EUR', item_status = 'UNKNOWN'`,

@@ -7,7 +7,7 @@ import {
   streamDiscrepancies,
 } from '#fulfilment/reconciliation/reconciliation-report.ts'
 
-/* Computes the supplier reports by statements that read every row, and compares them with ours. */
+/* Computes the supplier reports with statements that read every row, and compares them with ours. */
 
 const HOUR_MS = 3_600_000
 
@@ -18,7 +18,10 @@ function months(): [Date, Date, Date] {
   return [monthsFrom(-1), monthsFrom(0), monthsFrom(1)]
 }
 
-/** Compares the figures of this month and the last with all of their items, while nothing changes and the sums are up to date. */
+/**
+ * Compares the figures for this month and last month with all of their items, while nothing changes and the sums are up to
+ * date.
+ */
 export async function expectMonthsToEqualRows(db: Db): Promise<void> {
   const [last, current, next] = months()
   const expected = [...(await readMonth(db, last, current)), ...(await readMonth(db, current, next))]
@@ -58,7 +61,7 @@ async function readMonth(db: Db, from: Date, to: Date) {
   return rows.map((row) => ({ ...row, month: from.toISOString().slice(0, 7) }))
 }
 
-/** Compares the discrepancies of this month and the last with all rows. */
+/** Compares the discrepancies in this month and last month with all rows. */
 export async function expectDiscrepanciesToEqualRows(db: Db): Promise<Discrepancy[]> {
   const [from, , to] = months()
   const expected = await db.query<{ key: string }>({
@@ -83,7 +86,10 @@ export async function expectDiscrepanciesToEqualRows(db: Db): Promise<Discrepanc
   return found
 }
 
-/** Checks that every item without an outcome is in an order that is due or under review: reports read no others for them. */
+/**
+ * Checks that every item without an outcome is in an order that is due or under review: reports look for such items nowhere
+ * else.
+ */
 export async function expectOpenItemsInOpenOrders(db: Db): Promise<void> {
   const lost = await db.query({
     text: `select i.item_status, i.tenant_id, i.order_id from orders o join order_items i using (tenant_id, order_id)

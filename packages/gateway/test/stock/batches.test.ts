@@ -16,7 +16,7 @@ afterAll(() => testbed.close())
 
 const batches = () => listBatches(testbed.shop.db, {}, { limit: 10 })
 
-/** Returns the counts of the counters and those of the codes. */
+/** Returns the numbers according to the counters and according to the codes. */
 async function counters() {
   const [batch] = await batches()
   const [counted] = await testbed.shop.db.query<{ free: number; expired: number; reserved: number }>({
@@ -49,13 +49,13 @@ describe('a batch', () => {
     expect(await counters()).toEqual([0, 1, 4])
   })
 
-  it('leaves no trace if its import is refused', async () => {
+  it('does not leave a trace if its import is refused', async () => {
     await expect(testbed.load(0)).rejects.toThrow(CsvRefused)
     await expect(testbed.load(1, { expiresAt: new Date() })).rejects.toMatchObject({ code: 'INVALID' })
     expect(await batches()).toEqual([])
   })
 
-  it('alerts once before its unsold codes expire, and again after its alert was set', async () => {
+  it('alerts once before its unsold codes expire, and again after its alert days are changed', async () => {
     const { batchId } = await testbed.load(3, { batchName: 'June', expiresAt: testbed.inDays(10), alertDays: 7 })
     const alerts = () =>
       testbed.shop.db.query<{ message: string }>({ text: `select message from alerts where kind = 'STOCK_EXPIRING'` })
@@ -80,7 +80,7 @@ describe('the expiry of a batch', () => {
   const set = (batchId: string, expiresAt: Date | null) =>
     setBatchExpiry(testbed.shop, { supplier: 'warehouse', batchId, expiresAt }, BY)
 
-  it('is changed for its unsold codes only, and recorded', async () => {
+  it('changes only for unsold codes, and the change is recorded', async () => {
     const { batchId } = await testbed.load(3, { batchName: 'July', expiresAt: testbed.inDays(60) })
     const other = await testbed.load(1, { batchName: 'Other', expiresAt: testbed.inDays(60) })
     await testbed.order('K-1')
@@ -107,7 +107,7 @@ describe('the expiry of a batch', () => {
     expect(entry!.after).toEqual({ batchName: 'July', expiresAt: later.toISOString(), codes: 2 })
   })
 
-  it('lets the alert be raised again', async () => {
+  it('re-arms the alert when it is changed', async () => {
     const { batchId } = await testbed.load(2, { batchName: 'Aug', expiresAt: testbed.inDays(60), alertDays: 14 })
     await testbed.warehouse().tidy!()
     expect(await alerts()).toEqual([])
@@ -120,7 +120,7 @@ describe('the expiry of a batch', () => {
     expect(await alerts()).toHaveLength(2)
   })
 
-  it('is refused if it has passed, and for a batch without unsold codes', async () => {
+  it('cannot be set to a past time, or for a batch without unsold codes', async () => {
     const { batchId } = await testbed.load(1, { batchName: 'Sep', expiresAt: testbed.inDays(60) })
     await expect(set(batchId, new Date(Date.now() - 1_000))).rejects.toMatchObject({ code: 'INVALID' })
     await testbed.order('K-1')
@@ -131,7 +131,7 @@ describe('the expiry of a batch', () => {
   })
 })
 
-it('a product that only packages name is listed with 0, with the packages on sale', async () => {
+it('a product that appears only in packages is listed with zero codes and its packages on sale', async () => {
   await addPackage(testbed.shop.db, 'FR_1', [{ supplier: 'warehouse', productCode: 'FR1' }])
   await testbed.load(1)
   expect(await listStock(testbed.shop.db)).toEqual([

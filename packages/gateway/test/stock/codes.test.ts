@@ -13,7 +13,7 @@ beforeEach(() => testbed.clear())
 afterAll(() => testbed.close())
 
 describe('a code in stock', () => {
-  it('is found by its ICCID or the first digits, in any state, without its activation code', async () => {
+  it('is found in any state by its ICCID or first digits, without its activation code', async () => {
     await testbed.load(2)
     await testbed.order('K-9')
     const found = await findCodes(
@@ -27,7 +27,7 @@ describe('a code in stock', () => {
     await expect(findCodes(testbed.shop.db, '898', 10)).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  it('is revealed with an audit entry while it is not sold', async () => {
+  it('can be revealed with an audit entry while it is unsold', async () => {
     await testbed.load(1)
     const [code] = await findCodes(testbed.shop.db, testbed.iccids[0]!, 1)
     expect(await revealStockCode(testbed.shop, code!, BY)).toMatchObject({ ac: expect.stringContaining('SECRET-') })
@@ -39,7 +39,7 @@ describe('a code in stock', () => {
     expect(entries).toEqual([{ after: { iccid: testbed.iccids[0] } }])
   })
 
-  it('is exported with its state; activation codes of unsold ones only if asked for, and audited', async () => {
+  it('is exported with its state, and includes an unsold activation code only on request', async () => {
     const { batchId } = await testbed.load(2)
     await testbed.order('01M7YV3W62EGY972X1QAAAKC13-1')
     const exported = async (secrets?: StockTestbed['shop']['cipher']) => {
@@ -62,7 +62,7 @@ describe('a code in stock', () => {
   })
 })
 
-it('a fault of a file names column and value, but no secret', async () => {
+it('a fault in a file is reported with its column and value, but without secrets', async () => {
   const text = `iccid,ac,pin,imsi\n123,LPA:1$a.example$X,,\n${makeIccid('8986', 1)},nonsense-code,,\n${makeIccid('8986', 2)},LPA:1$a.example$Y,12,\n${makeIccid('8986', 3)},LPA:1$a.example$Z,,44\n`
   const refused = testbed.load(0, { file: Readable.from([text]) })
   const { faults } = await refused.then(
@@ -78,7 +78,7 @@ it('a fault of a file names column and value, but no secret', async () => {
   expect(JSON.stringify(faults)).not.toMatch(/nonsense-code|"12"/)
 })
 
-it.each(['apn', 'confirmationCode'])('a control character in %s is a fault of its row', async (column) => {
+it.each(['apn', 'confirmationCode'])('a control character in %s is reported as a fault in its row', async (column) => {
   const text = `iccid,ac,${column}\n${makeIccid('8986', 7)},LPA:1$a.example$X,web\0\n`
   const refused = testbed.load(0, { file: Readable.from([text]) })
   await expect(refused).rejects.toThrow(`row 2, ${column}: `)

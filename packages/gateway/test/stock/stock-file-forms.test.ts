@@ -58,7 +58,7 @@ test.each([
   ['empty columns at the end', `iccid,ac,,\n${ICCID},${AC},,\n,,,\n`],
   ['formulas that keep digits', `iccid,ac\n="${ICCID}",${AC}\n`],
   ['formulas in quotes', `iccid,ac\n"=""${ICCID}""",${AC}\n`],
-])('%s is read', async (_, file) => {
+])('%s imports correctly', async (_, file) => {
   expect(await load(file)).toMatchObject({ codes: 1 })
   expect(await stored()).toEqual([{ iccid: ICCID }])
   expect(await stock.order('FORM-1')).toMatchObject([
@@ -66,7 +66,7 @@ test.each([
   ])
 })
 
-test('a layout that nobody knows is asked for, and read as the person says', async () => {
+test('for an unknown layout, the import asks the user and reads the file as answered', async () => {
   const file = `SIM No;Code;Colour\n${ICCID};${AC};red\n`
   const { question, faults } = await refusal(file)
   expect(faults).toMatchObject([
@@ -80,7 +80,7 @@ test('a layout that nobody knows is asked for, and read as the person says', asy
   expect([codes, warnings]).toEqual([1, ['These columns were not read: Colour.']])
 })
 
-test('codes of two bundles in one file are refused, because an import is of one product', async () => {
+test('codes for two bundles in one file are refused, because an import covers one product', async () => {
   const file = `ICCID,Matching ID,RSP URL,Bundle\n${ICCID},A,smdp.example.com,esim_1GB\n${OTHER},B,smdp.example.com,esim_5GB\n`
   expect((await refusal(file)).faults).toMatchObject([{ row: 3, column: 'bundle', value: 'esim_5GB' }])
 })
@@ -107,18 +107,18 @@ test.each([
     `iccid,smdpAddress,matchingId\n${ICCID},smdp.example.com,A&amp;B\n`,
     { column: 'matchingId', reason: /&amp;/ },
   ],
-])('%s is refused, with row and column', async (_, file, fault) => {
+])('%s is refused with its row and column', async (_, file, fault) => {
   const { reason, ...place } = fault
   expect((await refusal(file)).faults).toMatchObject([{ row: 2, ...place, reason: expect.stringMatching(reason) }])
 })
 
-test('an activation code that demands a confirmation code is imported with it', async () => {
+test('an activation code is imported together with the confirmation code that it requires', async () => {
   expect(await load(`iccid,ac,confirmationCode\n${ICCID},${AC}$$1,4711\n`)).toMatchObject({ codes: 1 })
 })
 
 const cutIccid = (serial: number) => `898520000000${500 + serial}0000`
 
-test('ICCIDs that a spreadsheet has cut to 15 digits are refused, with the first fifty rows and their number', async () => {
+test('ICCIDs that a spreadsheet has cut to 15 digits are refused, listing fifty rows and the total', async () => {
   const rows = (count: number) =>
     Array.from({ length: count }, (_, i) => `${cutIccid(i)},LPA:1$smdp.example.com$D${i}`).join('\n')
   const { faults, count, message } = await refusal(`iccid,ac\n${rows(60)}\n`)
@@ -129,11 +129,11 @@ test('ICCIDs that a spreadsheet has cut to 15 digits are refused, with the first
     value: cutIccid(0),
     reason: expect.stringMatching(/15th digit/),
   })
-  expect(message).toMatch(/60 faults in all/)
+  expect(message).toMatch(/60 faults in total/)
   expect((await refusal(`iccid,ac\n${rows(2)}\n`)).faults).toHaveLength(2)
 })
 
-test('one such ICCID is imported with a warning, and one of many without', async () => {
+test('an ICCID that looks cut is imported with a warning if alone, and without one among other ICCIDs', async () => {
   const one = `${cutIccid(1)},LPA:1$smdp.example.com$ONE`
   const { codes, warnings } = await load(`iccid,ac\n${one}\n`)
   expect([codes, warnings.filter((text) => text.includes('zeros'))]).toEqual([
@@ -147,7 +147,7 @@ test('one such ICCID is imported with a warning, and one of many without', async
   })
 })
 
-test('a duplicate names the other row, or the batch that has it', async () => {
+test('a duplicate is reported with the other row, or with the batch that contains the code', async () => {
   const first = `iccid,ac\n${ICCID},${AC}\n`
   const twice = await refusal(`${first}\n${OTHER},${AC}\n${ICCID},LPA:1$smdp.example.com$C\n`)
   expect(twice.faults).toEqual([
@@ -164,7 +164,7 @@ test('a duplicate names the other row, or the batch that has it', async () => {
   )
 })
 
-test('a file of another encoding is read only as a person names it', async () => {
+test('a file in a different encoding is read only once the user has named the encoding', async () => {
   const file = Buffer.from(`iccid,ac,apn\n${ICCID},${AC},caf\xE9\n`, 'latin1')
   const { question, message } = await refusal(file)
   expect(message).toMatch(/^row 2: Row 2 is not in UTF-8/)

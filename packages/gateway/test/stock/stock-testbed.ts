@@ -12,7 +12,7 @@ export async function createStockTestbed() {
   const database = await createTestDatabase()
   const shop = await createShop(database.url)
   await addSupplier(shop, 'warehouse', 'stock')
-  /** The ICCIDs of the last file. */
+  /** The ICCIDs in the last file. */
   const iccids: string[] = []
   let serial = 0
   function file(count: number): Readable {

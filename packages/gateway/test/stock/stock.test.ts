@@ -24,7 +24,7 @@ beforeAll(async () => {
   shop = await createShop(database.url)
   await addSupplier(shop, 'warehouse', 'stock')
 })
-// Stock is empty at the start of each test, even when a test is retried.
+// Stock is empty at the start of each test, even if a test is retried.
 beforeEach(async () => {
   for (const table of ['stock_codes', 'stock_batches', 'stock_levels', 'alerts'])
     await shop.db.query({ text: `delete from ${table}` })
@@ -47,7 +47,7 @@ async function load(productCode: string, text: string, supplier = 'warehouse'): 
   return (await importStock(shop, { supplier, productCode, file }, { actor: 'cli:test' })).codes
 }
 
-/** Moves the expiry of an imported code. */
+/** Changes the expiry of an imported code. */
 function age(iccid: string, expiresAt: string) {
   return shop.db.query({
     text: `update stock_codes set expires_at = $2 where supplier = 'warehouse' and iccid = $1`,
@@ -70,7 +70,7 @@ function order(productCode: string, keys: string[]) {
     .supplier.order(keys.map((key, index) => ({ tenantId, orderId: tenantId, itemNo: index + 1, key, productCode })))
 }
 
-it('a code that cannot be decrypted leaves its own item in doubt, not the others of the call', async () => {
+it('a code that cannot be decrypted leaves only its own item in doubt, not the others in the call', async () => {
   await load('POISON', `iccid,ac\n${rows(2)}`)
   const [bad] = await shop.db.query<{ iccid: string }>({
     text: `update stock_codes set secrets = '\\x00' where code_id = (select code_id from stock_codes order by code_id limit 1)
@@ -99,7 +99,7 @@ async function refused(importing: Promise<number>): Promise<string[]> {
 }
 
 describe('a product that is sold out', () => {
-  it('is known on every node after its last code is taken, without waiting for a poll', async () => {
+  it('is known on every node once its last code is taken, without waiting for a poll', async () => {
     const nodes = await Promise.all(
       ['one', 'two'].map(async (nodeId) => {
         const wake = createWakeups<Topic>({ url: database.url, nodeId, onError() {} })
@@ -157,22 +157,22 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     })
   })
 
-  it('is refused as a whole, with the row of each fault', async () => {
+  it('is refused as a whole, listing the row of each fault', async () => {
     const before = await level('C')
     const text = `iccid,ac\n${rows(1)}\n123,LPA:1$a.example$X\n${rows(1)}\n${makeIccid('8985', 999_999)},nonsense\n`
     expect(await refused(load('C', text))).toEqual([
       '3: An ICCID has 18 to 20 digits: correct it.',
-      '5: It must start with LPA:1$.',
+      '5: The activation code must start with LPA:1$.',
     ])
     expect(await level('C')).toBe(before)
     expect(await refused(load('C', 'ac,iccid,colour\n'))).toEqual([
       expect.stringContaining('1: Unknown column “colour”'),
     ])
     expect(await refused(load('C', ''))).toEqual(['0: The file is empty: it must begin with a row of column names.'])
-    expect(await refused(load('C', 'iccid,ac\n'))).toEqual(['2: The file has no codes: add a row for each.'])
+    expect(await refused(load('C', 'iccid,ac\n'))).toEqual(['2: The file has no codes: add a row for each code.'])
   })
 
-  it('refuses a code that would never be sold: expired, or too close to it', async () => {
+  it('refuses a code that cannot be sold, because it has expired or is too close to its expiry', async () => {
     const at = (hours: number) => `,${new Date(Date.now() + hours * 3_600_000).toISOString()}`
     const file = `iccid,ac,expiresAt\n${rows(1, ',2025-12-31')}\n${rows(1, at(23))}\n${rows(1, at(25))}\n${rows(1, ',')}`
     const message = (row: number) =>
@@ -182,7 +182,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     expect(await load('X', `iccid,ac,expiresAt\n${rows(1, at(23))}`, 'short')).toBe(1)
   })
 
-  it('accepts a code again that expired unsold, with a new date and product, but only once and not after a sale', async () => {
+  it('accepts, once, a code that has expired unsold, with a new date and product', async () => {
     const [expired, sold] = [rows(1), rows(1)]
     await load('Y', `iccid,ac,expiresAt\n${expired},2090-01-01\n${sold},2080-01-01`)
     expect(await order('Y', ['Y-1'])).toMatchObject([{ kind: 'delivered' }])
@@ -196,7 +196,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     expect(await order('Z', ['Z-1'])).toMatchObject([{ kind: 'delivered', esim }])
   })
 
-  it('is refused with a message if the supplier is unknown or of another type', async () => {
+  it('is refused with a message if the supplier is unknown or has the wrong type', async () => {
     await addSupplier(shop, 'elsewhere', 'sandbox')
     const into = (supplier: string) => {
       const file = Readable.from([`iccid,ac\n${rows(1)}`])
@@ -211,7 +211,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     })
   })
 
-  it('refuses duplicates within the file and of stock', async () => {
+  it('refuses duplicates, both within the file and with codes in stock', async () => {
     const text = rows(2)
     await load('D', `iccid,ac\n${text}`)
     expect(await refused(load('D', `iccid,ac\n${rows(1)}\n${text}`))).toHaveLength(2)
@@ -222,7 +222,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     expect(await level('D')).toBe(2)
   })
 
-  it('refuses codes that another supplier has in any state, and ICCIDs that it has for sale', async () => {
+  it('refuses codes that another supplier has in any state, and ICCIDs that another supplier has for sale', async () => {
     await addSupplier(shop, 'other', 'stock')
     const [sold, free] = [rows(1), rows(1)]
     await load('I', `iccid,ac\n${sold}`)
@@ -248,7 +248,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
     expect((await Promise.allSettled(files)).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  it('is refused with a message while another import takes long', async () => {
+  it('is refused with a message while another import is still running', async () => {
     const shortly = createDb({ url: database.url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 50 })
     const first = new PassThrough()
     const taking = importStock(shop, { supplier: 'warehouse', productCode: 'K', file: first }, { actor: 'cli:test' })
@@ -265,7 +265,7 @@ ${makeIccid('8985', ++serial)}F,smdp.example.com,WHOLE,4711,1234,12345678,440101
 })
 
 describe('a reservation', () => {
-  it('gets the code that expires first, never an expired one, and the same code for the same key', async () => {
+  it('gets the code that expires first but has not expired, and the same key gets the same code', async () => {
     const iccids = [makeIccid('8985', ++serial), makeIccid('8985', ++serial), makeIccid('8985', ++serial)]
     const expiries = ['2098-01-01', '2096-01-01', '2097-01-01']
     await load(
@@ -285,7 +285,7 @@ describe('a reservation', () => {
     expect(await level('E')).toBe(0)
   })
 
-  it('gets no code with less validity than the configured hours, by default a day', async () => {
+  it('does not get a code that is valid for less than the configured hours, by default a day', async () => {
     const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()
     for (const hours of [1 / 60, 23, 25]) {
       await load('V', `iccid,ac\n${rows(1)}`)
@@ -339,7 +339,7 @@ describe('a reservation', () => {
       expect(await supplier.cancel({ ...esim, shown: false })).toEqual({ kind: 'cancelled' })
       expect(await level('G')).toBe(1)
     }
-    // Meanwhile the code was sold again: it stays with its new item.
+    // The code has since been sold again: it stays with its new item.
     expect(await order('G', ['G-2'])).toMatchObject([{ kind: 'delivered', esim: { iccid } }])
     expect(await supplier.cancel({ ...esim, shown: false })).toEqual({ kind: 'cancelled' })
     expect(await level('G')).toBe(0)
@@ -348,7 +348,7 @@ describe('a reservation', () => {
     })
   })
 
-  it('is refused for several days of a day pass, because a code covers one', async () => {
+  it('is refused for several days of a day pass, because a code covers one day', async () => {
     await load('H', `iccid,ac\n${rows(2)}`)
     const { supplier } = shop.suppliers.get('warehouse')!
     const pass = { tenantId: '', orderId: '', productCode: 'H' }
@@ -361,7 +361,7 @@ describe('a reservation', () => {
   })
 })
 
-it('a list has each code reserved since its start once, even over several pages', async () => {
+it('a list contains each code reserved since its start once, even over several pages', async () => {
   await shop.db.query({
     text: `insert into stock_codes
              (supplier, code_id, batch_id, product_code, iccid, fingerprint, secrets, imported_at, state, key, reserved_at)
@@ -376,7 +376,7 @@ it('a list has each code reserved since its start once, even over several pages'
   expect([own.length, new Set(own).size]).toEqual([2500, 2500])
 })
 
-it('an orphan is returned to stock by one of two nodes that reconcile concurrently', async () => {
+it('only one of two concurrently reconciling nodes returns an orphan to stock', async () => {
   await load('H', `iccid,ac\n${rows(1)}`)
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'H', [{ supplier: 'warehouse', productCode: 'H' }])

@@ -16,16 +16,17 @@ import {
 } from './supplier-fixtures.ts'
 
 /*
- * Every type of supplier passes the same suite of what happens to an eSIM after its sale: top-ups, actions and usage. What
- * was done is counted at the supplier. A type that cannot do something has no method for it, so that it is refused immediately.
+ * Every type of supplier passes the same suite for what happens to an eSIM after its sale: top-ups, actions and usage. What
+ * was done is counted at the supplier. If a type cannot do something, it has no method for it, and it is refused
+ * immediately.
  */
 
 interface Type {
   name: string
   create(shop: Shop): Promise<FixtureFactory>
-  /** The actions that it can do; none: it cannot top up either. */
+  /** The actions that it supports; none: it cannot top up either. */
   actions: EsimAction[]
-  /** The products of top-ups. */
+  /** The products used for top-ups. */
   topUp: string
   refusedTopUp: string
   unknownTopUp: string
@@ -70,7 +71,7 @@ afterAll(async () => {
 })
 
 describe.each(TYPES)('$name', ({ name, actions }) => {
-  it.each(ALL)('can %s an eSIM, or the dealer is answered 200015 immediately', (action) => {
+  it.each(ALL)('can %s an eSIM, or the dealer immediately gets 200015', (action) => {
     const state: EsimState = {
       esimStatus: action === 'SUSPEND' || action === 'UNSUSPEND' ? 'IN_USE' : 'GOT_RESOURCE',
       suspended: action === 'UNSUSPEND',
@@ -82,7 +83,7 @@ describe.each(TYPES)('$name', ({ name, actions }) => {
     expect(refusal).toEqual(actions.includes(action) ? undefined : { code: '200015', parts: { data: { action } } })
   })
 
-  it('has a method for top-ups and usage, or none for either', () => {
+  it('has methods for both top-ups and usage, or for neither', () => {
     const { supplier, countDone } = fixtures.get(name)!
     const expected = countDone === undefined ? 'undefined' : 'function'
     expect([typeof supplier.topUp, typeof supplier.report]).toEqual([expected, expected])
@@ -161,7 +162,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
     )
 
   it(
-    'tops up once for each key, however often it is sent',
+    'tops up once per key, however often the top-up is sent',
     async () => {
       const esim = await buy()
       const request = topUpOf(esim)
@@ -178,7 +179,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
   )
 
   it(
-    'may lose the answer to a top-up: a query finds it, and it was made once',
+    'may lose the answer to a top-up: a query finds the one top-up that was made',
     async () => {
       const esim = await buy()
       const request = topUpOf(esim)
@@ -190,7 +191,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
   )
 
   it(
-    'may refuse a top-up, or not know its outcome: neither is taken for a top-up',
+    'may refuse a top-up or not know its outcome; neither counts as a top-up',
     async () => {
       const esim = await buy()
       const refused = topUpOf(esim, type.refusedTopUp)
@@ -206,7 +207,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
   )
 
   it(
-    'reports usage, suspends and resumes, and a late repeat of either changes nothing',
+    'reports usage, and suspends and resumes without acting on late repeats',
     async () => {
       const esim = await buy()
       expect((await inUse(esim)).usage).toBeGreaterThan(0n)
@@ -222,7 +223,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
   )
 
   it.each(['CANCEL', 'REVOKE'] as const)(
-    'may lose the answer to a %s: the repeat finds it done, and nothing more is possible with the eSIM',
+    'may lose the answer to a %s: repeating the request finds that it was carried out',
     async (action) => {
       const esim = await buy()
       const key = randomUUID()
@@ -239,7 +240,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
   )
 
   it(
-    'may refuse an action, or not know its outcome: neither is taken for done',
+    'may refuse an action or not know its outcome; neither counts as carried out',
     async () => {
       const refusing = await buy('SANDBOX_ACTION_REFUSED')
       const key = randomUUID()
@@ -254,7 +255,7 @@ describe.each(TYPES.slice(0, 2))('after the sale, the supplier of type $name', (
   )
 
   it(
-    'knows an eSIM by its key and ICCID: another one is not changed',
+    'identifies an eSIM by its key and ICCID, and does not change any other eSIM',
     async () => {
       const esim = await buy()
       const another = { ...esim, iccid: '8999900000000000999' }

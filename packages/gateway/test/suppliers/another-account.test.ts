@@ -19,9 +19,9 @@ function set(account: string, more: object = {}): string[] {
   return ['supplier', 'set', 'smdp', '--config', shop.file('supplier.json', JSON.stringify(config))]
 }
 
-it('another account is refused while eSIMs are in doubt at the old one', async () => {
+it('a different account is refused while eSIMs are in doubt in the old account', async () => {
   await adminJson('supplier', 'add', 'smdp', '--type', 'es2plus', ...set('Mistyped').slice(3))
-  await adminJson(...set('Old')) // nothing was bought from it yet
+  await adminJson(...set('Old')) // nothing has been bought from it yet
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'ANY', [{ supplier: 'smdp', productCode: 'X' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'ANY')
@@ -41,14 +41,14 @@ it('another account is refused while eSIMs are in doubt at the old one', async (
   await adminJson(...set('New'))
 })
 
-it('another account is refused while a purchase of which only the attempt is recorded is under way', async () => {
+it('a different account is refused while only the attempt is recorded for a purchase in progress', async () => {
   await adminJson('supplier', 'add', 'stopped', '--type', 'es2plus', ...set('Old').slice(3))
   const another = ['supplier', 'set', 'stopped', ...set('New').slice(3)]
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'STOPPED', [{ supplier: 'stopped', productCode: 'X' }])
   await payOrders(shop.db, tenantId, 'STOPPED')
   await shop.suppliers.refresh()
-  // The node stops before the supplier's answer is written, and its lease is not over yet.
+  // The node stops before the supplier's answer is written, and its lease is still in force.
   const { attempts } = await claimDueOrders(shop, tenantId, 10)
   expect(attempts).toMatchObject([{ operation: 'ORDER' }])
   expect(await adminFailure(...another)).toMatch(/Pause stopped, wait 10 seconds/)
@@ -59,7 +59,7 @@ it('another account is refused while a purchase of which only the attempt is rec
   await adminJson(...another)
 })
 
-it('another account is refused while eSIMs are re-checked or cancelled at the old one', async () => {
+it('a different account is refused while eSIMs in the old account are re-checked or cancelled', async () => {
   await adminJson('supplier', 'add', 'watched', '--type', 'es2plus', ...set('Old').slice(3))
   const [, , , ...config] = set('New')
   const another = ['supplier', 'set', 'watched', ...config]

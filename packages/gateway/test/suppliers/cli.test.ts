@@ -74,7 +74,7 @@ describe('supplier', () => {
     )
   })
 
-  it('test fails with a message that says what is wrong', async () => {
+  it('test fails with a message that explains the problem', async () => {
     expect(await adminJson('supplier', 'test', 'smdp')).toEqual({ name: 'smdp', works: true })
     expect(await adminFailure('supplier', 'test', 'warehouse')).toMatch(/no codes/)
     expect(await adminFailure('supplier', 'test', 'nobody')).toBe('There is no usable supplier nobody.')
@@ -91,7 +91,7 @@ describe('supplier', () => {
     expect(await adminFailure('supplier', 'test', 'astray')).toMatch(/^astray: DNS: the name does not resolve/)
   })
 
-  it('set replaces the configuration; the audit log has the changed members without values', async () => {
+  it('set replaces the configuration and records the changed members, without values, in the audit log', async () => {
     const config = { url: server.url, functionRequesterIdentifier: 'Other-Requester' }
     await adminJson('supplier', 'set', 'astray', '--config', shop.file('other.json', JSON.stringify(config)))
     expect(await adminFailure('supplier', 'test', 'astray')).toMatch(/^astray: TLS: the handshake failed/)
@@ -151,7 +151,7 @@ describe('stock', () => {
     ])
   })
 
-  it('import of a file with faults stores nothing and reports each row', async () => {
+  it('import of a file with faults does not store anything and reports each row', async () => {
     const path = shop.file('faults.csv', `iccid,ac\n${row(20_001)}\n12,LPA:1$a.example$X\n${row(20_002)}\n${row(3)}\n`)
     expect((await adminFailure(...load(path))).split('\n')).toEqual([
       'row 3, iccid: An ICCID has 18 to 20 digits: correct it. Found: “12”.',
@@ -181,7 +181,7 @@ describe('stock', () => {
     expect(run.stderr).toMatch(/^ICCID 8985777\d{12} has a wrong check digit\./)
   })
 
-  it('batches are listed, alert before they expire, and their codes are found, exported and revealed with an audit entry', async () => {
+  it('batches are listed with their alert days, and revealing or exporting codes is audited', async () => {
     const file = shop.file('batch.csv', `iccid,ac\n${row(30_001)}\n${row(30_002)}\n`)
     const terms = ['--name', 'Spring delivery', '--expires', '2099-06-30', '--alert-days', '20']
     await admin('stock', 'import', file, '--supplier', 'warehouse', '--product', 'SPRING', ...terms)
@@ -229,7 +229,7 @@ describe('stock', () => {
 
   it('low sets the number of codes below which operators are alerted', async () => {
     const typo = ['stock', 'low', '50', '--supplier', 'warehouse', '--product', 'TYPO']
-    expect(await adminFailure(...typo)).toMatch(/^warehouse never had codes of TYPO, and no package sells it/)
+    expect(await adminFailure(...typo)).toMatch(/^warehouse has never had codes of TYPO, and no package sells it/)
     expect(await adminFailure(...typo.with(4, 'missing'))).toBe('There is no supplier missing.')
     expect(await adminUsageError(...typo.with(2, 'few'))).toBe('stock low takes a whole number from 0 on, not “few”.')
     await adminJson('stock', 'low', '50', '--supplier', 'warehouse', '--product', 'P')
@@ -245,7 +245,7 @@ describe('stock', () => {
 
 describe('esim', () => {
   const cancel = (esimTranNo: string) => ['esim', 'cancel', esimTranNo, '--reason', 'bought twice']
-  /** Places an order of one eSIM and waits for its delivery. */
+  /** Places an order for one eSIM and waits for its delivery. */
   async function delivered(supplier: string) {
     await shop.suppliers.refresh()
     const packageCode = `OF_${supplier}_${Math.random().toString(36).slice(2)}`
@@ -268,7 +268,7 @@ describe('esim', () => {
     const { tenantId, esimTranNo } = await delivered('sandbox')
     for (let n = 0; n < 2; n++) {
       const run = await admin(...cancel(esimTranNo))
-      expect(run.code).toBe(n) // the second time it is CANCEL
+      expect(run.code).toBe(n) // CANCEL the second time
       expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     }
     expect((await eventsOf(shop.db, tenantId)).at(-1)!.content).toMatchObject({
@@ -281,7 +281,7 @@ describe('esim', () => {
     expect((await admin('esim', 'cancel', esimTranNo)).code).toBe(2)
   })
 
-  it('cancel refunds neither an eSIM in use nor one that the supplier does not cancel', async () => {
+  it('cancel does not refund an eSIM that is in use or that the supplier does not cancel', async () => {
     const used = await delivered('sandbox')
     await shop.db.query({
       text: `update profiles set smdp_status = 'INSTALLATION' where tenant_id = $1`,
@@ -292,7 +292,9 @@ describe('esim', () => {
     )
     expect(await adminFailure(...cancel(used.esimTranNo))).toMatch(/^The eSIM is INSTALLATION\. Only an eSIM/)
     const code = await delivered('warehouse')
-    expect(await adminFailure(...cancel(code.esimTranNo))).toMatch(/did not cancel the eSIM: .* Nothing is refunded\.$/)
+    expect(await adminFailure(...cancel(code.esimTranNo))).toMatch(
+      /did not cancel the eSIM: .* Nothing was refunded\.$/,
+    )
     const installed = await delivered('smdp')
     server.orders.get(installed.iccid)!.state = 'INSTALLED'
     expect(await adminFailure(...cancel(installed.esimTranNo))).toMatch(/8\.2\.1\/3\.3/)
@@ -301,12 +303,12 @@ describe('esim', () => {
     }
   })
 
-  it('settle ends an unanswered cancellation as the supplier has stated', async () => {
+  it('settle ends an unanswered cancellation with the outcome that the supplier stated', async () => {
     const word = ['--evidence', 'Mail of Mr Ito: cancelled']
     const cancelled = await delivered('smdp')
     const settle = (esimTranNo: string, ...rest: string[]) => ['esim', 'settle', esimTranNo, ...rest]
     expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^Nothing is to be resolved: no open action/,
+      /^There is nothing to resolve: no open action/,
     )
     const kept = await delivered('smdp')
     server.fault.cancelOrder = 'lost'
@@ -316,7 +318,7 @@ describe('esim', () => {
     delete server.fault.cancelOrder
     for (const verdicts of [[], ['--cancelled', '--kept'], ['--done', '--kept']]) {
       expect(await adminUsageError(...settle(cancelled.esimTranNo, ...verdicts, ...word))).toBe(
-        'Give exactly one of --cancelled, --done and --kept.',
+        'Use exactly one of --cancelled, --done and --kept.',
       )
     }
     expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', '--evidence', ''))).toMatch(
@@ -324,11 +326,11 @@ describe('esim', () => {
     )
     await adminJson(...settle(cancelled.esimTranNo, '--cancelled', ...word))
     expect(await adminFailure(...settle(cancelled.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^Nothing is to be resolved: no open action/,
+      /^There is nothing to resolve: no open action/,
     )
     await adminJson(...settle(kept.esimTranNo, '--kept', ...word))
     expect(await adminFailure(...settle(kept.esimTranNo, '--cancelled', ...word))).toMatch(
-      /^Nothing is to be resolved: no open action/,
+      /^There is nothing to resolve: no open action/,
     )
     expect(await walletOf(shop.db, cancelled.tenantId)).toMatchObject({ refunds: 1, refunded: PRICE })
     expect(await walletOf(shop.db, kept.tenantId)).toMatchObject({ refunds: 0 })

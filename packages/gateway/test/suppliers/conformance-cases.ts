@@ -12,10 +12,10 @@ import type { SupplierFixture } from './supplier-fixtures.ts'
 
 export const ORDERS = 3
 export const COUNT = 2
-/** eSIM Go buys one eSIM of a bundle at a time: late answers follow each other. On a busy machine they take minutes. */
+/** eSIM Go buys the eSIMs of a bundle one at a time, so late answers add up. On a busy machine they take minutes. */
 export const WAIT_MAX_MS = 240_000
 
-/** A node that knows the fixtures as its suppliers. Each sells a package of its own, which has its name. */
+/** A node that has the fixtures as its suppliers. Each sells its own package, named after it. */
 export interface Conformance {
   shop: Shop
   fixtures: ReadonlyMap<string, SupplierFixture>
@@ -34,12 +34,12 @@ export interface CaseResult extends OurRecords {
   all: number
   tenantId: string
   statusCounts: Record<string, number>
-  /** ICCIDs that the supplier counts as sold, before and after orphans were cancelled. */
+  /** The ICCIDs that the supplier counts as sold, before and after orphans were cancelled. */
   sold: string[]
   soldAtEnd: string[]
 }
 
-/** Purchases in doubt are asked about again after 1 s, 2 s, and then at least this often. */
+/** Purchases in doubt are queried again after 1 s, 2 s, and then at least this often. */
 const RETRY_WAIT_MAX_MS = 2_500
 
 export async function untilFinal(shop: Shop, tenantId: string) {
@@ -72,7 +72,7 @@ export async function runCase(
   return { fixture, all, tenantId, statusCounts, ...(await countRecords(shop, fixture, tenantId)) }
 }
 
-/** The supplier's answer arrives a second time after the first was accepted. */
+/** The supplier's answer arrives a second time after the first one was accepted. */
 export async function runTwice(conformance: Conformance, key: string): Promise<CaseResult> {
   const { shop } = conformance
   const first = await runCase(conformance, key, 'none', { orders: 1, count: 1 })
@@ -88,7 +88,10 @@ export async function runTwice(conformance: Conformance, key: string): Promise<C
   return { ...first, ...(await countRecords(shop, fixture, tenantId)) }
 }
 
-/** Queries a purchase until the supplier answers: a busy machine sends some queries too late for the rate limit, or not at all. */
+/**
+ * Queries a purchase until the supplier answers: a busy machine sends some queries too late for the rate limit, or not at
+ * all.
+ */
 export async function ask({ supplier }: SupplierFixture, request: SupplierRequest): Promise<Outcome> {
   return waitUntil(
     async () => {
@@ -127,7 +130,7 @@ export async function refuseInReview(shop: Shop, tenantId: string): Promise<void
   }
 }
 
-/** Lets reconciliation find the eSIMs that were refunded while in doubt and exist after all. */
+/** Lets reconciliation find the eSIMs that were refunded while in doubt but do exist. */
 export async function findRefunded(shop: Shop): Promise<void> {
   // A pass claims some of them, and on a busy machine an answer may be missing.
   for (let round = 0; round < ROUNDS_OF_QUESTIONS; round++) {

@@ -6,29 +6,29 @@ import { payTopUps, type Shop, statuses, walletOf } from '../harness/shop.ts'
 import { ask, type Conformance, REVIEW_AFTER_MS, refuseInReview, runCase, untilFinal } from './conformance-cases.ts'
 import type { SupplierFixture } from './supplier-fixtures.ts'
 
-/* Runs the top-ups of the conformance suite: eSIMs are bought first, then each is topped up once while a fault lasts. */
+/* Runs the top-ups of the conformance suite: eSIMs are bought first, then each is topped up once while a fault is active. */
 
 export const TOP_UPS = 2
 
 export interface TopUpResult {
   fixture: SupplierFixture
   tenantId: string
-  /** Statuses of the top-ups alone. */
+  /** The statuses of the top-ups only. */
   statusCounts: Record<string, number>
-  /** Top-ups that the supplier has carried out, of any key. */
+  /** Top-ups that the supplier has carried out, with any key. */
   added: number
-  /** In our records. */
+  /** Counted in our records. */
   delivered: number
   review: number
   refused: number
   orphans: number
   /** Why the items were not delivered. */
   reasons: string[]
-  /** Volumes of the eSIMs together, in volumes of the package. */
+  /** The total volume of the eSIMs, in multiples of the package's volume. */
   volumes: number
 }
 
-/** The package that tops up at the fixture of this key. */
+/** The top-up package of the fixture with this key. */
 export function topUpPackageOf(key: string): string {
   return `${key}-topup`
 }
@@ -49,7 +49,8 @@ export async function runTopUps(
 }
 
 /**
- * The top-ups are carried out, and neither their answers nor those of queries arrive. The operator resolves them as refused.
+ * The top-ups are carried out, but neither their answers nor those of queries arrive. The operator resolves them as
+ * refused.
  */
 export async function runTopUpsToReview(conformance: Conformance, key: string): Promise<TopUpResult> {
   const { supplier } = conformance.fixtures.get(key)!
@@ -69,7 +70,7 @@ export async function runTopUpsToReview(conformance: Conformance, key: string): 
   return result
 }
 
-/** The supplier accepts the top-ups with a reference, and states only later that they are carried out. */
+/** The supplier accepts the top-ups with a reference, and only later states that they have been carried out. */
 export async function runPendingTopUps(conformance: Conformance, key: string): Promise<TopUpResult> {
   const { supplier } = conformance.fixtures.get(key)!
   const { topUp, query } = supplier

@@ -43,13 +43,14 @@ import {
 } from './supplier-fixtures.ts'
 
 /*
- * Every type of supplier passes the same suite, wholesalers also in forms of their answers that are drawn for each run.
- * By hand, `CONFORMANCE=all` tests each simulator in each of its forms, and `CONFORMANCE=airalo` or `CONFORMANCE=keyed` those
- * with this in their name, alone. Most of its time is spent waiting for time-outs and deadlines. So every
- * case has a supplier, a dealer and a breaker of its own, many cases run concurrently, and each test awaits its case.
+ * Every type of supplier passes the same suite, and wholesalers also pass it with answer forms that are drawn for each run.
+ * For manual runs, `CONFORMANCE=all` tests each simulator in each of its forms, and `CONFORMANCE=airalo` or
+ * `CONFORMANCE=keyed` tests only those with this in their name. Most of the time is spent waiting for time-outs and
+ * deadlines. So every case has its own supplier, dealer and breaker, many cases run concurrently, and each test awaits its
+ * case.
  */
 const NAMED = process.env.CONFORMANCE
-/** So many simulators answer in another form in one run. */
+/** This many simulators use a different answer form in each run. */
 const FORMS_DRAWN = 2
 
 const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] = [
@@ -63,12 +64,12 @@ const TYPES: [name: string, create: (shop: Shop) => Promise<FixtureFactory>][] =
 const CASES = ['none', 'refuse', 'half', 'late', 'lost', 'dies', 'twice', 'refunded'] as const
 type Case = (typeof CASES)[number]
 
-/** The cases of top-ups. `none` also has answers that arrive twice. */
+/** The cases for top-ups. `none` also includes answers that arrive twice. */
 const TOP_UP_CASES = ['none', 'refuse', 'late', 'lost', 'dies', 'pending', 'refunded'] as const
 type TopUpCase = (typeof TOP_UP_CASES)[number]
 
 const ALL = ORDERS * COUNT
-/** A supplier that buys one eSIM after the other gets a single order in these. */
+/** A supplier that buys eSIMs one after another gets only a single order in these cases. */
 const IN_DOUBT: ReadonlySet<Case> = new Set(['late', 'lost', 'dies'])
 /** Only the late case has a short time-out: a busy machine must not make the others late. */
 const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
@@ -78,7 +79,7 @@ const TIMEOUTS_MS: Partial<Record<Case | TopUpCase, number>> = {
   refunded: 5_000,
 }
 const TIMEOUT_MS = 30_000
-/** More of them would wait for each other's connections on a busy machine. */
+/** On a busy machine, more of them would wait for each other's connections. */
 const CASES_AT_ONCE_MAX = 40
 const TYPES_PREPARED_AT_ONCE_MAX = 8
 const CONNECTIONS_MIN = 20
@@ -86,7 +87,7 @@ const CONNECTIONS_MIN = 20
 const ROUNDS = Math.ceil(TYPES.length / 12)
 const TEST_OPTIONS = { timeout: (WAIT_MAX_MS + 60_000) * ROUNDS }
 
-/** Each type in the usual form of its answers. */
+/** Each type with the usual form of its answers. */
 function usualTypes(): typeof TYPES {
   return [
     ['sandbox', createSandboxFixtures],
@@ -98,7 +99,7 @@ function usualTypes(): typeof TYPES {
   ]
 }
 
-/** Simulators with the form in which they answer: drawn by a seed that is printed, or those that CONFORMANCE names. */
+/** Simulators and the form in which they answer: drawn with a seed that is printed, or those given in CONFORMANCE. */
 function drawForms(): [SimulatorKind, Form][] {
   const all = SIMULATOR_KINDS.flatMap((kind) => formsOf(kind).map((form): [SimulatorKind, Form] => [kind, form]))
   if (NAMED !== undefined) return all.filter((one) => NAMED === 'all' || one.join(' ').includes(NAMED))
@@ -144,11 +145,11 @@ async function addFixtures(factory: FixtureFactory, index: number): Promise<void
   for (const name of CASES) await addFixture(factory, keyOf(index, name), TIMEOUTS_MS[name])
   for (const name of TOP_UP_CASES) {
     const { topUpProduct } = await addFixture(factory, topUpKeyOf(index, name), TIMEOUTS_MS[name])
-    if (topUpProduct === undefined) break // the one case of a type that cannot top up
+    if (topUpProduct === undefined) break // the only case of a type that cannot top up
   }
 }
 
-/** A supplier with its packages. */
+/** A supplier and its packages. */
 async function addFixture(factory: FixtureFactory, key: string, timeoutMs = TIMEOUT_MS): Promise<SupplierFixture> {
   const fixture = await factory.create(key, timeoutMs)
   const { supplier, product, topUpProduct = product } = fixture
@@ -159,7 +160,7 @@ async function addFixture(factory: FixtureFactory, key: string, timeoutMs = TIME
   return fixture
 }
 
-/** Starts the cases, those that take longest first. */
+/** Starts the cases, the longest ones first. */
 function startCases(): void {
   const atOnce = createSlots(CASES_AT_ONCE_MAX)
   for (const name of [...CASES].reverse()) {
@@ -253,21 +254,21 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     expect(sold).toHaveLength(ALL)
   })
 
-  it('sells nothing when it refuses, and everything is refunded', async () => {
+  it('does not sell anything when it refuses, and everything is refunded', async () => {
     const { statusCounts, refused, sold } = await outcome('refuse')
     expect(statusCounts).toEqual({ FAILED: ORDERS })
     expect(refused).toBe(ALL)
     expect(sold).toEqual([])
   })
 
-  it('delivers one half and refuses the other', async () => {
+  it('may deliver half of an order and refuse the rest', async () => {
     const { delivered, refused, sold } = await outcome('half')
     expect(delivered).toHaveLength(ALL / 2)
     expect(sold).toHaveLength(ALL / 2)
     expect(refused).toBe(ALL / 2)
   })
 
-  it('may answer after our time-out: nothing is bought twice or refunded', async () => {
+  it('may answer after our time-out without a second purchase or a refund', async () => {
     const { fixture, all, delivered, review, refused, sold } = await outcome('late')
     expect(refused).toBe(0)
     expect(sold).toHaveLength(all)
@@ -275,21 +276,21 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     if (fixture.canAnswerQueries) expect(delivered).toHaveLength(all)
   })
 
-  it('may lose its answer after a purchase: the eSIM is delivered if a query finds it, else it is under review', async () => {
+  it('may lose its answer after a purchase: an eSIM found by a query is delivered, otherwise the item is reviewed', async () => {
     const { fixture, all, delivered, review, refused, sold } = await outcome('lost')
     expect(refused).toBe(0)
     expect(sold).toHaveLength(all)
     expect(fixture.canAnswerQueries ? delivered.length : review).toBe(all)
   })
 
-  it('may crash half-way: eSIMs already bought are delivered, the others are bought once afterwards', async () => {
+  it('may crash halfway: eSIMs already bought are delivered, and the rest are bought once', async () => {
     const { fixture, all, delivered, review, refused, sold } = await outcome('dies')
     expect(refused).toBe(0)
     expect(fixture.canAnswerQueries ? delivered.length : review).toBe(all)
     expect(sold).toHaveLength(fixture.canAnswerQueries ? all : all / 2)
   })
 
-  it('may answer twice: the second answer changes nothing', async () => {
+  it('may answer twice: the second answer does not change anything', async () => {
     const { statusCounts, delivered, orphans, sold } = await outcome('twice')
     expect(statusCounts).toEqual({ DELIVERED: 1 })
     expect([delivered.length, orphans.length, sold.length]).toEqual([1, 0, 1])
@@ -309,13 +310,14 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     expect(await fixture.listSold()).toEqual(sold)
   })
 
-  it('may deliver after our refund: the eSIM becomes an orphan, never shown and cancelled where possible', async () => {
+  it('may deliver after our refund: the eSIM becomes an orphan and is cancelled where possible', async () => {
     const { fixture, statusCounts, delivered, refused, orphans, sold, soldAtEnd } = await results.get(
       keyOf(index, 'refunded'),
     )!
     expect(statusCounts).toEqual({ FAILED: 1 })
     expect([delivered.length, refused, sold.length]).toEqual([0, 1, 1])
-    // Without its ICCID the eSIM cannot be found again: the supplier's statement was wrong, and only the supplier can notice.
+    // Without its ICCID the eSIM cannot be found again: the supplier's statement was wrong, and only the supplier can
+    // notice that.
     if (!fixture.canAnswerQueries) return expect(orphans).toEqual([])
     await outcome('refunded')
     expect(orphans).toEqual(sold)
@@ -329,7 +331,7 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
   }
   const canTopUp = () => fixtures.get(topUpKeyOf(index, 'none'))!.topUpProduct !== undefined
 
-  it('delivers every top-up, or refuses each clearly if it cannot top up', async () => {
+  it('delivers every top-up, or refuses each one clearly if it cannot top up', async () => {
     const { statusCounts, added, reasons, fixture } = await topUps('none')
     expect(typeof fixture.supplier.topUp).toBe(canTopUp() ? 'function' : 'undefined')
     expect(statusCounts).toEqual({ [canTopUp() ? 'DELIVERED' : 'FAILED']: TOP_UPS })
@@ -338,14 +340,14 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     expect(await fixture.listSold()).toHaveLength(TOP_UPS)
   })
 
-  it('may answer a top-up twice: the second answer changes nothing', async ({ skip }) => {
+  it('may answer a top-up twice: the second answer does not change anything', async ({ skip }) => {
     if (!canTopUp()) skip()
     const first = await topUps('none')
     const again = await repeatTopUps(conformance.shop, first)
     expect(again).toEqual(first)
   })
 
-  it('tops up nothing when it refuses, and every top-up is refunded', async ({ skip }) => {
+  it('does not top up anything when it refuses, and every top-up is refunded', async ({ skip }) => {
     if (!canTopUp()) skip()
     const { statusCounts, added, refused } = await topUps('refuse')
     expect(statusCounts).toEqual({ FAILED: TOP_UPS })
@@ -354,7 +356,7 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
 
   const LOSSES = { late: 'comes late', lost: 'is lost', dies: 'is lost in a crash half-way' } as const
   for (const name of ['late', 'lost', 'dies'] as const) {
-    it(`tops up once where the answer ${LOSSES[name]}`, async ({ skip }) => {
+    it(`tops up once if the answer ${LOSSES[name]}`, async ({ skip }) => {
       if (!canTopUp()) skip()
       const { statusCounts, added, delivered } = await topUps(name)
       expect(statusCounts).toEqual({ DELIVERED: TOP_UPS })
@@ -362,16 +364,14 @@ describe.each(TYPES.map(([name], index) => ({ name, index })))('$name', TEST_OPT
     })
   }
 
-  it('may carry out a top-up later: it is queried by its reference, and neither refunded nor sent again', async ({
-    skip,
-  }) => {
+  it('may carry out a top-up later, and is then queried by reference without refund or repeat', async ({ skip }) => {
     if (!canTopUp()) skip()
     const { statusCounts, added } = await topUps('pending')
     expect(statusCounts).toEqual({ DELIVERED: TOP_UPS })
     expect(added).toBe(TOP_UPS)
   })
 
-  it('may have topped up after our refund: that is reported, and the dealer gets nothing twice', async ({ skip }) => {
+  it('may have topped up after our refund, which is reported', async ({ skip }) => {
     if (!canTopUp()) skip()
     const { statusCounts, added, refused, orphans } = await topUps('refunded')
     expect(statusCounts).toEqual({ FAILED: TOP_UPS })

@@ -47,13 +47,13 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
   })
 
-  it('--delivered assigns the eSIMs of a file to the items', async () => {
+  it('--delivered assigns the eSIMs in a file to the items', async () => {
     const { tenantId, orderNo } = await underReview(2)
     const [first, second] = [makeIccid('8985888', 1), makeIccid('8985888', 2)]
     const rows = [`2,${second},LPA:1$a.example$TWO`, `1,${first},LPA:1$a.example$ONE`]
     const delivered = (text: string) => settle(orderNo, '--delivered', shop.file('esims.csv', text), ...WORD)
     expect(await adminFailure(...delivered(`itemNo,iccid,ac\n${rows[0]}\n`))).toMatch(
-      /2 eSIMs are under review, but the file has 1/,
+      /2 eSIMs are under review, but the file contains 1/,
     )
     expect(await adminFailure(...delivered(`itemNo,iccid,ac\n2,123,LPA:1$a.example$X\n`))).toBe(
       'row 2, iccid: An ICCID has 18 to 20 digits: correct it. Found: “123”.',
@@ -71,7 +71,7 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 0 })
   })
 
-  it('--delivered makes us poll the upstream for the eSIM as if the upstream had delivered it', async () => {
+  it('--delivered polls the upstream for the eSIM as if the upstream had delivered it', async () => {
     const config = { url: 'http://127.0.0.1:1', appKey: 'upstream_key', appSecret: 'secret' }
     await adminJson(
       'supplier',
@@ -91,7 +91,7 @@ describe('order settle', () => {
     expect(await shop.db.query(due)).toEqual([{ due: true }])
   })
 
-  it('--retry queries the supplier again; --items resolves only the given items', async () => {
+  it('--retry queries the supplier again, and --items limits the verdict to the given items', async () => {
     const { tenantId, orderNo } = await underReview(3)
     await adminJson(...settle(orderNo, '--refused', '--items', '2', ...WORD))
     await adminJson(...settle(orderNo, '--retry', '--items', '1,3', ...WORD))
@@ -108,9 +108,9 @@ describe('order settle', () => {
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 1 })
   })
 
-  it('resolves nothing without exactly one verdict, evidence and an order under review', async () => {
+  it('does not resolve anything without exactly one verdict, evidence and an order under review', async () => {
     const { tenantId, orderNo } = await underReview(1)
-    const one = 'Give one of --delivered FILE, --topped-up, --refused and --retry.'
+    const one = 'Use one of --delivered FILE, --topped-up, --refused and --retry.'
     expect(await adminUsageError(...settle(orderNo, ...WORD))).toBe(one)
     expect(await adminUsageError(...settle(orderNo, '--refused', '--retry', ...WORD))).toBe(one)
     for (const items of ['x', '1,', '1;2', '0', '1.5', '-1', '101', '1e0']) {
@@ -132,7 +132,7 @@ describe('order settle', () => {
 })
 
 describe('unfinished orders', () => {
-  it('are listed by status and age, page by page, the oldest first', async () => {
+  it('are listed by status and age, page by page, oldest first', async () => {
     const tenantId = await addTenant(shop.db)
     const orders = (await payOrders(shop.db, tenantId, 'STUCK', { orders: 3 })).map(orderNoOf).sort()
     const list = async (...options: string[]): Promise<string[]> => {
@@ -161,7 +161,7 @@ describe('unfinished orders', () => {
 })
 
 describe('order cancel', () => {
-  it('refunds an order that was not sent to a supplier, once', async () => {
+  it('refunds once for an order that was not sent to a supplier', async () => {
     const tenantId = await addTenant(shop.db)
     const [orderId] = await payOrders(shop.db, tenantId, 'ANY', { count: 2 })
     const orderNo = orderNoOf(orderId!)
@@ -181,7 +181,9 @@ describe('order cancel', () => {
     expect(await shop.audited('order.cancel')).toMatchObject([
       { subject: orderNo, after: { orderStatus: 'CANCELLED', reason: 'ordered by mistake', refundedItems: [1, 2] } },
     ])
-    expect(await adminFailure(...cancel)).toBe('The order is CANCELLED, and none of its eSIMs waits for a supplier.')
+    expect(await adminFailure(...cancel)).toBe(
+      'The order is CANCELLED, and none of its eSIMs is waiting for a supplier.',
+    )
     expect(await walletOf(shop.db, tenantId)).toMatchObject({ refunds: 2 })
   })
 })

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => shop.close())
 
 let minute = 0
-/** Records a price. Each call is a minute after the previous one. */
+/** Records a price. Each call is one minute after the previous one. */
 function record(
   supplier: string,
   amount: bigint,
@@ -45,7 +45,7 @@ const route = (supplier: string, cost?: bigint, productCode = 'X') => [
   { supplier, productCode, ...(cost === undefined ? {} : { cost }) },
 ]
 
-it('a price that differs from the cost is reported once, and again after it has changed', async () => {
+it('a price that differs from the cost is reported once, and again if the price changes', async () => {
   await addPackage(shop.db, 'UP', route('up', COST))
   await record('up', 29_000n)
   const [message, ...rest] = await alertsOf('up')
@@ -58,7 +58,7 @@ it('a price that differs from the cost is reported once, and again after it has 
   expect(await alertsOf('up')).toEqual([expect.stringContaining('UP 2.50 USD (cost 2.70)')])
 })
 
-it('differences within an hour of an alert are reported after it, with the prices of that time', async () => {
+it('differences within an hour of an alert are reported after that hour, with the prices at that time', async () => {
   await addPackage(shop.db, 'LADDER', route('ladder', COST))
   await record('ladder', 28_000n)
   expect(await alertsOf('ladder')).toHaveLength(1)
@@ -70,7 +70,7 @@ it('differences within an hour of an alert are reported after it, with the price
   expect(await alertsOf('ladder')).toEqual([expect.stringContaining('LADDER 3.00 USD')])
 })
 
-it('a new price list causes one alert, which names a few packages and counts the others', async () => {
+it('a new price list causes one alert, which names a few packages and counts the rest', async () => {
   for (let n = 1; n <= 8; n++) {
     await addPackage(shop.db, `LIST_${n}`, route('list', COST, `P${n}`))
     await record('list', 30_000n, { productCode: `P${n}` })
@@ -90,14 +90,14 @@ it.each([
   expect(await alertsOf('steady')).toEqual([])
 })
 
-it('the price of an older purchase that is answered late is ignored', async () => {
+it('the price in a late answer about an older purchase is ignored', async () => {
   await addPackage(shop.db, 'LATE', route('late', COST))
   await record('late', 31_000n, { at: 1_000 })
   await record('late', 29_000n, { at: 999 })
   expect(await alertsOf('late')).toEqual([expect.stringContaining('LATE 3.10 USD')])
 })
 
-it('a price from before the supplier’s catalogue changed is not compared, until it is charged again', async () => {
+it('a price from before the supplier’s catalogue changed is not compared until it is charged again', async () => {
   await addPackage(shop.db, 'SYNCED', route('late', COST, 'SYNCED'))
   const setCost = (cost: bigint, at: number) =>
     shop.db.query({
@@ -118,7 +118,7 @@ it('a price from before the supplier’s catalogue changed is not compared, unti
   expect(await alertsOf('late')).toEqual([expect.stringContaining('SYNCED 2.80 USD')])
 })
 
-it('a difference is listed as long as it exists and the package is on sale', async () => {
+it('a difference is listed while it exists and the package is on sale', async () => {
   await addPackage(shop.db, 'LISTED', route('up', COST, 'LISTED'))
   await record('up', 33_000n, { productCode: 'LISTED' })
   const listed = async () => {

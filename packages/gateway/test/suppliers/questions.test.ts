@@ -16,7 +16,7 @@ import { firstProduct } from '../wholesalers/simulator-fixtures.ts'
 /* Events that anybody can send cause few questions, and none before a purchase. Two nodes receive them. */
 
 const PER_SECOND = 40
-/** The route allows so many unproven events from one address together. */
+/** How many unproven events the route allows from one address. */
 const BURST = 60
 
 let database: TestDatabase
@@ -56,7 +56,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Delivers orders of one eSIM each of a new tenant. @returns the tenant and the orders */
+/** Delivers orders for one eSIM each to a new tenant. @returns the tenant and the orders */
 async function delivered(orders: number): Promise<{ tenantId: string; orderIds: string[] }> {
   const { shop } = nodes[0]!
   const tenantId = await addTenant(shop.db)
@@ -85,7 +85,7 @@ function send(node: number, key: string, { supplier = 'open', from = '198.51.100
 
 const asked = () => simulator.counters().requestsByOperation.query ?? 0
 
-/** Waits for the end of the question about the tenant's only item; a later event has left another one. */
+/** Waits for the end of the question about the tenant's only item; a later event has left another question. */
 function settled(tenantId: string): Promise<boolean> {
   return waitUntil(async () => {
     const rows = await nodes[0]!.shop.db.query({
@@ -98,7 +98,7 @@ function settled(tenantId: string): Promise<boolean> {
 }
 
 describe('events of a supplier that are unsigned and may come from anywhere', () => {
-  it('cause one question about an eSIM in 30 s, on all nodes together, and one afterwards', async () => {
+  it('cause at most one question about an eSIM in 30 s over all nodes, and one afterwards', async () => {
     const { tenantId, orderIds } = await delivered(1)
     const key = itemKeyOf(orderIds[0]!, 1)
     loops = nodes.map(({ shop }) => questionLoop(shop))
@@ -124,7 +124,7 @@ describe('events of a supplier that are unsigned and may come from anywhere', ()
     expect(asked() - before).toBe(2)
   })
 
-  it('do not delay the order of another dealer', async () => {
+  it('do not delay another dealer’s order', async () => {
     const { tenantId, orderIds } = await delivered(40)
     const { db } = nodes[0]!.shop
     const items = orderIds.map((orderId) => ({ orderId, itemNo: 1 }))
@@ -143,7 +143,7 @@ describe('events of a supplier that are unsigned and may come from anywhere', ()
     expect(waiting.length).toBeGreaterThan(items.length / 2)
   })
 
-  it('of one dealer do not delay questions about another dealer’s eSIMs', async () => {
+  it('about one dealer do not delay questions about another dealer’s eSIMs', async () => {
     const many = await delivered(10)
     const one = await delivered(1)
     const { db } = nodes[0]!.shop
@@ -180,7 +180,7 @@ describe('events of a supplier that are unsigned and may come from anywhere', ()
 describe('the event route', () => {
   const unknownKey = itemKeyOf('019a0000-0000-7000-8000-000000000000', 1)
 
-  it('limits events that anybody can send, by address', async () => {
+  it('limits events that anybody can send, per address', async () => {
     const statuses = new Set<number>()
     let retryAfter: string | null = null
     for (let sent = 0; sent < 4 * BURST && !statuses.has(429); sent++) {
@@ -193,7 +193,7 @@ describe('the event route', () => {
     expect((await send(0, unknownKey, { from: '198.51.100.2' })).status).toBe(204)
   })
 
-  it('does not limit events that the supplier’s address proves, and limits those from elsewhere', async () => {
+  it('limits events from elsewhere, but not those that the supplier’s address proves', async () => {
     const supplier = 'listed'
     for (let sent = 0; sent < 2 * BURST; sent++) {
       expect((await send(1, unknownKey, { supplier, from: '203.0.113.9' })).status).toBe(204)
@@ -207,7 +207,7 @@ describe('the event route', () => {
 })
 
 describe('the rate of an account', () => {
-  it('serves a question after the purchases that came later, and questions with a small part of it', async () => {
+  it('lets later purchases go before a question, and uses only a small part for questions', async () => {
     const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test rate' })
     const rate = accountRate(db, 'rated', { perSecond: 2 })
     const order: string[] = []
@@ -228,11 +228,11 @@ describe('the rate of an account', () => {
     expect(order.toSorted()).toEqual(['first', 'second', 'third'])
     expect((await question).isPostponed).toBe(false)
     await asQuestion(() => purchase('another question'))
-    expect(performance.now() - startedAt).toBeGreaterThan(4_000) // an eighth of two a second
+    expect(performance.now() - startedAt).toBeGreaterThan(4_000) // an eighth of two per second
     await db.close()
   })
 
-  it('postpones a question while purchases use all of it', async () => {
+  it('postpones a question while purchases use the whole rate', async () => {
     const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test rate' })
     const rate = accountRate(db, 'full', { perSecond: 1 })
     // Purchases have taken the next twenty seconds.

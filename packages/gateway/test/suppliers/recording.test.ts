@@ -15,7 +15,7 @@ import { chooseProducts } from '../wholesalers/simulator-fixtures.ts'
 import { createEs2plusFixtures, createGatewayFixtures, type FixtureFactory } from './supplier-fixtures.ts'
 
 const KINDS = ['airalo', 'esim-access', 'esim-go', 'mobimatter', 'zendit'] as const
-/** The forms in which a wholesaler sends telephone numbers and confirmation codes. */
+/** The formats in which a wholesaler sends telephone numbers and confirmation codes. */
 const FORMS: Partial<Record<SimulatorKind, readonly Form[]>> = {
   airalo: ['stated-terms'],
   'esim-access': ['stated-terms'],
@@ -44,7 +44,7 @@ async function addWholesaler(kind: SimulatorKind, name: string): Promise<Simulat
   return simulator
 }
 
-/** The supplier as a node sees it, once it has seen that it is recorded. */
+/** The supplier as a node uses it, once the node has noticed that it is being recorded. */
 async function recordedSupplier(name: string, from = shop.suppliers): Promise<Supplier> {
   const plain = from.get(name)!.supplier
   return waitUntil(async () => {
@@ -60,7 +60,7 @@ function requestOf(productCode: string) {
   return { tenantId: 'T', orderId: shop.ids.uuid(), itemNo: 1, key: `01K8XJ6ZQ5N7M3V2T4R9B0C${keys}DE-1`, productCode }
 }
 
-/** Calls everything that a supplier has, and ends with an answer that never came. */
+/** Calls every method of a supplier, and ends with an answer that never arrives. */
 async function use(supplier: Supplier, simulator: Simulator) {
   const products = []
   for await (const product of readableProducts(supplier)) products.push(product)
@@ -92,7 +92,7 @@ describe.each(KINDS)('a recording of %s', (kind) => {
   let used: Awaited<ReturnType<typeof use>>
   let text: string
 
-  it('is written by the command, to a file that only its owner can read', async () => {
+  it('is written by the command to a file that only its owner can read', async () => {
     simulator = await addWholesaler(kind, kind)
     const file = shop.path(`${kind}.json`)
     const command = admin('supplier', 'record', kind, '--count', '200', '--minutes', '1', '--to', file)
@@ -110,7 +110,7 @@ describe.each(KINDS)('a recording of %s', (kind) => {
     expect(await countKept(kind)).toEqual({ recordings: 0, exchanges: 0 })
   })
 
-  it('has none of the secrets, codes, numbers and addresses that went through', async () => {
+  it('does not contain any secret, code, number or address that was transmitted', async () => {
     const { msisdn, confirmationCode } = used.bought.esim
     expect(msisdn !== undefined).toBe(FORMS[kind]?.includes('stated-terms') ?? false)
     expect(confirmationCode !== undefined).toBe(FORMS[kind]?.includes('confirmation-codes') ?? false)
@@ -127,13 +127,13 @@ describe.each(KINDS)('a recording of %s', (kind) => {
     ]
     expect(secret.length).toBeGreaterThan(7)
     expect(secret.filter((value) => text.toLowerCase().includes(value.toLowerCase()))).toEqual([])
-    // So short a code also occurs in other numbers.
+    // A code this short also occurs in other numbers.
     const codes = [...text.matchAll(/"name": "CONF_CODE",\s+"value": "(.*)"/g)].map(([, code]) => code)
     expect([codes.length > 0, codes.includes(confirmationCode)]).toEqual([confirmationCode !== undefined, false])
     expect(text).not.toMatch(/authorization|rt-signature/i)
   })
 
-  it('is read by the adapter as its answers were', async () => {
+  it('is decoded by the adapter like its original answers', async () => {
     const replayed: ReplayedCall[] = []
     for await (const call of replayRecording(shop, parseRecording(text))) replayed.push(call)
     expect(replayed.filter(({ error, unsent }) => error !== undefined || unsent > 0)).toEqual([])
@@ -156,7 +156,7 @@ describe.each<[string, (shop: Shop) => Promise<FixtureFactory>]>([
   ['es2plus', (from) => createEs2plusFixtures(from, true)],
   ['gateway', createGatewayFixtures],
 ])('a recording of %s', (type, create) => {
-  it('has none of the secrets, codes, numbers and addresses that went through', async () => {
+  it('does not contain any transmitted secret, code, number or address', async () => {
     const name = `recorded-${type}`
     const factory = await create(shop)
     const fixture = await factory.create(name, 10_000)
@@ -195,7 +195,7 @@ describe.each<[string, (shop: Shop) => Promise<FixtureFactory>]>([
   })
 })
 
-/** The parts of the access token that Airalo has issued during the recording. */
+/** The parts of the access token that Airalo issued during the recording. */
 async function tokensOf(name: string): Promise<string[]> {
   const rows = await shop.db.query<{ token: Buffer }>({
     text: 'select token from supplier_tokens where supplier = $1',
@@ -206,7 +206,7 @@ async function tokensOf(name: string): Promise<string[]> {
   return tokens.flatMap((token) => token.split(/[-_]/)).filter(({ length }) => length >= 6)
 }
 
-/** As if its time were over. */
+/** As if its period of validity were over. */
 const endRecording = (name: string) =>
   shop.db.query({ text: 'update supplier_recordings set ends_at = now() where supplier = $1', values: [name] })
 
@@ -220,7 +220,7 @@ async function countKept(name: string) {
 }
 
 describe('a recording', () => {
-  it('takes the requests of all nodes until it has enough, encrypted, and is continued by the next command', async () => {
+  it('takes requests from all nodes, encrypted, until it has enough', async () => {
     await addWholesaler('zendit', 'counted')
     const outbound = createOutbound()
     const other = await loadSuppliers({ ...shop, outbound })
@@ -242,7 +242,7 @@ describe('a recording', () => {
     await outbound.close()
   })
 
-  it('has authentic events of the supplier, without account and codes, and no others', async () => {
+  it('contains only authentic supplier events, without account and codes', async () => {
     const simulator = await addWholesaler('airalo', 'eventful')
     const { clientId, clientSecret } = simulator.credentials
     const iccid = makeIccid('8985200', 77)
@@ -275,21 +275,21 @@ describe('a recording', () => {
     await shop.db.query({ text: `delete from suppliers where supplier = 'recorded'` }).catch(() => {})
   })
 
-  it('keeps no request while none runs', async () => {
+  it('does not keep requests while no recording is running', async () => {
     await shop.suppliers.get('counted')!.supplier.balance!()
     expect(await countKept('counted')).toEqual({ recordings: 0, exchanges: 0 })
   })
 
-  it('ends by itself, and says so if nothing was sent', async () => {
+  it('ends automatically, and reports if nothing was sent', async () => {
     await addWholesaler('zendit', 'silent')
     const command = adminFailureOf('supplier', 'record', 'silent', '--to', shop.path('silent.json'))
     await recordedSupplier('silent')
     await endRecording('silent')
-    expect(await command).toMatch(/No request was sent to silent meanwhile/)
+    expect(await command).toMatch(/No requests were sent to silent/)
     expect(await countKept('silent')).toEqual({ recordings: 0, exchanges: 0 })
   })
 
-  it('cuts the lists of long answers', async () => {
+  it('shortens the lists in long answers', async () => {
     const simulator = await createSimulator('esim-access', { catalogueSize: 2_000 })
     simulators.push(simulator)
     await addSupplier(shop, 'long', 'esim-access', { url: simulator.url, ...simulator.credentials, timeoutMs: 20_000 })
@@ -301,10 +301,10 @@ describe('a recording', () => {
     expect(statSync(file).size).toBeLessThan(1024 * 1024)
   })
 
-  it('is refused for a file that exists, a folder that does not, an unknown supplier, and numbers out of range', async () => {
+  it('is refused for an existing file, a missing folder, an unknown supplier or numbers out of range', async () => {
     const file = shop.file('taken.json', '')
     const record = (...args: string[]) => adminUsageError('supplier', 'record', 'zendit', ...args)
-    expect(await record('--to', file)).toMatch(/exists already/)
+    expect(await record('--to', file)).toMatch(/already exists/)
     expect(await record('--to', shop.path('none/file.json'))).toMatch(/does not exist/)
     expect(await record('--to', shop.path('n.json'), '--count', '1001')).toMatch(
       /--count takes a whole number from 1 to 1000/,

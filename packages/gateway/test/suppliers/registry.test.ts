@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.close())
 
-it('a supplier stays known when a list that was read before it was added arrives late', async () => {
+it('a new supplier stays known when an older list of suppliers arrives late', async () => {
   let release = () => {}
   let isHeld = false
   const query = async (statement: Parameters<Db['query']>[0]) => {
@@ -30,7 +30,7 @@ it('a supplier stays known when a list that was read before it was added arrives
   isHeld = false
   await addSupplier(shop, 'shelf', 'stock')
   const later = suppliers.refresh()
-  await delay(100) // a later list that does not wait has been read, too
+  await delay(100) // a later list that does not wait has been read too
   release()
   await Promise.all([earlier, later])
   expect(suppliers.get('shelf')?.supplier.type).toBe('stock')

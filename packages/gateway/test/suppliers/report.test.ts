@@ -53,7 +53,7 @@ describe('supplier report', () => {
     expect(await adminFailure('supplier', 'report', '--csv', '/no/such/folder.csv')).toMatch(/no such file/)
   })
 
-  it('counts a delivered top-up, and the cost of a day pass for each of its days', async () => {
+  it('counts delivered top-ups, and counts a day pass’s cost once per day', async () => {
     await addSupplier(shop, 'by-day', 'sandbox')
     await addPackage(shop.db, 'BY_DAY', [{ supplier: 'by-day', productCode: 'TYPE', cost: 1_000n }])
     const dealer = await addTenant(shop.db)
@@ -61,7 +61,7 @@ describe('supplier report', () => {
     const loop = fulfilmentLoop(shop)
     await waitUntil(async () => (await statuses(shop.db, dealer)).DELIVERED === 2)
     await loop.stop(5_000)
-    // The item of a top-up has no eSIM of its own; here it was bought for three days.
+    // A top-up's item has no eSIM of its own; here it was bought for three days.
     await shop.db.query({ text: 'delete from profiles where order_id = $1', values: [topUp] })
     await shop.db.query({
       text: `update orders set package_lines = jsonb_set(package_lines, '{0,periodNum}', '3') where order_id = $1`,
@@ -106,7 +106,7 @@ describe('supplier report', () => {
   })
 })
 
-it('an unreadable entry of a supplier’s list is named until the next comparison reads it; the others are compared', async () => {
+it('an unreadable entry in a supplier’s list is shown until a later comparison reads it', async () => {
   const known = shop.suppliers.get('sandbox')!
   const iccid = makeIccid('8985997', 1)
   let odd: UnreadableEntry[] = Array.from({ length: 25 }, (_, index) => ({
@@ -134,7 +134,7 @@ it('an unreadable entry of a supplier’s list is named until the next compariso
   expect(await unreadable()).toEqual([])
 })
 
-it('a second eSIM under a known key is reported: the supplier has sold it, and no dealer has it', async () => {
+it('a second eSIM under a known key is reported as sold by the supplier but held by no dealer', async () => {
   const tenantId = await addTenant(shop.db)
   await addPackage(shop.db, 'TWICE', [{ supplier: 'sandbox', productCode: 'TYPE' }])
   const [orderId] = await payOrders(shop.db, tenantId, 'TWICE')

@@ -34,7 +34,7 @@ function topUpOf(esim: SuppliedEsim, key: string, productCode = 'SANDBOX_TOPUP')
 const kindsOf = async (outcomes: Promise<{ kind: string }[]>) => (await outcomes).map(({ kind }) => kind)
 
 describe('a top-up at the sandbox', () => {
-  it('is recorded once for its key, however often it is requested', async () => {
+  it('is recorded once per key, however often it is requested', async () => {
     const esim = await buy('SANDBOX_OK')
     const request = topUpOf(esim, 'TOP-1')
     expect(await kindsOf(supplier.query([request], 'RESUME'))).toEqual(['retry'])
@@ -48,7 +48,7 @@ describe('a top-up at the sandbox', () => {
     expect(rows).toEqual([{ key: 'TOP-1', requests: 2 }])
   })
 
-  it('is refused, or loses its answer, as its product says', async () => {
+  it('is refused, or loses its answer, as its product specifies', async () => {
     const esim = await buy('SANDBOX_OK')
     expect(await kindsOf(supplier.topUp!([topUpOf(esim, 'TOP-2', 'SANDBOX_REFUSED')]))).toEqual(['refused'])
     expect(await kindsOf(supplier.topUp!([topUpOf(esim, 'TOP-3', 'SANDBOX_UNKNOWN')]))).toEqual(['unknown'])
@@ -64,7 +64,7 @@ describe('a top-up at the sandbox', () => {
 })
 
 describe('an action at the sandbox', () => {
-  it('is carried out once for its key: a late repeat of a suspend does not end a later unsuspend', async () => {
+  it('is carried out once per key: a late repeat of a suspend does not undo a later unsuspend', async () => {
     const esim = await buy('SANDBOX_OK')
     const isSuspended = async () => {
       const [row] = await shop.db.query<{ suspended: boolean }>({
@@ -88,7 +88,7 @@ describe('an action at the sandbox', () => {
     ])
   })
 
-  it('is refused, or loses its answer, as the product of its eSIM says', async () => {
+  it('is refused, or loses its answer, as its eSIM’s product specifies', async () => {
     const [refusing, silent] = [await buy('SANDBOX_ACTION_REFUSED'), await buy('SANDBOX_ACTION_UNKNOWN')]
     expect(await supplier.cancel(refusing, 'R-1')).toMatchObject({ kind: 'refused' })
     expect(await supplier.suspend!(refusing, 'R-2')).toMatchObject({ kind: 'refused' })
@@ -105,7 +105,7 @@ describe('an action at the sandbox', () => {
 })
 
 describe('usage at the sandbox', () => {
-  it('grows with time until the volume and that of top-ups are used up', async () => {
+  it('grows with time until the volume, including top-ups, is used up', async () => {
     const esim = await buy('SANDBOX_USAGE')
     await supplier.topUp!([topUpOf(esim, 'TOP-7')])
     expect(await supplier.report!([esim])).toEqual([{ kind: 'silent' }])
@@ -114,7 +114,7 @@ describe('usage at the sandbox', () => {
     expect(used).toMatchObject({ report: { usage: 2n * 1_073_741_824n, esimStatus: 'USED_UP', smdpStatus: 'ENABLED' } })
   })
 
-  it('is not reported for any other product', async () => {
+  it('is not reported for products other than SANDBOX_USAGE', async () => {
     expect(await supplier.report!([await buy('SANDBOX_OK')])).toEqual([{ kind: 'silent' }])
   })
 })

@@ -35,7 +35,7 @@ async function tablesWith(text: string): Promise<string[]> {
   return found
 }
 
-it('no table has unencrypted activation data of a delivered eSIM', async () => {
+it('no table contains a delivered eSIM’s activation data unencrypted', async () => {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, 'JP_1_7', { count: 3 })
   const loop = fulfilmentLoop(shop)

@@ -13,7 +13,7 @@ import { openShop } from '#test/harness/open-shop.ts'
 import { createScriptedSupplier, deliver } from '#test/harness/scripted-supplier.ts'
 import { addPackage, addSupplier, addTenant, payOrders, type Shop, waitUntil } from '#test/harness/shop.ts'
 
-/* The state of a supplier is what was seen last: by its test, a reading of its balance or catalogue, or a purchase. */
+/* A supplier's state is what was last seen: in its test, in a reading of its balance or catalogue, or in a purchase. */
 
 let shop: Shop
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterAll(() => shop.close())
 
 const seenOf = async (name = 'odd') => (await listSuppliers(shop.db)).find((one) => one.name === name)!.seen
 
-/** The next thing that is seen of the supplier; null: it works. */
+/** The next thing seen of the supplier; null: it works. */
 type Step = { by: 'TEST' | 'BALANCE' | 'CATALOGUE' | 'PURCHASE'; failure: string | null } | { by: 'SETTINGS' }
 
 const REFUSED = '101003: signature error'
@@ -69,7 +69,7 @@ async function take(step: Step): Promise<void> {
 
 const down = (message: string): Outcome => ({ kind: 'retry', message, down: true, afterMs: 60_000 })
 
-/** The clock of a node that changed settings is waited for in the database: it is set back instead. */
+/** Instead of waiting for changed settings to settle, sets back the time at which they do. */
 async function changeSettings(): Promise<void> {
   const config = { leastValidityHours: 1 + Math.floor(Math.random() * 1_000) }
   await setSupplier({ ...shop, config: { deployment: 'local' } }, { name: 'odd', config }, SYSTEM)
@@ -106,7 +106,7 @@ const steps = fc.array(
 )
 
 describe('the state of a supplier', () => {
-  it('is the last of random tests, readings, purchases and failures, and not tested after a change of its settings', async () => {
+  it('follows the latest test, reading, purchase or failure, and becomes “not tested” after a settings change', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         await take({ by: 'SETTINGS' })
@@ -129,7 +129,7 @@ describe('the state of a supplier', () => {
     )
   })
 
-  it('does not change by what began before all nodes had its new settings, except by a test with them', async () => {
+  it('is not changed by calls that began before all nodes had the new settings', async () => {
     const config = { leastValidityHours: 2_000 }
     await setSupplier({ ...shop, config: { deployment: 'local' } }, { name: 'odd', config }, SYSTEM)
     for (const by of ['BALANCE', 'CATALOGUE', 'PURCHASE'] as const) {
@@ -140,7 +140,7 @@ describe('the state of a supplier', () => {
     expect(await seenOf()).toMatchObject({ state: 'WORKING', seenBy: 'TEST' })
   })
 
-  it('is not proven by a refused product, a lack of money or a missing answer', async () => {
+  it('is not proven by a refused product, missing money or a missing answer', async () => {
     await take({ by: 'SETTINGS' })
     for (const outcome of [
       { kind: 'refused', message: 'out of stock' },
@@ -152,7 +152,7 @@ describe('the state of a supplier', () => {
     }
   })
 
-  it('is found by a worker for a supplier that nobody has tested, and again after a failed test', async () => {
+  it('is determined by a worker if nobody has tested the supplier, and again after a failed test', async () => {
     let answers = 0
     const test = async () => (++answers === 1 ? 'it has no codes' : undefined)
     const { deps } = createScriptedSupplier(shop, { test })

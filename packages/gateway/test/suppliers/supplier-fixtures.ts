@@ -20,27 +20,27 @@ import { addSupplier, type Shop } from '../harness/shop.ts'
 
 export type Fault = 'none' | 'refuse' | 'half' | 'late' | 'lost' | 'dies'
 
-/** A supplier with its remote side, where faults are simulated and sales are counted: never in our tables. */
+/** A supplier and its remote side, where faults are simulated and sales are counted, never in our tables. */
 export interface SupplierFixture {
   supplier: Supplier
   product: string
-  /** The fault of purchases from now on. */
+  /** The fault for purchases from now on. */
   fault: Fault
-  /** Queries get no answer. */
+  /** Queries get no response. */
   ignoresQueries: boolean
-  /** ICCIDs that the remote side has sold and not cancelled. */
+  /** The ICCIDs that the remote side has sold and not cancelled. */
   listSold(): Promise<string[]>
   /** false: it cannot answer a query about a lost purchase. */
   canAnswerQueries: boolean
   /** false: it cannot cancel an unwanted eSIM. */
   canCancel: boolean
-  /** It buys one eSIM of a package at a time, so that purchases in doubt take many times as long. */
+  /** It buys one eSIM of a package at a time, so purchases in doubt take many times as long. */
   isSerial?: boolean
-  /** A product that tops up an eSIM of `product`; absent, as `countTopUps`: it cannot top up. */
+  /** A product that tops up an eSIM of `product`; absent, like `countTopUps`, if it cannot top up. */
   topUpProduct?: string
   /** Top-ups that the remote side has carried out. */
   countTopUps?(): Promise<number>
-  /** How often the remote side did this to one of its eSIMs; absent: it cannot do anything after the sale. */
+  /** How many times the remote side did this to one of its eSIMs; absent: it cannot do anything after the sale. */
   countDone?(iccid: string, what: EsimAction | 'TOPUP'): Promise<number>
   close(): Promise<void>
 }
@@ -51,19 +51,19 @@ export interface FixtureFactory {
   close(): Promise<void>
 }
 
-/** Late answers come this long after our time-out. */
+/** Late answers arrive this long after our time-out. */
 export const LATE_BY_MS = 2_000
 const GRACE_MS = 100
 
 export type Switches = Pick<SupplierFixture, 'fault' | 'ignoresQueries'>
 
 export function withShortTimes(supplier: Supplier, timeoutMs: number, canAnswerQueries: boolean): Supplier {
-  // Items whose supplier cannot answer queries go to review soon; the others get the time that a busy machine needs.
+  // Items whose supplier cannot answer queries go to review soon; the others are given the time that a busy machine needs.
   const giveUpAfterMs = canAnswerQueries ? 240_000 : 8_000
   return { ...supplier, traits: { ...supplier.traits, graceMs: GRACE_MS, giveUpAfterMs, timeoutMs } }
 }
 
-/** Simulates network faults for suppliers that are called in process. */
+/** Simulates network faults for suppliers that are called in the same process. */
 function withFaults(inner: Supplier, switches: Switches, timeoutMs: number): Supplier {
   let calls = 0
   const died = new Set<string>()
@@ -98,7 +98,7 @@ function withFaults(inner: Supplier, switches: Switches, timeoutMs: number): Sup
         throw new Error('it crashed in the middle')
     }
   }
-  /** Carries out what is requested for a sold eSIM and then loses the answer. */
+  /** Carries out what is requested for a sold eSIM, but then loses the answer. */
   function losing<Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) {
     return async (...args: Args): Promise<Answer> => {
       const answer = await call(...args)
@@ -121,7 +121,7 @@ function withFaults(inner: Supplier, switches: Switches, timeoutMs: number): Sup
   }
 }
 
-/** Counts at a sandbox, by the ICCID of the eSIM: a record is one top-up or action, however often it was requested. */
+/** Counts at a sandbox, by the eSIM's ICCID: a record is one top-up or action, however many times it was requested. */
 async function countAtSandbox(db: Pick<Db, 'query'>, iccid: string, what: EsimAction | 'TOPUP'): Promise<number> {
   const text =
     what === 'TOPUP'
@@ -201,7 +201,7 @@ export async function createStockFixtures(shop: Shop): Promise<FixtureFactory> {
   }
 }
 
-/** With an ICCID range of ours or without one. */
+/** With an ICCID range of ours, or without one. */
 export async function createEs2plusFixtures(shop: Shop, withRange: boolean): Promise<FixtureFactory> {
   const outbound = createOutbound()
   let ranges = 0
@@ -222,7 +222,7 @@ export async function createEs2plusFixtures(shop: Shop, withRange: boolean): Pro
       await addSupplier(shop, name, 'es2plus', config)
       const inner = es2plusSupplier(name, config, { ...shop, outbound })
       return {
-        // Each of its three calls has a time-out of its own. A refusal is final after one: no test has two late calls.
+        // Each of its three calls has a separate time-out. A refusal is final after one: no test has two late calls.
         supplier: withShortTimes(inner, withRange ? timeoutMs : inner.traits.timeoutMs, withRange),
         product: 'PROFILE_TYPE_1',
         canAnswerQueries: withRange,
@@ -257,7 +257,7 @@ export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory>
     appSecret: string
   }
   const db = createDb({ url: upstreamDatabase.url, poolSize: 2, applicationName: 'test fixtures' })
-  // The cheapest packages with a top-up: the balance of the demo dealer pays for all cases.
+  // The cheapest packages that have a top-up: the demo dealer's balance pays for all cases.
   const packages = await db.query<{ packageCode: string; productCode: string }>({
     text: `select s.package_code, s.product_code from package_suppliers s join list_prices l using (package_code)
            join packages p using (package_code)
@@ -308,7 +308,7 @@ export async function createGatewayFixtures(shop: Shop): Promise<FixtureFactory>
   }
 }
 
-/** An HTTP proxy that loses, delays and refuses orders and top-ups, loses the answers of actions and drops queries. */
+/** An HTTP proxy that loses, delays and refuses orders and top-ups, loses the answers to actions and drops queries. */
 async function startFaultyProxy(target: string, switches: Switches, timeoutMs: number) {
   let orders = 0
   const seen = new Set<string>()
@@ -330,7 +330,7 @@ async function startFaultyProxy(target: string, switches: Switches, timeoutMs: n
       return void response.writeHead(422, { 'content-type': 'application/json' }).end(body)
     }
     if (fault === 'dies' && orders % 2 === 0) return void request.socket.destroy()
-    // fetch computes the length itself. Given one, it fails if undici was loaded before its first use in this process.
+    // fetch computes the length itself. If given one, it fails if undici was loaded before its first use in this process.
     const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
     const forwarded = await fetch(`${target}${request.url}`, {
       method: 'POST',

@@ -90,7 +90,7 @@ function esim(transactionId: string) {
   }
 }
 
-/** The charge of the newest item and the recorded price of its supplier. */
+/** The charge for the newest item and the recorded price of its supplier. */
 async function known() {
   const [row] = await shop.db.query<{ charged: string | null; seen: string }>({
     text: `select i.supplier_charge || ' ' || i.supplier_charge_currency as charged, p.price || ' ' || p.currency_code as seen
@@ -110,7 +110,7 @@ async function ordered(packageCode: string) {
   return { ended, refunds: (await walletOf(shop.db, tenantId)).refunds }
 }
 
-it('a price above the sale price is not paid and the order is refunded', async () => {
+it('a price above the sale price is not paid, and the order is refunded', async () => {
   const paid = sellFor(PRICE + 1n)
   expect(await ordered('KNOWN')).toEqual({ ended: { FAILED: 1 }, refunds: 1 })
   expect(paid).toEqual([])
@@ -121,7 +121,7 @@ it.each([
   ['has risen, up to the sale price', PRICE],
   ['has fallen', 1n],
   ['equals the cost', COST],
-])('a price that %s is paid, once', async (_, current) => {
+])('a price that %s is paid once', async (_, current) => {
   const paid = sellFor(current)
   expect(await ordered('KNOWN')).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })
   expect(paid).toEqual([current])
@@ -129,7 +129,7 @@ it.each([
 })
 
 it.each(['LOSS', 'UNKNOWN'])(
-  'a package that allows a loss or has no known cost is bought at any price: %s',
+  'a package that allows a loss or lacks a known cost is bought at any price: %s',
   async (code) => {
     const paid = sellFor(PRICE * 3n)
     expect(await ordered(code)).toEqual({ ended: { DELIVERED: 1 }, refunds: 0 })

@@ -30,7 +30,7 @@ import {
   waitUntil,
 } from '../harness/shop.ts'
 
-/* Our gateway buys from another one, which notifies ours by webhooks. */
+/* Our gateway buys from another one, which notifies ours through webhooks. */
 
 let databases: TestDatabase[]
 let shop: Shop
@@ -70,7 +70,7 @@ afterAll(async () => {
   await Promise.all((databases ?? []).map((database) => database.drop()))
 })
 
-it('an upstream’s webhook makes us query an order that was due in an hour', async () => {
+it('an upstream’s webhook triggers a query of an order that was due in an hour', async () => {
   await expect.poll(() => received).toBeGreaterThan(0) // the check of the callback URL
   const before = received
   const tenantId = await addTenant(shop.db)
@@ -93,7 +93,7 @@ it('an upstream’s webhook makes us query an order that was due in an hour', as
 })
 
 describe('the catalogue of an upstream', () => {
-  it('has every package that we may buy there, at our price', async () => {
+  it('contains every package that we may buy there, at our price', async () => {
     const products: SupplierProduct[] = []
     for await (const product of readableProducts(shop.suppliers.get('upstream')!.supplier)) products.push(product)
     const listed: PackageOnSale[] = []
@@ -113,7 +113,7 @@ describe('the catalogue of an upstream', () => {
     expect(pass).toMatchObject({ isDayPass: true, durationDays: 1 })
   })
 
-  it('becomes packages by a rule, and one of these is delivered by the upstream', async () => {
+  it('is turned into packages by a rule, and the upstream delivers one of them', async () => {
     await ensureSync(shop.db, 'upstream')
     const claim = await claimSync(shop.db, ['upstream'], true)
     const synced = await runSync(shop, claim!, shop.suppliers.get('upstream')!.supplier)
@@ -124,7 +124,7 @@ describe('the catalogue of an upstream', () => {
     expect(counts.ADDED).toBe(1)
     await applyRules(shop, basis, SYSTEM)
     const [made] = await shop.db.query<{ packageCode: string }>({ text: 'select package_code from rule_packages' })
-    // These orders have a price of their own.
+    // These orders have a different price.
     await putPackages(shop, [{ packageCode: made!.packageCode, allowLoss: true }], SYSTEM)
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, made!.packageCode)

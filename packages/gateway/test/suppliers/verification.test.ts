@@ -20,7 +20,7 @@ afterAll(async () => {
   await shop.close()
 })
 
-/** A supplier with an account of its own, and a product of it. */
+/** A supplier with its own account, and one of its products. */
 async function supplierOf(kind: SimulatorKind, name: string, amount = '1000') {
   const simulator = await createSimulator(kind, { catalogueSize: 5 })
   simulators.push(simulator)
@@ -59,7 +59,7 @@ async function recordOf(name: string) {
 }
 
 describe('supplier verify', () => {
-  it('states the price first and buys nothing until it is confirmed', async () => {
+  it('states the price first, and does not buy anything until the price is confirmed', async () => {
     const { product, price, sold } = await supplierOf('zendit', 'unconfirmed')
     const verify = ['supplier', 'verify', 'unconfirmed', '--buy', product.productCode]
     expect(await adminFailure(...verify)).toMatch(`costs ${price} USD at unconfirmed. This is a real purchase`)
@@ -69,7 +69,7 @@ describe('supplier verify', () => {
   })
 
   it.each(['zendit', 'esim-access'] as const)(
-    'buys one eSIM of %s, finds it, cancels it, and ends the limit',
+    'buys one eSIM from %s, finds and cancels it, and lifts the limit',
     async (kind) => {
       const { simulator, config, verify, sold } = await supplierOf(kind, kind)
       const before = simulator.counters().balance
@@ -84,14 +84,14 @@ describe('supplier verify', () => {
       const manage = { ...shop, config: { deployment: 'local' } }
       const { dailySpendLimit: _, ...without } = config
       await setSupplier(manage, { name: kind, config: without }, BY)
-      // Another account is not verified.
+      // A different account is not verified.
       const other = { ...without, url: `${without.url}/other` }
       await expect(setSupplier(manage, { name: kind, config: other }, BY)).rejects.toThrow(/needs dailySpendLimit/)
     },
   )
 
   it.each(['zendit', 'esim-access', 'airalo', 'esim-go', 'mobimatter'] as const)(
-    'proves the charge at %s by the balance',
+    'proves the charge at %s from the balance',
     async (kind) => {
       const { verify, price } = await supplierOf(kind, `proven-${kind}`)
       const { charge } = await adminJson(...verify)
@@ -107,7 +107,7 @@ describe('supplier verify', () => {
     },
   )
 
-  /** An adapter that reads charges wrongly. */
+  /** An adapter that reads charges incorrectly. */
   function misreading(supplier: Supplier, method: 'order' | 'query', misread: (amount: bigint) => bigint): Supplier {
     return {
       ...supplier,
@@ -132,13 +132,13 @@ describe('supplier verify', () => {
     expect(await listed()).toMatchObject({ status: expect.any(String), verificationFault: charge.message })
     expect(charge.message).toMatch(
       new RegExp(
-        `^The balance fell by ${price} USD, but the charge in the answer to a purchase is read as [\\d.]+ USD\\. It`,
+        `^The balance fell by ${price} USD, but the gateway reads the charge in the answer to a purchase as [\\d.]+ USD\\. It`,
       ),
     )
     const cents = misreading(supplier, 'query', (amount) => amount * 100n)
     const { charge: second } = await verifySupplier(shop, { supplier: cents, pauseMs: 10 }, product, BY)
     expect(second.message).toMatch(
-      /but the charge in the answer to a look-up is read as .* 100 times as much: the unit/,
+      /but the gateway reads the charge in the answer to a look-up as .* 100 times as much: the unit/,
     )
     await verifySupplier(shop, { supplier, pauseMs: 10 }, product, BY)
     expect(await listed()).toMatchObject({ status: null, verificationFault: null })
@@ -147,7 +147,7 @@ describe('supplier verify', () => {
     expect(await recordOf('misread')).toMatchObject({ state: 'DIFFERS', isVerified: false })
   })
 
-  it('cannot tell the charge while the gateway buys at the supplier, or when the balance is not read', async () => {
+  it('cannot determine the charge while the gateway buys at the supplier, or without a balance reading', async () => {
     const { supplier, product, simulator } = await supplierOf('zendit', 'busy')
     const silent = await verifySupplier(shop, { supplier: { ...supplier, balance: undefined as never } }, product, BY)
     expect(silent.charge).toMatchObject({ finding: 'UNCLEAR', message: expect.stringContaining('not read') })
@@ -170,7 +170,7 @@ describe('supplier verify', () => {
     expect(busy.charge).toMatchObject({ finding: 'UNCLEAR', message: expect.stringContaining('at the same time') })
   })
 
-  it('keeps the answers without codes, numbers of eSIMs and secrets', async () => {
+  it('keeps the answers, without codes, eSIM numbers or secrets', async () => {
     const { answers } = (await recordOf('zendit'))!
     const text = JSON.stringify(answers)
     const [{ iccid, matchingId } = { iccid: '', matchingId: '' }] = simulators[1]!.esims()
@@ -179,13 +179,13 @@ describe('supplier verify', () => {
     for (const secret of [iccid, matchingId, simulators[1]!.credentials.apiKey!]) expect(text).not.toContain(secret)
   })
 
-  it('verifies a supplier that cannot cancel, and says so', async () => {
+  it('verifies a supplier that cannot cancel, and reports that limitation', async () => {
     const { verify } = await supplierOf('airalo', 'by-hand')
     expect((await admin(...verify)).stdout).toMatch(/not cancelled: .*ask its support/)
     expect(await recordOf('by-hand')).toMatchObject({ state: 'VERIFIED', cancelOutcome: 'refused', isVerified: true })
   })
 
-  it('is not verified by a refusal, which buys nothing', async () => {
+  it('does not verify a supplier that refuses, nor buy anything from it', async () => {
     const { simulator, verify, sold } = await supplierOf('zendit', 'refusing')
     simulator.addFault({ kind: 'out-of-stock', operation: 'order' })
     expect(await adminFailure(...verify)).toMatch(/^Nothing was bought: /)
@@ -194,14 +194,14 @@ describe('supplier verify', () => {
     expect(await adminJson(...verify)).toMatchObject({ verified: true })
   })
 
-  it('finds a purchase whose answer was lost, and buys no second one', async () => {
+  it('finds a purchase whose answer was lost, without buying a second eSIM', async () => {
     const { simulator, verify, sold } = await supplierOf('zendit', 'lossy')
     simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
     expect(await adminJson(...verify)).toMatchObject({ verified: true })
     expect(sold()).toBe(1)
   })
 
-  it('does not count as refused while an unanswered order may still be executed, and buys no second one', async () => {
+  it('does not count an unanswered order as refused, or buy a second eSIM, while it may still be executed', async () => {
     const { simulator, supplier, product, verify, sold } = await supplierOf('zendit', 'late')
     simulator.addFault({ kind: 'slow-request', operation: 'order', times: 1, delayMs: 3_000 })
     const verified = { supplier, pauseMs: 10 }
@@ -212,7 +212,7 @@ describe('supplier verify', () => {
     expect(sold()).toBe(1)
   })
 
-  it('does not treat an accepted order that is not found as refused, and buys no second eSIM', async () => {
+  it('does not treat an accepted order that is not found as refused, or buy a second eSIM', async () => {
     const { simulator, supplier, product, verify, sold } = await supplierOf('zendit', 'lagging')
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1, delayMs: 60_000 })
     const unseen = { ...supplier, query: async () => [{ kind: 'retry' as const, message: 'not known' }] }
@@ -236,7 +236,7 @@ describe('supplier verify', () => {
     expect(await recordOf('ahead')).toMatchObject({ state: 'OPEN', isVerified: false })
   })
 
-  it('continues a purchase during which the command was stopped, and buys no second one', async () => {
+  it('continues a purchase during which the command was stopped, without buying a second eSIM', async () => {
     const { supplier, product, verify, sold } = await supplierOf('zendit', 'stopped')
     const orderId = shop.ids.uuid()
     await shop.db.query({
@@ -256,7 +256,7 @@ describe('supplier verify', () => {
     expect(sold()).toBe(0)
   })
 
-  it('is shown with each supplier: the status, and what was spent today', async () => {
+  it('is shown for each supplier with its status and the amount spent today', async () => {
     const { stdout: text } = await admin('supplier', 'list')
     expect(text).toMatch(/unconfirmed: Written from public documentation; not yet verified against a live account\./)
     expect(text).not.toMatch(/lossy: Written/)

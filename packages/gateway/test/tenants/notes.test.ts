@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('notes on a dealer and on its orders are separate, name their author, and are seen by the operator only', async () => {
+it('notes on a dealer and on its orders are separate, and only the operator sees them', async () => {
   const tenantId = await addTenant(testbed, 'Noted')
   const [orderId = ''] = await payOrders(testbed.db, tenantId, 'JP')
   const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
@@ -46,7 +46,7 @@ it('notes on a dealer and on its orders are separate, name their author, and are
   ])
 })
 
-it('tags of a dealer are kept once each, and are in no answer that the dealer gets', async () => {
+it('each dealer tag is stored once, and no answer to the dealer contains one', async () => {
   const tenantId = await addTenant(testbed, 'Tagged')
   const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   const path = `/tenants/${tenantId}/tags`
@@ -58,7 +58,7 @@ it('tags of a dealer are kept once each, and are in no answer that the dealer ge
   expect(JSON.stringify((await dealer.call('GET', `/tenants/${tenantId}`)).body)).not.toContain('cruises')
 })
 
-it('a subject has a limited number of notes', async () => {
+it('a subject can have only a limited number of notes', async () => {
   const tenantId = await addTenant(testbed, 'Full')
   await testbed.db.query({
     text: `insert into notes (tenant_id, note_id, text, actor, created_at)

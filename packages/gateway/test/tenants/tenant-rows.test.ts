@@ -11,8 +11,8 @@ import { findRowKeys } from '#tenants/tenant-rows.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 
 /*
- * A quarter hour, nine hours ago, in which only the first five minutes were busy: each of many dealers has more events in it
- * than fit on a page. The sums contain only how many orders the whole quarter hour had.
+ * A quarter hour, nine hours ago, in which only the first five minutes were busy: each of many dealers has more events in
+ * it than fit on a page. The sums contain only the number of orders in the whole quarter hour.
  */
 
 const TENANTS = 60
@@ -57,7 +57,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A page of events of all tenants, and how many rows were read for it. */
+/** A page of all tenants' events, and how many rows were read for it. */
 async function readPage(ofTenants: string | null = null) {
   let read = 0
   const counting: Pick<Db, 'query'> = {
@@ -77,13 +77,13 @@ const latestIds = async () =>
   )
 
 describe('the first page of all tenants, hours after a busy time', () => {
-  it('has the latest rows, and reads few others', async () => {
+  it('contains the latest rows, and reads few others', async () => {
     const { ids, read } = await readPage()
     expect(ids).toEqual(await latestIds())
     expect(read).toBeLessThan(10 * PAGE)
   })
 
-  it('has the latest rows also while there are no sums yet', async () => {
+  it('contains the latest rows even before there are any sums', async () => {
     await db.query({ text: 'delete from order_quarter_hours' })
     await db.query({ text: 'delete from daily_sales_tenants' })
     expect((await readPage()).ids).toEqual(await latestIds())
@@ -100,7 +100,7 @@ describe('the first page of all tenants, hours after a busy time', () => {
   })
 })
 
-it('a page with every row of all tenants is the last one, and offers no search in the years before', async () => {
+it('a page that contains every row of all tenants does not offer to search earlier years', async () => {
   const limit = 2 * TENANTS * EVENTS_OF_EACH
   const { keys, ...end } = await findRowKeys(db, EVENTS, { tenantId: null }, { limit })
   expect(keys.length).toBeGreaterThanOrEqual(TENANTS * EVENTS_OF_EACH)

@@ -23,13 +23,13 @@ const auditOf = (tenantId: string, action: string) =>
   money.db.query<{ actor: string; before: unknown; after: unknown }>(sql`
     select actor, before, after from audit_log where tenant_id = ${tenantId} and action = ${action} order by audit_id`)
 const verifying = async (tenantId: string) => (await load(tenantId)).secrets.map((secret) => secret.secret)
-/** Pretends that time has passed. */
+/** Pretends that this much time has passed. */
 const endGrace = (tenantId: string) =>
   money.db.query(sql`
     update tenant_secrets set valid_until = now() where tenant_id = ${tenantId} and valid_until is not null`)
 
 describe('a new tenant', () => {
-  test('has credentials of the documented form and an empty wallet, and is found by its AppKey and its id', async () => {
+  test('has credentials in the documented form and an empty wallet, and is found by its AppKey and its id', async () => {
     const input = { clientName: ' Acme Travel ', currencyCode: 'EUR' }
     const { tenantId, appKey, appSecret } = await createTenant(money.deps, input, ALICE)
     expect(appKey).toMatch(/^ak_main_[A-Za-z0-9]{24}$/)
@@ -47,11 +47,11 @@ describe('a new tenant', () => {
     [{ clientName: 'a\u0000b', currencyCode: 'USD' }, 'NAME_INVALID'],
     [{ clientName: 'Acme', currencyCode: 'usd' }, 'CURRENCY_UNKNOWN'],
     [{ clientName: 'Acme', currencyCode: 'ZZZ' }, 'CURRENCY_UNKNOWN'],
-  ])('%o is refused', async (input, code) => {
+  ])('is not created with invalid input: %o', async (input, code) => {
     await expect(createTenant(money.deps, input, ALICE)).rejects.toMatchObject({ code })
   })
 
-  test('no secret is readable in the database or in the audit log', async () => {
+  test('has no readable secret in the database or in the audit log', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     await viewSecret(money.deps, tenantId, ALICE)
@@ -65,7 +65,7 @@ describe('a new tenant', () => {
 })
 
 describe('a secret reset', () => {
-  test('without grace leaves only the new secret', async () => {
+  test('without a grace period leaves only the new secret', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
     expect(reset).toMatchObject({ oldValidUntil: null })
@@ -73,7 +73,7 @@ describe('a secret reset', () => {
     expect(await verifying(tenantId)).toEqual([reset.appSecret])
   })
 
-  test('with grace keeps the old secret until the grace period ends, after the new one', async () => {
+  test('with a grace period keeps the old secret after the new one until the period ends', async () => {
     const { tenantId, appSecret } = await money.tenant()
     const beforeMs = Date.now()
     const reset = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
@@ -93,7 +93,7 @@ describe('a secret reset', () => {
     expect(await verifying(tenantId)).toEqual([third.appSecret, second.appSecret])
   })
 
-  test('with a tenant id in capitals encrypts and audits with the stored form of the id', async () => {
+  test('with a tenant id in capitals uses the stored form of the id to encrypt and audit', async () => {
     const { tenantId } = await money.tenant()
     const { appSecret } = await resetSecret(money.deps, tenantId.toUpperCase(), { graceMs: 0 }, ALICE)
     expect(await verifying(tenantId)).toEqual([appSecret])
@@ -102,21 +102,21 @@ describe('a secret reset', () => {
     expect(entries).toHaveLength(1)
   })
 
-  test('without grace ends every grace period', async () => {
+  test('without a grace period ends every earlier grace period', async () => {
     const { tenantId } = await money.tenant()
     await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     const last = await resetSecret(money.deps, tenantId, { graceMs: 0 }, ALICE)
     expect(await verifying(tenantId)).toEqual([last.appSecret])
   })
 
-  test.each([-1, 24 * HOUR_MS + 1, 1.5, Number.NaN])('a grace of %s ms is refused', async (graceMs) => {
+  test.each([-1, 24 * HOUR_MS + 1, 1.5, Number.NaN])('with a grace period of %s ms is refused', async (graceMs) => {
     const { tenantId, appSecret } = await money.tenant()
     const reset = resetSecret(money.deps, tenantId, { graceMs }, ALICE)
     await expect(reset).rejects.toMatchObject({ code: 'GRACE_OUT_OF_RANGE' })
     expect(await verifying(tenantId)).toEqual([appSecret])
   })
 
-  test('ten concurrent resets leave one current secret and one in its grace period', async () => {
+  test('leaves one current secret and one in its grace period, even after ten concurrent resets', async () => {
     const { tenantId } = await money.tenant()
     const resets = Array.from({ length: 10 }, () => resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE))
     const secrets = (await Promise.all(resets)).map((reset) => reset.appSecret)
@@ -125,7 +125,7 @@ describe('a secret reset', () => {
     for (const secret of now) expect(secrets).toContain(secret)
   })
 
-  test('a view shows the current secret and is audited with actor and address', async () => {
+  test('shows the new secret in a view that is audited with actor and address', async () => {
     const { tenantId } = await money.tenant()
     const { appSecret } = await resetSecret(money.deps, tenantId, { graceMs: HOUR_MS }, ALICE)
     const by = { actor: 'person:eve', address: '203.0.113.7' } as const
@@ -137,7 +137,7 @@ describe('a secret reset', () => {
 })
 
 describe('settings', () => {
-  test('change together, are stored in canonical form, and are audited with old and new values', async () => {
+  test('change in one call, are stored in canonical form, and are audited with old and new values', async () => {
     const { tenantId } = await money.tenant()
     const changed = await changeSettings(
       money.deps,
@@ -176,7 +176,7 @@ describe('settings', () => {
     ])
   })
 
-  test('are cleared one by one, and others stay', async () => {
+  test('can be cleared one by one without affecting the others', async () => {
     const { tenantId } = await money.tenant()
     await changeSettings(money.deps, tenantId, { qpsLimit: 5, taxId: 'T', ipAllowlist: ['::1'] }, ALICE)
     await changeSettings(money.deps, tenantId, { qpsLimit: null, ipAllowlist: [] }, ALICE)
@@ -194,7 +194,7 @@ describe('settings', () => {
     [{ billingEmail: 'nobody' }, '“nobody”'],
     [{ clientName: '' }, 'name is empty'],
     [{ legalName: 'a\nb' }, 'cannot be printed'],
-  ])('%o is refused with a message, and nothing changes', async (wrong, words) => {
+  ])('with %o are refused with a message, and do not change', async (wrong, words) => {
     const { tenantId } = await money.tenant()
     const before = await load(tenantId)
     const change = changeSettings(money.deps, tenantId, { taxId: 'T-1', ...wrong }, ALICE)
@@ -203,7 +203,7 @@ describe('settings', () => {
     expect(await getTenantView(money.deps, tenantId)).toMatchObject({ taxId: null })
   })
 
-  test('all faults are reported together', async () => {
+  test('with several faults are refused with a list of all of them', async () => {
     const { tenantId } = await money.tenant()
     const wrong = { qpsLimit: 0, creditLimit: -1n, billingEmail: 'x' }
     await expect(changeSettings(money.deps, tenantId, wrong, ALICE)).rejects.toMatchObject({
@@ -211,7 +211,7 @@ describe('settings', () => {
     })
   })
 
-  test('concurrent changes all take effect', async () => {
+  test('keep every one of several concurrent changes', async () => {
     const { tenantId } = await money.tenant()
     const inputs: SettingsInput[] = [{ qpsLimit: 7 }, { taxId: 'T' }, { creditLimit: 9n }, { ipAllowlist: ['::1'] }]
     await Promise.all(inputs.map((input) => changeSettings(money.deps, tenantId, input, ALICE)))
@@ -219,7 +219,7 @@ describe('settings', () => {
     expect(await getTenantView(money.deps, tenantId)).toMatchObject(after)
   })
 
-  test('a credit limit may be lowered below the used credit', async () => {
+  test('allow a credit limit below the used credit', async () => {
     const { tenantId } = await money.tenant()
     await changeSettings(money.deps, tenantId, { creditLimit: 100n }, ALICE)
     await money.db.query(sql`update wallets set balance = -80 where tenant_id = ${tenantId}`)
@@ -229,7 +229,7 @@ describe('settings', () => {
   })
 })
 
-test('every change increments the version and wakes the nodes; a call without a change does neither', async () => {
+test('only a call that changes something increments the version and wakes the nodes', async () => {
   const { tenantId } = await money.tenant()
   const steps: [() => Promise<unknown>, boolean][] = [
     [() => changeSettings(money.deps, tenantId, { qpsLimit: 5 }, ALICE), true],
@@ -258,7 +258,7 @@ test('suspension and resumption are audited', async () => {
   ])
 })
 
-test.each([NOBODY, 'acme', ''])('the tenant “%s”, which does not exist, is not found', async (tenantId) => {
+test.each([NOBODY, 'acme', ''])('a tenant that does not exist (“%s”) is not found', async (tenantId) => {
   const attempts = [
     () => getTenantView(money.deps, tenantId),
     () => changeSettings(money.deps, tenantId, { qpsLimit: 1 }, ALICE),
@@ -275,7 +275,7 @@ test('a dealer is found by its whole AppKey', async () => {
   expect(await listTenants(money.db, { keyword: appKey.slice(0, -1) })).toEqual([])
 })
 
-test('the list is newest first and filtered, and its pages together are the whole list', async () => {
+test('the list is filtered and sorted newest first, and its pages make up the whole list', async () => {
   const names = ['Zebra One', 'Zebra Two', 'Zebra Three']
   const made: string[] = []
   for (const clientName of names) {

@@ -18,7 +18,7 @@ const balanceOf = async (tenantId: string) => (await getBalance(money.db, tenant
 const expire = (adjustmentId: string) =>
   money.db.query(sql`update wallet_adjustments set expires_at = now() where adjustment_id = ${adjustmentId}`)
 
-test('a proposal moves no money until a second person approves it', async () => {
+test('a proposal does not move money until a second person approves it', async () => {
   const { tenantId } = await money.tenant()
   const proposal = await propose(tenantId)
   expect(proposal).toMatchObject({ status: 'PROPOSED', proposedBy: 'cli:alice', decidedBy: null, walletVersion: null })
@@ -36,7 +36,7 @@ test('the proposer cannot approve an adjustment', async () => {
   expect(await balanceOf(tenantId)).toBe(0)
 })
 
-test('ten concurrent approvals post once', async () => {
+test('ten concurrent approvals post the adjustment once', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   const approvals = Array.from({ length: 10 }, () => approveAdjustment(money.deps, tenantId, adjustmentId, BOB))
@@ -44,7 +44,7 @@ test('ten concurrent approvals post once', async () => {
   expect(await balanceOf(tenantId)).toBe(-500)
 })
 
-test('of a concurrent approval and rejection, one takes effect', async () => {
+test('when an approval and a rejection are concurrent, only one of them takes effect', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   const outcomes = await Promise.allSettled([
@@ -54,7 +54,7 @@ test('of a concurrent approval and rejection, one takes effect', async () => {
   expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
 })
 
-test('an expired proposal is not approved, and releases its reference', async () => {
+test('an expired proposal cannot be approved, and releases its reference', async () => {
   const { tenantId } = await money.tenant()
   const { adjustmentId } = await propose(tenantId)
   await expire(adjustmentId)
@@ -82,7 +82,7 @@ test('a rejected proposal stays rejected, and releases its reference', async () 
   expect((await propose(tenantId)).adjustmentId).not.toBe(adjustmentId)
 })
 
-test('an active reference returns its proposal, and is refused with another amount', async () => {
+test('a repeated proposal with an active reference returns the first one, unless the amount differs', async () => {
   const { tenantId } = await money.tenant()
   const first = await propose(tenantId)
   expect(await propose(tenantId)).toEqual(first)
@@ -122,7 +122,7 @@ test('each step is audited with its actor', async () => {
   ])
 })
 
-test('each percentage of the threshold is alerted once when the balance falls below it, and re-armed when the balance rises', async () => {
+test('each percentage of the threshold raises one alert, and is re-armed when the balance rises', async () => {
   const { tenantId } = await money.tenant()
   let number = 0
   const move = async (amount: bigint) => {
@@ -141,7 +141,7 @@ test('each percentage of the threshold is alerted once when the balance falls be
   await move(-100n) // 900
   await move(-100n) // 800: the same percentage
   await move(-100n) // 700
-  await move(-650n) // 50: directly below 50 %
+  await move(-650n) // 50: just below 50 %
   await move(-100n) // below zero: still the lowest percentage
   expect(await alertedPercents()).toEqual([100, 75, 10])
   await move(850n) // 800: re-armed
@@ -155,7 +155,7 @@ test('each percentage of the threshold is alerted once when the balance falls be
   })
 })
 
-test('a threshold set above the balance alerts immediately', async () => {
+test('a threshold set above the balance raises an alert immediately', async () => {
   const { tenantId } = await money.tenant()
   await changeSettings(money.deps, tenantId, { lowBalanceThreshold: 1n }, ALICE)
   const notices = await money.db.query(sql`select kind from alerts where tenant_id = ${tenantId}`)

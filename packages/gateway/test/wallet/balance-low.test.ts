@@ -11,7 +11,7 @@ import { addDealer, type Dealer, type Node, startNode } from '../harness/api-nod
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { ALICE, BOB } from '../harness/wallets.ts'
 
-/* BALANCE_LOW: once for each step that a debit takes the balance below. */
+/* BALANCE_LOW: once for each threshold step that a debit takes the balance below. */
 
 const PRICE = 45_000
 const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A dealer who can afford this many eSIMs, with a threshold of so many. */
+/** A dealer who can afford this many eSIMs, with a threshold of this many. */
 async function dealerWith(balance: number, threshold: number): Promise<Dealer> {
   const dealer = await addDealer(node.deps, 0)
   await credit(dealer, balance)
@@ -73,7 +73,7 @@ async function events({ tenantId }: Dealer) {
 
 const percents = async (dealer: Dealer) => (await events(dealer)).map(({ content }) => content.percent)
 
-it('each step is reported once, with the balance that the debit leaves, by the transaction of the debit', async () => {
+it('each step is reported once, with the balance after the debit, in the debit’s transaction', async () => {
   const dealer = await dealerWith(21, 20)
   for (let count = 0; count < 20; count++) expect(await order(dealer, 1)).toMatchObject({ kind: 'placed' })
   expect(await percents(dealer)).toEqual([100, 75, 50, 10])
@@ -94,7 +94,7 @@ it('each step is reported once, with the balance that the debit leaves, by the t
   expect(debit).toEqual({ found: 1 })
 })
 
-it('a fall through several steps reports the lowest only, and a rise re-arms the steps above the balance', async () => {
+it('a fall through several steps reports only the lowest step, and a rise re-arms those above the balance', async () => {
   const dealer = await dealerWith(21, 20)
   await order(dealer, 12)
   expect(await percents(dealer)).toEqual([50])
@@ -106,7 +106,7 @@ it('a fall through several steps reports the lowest only, and a rise re-arms the
   expect(await percents(dealer)).toEqual([50, 100])
 })
 
-it('changed limits and thresholds report nothing by themselves, and the next step below is reported', async () => {
+it('changed limits and thresholds are not reported by themselves, but the next lower step is', async () => {
   const dealer = await dealerWith(10, 1)
   await setThreshold(dealer, 20)
   await changeSettings(node.deps, dealer.tenantId, { creditLimit: 50_000n }, ALICE)
@@ -116,14 +116,14 @@ it('changed limits and thresholds report nothing by themselves, and the next ste
   expect((await events(dealer))[0]!.content.availableBalance).toBe(9 * PRICE + 50_000)
 })
 
-it('an adjustment that takes money is a debit like others', async () => {
+it('an adjustment that takes money counts as a debit like any other', async () => {
   const dealer = await dealerWith(21, 20)
   await adjust(dealer, -2)
   await adjust(dealer, 5)
   expect(await percents(dealer)).toEqual([100])
 })
 
-it('200 concurrent orders report each step at most once, and end below the lowest', async () => {
+it('200 concurrent orders report each step at most once, and end below the lowest step', async () => {
   const dealer = await dealerWith(200, 200)
   await Promise.all(Array.from({ length: 200 }, () => order(dealer, 1)))
   const reported = await percents(dealer)
@@ -150,7 +150,7 @@ const steps = fc.array(
   { maxLength: 12 },
 )
 
-it('the events match a model over any orders, credits, adjustments and thresholds', async () => {
+it('the events match a model for any orders, credits, adjustments and thresholds', async () => {
   const property = fc.asyncProperty(steps, async (sequence) => {
     const dealer = await dealerWith(20, 20)
     const expected: number[] = []

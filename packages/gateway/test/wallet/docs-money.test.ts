@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Runs the page's commands in order in one shell, because later ones use results of earlier ones. */
+/** Runs the page's commands in order in one shell, because later ones use the results of earlier ones. */
 function run(script: string) {
   const PATH = fakeNpmPath(folder)
   const env = {
@@ -34,7 +34,7 @@ function run(script: string) {
   return bash(script, { cwd: root, env })
 }
 
-test('the commands of docs/money.md run unchanged in their order', async () => {
+test('the commands in docs/money.md run unchanged and in order', async () => {
   const blocks = codeBlocks(readFileSync(join(root, 'docs/money.md'), 'utf8'), 'sh')
   expect(blocks.length).toBeGreaterThan(4)
   const csv = join(folder, '2026-11.csv')

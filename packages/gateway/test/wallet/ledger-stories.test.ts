@@ -6,7 +6,7 @@ import { approveAdjustment, proposeAdjustment } from '#wallet/ledger/adjust.ts'
 import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { ALICE, BOB, createWalletTestbed, insertPaidOrder, refundLocked } from '../harness/wallets.ts'
 
-/** UPDATE=1 writes what the statements answer into the page. */
+/** UPDATE=1 writes the statements' results into the page. */
 const PAGE = join(import.meta.dirname, '../../../../contributing/ledger.md')
 
 let wallets: Awaited<ReturnType<typeof createWalletTestbed>>
@@ -21,7 +21,7 @@ afterAll(async () => {
   await wallets.close()
 })
 
-test('the stories of contributing/ledger.md end as it says', async () => {
+test('the stories in contributing/ledger.md end as described there', async () => {
   const { tenantId } = await wallets.tenant()
   let orderId = ''
   const stories: Record<string, () => Promise<unknown>> = {
@@ -56,7 +56,7 @@ test('the stories of contributing/ledger.md end as it says', async () => {
   if (written !== page) writeFileSync(PAGE, written)
 })
 
-/** As psql prints it, with text to the left and numbers to the right. */
+/** As printed by psql, with text left-aligned and numbers right-aligned. */
 function asTable({ fields, rows }: pg.QueryArrayResult<unknown[]>): string {
   const texts = rows.map((row) => row.map((value) => (value === null ? '' : String(value))))
   const names = fields.map(({ name }) => name)

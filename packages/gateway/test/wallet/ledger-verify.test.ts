@@ -39,7 +39,7 @@ async function faultsOf(id: string | 'all' = tenantId, pageRows = 2): Promise<Le
 
 const kinds = (faults: LedgerFault[]) => [...new Set(faults.map((fault) => fault.kind))].sort()
 
-test('a consistent ledger has no fault with any page size, and everything in it is counted', async () => {
+test('a consistent ledger has no faults at any page size, and every entry is counted', async () => {
   for (const pageRows of [1, 2, 3, 5, 1_000]) {
     const faults: LedgerFault[] = []
     const counts = await verifyLedger(money.db, { tenantId, pageRows, onFault: (fault) => faults.push(fault) })
@@ -47,7 +47,7 @@ test('a consistent ledger has no fault with any page size, and everything in it 
   }
 })
 
-/** Tampered rows, the kinds of fault that verify reports, and a part of its messages. */
+/** Tampered rows, the kinds of faults that verify reports, and part of the messages. */
 const TAMPERINGS: [what: string, () => Sql[], kinds: string[], words: string][] = [
   [
     'an edited balance',
@@ -233,7 +233,7 @@ describe('verify finds', () => {
       create unique index transfers_refund on transfers (tenant_id, order_id, item_no) where kind = 'REFUND'`)
   })
 
-  test('no fault in a refund of a delivered item whose profile was cancelled', async () => {
+  test('no fault in the refund for a delivered item whose profile was cancelled', async () => {
     await money.db.query(sql`
       update order_items set item_status = 'DELIVERED' where tenant_id = ${tenantId} and order_id = ${first}`)
     await money.db.query(sql`
@@ -319,7 +319,7 @@ describe('the daily check', () => {
     expect(await checkToday(deps())).toBeDefined()
   })
 
-  test('that is aborted can run immediately on another node', async () => {
+  test('can run immediately on another node after it was aborted', async () => {
     await money.db.query(sql`delete from ledger_checks`)
     const gone = AbortSignal.abort(new Error('stopping'))
     await expect(checkToday(deps(), gone)).rejects.toThrow('stopping')

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => money.close())
 
-/** A wallet by the documented rules, written as simply as possible. */
+/** A wallet according to the documented rules, written as simply as possible. */
 class Model {
   balance = 0n
   versions = 0n
@@ -107,7 +107,7 @@ async function play(step: Step, model: Model, tenantId: string): Promise<void> {
         standing.state = 'approved'
         model.move(standing.amount)
       }
-      // An approved reference stays used, because a transfer has it.
+      // The reference of an approved adjustment stays in use, because a transfer has it.
       return
     }
     case 'order': {

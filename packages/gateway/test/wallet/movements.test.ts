@@ -15,7 +15,7 @@ afterAll(() => money.close())
 const transfersOf = (tenantId: string) =>
   money.db.query(sql`select * from transfers where tenant_id = ${tenantId} order by wallet_version`)
 
-test('fifty concurrent top-ups with one reference post once, and all get the first answer', async () => {
+test('fifty concurrent top-ups with one reference post once, and all get the same answer', async () => {
   const { tenantId } = await money.tenant()
   const input = { tenantId, amount: 12_500_000n, reference: 'INV-1' }
   const answers = await Promise.all(Array.from({ length: 50 }, () => topUp(money.deps, input, ALICE)))
@@ -36,7 +36,7 @@ test('fifty concurrent top-ups with different references all post, in one chain'
   expect((await getBalance(money.db, tenantId)).balance).toBe(500)
 })
 
-test('a reference with another amount is refused with the first amount', async () => {
+test('a reference reused with a different amount is refused, and the refusal states the first amount', async () => {
   const { tenantId } = await money.tenant()
   await topUp(money.deps, { tenantId, amount: 100n, reference: 'INV' }, ALICE)
   const again = topUp(money.deps, { tenantId, amount: 101n, reference: 'INV' }, ALICE)
@@ -44,13 +44,13 @@ test('a reference with another amount is refused with the first amount', async (
   expect(await transfersOf(tenantId)).toHaveLength(1)
 })
 
-test('the same reference in two wallets is two payments', async () => {
+test('the same reference in two wallets stands for two payments', async () => {
   const [one, two] = [await money.tenant(), await money.tenant()]
   for (const { tenantId } of [one, two]) await topUp(money.deps, { tenantId, amount: 100n, reference: 'INV' }, ALICE)
   expect(await transfersOf(two.tenantId)).toHaveLength(1)
 })
 
-test('only a posting is audited, with the balance before and after', async () => {
+test('only the posting of a movement is audited, with the balance before and after', async () => {
   const { tenantId } = await money.tenant()
   for (const _ of [1, 2])
     await topUp(money.deps, { tenantId, amount: 100n, reference: 'INV', reason: 'transfer' }, ALICE)
@@ -77,7 +77,7 @@ test.each([
   expect(await transfersOf(tenantId)).toEqual([])
 })
 
-test('a balance that is not exact in JSON is refused', async () => {
+test('a balance that JSON cannot represent exactly is refused', async () => {
   const { tenantId } = await money.tenant()
   await topUp(money.deps, { tenantId, amount: 2n ** 53n - 1n, reference: 'all' }, ALICE)
   const more = topUp(money.deps, { tenantId, amount: 1n, reference: 'more' }, ALICE)
@@ -91,7 +91,7 @@ describe('money that operators credit leaves room for refunds', () => {
   const credit = (tenantId: string, amount: bigint, reference: string) =>
     topUp(money.deps, { tenantId, amount, reference }, ALICE)
 
-  test('a top-up that would leave none is refused, and so is an adjustment', async () => {
+  test('a top-up or an adjustment that would leave no room is refused', async () => {
     const { tenantId } = await money.tenant()
     await credit(tenantId, MAX, 'all')
     const orderId = await insertPaidOrder(money.db, tenantId, [MAX])
@@ -104,7 +104,7 @@ describe('money that operators credit leaves room for refunds', () => {
     expect(await getBalance(money.db, tenantId)).toMatchObject({ balance: Number(MAX) })
   })
 
-  test('earlier credits do not limit further ones while the balance is at most half of the largest', async () => {
+  test('earlier credits do not limit later ones while the balance is at most half the maximum', async () => {
     const { tenantId } = await money.tenant()
     for (let times = 1; times <= 3; times++) {
       await credit(tenantId, MAX / 2n, `INV-${times}`)
@@ -113,7 +113,7 @@ describe('money that operators credit leaves room for refunds', () => {
     await expect(credit(tenantId, MAX / 2n + 1n, 'more')).rejects.toMatchObject({ code: 'BALANCE_OUT_OF_RANGE' })
   })
 
-  test('a negative adjustment is approved however much was credited', async () => {
+  test('a negative adjustment is approved no matter how much was credited', async () => {
     const { tenantId } = await money.tenant()
     await credit(tenantId, MAX, 'all')
     const input = { tenantId, amount: -1n, reference: 'CASE', reason: 'correction' }
@@ -131,7 +131,7 @@ test('an item is refunded once, even if the refund is repeated concurrently', as
   }
   const refunded = await Promise.all([[1], [1, 2], [2, 1], [2], [1]].map(refundSome))
   expect(await refundSome([2, 1])).toBe(50n)
-  // The events report the refunded amount at their time: 30 or 20, and 50 afterwards.
+  // The events report the refunded amount at the time: 30 or 20, and 50 afterwards.
   for (const amount of refunded) expect([20n, 30n, 50n]).toContain(amount)
   const [, ...refunds] = await transfersOf(tenantId)
   expect(refunds).toHaveLength(2)
@@ -140,7 +140,7 @@ test('an item is refunded once, even if the refund is repeated concurrently', as
   expect(order).toEqual({ refundedAmount: 50n })
 })
 
-test("a refund updates its order's update time, a repeated one does not, and no refund sets it back", async () => {
+test('a refund updates its order’s update time, but a repeated refund does not', async () => {
   const { tenantId } = await money.tenant()
   const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   const refundOne = (itemNo: number, amount: bigint) =>
@@ -159,7 +159,7 @@ test("a refund updates its order's update time, a repeated one does not, and no 
   expect(refundedMs).toBeGreaterThan(beforeMs)
   await refundOne(1, 30n)
   expect(await updatedMs()).toBe(refundedMs)
-  await setUpdated('-1 hour') // as if a clock had been ahead
+  await setUpdated('-1 hour') // as if a clock had been fast
   const aheadMs = await updatedMs()
   await refundOne(2, 20n)
   expect(await updatedMs()).toBe(aheadMs)

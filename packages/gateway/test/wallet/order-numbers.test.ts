@@ -36,7 +36,7 @@ async function ordersOf(caller: typeof operator, query: string): Promise<Order[]
   return (await caller.call('GET', `/orders${query}`)).body.orders
 }
 
-it('the number of an order is the entryNo of its debit in the ledger', async () => {
+it('an order’s number is the entryNo of its debit in the ledger', async () => {
   const orders = await ordersOf(operator, `?tenantId=${lotus}`)
   const { entries } = (await operator.call('GET', `/tenants/${lotus}/wallet/entries?kind=ORDER`)).body
   expect(orders.map(({ orderNo, entryNo }) => [orderNo, entryNo])).toEqual(
@@ -47,7 +47,7 @@ it('the number of an order is the entryNo of its debit in the ledger', async () 
   expect([order.entryNo, order.location]).toEqual([orders[0]!.entryNo, 'JP'])
 })
 
-it('#2 and 2 find the orders with this number of every dealer, for a dealer only its own', async () => {
+it('#2 and 2 find every dealer’s order with this number, but a dealer finds only its own order', async () => {
   for (const q of ['%232', '2']) {
     const found = await ordersOf(operator, `?q=${q}&sort=clientName`)
     expect(found.map(({ orderNo, clientName }) => [orderNo, clientName])).toEqual([
@@ -58,7 +58,7 @@ it('#2 and 2 find the orders with this number of every dealer, for a dealer only
   }
 })
 
-it('a number that no order has, or that is a payment’s, finds nothing', async () => {
+it('a number without an order, or with a payment, does not find anything', async () => {
   for (const q of ['%233', '%239', '%230', '%23', '%23x', '%23999999999999999', '9'.repeat(30)])
     expect([q, await ordersOf(dealer, `?q=${q}`)]).toEqual([q, []])
 })
@@ -79,7 +79,7 @@ it('the finder lists every dealer’s order with a number, however many dealers 
   ])
 })
 
-it('a file of movements has the number of the order beside its orderNo', async () => {
+it('a movement file contains the order number next to the orderNo', async () => {
   const { body } = await operator.call('GET', `/tenants/${lotus}/wallet/entries.csv`)
   const rows = parse(body, { columns: true }) as Record<string, string>[]
   expect(rows.map((row) => [row.order_no, row.order_entry_no])).toEqual([

@@ -8,7 +8,7 @@ import { addDealer, NODE_ENV, type Node, OPERATOR, startNode } from '../harness/
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { startGateway, stopGateways } from '../harness/processes/gateway-process.ts'
 
-/* A gateway is killed while an operator confirms a payment, and the operator confirms it again at another one. */
+/* A gateway is killed while an operator confirms a payment, and the operator confirms it again on another one. */
 
 let database: TestDatabase
 let inspector: Node
@@ -22,7 +22,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** The token of a new operator. */
+/** A new operator's token. */
 async function operatorToken(name: string): Promise<string> {
   const { db, ids } = inspector.deps
   return db.tx(async (tx) => {
@@ -38,7 +38,7 @@ describe('a crash while a payment is confirmed', () => {
     { point: 'top-up-request.posted', isPosted: false },
     { point: 'top-up-request.committed', isPosted: true },
   ])(
-    'at $point posts the whole decision or nothing, and a repeated confirmation posts it once',
+    'at $point posts the whole decision or none of it, and a repeated confirmation posts it once',
     async ({ point, isPosted }) => {
       const { deps } = inspector
       const { tenantId } = await addDealer(deps, 0)

@@ -24,7 +24,7 @@ afterAll(async () => {
 const DEALERS = 12
 const MONTHS = 2
 
-/** Dealers whose accounts began in the month before the last one. */
+/** Dealers whose accounts began in the month before last. */
 async function addDealers(): Promise<string[]> {
   const { db } = inspector.deps
   const ids: string[] = []
@@ -44,7 +44,7 @@ describe('a crash while statements are issued', () => {
   it.each([
     { point: 'statement.written', left: 3 },
     { point: 'statement.committed', left: 4 },
-  ])('at $point leaves whole statements, and each dealer has one a month', async ({ point, left }) => {
+  ])('at $point leaves only complete statements, one per dealer and month', async ({ point, left }) => {
     const ids = await addDealers()
     const options = { databaseUrl: database.url, role: 'worker' } as const
     const env = { MASTER_KEY: NODE_ENV.MASTER_KEY }

@@ -24,7 +24,7 @@ const monthAgo = (months: number) => {
 const LAST = monthAgo(1)
 const issue = (tenantId: string, month = LAST) => issueStatement(money.deps, tenantId, month, ALICE)
 
-/** A dealer with movements that happened in the last month. */
+/** A dealer with movements in the last month. */
 async function dealerOfLastMonth() {
   await setOperatorDetails(money.deps, OPERATOR, ALICE)
   const { tenantId } = await money.tenant()
@@ -38,7 +38,7 @@ async function dealerOfLastMonth() {
   return tenantId
 }
 
-test('a statement shows both parties, the movements of each kind and the closing balance of the ledger', async () => {
+test('a statement shows both parties, the movements by kind and the closing balance in the ledger', async () => {
   const tenantId = await dealerOfLastMonth()
   await changeSettings(
     money.deps,
@@ -64,7 +64,7 @@ test('a statement shows both parties, the movements of each kind and the closing
   expect(cells).toEqual(['0.00', '1', '1250.00', '1', '-9.00', '1', '4.50', '1245.50'])
 })
 
-test('an issued statement is read again byte for byte, whatever changes', async () => {
+test('an issued statement stays byte-for-byte the same, whatever changes', async () => {
   const tenantId = await dealerOfLastMonth()
   const first = await issue(tenantId)
   await setOperatorDetails(money.deps, { legalName: 'New Name', taxId: null, address: null }, ALICE)
@@ -84,7 +84,7 @@ test('concurrent first calls issue one statement', async () => {
   expect(entries).toHaveLength(1)
 })
 
-test('a movement after the issue belongs to a later month, even if the clock is set back', async () => {
+test('a movement after the statement was issued belongs to a later month, even if the clock is set back', async () => {
   const tenantId = await dealerOfLastMonth()
   await issue(tenantId)
   const before = await getMonthStatement(money.db, tenantId, LAST)
@@ -102,7 +102,7 @@ test.each([
   ['the current month', monthAgo(0)],
   ['a month to come', monthAgo(-1)],
   ['a month before the account', monthAgo(3)],
-])('no statement is issued of %s', async (_, month) => {
+])('no statement is issued for %s', async (_, month) => {
   const tenantId = await dealerOfLastMonth()
   const refused = await issue(tenantId, month).catch((error) => error)
   expect(refused).toMatchObject({ code: 'STATEMENT_NOT_ISSUED' })
@@ -128,7 +128,7 @@ describe('the loop that issues statements', () => {
         select subject, actor from audit_log where tenant_id = ${tenantId} and action = 'statement.issue' order by subject`)
     ).map(({ subject, actor }) => `${subject.slice(-7)} ${actor}`)
 
-  test('issues each month of each account that is over once, by two nodes at the same time, and then none', async () => {
+  test('issues one statement for each account and past month, even with two nodes at the same time', async () => {
     const old = await dealerOfLastMonth()
     const then = new Date(`${monthAgo(3)}-15T12:00:00Z`)
     await money.db.query(sql`update tenants set created_at = ${then} where tenant_id = ${old}`)
@@ -143,7 +143,7 @@ describe('the loop that issues statements', () => {
     expect(await issueDue()).toEqual({ issued: 0, isComplete: true })
   })
 
-  test('leaves issued statements as they are, and a statement that cannot be issued delays no other', async () => {
+  test('does not change issued statements, nor let a failing statement delay the others', async () => {
     await issueDue()
     const [viewed, broken, other] = await Promise.all([dealerOfLastMonth(), dealerOfLastMonth(), dealerOfLastMonth()])
     const { document } = await issue(viewed)

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => money.close())
 
-/** Posts movements at the given moments, each one unit larger than the last, of alternating kinds. */
+/** Posts movements at the given times, each one unit larger than the last, of alternating kinds. */
 async function plantHistory(moments: Date[]): Promise<string> {
   const { tenantId } = await money.tenant()
   let balance = 0n
@@ -51,7 +51,7 @@ describe('a year of movements', () => {
   let tenantId: string
   const moments: Date[] = []
   beforeAll(async () => {
-    // Unevenly over 2026, with an empty month, and at the first and last millisecond of months.
+    // Unevenly over 2026, with an empty month, and in the first and last millisecond of months.
     for (let day = 0; day < 365; day += 1 + (day % 5)) {
       const moment = new Date(Date.UTC(2026, 0, 1 + day, 12))
       if (moment.getUTCMonth() !== 6) moments.push(moment)
@@ -67,7 +67,7 @@ describe('a year of movements', () => {
     tenantId = await plantHistory(moments)
   })
 
-  test('the opening balance of each month is the closing balance of the month before', async () => {
+  test('each month’s opening balance is the closing balance of the previous month', async () => {
     const statements = []
     for (const month of MONTHS) statements.push(await getMonthStatement(money.db, tenantId, month))
     expect(statements[0]).toMatchObject({ opening: 0n, closing: 0n })
@@ -83,7 +83,7 @@ describe('a year of movements', () => {
     expect(statements.at(-1)!.closing).toBe(wallet!.balance)
   })
 
-  test.each(MONTHS)('the entries of %s are those dated in it, and make its totals', async (month) => {
+  test.each(MONTHS)('the entries in %s are those dated in that month, and add up to its totals', async (month) => {
     const statement = await getMonthStatement(money.db, tenantId, month)
     const entries = await entriesOf(tenantId, month)
     const dated = moments.filter((moment) => moment.toISOString().startsWith(month))
@@ -110,7 +110,7 @@ describe('a year of movements', () => {
     }
   })
 
-  test('a filter by kind selects the movements of that kind, in pages and in the file, with their balances', async () => {
+  test('a filter by kind selects the movements of that kind, both in pages and in the file', async () => {
     const all = (await getStatementPage(money.db, tenantId, { limit: 500 })).entries
     const within = (await getMonthStatement(money.db, tenantId, '2026-03')).versions
     for (const kind of ['TOP_UP', 'ADJUSTMENT', 'ORDER'] as const) {
@@ -138,7 +138,7 @@ describe('a year of movements', () => {
   })
 })
 
-test('a rare kind is found without reading the many orders', async () => {
+test('a rare kind of movement is found without reading the many orders', async () => {
   const { tenantId } = await money.tenant()
   await money.db.query(sql`
     insert into transfers (tenant_id, wallet_version, kind, from_account, to_account, amount, balance_after, order_id,
@@ -157,7 +157,7 @@ test('a rare kind is found without reading the many orders', async () => {
   for (const { pages } of seen) expect(pages).toBeLessThan(30)
 })
 
-test('the binary search finds the first version at a moment in any history', async () => {
+test('the binary search finds the first version at a given time in any history', async () => {
   const times = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 30 }).map((list) => list.sort((a, b) => a - b))
   const property = fc.asyncProperty(times, fc.integer({ min: -1, max: 41 }), async (list, at) => {
     const tenantId = await plantHistory(list.map((time) => new Date(1_700_000_000_000 + time)))
@@ -170,7 +170,7 @@ test('the binary search finds the first version at a moment in any history', asy
   await fc.assert(property, { seed, numRuns: 60 })
 })
 
-test('the entries of an order and its refund contain the orderNo', async () => {
+test('entries for an order and its refund contain the orderNo', async () => {
   const { tenantId } = await money.tenant()
   const orderId = await insertPaidOrder(money.db, tenantId, [30n, 20n])
   const { entries } = await getStatementPage(money.db, tenantId, { limit: 10 })

@@ -32,7 +32,7 @@ const alertsOf = (tenantId: string) =>
 const setLimit = (currencyCode: string, secondPersonAbove: bigint | null) =>
   setPaymentSettings(money.deps, { currencyCode, bankDetails: null, paymentUrl: null, secondPersonAbove }, ALICE)
 
-test('a request moves no money, and a repeated one is the same request', async () => {
+test('a request does not move money, and a repeated request returns the first one', async () => {
   const { tenantId } = await money.tenant()
   const [first, second] = await Promise.all([request(tenantId), request(tenantId)])
   expect(first).toMatchObject({ status: 'REQUESTED', amount: AMOUNT, decidedBy: null, hasReceipt: false })
@@ -55,7 +55,7 @@ test('a confirmed request posts one top-up with its reference, and notifies the 
   expect((await alertsOf(tenantId)).map(({ kind }) => kind)).toEqual(['TOP_UP_REQUESTED', 'TOP_UP_PAID'])
 })
 
-test('twenty concurrent confirmations by two operators post once', async () => {
+test('twenty concurrent confirmations by two operators post the payment once', async () => {
   const { tenantId } = await money.tenant()
   const { requestId } = await request(tenantId)
   const answers = await Promise.all(
@@ -66,7 +66,7 @@ test('twenty concurrent confirmations by two operators post once', async () => {
   expect((await alertsOf(tenantId)).filter(({ kind }) => kind === 'TOP_UP_PAID')).toHaveLength(1)
 })
 
-test('of concurrent confirmations and declines, one decision takes effect', async () => {
+test('when confirmations and declines are concurrent, only one decision takes effect', async () => {
   for (let round = 0; round < 5; round++) {
     const { tenantId } = await money.tenant()
     const { requestId } = await request(tenantId)
@@ -92,7 +92,7 @@ test('a payment that an operator has credited directly is not credited again', a
   expect(await balanceOf(tenantId)).toBe(Number(AMOUNT))
 })
 
-test('a reference that was credited with another amount is not confirmed', async () => {
+test('a reference already credited with a different amount is not confirmed', async () => {
   const { tenantId } = await money.tenant()
   const { requestId } = await request(tenantId)
   await topUp(money.deps, { tenantId, amount: 1n, reference: 'INV-1' }, BOB)
@@ -115,7 +115,7 @@ test('a declined request is not confirmed, shows its reason and releases its ref
   expect(await balanceOf(tenantId)).toBe(Number(AMOUNT))
 })
 
-test('above the amount of its currency, a payment is posted by the second person only', async () => {
+test('a payment above the threshold for its currency is posted only when a second person confirms it', async () => {
   await setLimit('CHF', AMOUNT - 1n)
   const { tenantId } = await money.tenant('CHF')
   const { requestId } = await request(tenantId)
@@ -160,7 +160,7 @@ test('a dealer cannot have more open requests than the limit, even with simultan
 
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(100, 1)])
 
-test('a receipt is stored as it is, under a name of plain characters with the extension of its content', async () => {
+test('a receipt is stored unchanged, under a plain name whose extension matches the content', async () => {
   const { tenantId } = await money.tenant()
   const receipt = { fileName: '../Café "May".html', content: PNG.toString('base64') }
   const { requestId, hasReceipt } = await requestTopUp(

@@ -8,7 +8,7 @@ import { CLAIM_AHEAD_FACTOR, ENDPOINT_IN_FLIGHT_MAX } from '#webhooks/webhook-li
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
-/* Events are claimed ahead for an endpoint that answers. A changed setting applies to them too. */
+/* Events are claimed ahead for an endpoint that responds. A changed setting applies to them too. */
 
 const CLAIMED_MAX = CLAIM_AHEAD_FACTOR * ENDPOINT_IN_FLIGHT_MAX
 const patient = { timeout: 20_000 }
@@ -18,14 +18,14 @@ let loop: ReturnType<Testbed['startLoop']>
 let receiver: Receiver
 let other: Receiver
 let tenant: TestTenant
-/** Requests at the receiver that wait for their answer. */
+/** Requests at the receiver that are waiting to be answered. */
 let held: ServerResponse[]
 
 beforeAll(async () => {
   testbed = await createTestbed()
   loop = testbed.startLoop()
 })
-/** One claim has taken as many events of the tenant as allowed, and as many as allowed are being sent. */
+/** One claim has taken as many of the tenant's events as allowed, and as many as allowed are being sent. */
 beforeEach(async () => {
   receiver = await startReceiver()
   other = await startReceiver()
@@ -47,7 +47,7 @@ afterEach(async () => {
 })
 afterAll(() => testbed.close())
 
-/** Waits for a whole pass of the sender: the second of two consecutive events was sent. */
+/** Waits for a whole pass of the sender: the second of two consecutive events has been sent. */
 async function aPassLater(): Promise<void> {
   const witness = await startReceiver()
   const another = await testbed.tenant({ callbackUrl: witness.url })
@@ -72,7 +72,7 @@ test('an event claimed for the old URL is sent to the new one', async () => {
   expect(receiver.events.length).toBe(ENDPOINT_IN_FLIGHT_MAX)
 })
 
-test('a claimed event whose type is no longer subscribed is not sent', async () => {
+test('a claimed event is not sent if its type is no longer subscribed', async () => {
   await set({ eventTypes: ['DELIVERY_UPDATED'] })
   await aPassLater()
   answerOne()

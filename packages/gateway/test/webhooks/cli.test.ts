@@ -7,7 +7,7 @@ import { admin, adminJson } from '../harness/processes/admin-in-process.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, MASTER_KEY, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
-// The operator's commands for a dealer whose receiver was down, from the diagnosis to the replay.
+// The operator's commands for a dealer whose receiver was down, from diagnosis to replay.
 
 let testbed: Testbed
 let receiver: Receiver

@@ -28,7 +28,7 @@ afterAll(async () => {
   bundle.remove()
 })
 
-/** Each sender's clock is one lease ahead of the previous one, so that the previous claims have expired. */
+/** Each sender's clock is one lease ahead of the previous sender's, so that the previous claims have expired. */
 async function startSender(round: number): Promise<void> {
   const args = [testbed.url, MASTER_KEY.toString('hex'), String(round * (LEASE_MS + 1_000))]
   sender = fork(bundle.path, args, { execArgv: [] })
@@ -71,9 +71,9 @@ test('every event arrives at least once when the sender is killed repeatedly', {
     },
     { timeout: 60_000, interval: 100 },
   )
-  expect(interrupted).toBe(true) // otherwise no kill interrupted any work
+  expect(interrupted).toBe(true) // otherwise no kill has interrupted any work
   expect(missing()).toEqual([])
-  // Deleted deliveries were acknowledged, at the time in the log.
+  // Deleted deliveries were acknowledged, at the time given in the log.
   const unproven = await testbed.deps.db.query({
     text: `select from events e where not exists (
              select from delivery_attempts a

@@ -21,7 +21,7 @@ afterEach(() => {
   receiver.script = 500
 })
 
-/** Waits until everything that is due was attempted. */
+/** Waits until everything that is due has been attempted. */
 const tried = (tenant: TestTenant, count: number) =>
   vi.waitFor(async () => {
     expect((await testbed.attempts(tenant)).length).toBeGreaterThanOrEqual(count)
@@ -36,14 +36,14 @@ async function noticesOf(tenant: TestTenant) {
   return rows.map(({ kind, data }) => (data.percent === undefined ? kind : `${kind} ${data.percent}`))
 }
 
-/** One more failure, of a new event. */
+/** One more failure, with a new event. */
 async function failOnce(tenant: TestTenant): Promise<void> {
   const before = (await testbed.attempts(tenant)).length
   await testbed.record(tenant)
   await tried(tenant, before + 1)
 }
 
-test('a 410 to an attempt made before the URL was set again does not disable the endpoint, even if it arrives later', async () => {
+test('a 410 to an attempt from before the URL was set again does not disable the endpoint', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   let answer: (status: number) => void = () => {}
   const asked = new Promise<void>((resolve) => {
@@ -95,7 +95,7 @@ test('a failing endpoint raises warnings at 50, 75 and 90 percent of 72 hours, t
   }, 10_000)
 })
 
-test('a success ends the failure window, and the next failure starts a new one', async () => {
+test('a success ends the failure window, and the next failure starts a new window', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   await failOnce(tenant)
   receiver.script = 200
@@ -117,11 +117,11 @@ test('an endpoint without traffic is never disabled, however long ago it failed'
   })
   const busy = await testbed.tenant({ callbackUrl: receiver.url })
   testbed.advance(1_000 * HOUR_MS)
-  await failOnce(busy) // a pass has checked all endpoints meanwhile
+  await failOnce(busy) // a pass has checked all endpoints since
   expect((await testbed.endpoint(tenant)).enabled).toBe(true)
 })
 
-test('failures of the old URL do not count against a new one', async () => {
+test('failures at the old URL do not count against a new URL', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   await failOnce(tenant)
   receiver.script = 200

@@ -13,7 +13,7 @@ beforeAll(async () => {
   prompt = await startReceiver()
   testbed.startLoop()
 })
-// One for each test, so that hanging requests of another test do not interfere.
+// One for each test, so that another test's hanging requests do not interfere.
 beforeEach(async () => {
   const own = await startReceiver(() => {})
   onTestFinished(() => own.close())
@@ -38,7 +38,7 @@ async function backlog(tenant: TestTenant, count: number): Promise<void> {
   })
 }
 
-/** Milliseconds from the commit to the receiver, one event after the other. */
+/** Milliseconds from the commit until the receiver gets the event, one event after another. */
 async function latencies(tenant: TestTenant, count: number): Promise<number[]> {
   const measured: number[] = []
   for (let number = 0; number < count; number++) {
@@ -68,7 +68,7 @@ test('a backlog of 100 000 events at a hanging endpoint does not slow down other
   // Limits that a busy machine meets; the bench measures the times. Queueing behind a hanging request takes its time-out.
   expect(at(withBacklog, 0.5)).toBeLessThan(at(alone, 0.5) * 3 + 20)
   expect(at(withBacklog, 0.99)).toBeLessThan(EVENT_TIMEOUT_MS / 2)
-  // On a slow machine, the first requests have timed out meanwhile, and the next have started.
+  // On a slow machine, the first requests have since timed out, and the next ones have started.
   const rounds = 1 + Math.floor((performance.now() - startedAt) / EVENT_TIMEOUT_MS)
   expect(stuckSends()).toBeLessThanOrEqual(ENDPOINT_IN_FLIGHT_FIRST * rounds)
 })

@@ -32,7 +32,7 @@ afterEach(() => {
 
 const [NODE, OTHER_NODE] = ['019a0000-0000-7000-8000-00000000000a', '019a0000-0000-7000-8000-00000000000b']
 const now = () => testbed.deps.databaseClock.now()
-/** Claims like a node that has claimed nothing yet. */
+/** Claims like a node that has not claimed anything yet. */
 async function claim({ tenantId }: TestTenant, wanted: Partial<ClaimRequest> = {}, node = NODE): Promise<Claim> {
   const all = { tenantId, limit: 10, after: undefined, excludedIds: [], ...wanted }
   const [claimed] = await claimEvents(testbed.deps, node, [all], now())
@@ -77,7 +77,7 @@ test('a tenant whose secret cannot be decrypted does not delay other tenants', a
   expect([first!.signer, second!.signer?.tenantId]).toEqual([undefined, sound.tenantId])
 })
 
-test('a node claims nothing from an endpoint queue that another node holds, until its lease ends', async () => {
+test('a node does not claim from an endpoint queue that another node holds, until the lease ends', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const recorded = await testbed.record(tenant, 3)
   expect(idsOf(await claim(tenant, { limit: 2 }))).toHaveLength(2)
@@ -91,7 +91,7 @@ test('a node claims nothing from an endpoint queue that another node holds, unti
   expect((await claim(tenant)).events).toEqual([])
 })
 
-test('a pass reports which endpoint queues other nodes hold', async () => {
+test('a pass reports the endpoint queues that other nodes hold', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   await testbed.record(tenant)
   await claim(tenant)
@@ -103,7 +103,7 @@ test('a pass reports which endpoint queues other nodes hold', async () => {
   expect(await isElsewhere(OTHER_NODE)).toBe(false)
 })
 
-test('a released endpoint queue is free immediately, unless its node has claimed again meanwhile', async () => {
+test('a released endpoint queue is free immediately, unless its node has claimed the queue again', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   await testbed.record(tenant)
   const leave = ({ tenantId, heldUntilMs }: Claim) =>
@@ -117,7 +117,7 @@ test('a released endpoint queue is free immediately, unless its node has claimed
   expect((await claim(tenant, {}, OTHER_NODE)).events).toHaveLength(1)
 })
 
-test('a claim that waits for the release of an endpoint queue does not find events sent meanwhile', async () => {
+test('a claim that waits for an endpoint queue to be released skips events sent in the meantime', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   await testbed.record(tenant)
   const sent = await claim(tenant)
@@ -136,7 +136,7 @@ test('a claim that waits for the release of an endpoint queue does not find even
   expect(await waiting).toMatchObject({ events: [], heldUntilMs: expect.any(Number) })
 })
 
-test('a claim continues after the last one, even among events due at the same moment', async () => {
+test('a claim continues after the previous one, even among events due at the same moment', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const recorded = await testbed.record(tenant, 25)
   await testbed.deps.db.query({
@@ -155,7 +155,7 @@ test('a claim continues after the last one, even among events due at the same mo
   expect(idsOf(await claim(tenant, { excludedIds }))).toEqual(recorded.slice(20))
 })
 
-test('when two nodes attempt an event after an expired lease, the first failure counts, and any success', async () => {
+test('when two nodes attempt an event after an expired lease, the first failure counts, as does any success', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   await testbed.record(tenant)
   const retry = (dueMs: number) => ({ step: 'RETRY', dueMs, gone: false }) as const
@@ -169,14 +169,14 @@ test('when two nodes attempt an event after an expired lease, the first failure 
   ])
   await acknowledge(late)
   expect(await testbed.states(tenant)).toMatchObject([{ deliveryState: 'DELIVERED' }])
-  expect(await testbed.attempts(tenant)).toHaveLength(3) // all were made, so all are in the log
+  expect(await testbed.attempts(tenant)).toHaveLength(3) // all attempts were made, so all are in the log
 })
 
 test.for<NextStep>([
   { step: 'ACKNOWLEDGED' },
   { step: 'RETRY', dueMs: Date.now() + 60_000, gone: false },
   { step: 'DEAD', gone: false },
-])('an event resent during an attempt is sent again, although that attempt ends in $step', async (next) => {
+])('an event resent during an attempt is sent again, even though that attempt ends in $step', async (next) => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const [notifyId] = await testbed.record(tenant)
   const underWay = await claim(tenant)
@@ -188,7 +188,7 @@ test.for<NextStep>([
 })
 
 test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', dueMs: Date.now(), gone: false }])(
-  'saving $step reads no other deliveries of the tenant, even without statistics',
+  'saving $step does not read the tenant’s other deliveries, even without statistics',
   async (next, { skip }) => {
     const [server] = await testbed.deps.db.query<{ version: number }>({
       text: `select current_setting('server_version_num')::int as version`,
@@ -209,7 +209,7 @@ test.for<NextStep>([{ step: 'ACKNOWLEDGED' }, { step: 'RETRY', dueMs: Date.now()
   },
 )
 
-test('a claim reads no delivered events of the tenant, even without statistics', async () => {
+test('a claim does not read the tenant’s delivered events, even without statistics', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const seen: ExplainedQuery[] = []
   const deps = { ...testbed.deps, db: explainQueries(testbed.deps.db, seen) }
@@ -227,7 +227,8 @@ test('a claim reads no delivered events of the tenant, even without statistics',
   }
   const [alone, , withOthers, goingOn] = seen.filter(({ statement }) => statement === 'webhooks-claim')
   expect(withOthers!.discarded).toBeLessThanOrEqual(alone!.discarded)
-  // The first of several claims reads past acknowledged rows that are not vacuumed yet, dozens per page; later claims do not.
+  // The first of several claims reads past acknowledged rows that are not vacuumed yet, dozens per page; later claims do
+  // not.
   expect(withOthers!.pages).toBeLessThan(alone!.pages + 2_000 / 20)
   expect(goingOn!.pages).toBeLessThan(2 * alone!.pages)
 })
@@ -246,7 +247,7 @@ test('a pass reads one row per tenant, even with a plan made on an empty table',
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   await db.query({ text: 'delete from deliveries' })
   await vacuum(db, 'deliveries')
-  for (let times = 0; times < 7; times++) await pass() // after five the server keeps a plan
+  for (let times = 0; times < 7; times++) await pass() // after five executions the server keeps a plan
   await testbed.record(tenant, 2_000)
   const before = await rowsScanned()
   expect(await pass()).toHaveLength(1)
@@ -271,7 +272,7 @@ test('events of a disabled endpoint are left to the node that holds the queue, u
   await testbed.deps.db.query({ text, values: [tenant.tenantId] })
   const statesOf = async (one: TestTenant) => (await testbed.states(one)).map(({ deliveryState }) => deliveryState)
   const node = testbed.startLoop()
-  // The node has completed a pass since: the second of two consecutive events was sent.
+  // The node has since completed a pass: the second of two consecutive events was sent.
   const witness = await testbed.tenant({ callbackUrl: receiver.url })
   for (const sent of [['DELIVERED'], ['DELIVERED', 'DELIVERED']]) {
     await testbed.record(witness)
@@ -283,7 +284,7 @@ test('events of a disabled endpoint are left to the node that holds the queue, u
   await node.stop(1_000)
 })
 
-test('two nodes together send each event once', async () => {
+test('two nodes send each event exactly once between them', async () => {
   const tenants = await Promise.all(Array.from({ length: 5 }, () => testbed.tenant({ callbackUrl: receiver.url })))
   const recorded = (await Promise.all(tenants.map((tenant) => testbed.record(tenant, 100)))).flat()
   const nodes = [testbed.startLoop(), testbed.startLoop()]
@@ -313,7 +314,7 @@ test('a stopping node finishes its requests in flight and releases the other eve
   expect((await claim(tenant, { limit: 500 })).events).toHaveLength(left)
 })
 
-test('an event that waited until its lease is nearly over is claimed again before it is sent', async () => {
+test('an event whose lease is nearly over is claimed again before it is sent', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   let aheadMs = 0
   const begun: { notifyId: string; claims: number }[] = []
@@ -336,7 +337,7 @@ test('an event that waited until its lease is nearly over is claimed again befor
   const isDelivered = async () =>
     (await testbed.states(tenant)).every(({ deliveryState }) => deliveryState === 'DELIVERED')
   try {
-    await testbed.record(tenant, 100) // an endpoint that answers has events claimed ahead
+    await testbed.record(tenant, 100) // events are claimed ahead for an endpoint that responds
     await expect.poll(isDelivered).toBe(true)
     const answers: (() => void)[] = []
     receiver.script = (_, response, { headers, notifyId }) => {
@@ -359,14 +360,14 @@ test('an event that waited until its lease is nearly over is claimed again befor
   }
 })
 
-test('locked deliveries of one tenant delay no claim', async () => {
+test('one tenant’s locked deliveries do not delay any claim', async () => {
   const [busy, quiet] = [
     await testbed.tenant({ callbackUrl: receiver.url }),
     await testbed.tenant({ callbackUrl: receiver.url }),
   ]
   await testbed.record(busy, 50)
   await testbed.record(quiet, 1)
-  // A transaction that locks events of the busy tenant, as a result does.
+  // A transaction that locks events of the busy tenant, as saving a result does.
   await testbed.deps.db.tx(async (tx) => {
     await tx.query({ text: 'select from deliveries where tenant_id = $1 for update', values: [busy.tenantId] })
     expect((await claim(quiet)).events).toHaveLength(1)

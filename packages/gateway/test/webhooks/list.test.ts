@@ -62,7 +62,7 @@ test.for<{ states: DeliveryState[] }>([
   )
 })
 
-test('all events are listed newest first, each with the state of its delivery', async () => {
+test('all events are listed newest first, each with its delivery state', async () => {
   const ended = expect.any(Date)
   const plain = { attempts: 0, dueAt: null, settledAt: null, lastOutcome: null }
   expect(await list()).toMatchObject([
@@ -73,7 +73,7 @@ test('all events are listed newest first, each with the state of its delivery', 
   ])
 })
 
-test('the attempts of a delivered event are shown as long as the log keeps them', async () => {
+test('a delivered event’s attempts are shown as long as the log keeps them', async () => {
   const [notifyId] = await testbed.record(tenant)
   await testbed.deps.db.query({ text: 'delete from deliveries where notify_id = $1', values: [notifyId] })
   expect(await getEvent(testbed.deps.db, tenant.tenantId, notifyId!)).toMatchObject({
@@ -84,7 +84,7 @@ test('the attempts of a delivered event are shown as long as the log keeps them'
   })
 })
 
-test('the headers of a logged attempt are those that the receiver got, with only the beginnings of signatures', async () => {
+test('a logged attempt shows the headers that the receiver received, with only the beginnings of signatures', async () => {
   const { appKey, attemptList } = await getEvent(testbed.deps.db, tenant.tenantId, ids.DELIVERED)
   const headers = loggedHeaders(appKey, attemptList[0]!)
   const received = receiver.received.find((one) => one.headers['webhook-id'] === ids.DELIVERED)!.headers
@@ -99,7 +99,7 @@ test('the headers of a logged attempt are those that the receiver got, with only
   }
 })
 
-test('a list of undelivered events reads no delivered ones', async () => {
+test('listing undelivered events does not read delivered events', async () => {
   const seen: ExplainedQuery[] = []
   const db = explainQueries(testbed.deps.db, seen)
   await list(['UNSENT', 'DEAD'], db)
@@ -107,19 +107,19 @@ test('a list of undelivered events reads no delivered ones', async () => {
   await testbed.deps.db.query({ text: 'delete from deliveries where notify_id = any ($1)', values: [more] })
   await vacuum(testbed.deps.db, 'events', 'deliveries')
   expect(await list(['UNSENT', 'DEAD'], db)).toHaveLength(2)
-  // Each list is two statements: one finds the events, the other reads them.
+  // Each list takes two statements: one finds the events, the other reads them.
   expect(seen).toHaveLength(4)
   for (const [before, after] of [
     [seen[0], seen[2]],
     [seen[1], seen[3]],
   ]) {
-    // Looking up a delivery may discard the few others that there are.
+    // Looking up a delivery may discard the few others that exist.
     expect(after!.discarded).toBeLessThan(before!.discarded + 10)
     expect(after!.pages).toBeLessThan(2 * before!.pages)
   }
 })
 
-test('an event that concerns no order is listed, shown, resent and sent like the others', async () => {
+test('an event that does not concern an order is listed, shown, resent and sent like the others', async () => {
   const dealer = await testbed.tenant({ callbackUrl: receiver.url, eventTypes: ['BALANCE_LOW'] })
   const [notifyId] = await testbed.record(dealer, 1, 'BALANCE_LOW')
   await testbed.record(dealer, 1, 'ESIM_USAGE')
@@ -138,7 +138,7 @@ test('an event that concerns no order is listed, shown, resent and sent like the
   await loop.stop(1_000)
 })
 
-test('events of one kind are listed with the statuses and the threshold that distinguish them', async () => {
+test('events of one kind are listed with the status or threshold that distinguishes them', async () => {
   const dealer = await testbed.tenant()
   const { db } = testbed.deps
   const change = async (type: Parameters<Testbed['record']>[2], content: object, details: object | null = null) => {
@@ -168,7 +168,7 @@ test('events of one kind are listed with the statuses and the threshold that dis
   ])
 })
 
-test('the figures of an endpoint count the attempts of each part of a period, and no more than a fixed number', async () => {
+test('endpoint figures count the attempts in each part of a period, up to a fixed number', async () => {
   const dealer = await testbed.tenant()
   const { db, ids: newIds } = testbed.deps
   const [notifyId] = await testbed.record(dealer)

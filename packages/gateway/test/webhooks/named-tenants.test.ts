@@ -5,7 +5,7 @@ import { createWebhookMetrics } from '#webhooks/sending/sending-telemetry.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
-/* A wakeup names the tenants whose events were just recorded. The sender claims for them without looking at the others. */
+/* A wakeup lists the tenants whose events were just recorded. The sender claims for them without looking at the others. */
 
 let testbed: Testbed
 let receiver: Receiver
@@ -32,7 +32,7 @@ const receives = (events: number) =>
   vi.waitFor(() => expect(new Set(receiver.received.map(({ notifyId }) => notifyId)).size).toBe(events), 10_000)
 const hasSavedAll = () => vi.waitFor(() => expect(sender.idle).toBe(true), 10_000)
 
-/** Creates tenants whose endpoints the sender knows, because it has sent an event to each. */
+/** Creates tenants whose endpoints the sender knows, because it has already sent an event to each. */
 async function knownTenants(count: number): Promise<TestTenant[]> {
   const tenants = await Promise.all(Array.from({ length: count }, addTenant))
   for (const tenant of tenants) await testbed.record(tenant)
@@ -44,7 +44,7 @@ async function knownTenants(count: number): Promise<TestTenant[]> {
 }
 const idsOf = (tenants: readonly TestTenant[]) => tenants.map(({ tenantId }) => tenantId)
 
-test('events of a named tenant are sent, and those of others are left to the next pass', async () => {
+test('events for a named tenant are sent, and events for others are left to the next pass', async () => {
   const [named, other] = await knownTenants(2)
   const [notifyId] = await testbed.record(named!)
   await testbed.record(other!)
@@ -55,7 +55,7 @@ test('events of a named tenant are sent, and those of others are left to the nex
   await receives(2)
 })
 
-test('a tenant whose endpoint is not known is left to a pass, with all others', async () => {
+test('a tenant with an unknown endpoint is left to a pass over all tenants', async () => {
   const [known] = await knownTenants(1)
   const unknown = await addTenant()
   await testbed.record(known!)
@@ -94,7 +94,7 @@ test('a tenant whose queue another node holds is left to a pass', async () => {
   expect(receiver.received).toEqual([])
 })
 
-test('no named tenant is left without a claim: if too many are named, a pass finds the due events', async () => {
+test('if too many tenants are named, a pass finds their due events', async () => {
   const tenants = await knownTenants(90)
   for (const tenant of tenants) await testbed.record(tenant)
   expect(await sender.claimFor(idsOf(tenants))).toBe(false)

@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 let dealer: Dealer
-/** The new secret; `dealer` still has the old one, which verifies for another hour. */
+/** The new secret; `dealer` still has the old one, which remains valid for another hour. */
 let newSecret: string
 beforeEach(async () => {
   dealer = await addDealer(node.deps)
@@ -72,7 +72,7 @@ async function nextEventIsSignedWith(): Promise<'old' | 'new'> {
   return byNew ? 'new' : 'old'
 }
 
-test('in a grace period a request signed with the new secret moves events to it, one signed with the old does not', async () => {
+test('in a grace period, only a request signed with the new secret makes events use that secret', async () => {
   await requestWith(dealer.appSecret)
   expect(await nextEventIsSignedWith()).toBe('old')
   await requestWith(newSecret)
@@ -80,7 +80,7 @@ test('in a grace period a request signed with the new secret moves events to it,
   expect(await nextEventIsSignedWith()).toBe('new')
 })
 
-test('a request refused for its RequestID also proves the new secret', async () => {
+test('a request refused for its RequestID still proves the new secret', async () => {
   const requestId = crypto.randomUUID()
   expect((await call(node, dealer, 'health', { requestId })).code).toBe('000000')
   expect((await call(node, dealer, 'health', { requestId, secret: newSecret })).code).toBe('101006')

@@ -10,20 +10,20 @@ export interface Received {
   at: number
 }
 
-/** How the receiver responds to a request; a number is a status. */
+/** How the receiver responds to a request; a number is a status code. */
 export type Script = number | ((request: IncomingMessage, response: ServerResponse, received: Received) => void)
 
 export interface Receiver {
   url: string
   received: Received[]
-  /** Without health checks. */
+  /** Excluding health checks. */
   readonly events: Received[]
   /** For requests from now on. */
   script: Script
   close(): Promise<void>
 }
 
-/** A receiver whose behaviour a test scripts. Health checks get 200 unless `scriptHealth` is set. */
+/** A receiver whose behaviour is scripted by a test. Health checks are answered with 200 unless `scriptHealth` is set. */
 export async function startReceiver(script: Script = 200, options: { scriptHealth?: boolean } = {}): Promise<Receiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []

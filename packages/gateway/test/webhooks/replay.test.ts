@@ -43,7 +43,7 @@ async function unsentThenEnabled(count: number): Promise<TestTenant> {
   return tenant
 }
 
-test('events that were recorded while the endpoint was disabled are replayed, each once, with their notifyId', async () => {
+test('events recorded while the endpoint was disabled are replayed once each, with their notifyId', async () => {
   const tenant = await unsentThenEnabled(120)
   const recorded = (await testbed.states(tenant)).map((event) => event.notifyId)
   const { replayId, matched } = await replay(tenant, { ratePerS: 50 })
@@ -63,10 +63,10 @@ test('events that were recorded while the endpoint was disabled are replayed, ea
   expect(receiver.received.map((one) => one.notifyId).sort()).toEqual(recorded.sort())
 })
 
-test('a replay keeps its rate', async () => {
+test('a replay does not exceed its rate', async () => {
   const tenant = await unsentThenEnabled(100)
   const startedAt = testbed.deps.databaseClock.now()
-  // The clock runs on while the test does.
+  // The clock continues to run during the test.
   const allowed = () => (20 * (testbed.deps.databaseClock.now() - startedAt)) / 1_000
   const { replayId } = await replay(tenant, { ratePerS: 20 })
   testbed.advance(500)
@@ -77,7 +77,7 @@ test('a replay keeps its rate', async () => {
   expect(first + second).toBeLessThanOrEqual(allowed())
 })
 
-test('a replay continues where it was when its node died', async () => {
+test('a replay continues where it stopped after its node died', async () => {
   const tenant = await unsentThenEnabled(60)
   const { replayId } = await replay(tenant, { ratePerS: 30 })
   testbed.advance(1_000)
@@ -112,7 +112,7 @@ test('a replay selects events by type, outcome and time', async () => {
   await expect.poll(() => receiver.received.map((one) => one.notifyId)).toEqual([paid])
 })
 
-test('a replay waits while the endpoint is disabled, and ends when it is cancelled', async () => {
+test('a replay waits while the endpoint is disabled, and ends when the replay is cancelled', async () => {
   const tenant = await unsentThenEnabled(10)
   const { replayId } = await replay(tenant)
   const disable = 'update webhook_endpoints set enabled = false where tenant_id = $1'
@@ -127,7 +127,7 @@ test('a replay waits while the endpoint is disabled, and ends when it is cancell
   ])
 })
 
-test('a replay gives way to new events, and does not catch up with the time in which it waited', async () => {
+test('a replay gives way to new events, and does not make up for the time spent waiting', async () => {
   const tenant = await unsentThenEnabled(100)
   const { replayId } = await replay(tenant, { ratePerS: 10 })
   const held: (() => void)[] = []
@@ -144,7 +144,7 @@ test('a replay gives way to new events, and does not catch up with the time in w
   expect(replayed).toBeLessThan(50)
 })
 
-test('hundreds of paused replays and a failing one do not delay the replay of another tenant', async () => {
+test('hundreds of paused replays and a failing one do not delay another tenant’s replay', async () => {
   const insert = `insert into webhook_replays (tenant_id, replay_id, notify_types, delivery_states, from_id, to_id, cursor_id,
       rate_per_s, matched, stepped_at, actor, created_at)
     select $1, $2, '{ORDER_PAID}', '{UNSENT}', $2, $2, $2, 1, 0, now() - interval '1 hour', 'cli:tester', now()`
@@ -178,7 +178,7 @@ test('hundreds of paused replays and a failing one do not delay the replay of an
   }
 })
 
-test('a replay without an endpoint, with an empty range or too high a rate is refused', async () => {
+test('a replay is refused without an endpoint, with an empty range or with too high a rate', async () => {
   const without = await testbed.tenant()
   await expect(replay(without)).rejects.toMatchObject({ code: 'NO_ENDPOINT' })
   const tenant = await testbed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
@@ -187,7 +187,7 @@ test('a replay without an endpoint, with an empty range or too high a rate is re
   await expect(replay(tenant, { ratePerS: 1_001 })).rejects.toMatchObject({ code: 'RATE' })
 })
 
-test('a dealer has five replays at the same time, however many are started together', async () => {
+test('a dealer can have at most five replays at the same time, however many are started simultaneously', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const started = await Promise.allSettled(Array.from({ length: 8 }, () => replay(tenant, { ratePerS: 1 })))
   const refused = started.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []))
@@ -204,7 +204,7 @@ test('one event is sent again on demand, with the same notifyId', async () => {
   await expect(resendEvent(testbed.deps, other.tenantId, notifyId!, BY)).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('the delivery log shows every attempt of the tenant only, with the response and without secrets', async () => {
+test('the delivery log shows every attempt for this tenant only, without secrets', async () => {
   const tenant = await testbed.tenant({ callbackUrl: `${receiver.url}?token=hunter2` })
   receiver.script = (_, response, received) => {
     response.writeHead(500)
@@ -228,11 +228,11 @@ test('the delivery log shows every attempt of the tenant only, with the response
   await expect(getEvent(testbed.deps.db, other.tenantId, notifyId!)).rejects.toThrow('There is no such event')
 })
 
-test('the delivery log masks what an answer repeats, even in a form other than the one it was sent in', async () => {
+test('the delivery log masks what an answer repeats, even if the answer changes its form', async () => {
   const tenant = await testbed.tenant({ callbackUrl: `${receiver.url}?token=hunter%2D2x&v=1` })
   const base64 = Buffer.from(tenant.appSecret).toString('base64')
   receiver.script = (request, response, { headers }) => {
-    const escaped = `v1,${'ab/'.repeat(14)}c=`.replaceAll('/', '\\/') // as PHP writes JSON
+    const escaped = `v1,${'ab/'.repeat(14)}c=`.replaceAll('/', '\\/') // as encoded by PHP
     const dumped = JSON.stringify(`a\n${headers['webhook-signature']}\t${headers['x-signature']}`)
     response.writeHead(500).end(`${request.url} hunter-2x v=1 whsec_${base64} ${escaped} ${dumped}`)
   }
@@ -243,7 +243,7 @@ test('the delivery log masks what an answer repeats, even in a form other than t
   expect(attempt!.answer).toBe('/events?token=***&v=1 *** v=1 whsec_*** v1,*** "a\\nv1,***\\t***"')
 })
 
-test('events are listed newest first, page by page, by state', async () => {
+test('events are listed newest first, page by page, filtered by state', async () => {
   const tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const recorded = (await testbed.record(tenant, 5)).toReversed()
   await inState(tenant, 'DELIVERED', 5)

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Script, startReceiver } from './receiver.ts'
 import { type AttemptRow, createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
-// Each behaviour of a receiver leads to the documented next step. Due times are on the test's clock; the timeout of 10 s
-// is twenty times shorter here.
+// Each behaviour of a receiver leads to the documented next step. Due times are on the test's clock; here, the timeout of
+// 10 s is twenty times shorter.
 
 let testbed: Testbed
 const toClose: { close(): unknown }[] = []
@@ -24,7 +24,7 @@ async function urlOf(script: Script): Promise<string> {
   return receiver.url
 }
 
-/** Starts a receiver that answers below HTTP, on its socket. @returns its URL */
+/** Starts a receiver that answers directly on its socket, below HTTP. @returns its URL */
 async function rawUrlOf(behaviour: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -133,7 +133,7 @@ test('an event answered with 429 is retried after its Retry-After, up to twice t
   expect((await afterOneAttempt(await urlOf(asking('3600')))).waitS).toBeCloseTo(20, 0)
 })
 
-test('410 disables the endpoint and alerts the tenant, and nothing more is sent', async () => {
+test('410 disables the endpoint, alerts the tenant and ends the sending', async () => {
   const { tenant } = await afterOneAttempt(await urlOf(410))
   await vi.waitFor(async () => expect(await stateOf(tenant)).toBe('UNSENT'), 5_000)
   expect(await testbed.endpoint(tenant)).toMatchObject({ enabled: false, disabledReason: 'GONE' })

@@ -8,7 +8,7 @@ import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { createMetrics } from '@dealer-esim/lib/telemetry/metrics.ts'
 import { webhooksLoop } from '#webhooks/sending/sender.ts'
 
-// A sender process that a test kills. argv: database, master key, how far its clock is ahead (ms).
+// A sender process that is killed by a test. argv: database, master key, how far its clock is ahead (ms).
 const [url, key, aheadMs] = process.argv.slice(2) as [string, string, string]
 const db = createDb({ url, poolSize: 4, applicationName: 'webhooks sender' })
 const read = createDatabaseClock(systemClock)

@@ -50,16 +50,16 @@ test('an event is sent as soon as it is recorded, signed in both schemes', async
   expect(headers['webhook-id']).toBe(notifyId)
 })
 
-test('hundreds of events of many tenants arrive once each', async () => {
+test('hundreds of events for many tenants arrive once each', async () => {
   const tenants = await Promise.all(Array.from({ length: 20 }, () => testbed.tenant({ callbackUrl: receiver.url })))
   const recorded = (await Promise.all(tenants.map((tenant) => testbed.record(tenant, 40)))).flat()
-  // Polling the states of twenty tenants together would slow down the sender.
+  // Polling the states of twenty tenants at the same time would slow down the sender.
   await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThanOrEqual(recorded.length), 20_000)
   for (const tenant of tenants) await settled(tenant, 'DELIVERED')
   expect(receiver.received.map((one) => one.notifyId).sort()).toEqual(recorded.sort())
 })
 
-test('an event without an endpoint, or of a type without subscription, is UNSENT', async () => {
+test('an event without an endpoint, or with a type that is not subscribed, is UNSENT', async () => {
   const without = await testbed.tenant()
   const choosy = await testbed.tenant({ callbackUrl: receiver.url, eventTypes: ['ORDER_PAID'] })
   await testbed.record(without)
@@ -94,7 +94,7 @@ test('events waiting for a disabled endpoint become UNSENT', async () => {
   await settled(tenant, 'UNSENT')
 })
 
-test('a failed attempt is logged at info, an acknowledged one is not', async () => {
+test('a failed attempt is logged at info, but an acknowledged attempt is not', async () => {
   const info = vi.spyOn(testbed.deps.log, 'info')
   const lines = () => info.mock.calls.filter(([, text]) => text === 'delivery attempt').map(([line]) => line)
   const well = await testbed.tenant({ callbackUrl: receiver.url })

@@ -34,7 +34,7 @@ async function refusal(call: Promise<unknown>) {
   return error as ApiError
 }
 
-test('{} reads the setting, also one that was never set, and changes nothing', async () => {
+test('{} reads the setting without changing it, even if it was never set', async () => {
   const tenant = await testbed.tenant()
   const fresh = {
     ...{ callbackUrl: null, eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'], enabled: true },
@@ -90,7 +90,7 @@ test('a URL that does not answer with 2xx is refused with 400102, and the old se
   })
 })
 
-test('the refusal quotes the first line of the response, shortened and without secrets', async () => {
+test('the refusal quotes the response’s first line, shortened and without secrets', async () => {
   const tenant = await testbed.tenant()
   const said = async (answer: (headers: IncomingHttpHeaders) => string) => {
     receiver.script = (request, response) => void response.writeHead(500).end(answer(request.headers))
@@ -109,7 +109,7 @@ test('the refusal quotes the first line of the response, shortened and without s
   expect(await said(() => ' \n\t\n')).toBe('The health check failed: status 500.')
 })
 
-test('absent members stay, null removes the URL, and neither triggers a health check', async () => {
+test('absent members keep their values and null removes the URL, without a health check', async () => {
   const tenant = await testbed.tenant()
   await set(tenant, { callbackUrl: receiver.url, eventTypes: ['DELIVERY_UPDATED'] })
   receiver.received = []
@@ -122,7 +122,7 @@ test('absent members stay, null removes the URL, and neither triggers a health c
   expect(receiver.received).toHaveLength(0)
 })
 
-test('usage thresholds and expiry hours are stored ascending and distinct, an empty list means none, and both are audited', async () => {
+test('usage thresholds and expiry hours are stored in ascending order without duplicates', async () => {
   const tenant = await testbed.tenant()
   const answer = await set(tenant, { usageThresholds: [90, 10, 90], expiryNoticeHours: [48, 1] })
   expect(answer).toMatchObject({ usageThresholds: [10, 90], expiryNoticeHours: [1, 48] })
@@ -143,7 +143,7 @@ test('usage thresholds and expiry hours are stored ascending and distinct, an em
   ])
 })
 
-test('a subscription to the specification’s event types never gains another type by itself', async () => {
+test('a subscription to the specification’s event types never gains further types automatically', async () => {
   const tenant = await testbed.tenant()
   await set(tenant, { usageThresholds: [10] })
   expect(await set(tenant, {})).toMatchObject({ eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'] })
@@ -187,7 +187,7 @@ test('an endpoint that the tenant disabled stays disabled when only its URL is s
   expect(await set(tenant, { callbackUrl: `${receiver.url}/new` })).toMatchObject({ enabled: false })
 })
 
-test('a second health check at the same time is refused', async () => {
+test('a second health check is refused while another one is running', async () => {
   const tenant = await testbed.tenant()
   const arrived = new Promise<() => void>((resolve) => {
     receiver.script = (_, response) => resolve(() => response.end())
@@ -201,7 +201,7 @@ test('a second health check at the same time is refused', async () => {
   await first
 })
 
-test('a saved setting is reported as saved even if the lock of the check could not be released', async () => {
+test('a saved setting is reported as saved even if the check’s lock could not be released', async () => {
   const tenant = await testbed.tenant()
   await testbed.deps.db.query({
     text: `create function refuse() returns trigger language plpgsql as $$ begin
@@ -218,7 +218,7 @@ test('a saved setting is reported as saved even if the lock of the check could n
   }
 })
 
-test('an eleventh check within a minute is refused with 101007', async () => {
+test('an eleventh health check within a minute is refused with 101007', async () => {
   const tenant = await testbed.tenant()
   for (let time = 0; time < 10; time++) await set(tenant, { callbackUrl: receiver.url })
   const error = await refusal(set(tenant, { callbackUrl: receiver.url }))
@@ -237,7 +237,7 @@ test('a receiver that hangs is refused after 5 s', async () => {
   expect(testbed.limitsMs.at(-1)).toBe(5_000)
 })
 
-test('a refused connection is a failed check with a readable message', async () => {
+test('a refused connection counts as a failed check with a readable message', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as { port: number }

@@ -62,14 +62,14 @@ test.each([
   ['before a request with the new one has arrived', false, 'old'],
   ['after it', true, 'new'],
 ] as const)(
-  'in a grace period both secrets verify; %s the request scheme uses the %s one',
+  'in a grace period both secrets verify; %s, the request scheme uses the %s secret',
   async (_, proven, known) => {
     const tenant = await inGrace(proven)
     const received = await receive(tenant)
     expect(() => standard(tenant.appSecret, received)).not.toThrow()
     expect(() => standard(OLD, received)).not.toThrow()
     for (const appSecret of [tenant.appSecret, OLD]) await verifyEvent({ appSecret, ...received })
-    // The request scheme alone:
+    // Only the request scheme:
     const headers = Object.fromEntries(
       Object.entries(received.headers).filter(([name]) => !name.startsWith('webhook-')),
     )

@@ -8,7 +8,7 @@ import { SENDABLE_DAYS } from '#webhooks/webhook-limits.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { createTestbed, type Testbed, type TestTenant } from './webhook-testbed.ts'
 
-// Two events that were recorded while the endpoint was disabled: one is too old to be sent, the other just not.
+// Two events recorded while the endpoint was disabled: one is too old to be sent, the other just young enough.
 
 const DAY_MS = 86_400_000
 
@@ -19,7 +19,7 @@ let old: string
 let young: string
 let oldTime: Date
 beforeEach(async () => {
-  testbed = await createTestbed() // one per test, because the clock runs weeks ahead of the partitions
+  testbed = await createTestbed() // one per test, because the clock then runs weeks ahead of the partitions
   receiver = await startReceiver()
   tenant = await testbed.tenant({ callbackUrl: receiver.url })
   const enabled = 'update webhook_endpoints set enabled = $2 where tenant_id = $1'

@@ -20,7 +20,7 @@ import { createTestDatabase } from '../harness/databases/database.ts'
 export interface Testbed {
   deps: WebhookDeps
   url: string
-  /** Timeouts of the requests; `faster` divides them. */
+  /** Request timeouts; `faster` divides them. */
   limitsMs: number[]
   /** Advances the clock that decides what is due. */
   advance(durationMs: number): void
@@ -77,7 +77,7 @@ export const MASTER_KEY = Buffer.alloc(32, 7)
 export interface TestbedOptions {
   deployment?: Deployment
   resolve?: Resolve
-  /** Divides the timeouts of requests. */
+  /** Divides the request timeouts. */
   faster?: number
 }
 

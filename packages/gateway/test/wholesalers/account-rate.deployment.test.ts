@@ -6,7 +6,10 @@ import { createTestDatabase, type TestDatabase } from '../harness/databases/data
 import { bundleForChildren, type ChildBundle } from '../harness/processes/child-process.ts'
 
 const NODES = 4
-/** ACCOUNT_RATE_SECONDS: how long the nodes are measured. Longer than the ten seconds in which they must use their limit. */
+/**
+ * ACCOUNT_RATE_SECONDS: how long the nodes are measured. Longer than the ten seconds within which they must use their
+ * limit.
+ */
 const MEASURED_MS = Number(process.env.ACCOUNT_RATE_SECONDS ?? 20) * 1_000
 const PER_SECOND = 8
 
@@ -28,8 +31,8 @@ afterAll(async () => {
 })
 
 /**
- * The times at which all nodes together send requests, in order. Those of their arrival would show when this process, which
- * is the wholesaler too, had time to read them.
+ * The times at which all nodes together send requests, in order. Arrival times would show when this process, which is also
+ * the wholesaler, had time to read them.
  */
 async function sendingTimes(forMs: number, config: object = {}): Promise<number[]> {
   const { accessCode, secretKey } = simulator.credentials
@@ -48,16 +51,16 @@ async function sendingTimes(forMs: number, config: object = {}): Promise<number[
   return times.sort((left, right) => left - right)
 }
 
-/** The most requests within a time of this length. */
+/** The maximum number of requests within any time span of this length. */
 function mostWithin(times: readonly number[], ms: number): number {
   return Math.max(
     ...times.map((from, first) => times.filter((time, index) => index >= first && time < from + ms).length),
   )
 }
 
-// A busy machine makes nodes miss moments, so that its best seconds show what the limit allows.
+// On a busy machine nodes miss moments, so its best seconds show what the limit allows.
 it(
-  'four nodes share the account’s limit: no second has more than 8 requests, and at least 7 a second are used',
+  'four nodes share the account’s limit and send 7 to 8 requests a second between them',
   async () => {
     const times = await sendingTimes(MEASURED_MS)
     expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(PER_SECOND)
@@ -66,7 +69,7 @@ it(
   120_000 + MEASURED_MS,
 )
 
-it('a gateway with a share of the account uses no more than that', async () => {
+it('a gateway with a share of the account does not use more than that share', async () => {
   const times = await sendingTimes(10_000, { share: 0.5 })
   expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(PER_SECOND / 2)
   expect(mostWithin(times, 5_000) / 5).toBeGreaterThanOrEqual(3.4)

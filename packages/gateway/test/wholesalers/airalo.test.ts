@@ -21,7 +21,7 @@ import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 const TIMEOUT_MS = 2_000
 const MINUTE_MS = 60_000
 const RETRY_WAIT_MAX_MS = 500
-/** A hundredth of a minute, and the margin of 1/15 by which account-rate.ts spaces requests wider. */
+/** A hundredth of a minute, and the margin of 1/15 by which account-rate.ts spaces requests further apart. */
 const USAGE_STEP_MS = 640
 const QUEUE_MS = 2_000
 function configOf({ url, credentials: { clientId = '', clientSecret = '' } }: Simulator) {
@@ -39,8 +39,8 @@ afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
 
 /**
- * Asks about an eSIM for which other requests wait. @returns by how much that moves the next free moment. If it was asked only
- * after the others had been sent, it is asked again.
+ * Asks about an eSIM for which other requests are waiting.
+ * @returns how far that moves the next free moment. If it was asked only after the others had been sent, it is asked again.
  */
 async function queueStepMs(node: Supplier, esim: SuppliedEsim): Promise<number> {
   const row = `wholesaler:${esim.iccid}`
@@ -66,7 +66,7 @@ async function queueStepMs(node: Supplier, esim: SuppliedEsim): Promise<number> 
 }
 
 describe('an order', () => {
-  it('has its codes, its number and the charge', async () => {
+  it('returns the codes, the order number and the charge', async () => {
     const { key, productCode } = requestOf()
     const outcome = await order(requestOf({ key, productCode }))
     const sold = simulator.esims().find((esim) => esim.key === key)!
@@ -78,7 +78,7 @@ describe('an order', () => {
   })
 
   it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
-    'whose answer fails (%s) is unknown, and found by its description',
+    'whose answer fails (%s) counts as unknown, and is found by its description',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order', delayMs: 2 * TIMEOUT_MS, times: 1 })
       const request = requestOf()
@@ -88,12 +88,12 @@ describe('an order', () => {
     },
   )
 
-  it('is not taken for one whose description only contains its key', async () => {
+  it('is not mistaken for an order whose description merely contains its key', async () => {
     await buy(requestOf({ key: 'PART-11' }))
     expect((await query(requestOf({ key: 'PART-1' }))).kind).toBe('retry')
   })
 
-  it('that is delivered later is ordered, and queried by its number', async () => {
+  it('delivered later counts as ordered, and is queried by its number', async () => {
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1 })
     const request = requestOf()
     const outcome = await order(request)
@@ -104,7 +104,7 @@ describe('an order', () => {
     expect(await query({ ...request, reference })).toMatchObject({ kind: 'delivered', reference })
   })
 
-  it.each(['out-of-stock', 'unknown-package'] as const)('that is refused (%s) buys nothing', async (kind) => {
+  it.each(['out-of-stock', 'unknown-package'] as const)('that is refused (%s) does not buy anything', async (kind) => {
     simulator.addFault({ kind, operation: 'order', times: 1 })
     const request = requestOf()
     expect((await order(request)).kind).toBe('refused')
@@ -130,9 +130,9 @@ describe('an order', () => {
 })
 
 describe('fulfilment', () => {
-  it('neither buys again nor refunds while the list does not have an order yet', async () => {
+  it('neither buys again nor refunds while the list does not yet contain the order', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
-    // Without its grace, the lack of the order in the list would be final within five seconds.
+    // Without its grace time, the order's absence from the list would be final within five seconds.
     await addSupplier(shop, 'late-list', 'airalo', { ...configOf(own), timeoutMs: 300 })
     const { productCode } = base
     await addPackage(shop.db, 'LATE_LIST', [
@@ -149,7 +149,7 @@ describe('fulfilment', () => {
       await waitUntil(async () => listed() >= 1)
       await waitUntil(async () => {
         const doubted = await shop.db.query({
-          // A worker that holds the order would write its own time again.
+          // A worker holding the order would write its own time again.
           text: `with free as (
                    select order_id from orders where tenant_id = $1 and lease_token is null for no key update
                  )
@@ -181,7 +181,7 @@ describe('fulfilment', () => {
 
 describe('a top-up', () => {
   it.each(['answer-lost', 'server-error-after', 'answer-garbled'] as const)(
-    'with the fault %s is in doubt, then found, and added once',
+    'with the fault %s is in doubt at first, is then found, and is added once',
     async (kind) => {
       const request = topUpOf(await buy())
       simulator.addFault({ kind, operation: 'topUp', times: 1 })
@@ -211,7 +211,7 @@ describe('the token', () => {
   const allowNextFetch = (name: string) =>
     shop.db.query({ text: 'update supplier_tokens set next_fetch_at = now() where supplier = $1', values: [name] })
 
-  it('is fetched once for all nodes, stored encrypted, and fetched again once when it is refused', async () => {
+  it('is fetched once for all nodes, stored encrypted, and fetched once more when refused', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
     const nodes = Array.from({ length: 4 }, () => create(configOf(own), 'shared'))
     const balances = () => Promise.all(nodes.flatMap((node) => [node.balance!(), node.balance!()]))
@@ -219,14 +219,14 @@ describe('the token', () => {
     expect(fetched(own)).toBe(1)
     const { token } = await inTable('shared')
     expect(shop.cipher.decrypt(token!, 'supplier:shared').toString()).toMatch(/^[\w-]{40}$/)
-    own.advanceClock(25 * 60 * MINUTE_MS) // it has expired there, and not here
+    own.advanceClock(25 * 60 * MINUTE_MS) // it has expired there, but not here
     await allowNextFetch('shared')
     expect((await balances()).map(({ kind }) => kind)).toEqual(Array(8).fill('balance'))
     expect(fetched(own)).toBe(2)
     await own.close()
   })
 
-  it('that is refused although it is new is not fetched without end', async () => {
+  it('is not fetched endlessly if it is refused although new', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
     const node = create(configOf(own), 'refused')
     own.addFault({ kind: 'unauthorized', operation: 'balance' })
@@ -235,7 +235,7 @@ describe('the token', () => {
     await own.close()
   })
 
-  it('that cannot be fetched is not asked for by every node, and no order is sent', async () => {
+  it('that cannot be fetched is not requested by every node, and orders are not sent', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
     const nodes = Array.from({ length: 3 }, () => create({ ...configOf(own), clientSecret: 'wrong' }, 'wrong'))
     for (const node of nodes) {
@@ -245,12 +245,12 @@ describe('the token', () => {
       })
     }
     expect(fetched(own)).toBe(1)
-    // The refusal concerns this secret only.
+    // The refusal concerns only this secret.
     expect((await create(configOf(own), 'wrong').balance!()).kind).toBe('balance')
     await own.close()
   })
 
-  it('is fetched by another node if the one that was fetching it has died', async () => {
+  it('is fetched by another node if the fetching node has died', async () => {
     const own = await createSimulator('airalo', { catalogueSize: 3 })
     expect((await create(configOf(own), 'dead').balance!()).kind).toBe('balance')
     await shop.db.query({
@@ -263,7 +263,7 @@ describe('the token', () => {
 })
 
 describe('the account', () => {
-  it('has a catalogue of packages and top-ups that is read to its end', () => {
+  it('provides a catalogue of packages and top-ups that is read to the end', () => {
     expect(products.filter(({ packageType }) => packageType === 'BASE')).toHaveLength(250)
     expect(new Set(products.map(({ productCode }) => productCode)).size).toBe(products.length)
     for (const { countries, cost, currencyCode } of products) {
@@ -271,7 +271,7 @@ describe('the account', () => {
     }
   })
 
-  it('has no catalogue if a page of it is broken', async () => {
+  it('does not provide a catalogue if one of its pages is broken', async () => {
     simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue' })
     const read = async () => {
       for await (const _ of supplier.catalogue!()) {
@@ -281,7 +281,7 @@ describe('the account', () => {
     await expect(read()).rejects.toThrow(/page 1 of the list cannot be read/)
   })
 
-  it('has its balance in 1/10 000', async () => {
+  it('states its balance in units of 1/10 000', async () => {
     simulator.setBalance(12_345_600)
     expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
     simulator.setBalance(100_000_000)
@@ -302,7 +302,7 @@ describe('the account', () => {
     expect(outcome).toMatchObject({ report: { esimStatus: 'IN_USE', usage: 250_000_000n } })
   })
 
-  it('asks about one eSIM at most 100 times a minute over all nodes, and about others without a wait', async () => {
+  it('is queried about one eSIM at most 100 times a minute over all nodes', async () => {
     const [one, other] = [await buy(), await buy()]
     for (const node of [supplier, create()])
       expect(Math.abs((await queueStepMs(node, one)) - USAGE_STEP_MS)).toBeLessThan(1)
@@ -313,14 +313,14 @@ describe('the account', () => {
     expect(asked.findIndex(({ path }) => path.includes(other.iccid))).toBeLessThan(2)
   })
 
-  it('refuses a cancellation: only its support can cancel', async () => {
+  it('refuses a cancellation, because only the supplier’s support can cancel', async () => {
     expect(await supplier.cancel(await buy())).toMatchObject({
       kind: 'refused',
       message: expect.stringMatching(/support/),
     })
   })
 
-  it('passes its test, and a fault is named with its remedy', async () => {
+  it('passes its test, and a fault is reported with its remedy', async () => {
     expect(await supplier.test()).toBeUndefined()
     expect(await create({ clientSecret: 'wrong' }, 'a').test()).toMatch(/^Credentials: .*Check clientId/)
     expect(await create({ url: 'http://127.0.0.1:1/v2' }, 'b').test()).toMatch(/^Connection: .*Check the url/)
@@ -336,11 +336,11 @@ describe('an event', () => {
   }
   const send = (body: string, secret?: string) => supplier.receive!(signed(body, secret))
 
-  it('names the order to query by its description', async () => {
+  it('names the order to query in its description', async () => {
     expect(await send('{"id":1,"description":"KEY-1"}')).toEqual({ kind: 'changed', keys: ['KEY-1'], reports: [] })
   })
 
-  it('about low data has its figures, if they are readable', async () => {
+  it('about low data carries its figures if they can be read', async () => {
     const iccid = '8999900000000000017'
     const lowData = (members: object) => send(JSON.stringify({ level: '90%', iccid, ...members }))
     expect(await lowData({ remaining_percentage: 10 })).toMatchObject({
@@ -362,7 +362,7 @@ describe('an event', () => {
     await sold.close()
   })
 
-  it('with a wrong signature or none is refused', async () => {
+  it('is refused with a wrong signature or none', async () => {
     expect((await send('{"description":"KEY-1"}', 'other')).kind).toBe('refused')
     expect((await supplier.receive!({ headers: {}, body: Buffer.from('{}') })).kind).toBe('refused')
   })

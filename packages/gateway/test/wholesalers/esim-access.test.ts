@@ -20,7 +20,7 @@ afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
 
 describe('an order', () => {
-  it('that is delivered later is ordered, queried by its reference, and never refused', async () => {
+  it('that is delivered later counts as ordered, is queried by its reference, and is never refused', async () => {
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1 })
     const request = requestOf()
     const outcome = await order(request)
@@ -37,7 +37,7 @@ describe('an order', () => {
     expect(takenOf(request)).toBe(1)
   })
 
-  it('whose answer was lost stays in doubt while another one of the same minute is pending, and is found afterwards', async () => {
+  it('whose answer was lost stays in doubt while another order from the same minute is pending', async () => {
     simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
     const lost = requestOf()
     expect((await order(lost)).kind).toBe('unknown')
@@ -49,14 +49,14 @@ describe('an order', () => {
     expect(takenOf(lost)).toBe(1)
   })
 
-  it('is repeated with the same key without a second purchase', async () => {
+  it('can be repeated with the same key without a second purchase', async () => {
     const request = requestOf()
     await buy(request)
     expect((await order(request)).kind).toBe('delivered')
     expect(takenOf(request)).toBe(1)
   })
 
-  it('of a day pass buys its days, and its charge is that of all days', async () => {
+  it('for a day pass buys all of its days, and is charged for each', async () => {
     const pass = products.find(({ packageType, isDayPass }) => packageType === 'BASE' && isDayPass)!
     const guard = { cost: pass.cost, salePrice: pass.cost, currencyCode: 'USD' }
     const before = simulator.counters().debited
@@ -65,7 +65,7 @@ describe('an order', () => {
     expect(simulator.counters().debited - before).toBe(Number(3n * pass.cost))
   })
 
-  it('is bought at another price up to the sale price, and refused above it', async () => {
+  it('is bought at a different price up to the sale price, and is refused above the sale price', async () => {
     const { cost } = base
     const cheaper = requestOf({ guard: { cost: cost - 1n, salePrice: cost, currencyCode: 'USD' } })
     expect(await order(cheaper)).toMatchObject({
@@ -80,7 +80,7 @@ describe('an order', () => {
 
 describe('a top-up', () => {
   it.each(['answer-lost', 'server-error-after', 'answer-garbled', 'answer-cut'] as const)(
-    'with the fault %s is in doubt, then found, and added once',
+    'with the fault %s is in doubt at first, is then found, and is added once',
     async (kind) => {
       const request = topUpOf(await buy())
       simulator.addFault({ kind, operation: 'topUp', times: 1 })
@@ -108,7 +108,7 @@ describe('a top-up', () => {
     it.each([
       ['with a guard', { guard }],
       ['without one', {}],
-    ])('adds all of them once, and its charge is that of all days, %s', async (_, changes) => {
+    ])('adds all of the days once, and is charged for each, %s', async (_, changes) => {
       const request = await byDays(changes)
       const { debited } = simulator.counters()
       const charged = { amount: 3n * cost, currencyCode: 'USD' }
@@ -126,7 +126,7 @@ describe('a top-up', () => {
       expect(simulator.counters().toppedUpByKey[request.key]).toBe(1)
     })
 
-    it('follows the current price up to the sale price, and is refused above it', async () => {
+    it('follows the current price up to the sale price, and is refused above the sale price', async () => {
       const cheaper = await byDays({ guard: { ...guard, cost: cost - 1n } })
       expect(await order(cheaper)).toMatchObject({ kind: 'toppedUp', charged: { amount: 3n * cost } })
       const dearer = await byDays({ guard: { ...guard, cost: cost - 2n, salePrice: cost - 1n } })
@@ -134,7 +134,7 @@ describe('a top-up', () => {
       expect(simulator.counters().toppedUpByKey[dearer.key]).toBeUndefined()
     })
 
-    it('may be tried again if the current price is unknown, and is refused if the eSIM does not take the package', async () => {
+    it('is retried if the current price is unknown, and refused if the eSIM does not take the package', async () => {
       const request = await byDays({ guard })
       simulator.addFault({ kind: 'down', operation: 'catalogue', times: 1 })
       expect((await order(request)).kind).toBe('retry')
@@ -142,7 +142,7 @@ describe('a top-up', () => {
       expect(simulator.counters().toppedUpByKey[request.key]).toBeUndefined()
     })
 
-    it('is refused without a debit by a wholesaler that takes the amount for that of one day', async () => {
+    it('is refused without a debit if the wholesaler takes the amount for the price of one day', async () => {
       const { credentials } = simulator
       const other = await createSimulator('esim-access', { catalogueSize: 5, credentials, forms: ['amount-per-day'] })
       try {
@@ -173,7 +173,7 @@ describe('a top-up', () => {
 })
 
 describe('an action', () => {
-  it('whose answer was lost is done when it is repeated', async () => {
+  it('whose answer was lost counts as done when it is repeated', async () => {
     const esim = await buy()
     simulator.changeEsim({ iccid: esim.iccid, status: 'IN_USE', profile: 'ENABLED' })
     for (const action of ['suspend', 'unsuspend', 'revoke'] as const) {
@@ -183,7 +183,7 @@ describe('an action', () => {
     }
   })
 
-  it('cancels an eSIM once and never another one with its ICCID', async () => {
+  it('cancels an eSIM once, and never another eSIM with the same ICCID', async () => {
     const esim = await buy()
     simulator.addFault({ kind: 'answer-lost', operation: 'cancel', times: 1 })
     expect((await supplier.cancel(esim)).kind).toBe('unknown')
@@ -221,7 +221,7 @@ it('a report has usage and status, and the list names every eSIM with its key', 
   expect(listed).toContain(esim.key)
 })
 
-it('an event only names the eSIM to query, and one from another address is refused', async () => {
+it('an event only identifies the eSIM to query, and is refused if it comes from a different address', async () => {
   const esim = await buy()
   const send = (content: object, address?: string) =>
     supplier.receive!({

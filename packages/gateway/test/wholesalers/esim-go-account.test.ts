@@ -5,7 +5,7 @@ import { applyReportByIccid } from '#esims/apply-reports.ts'
 import { createEsimGoTestbed, PRODUCTS } from './esim-go-testbed.ts'
 import { createSoldEsim } from './sold-esim.ts'
 
-/* The supplier after the sale, and its account, at its wholesaler's simulator. */
+/* The supplier after the sale, and its account, with its wholesaler's simulator. */
 
 const testbed = await createEsimGoTestbed()
 const {
@@ -27,7 +27,7 @@ afterAll(() => testbed.close())
 beforeEach(() => simulator.clearFaults())
 
 describe('the cancellation of an eSIM', () => {
-  it('returns its price, and a repeat changes nothing', async () => {
+  it('returns the price once, even if it is repeated', async () => {
     const before = simulator.counters().balance
     const esim = await buy()
     for (let turn = 0; turn < 2; turn++) {
@@ -37,7 +37,7 @@ describe('the cancellation of an eSIM', () => {
   })
 
   it.each(['answer-lost', 'server-error-after', 'answer-cut'] as const)(
-    'whose answer fails (%s) is found in its state',
+    'whose answer fails (%s) is recognised from the eSIM’s state',
     async (kind) => {
       const esim = await buy()
       simulator.addFault({ kind, operation: 'cancel', times: 1 })
@@ -46,7 +46,7 @@ describe('the cancellation of an eSIM', () => {
   )
 
   it.each(['rate-limited', 'unauthorized', 'request-lost'] as const)(
-    'that may be repeated (%s) is not refused',
+    'that may be repeated (%s) does not count as refused',
     async (kind) => {
       const esim = await buy()
       simulator.addFault({ kind, operation: 'cancel', times: 1 })
@@ -55,7 +55,7 @@ describe('the cancellation of an eSIM', () => {
     },
   )
 
-  it('is refused in use, with a top-up, and for an eSIM that does not exist', async () => {
+  it('is refused if the eSIM is in use, has a top-up or does not exist', async () => {
     const used = await buy()
     simulator.changeEsim({ iccid: used.iccid, usedBytes: 1_000_000 })
     const toppedUp = await buy()
@@ -69,7 +69,7 @@ describe('the cancellation of an eSIM', () => {
 })
 
 describe('the account', () => {
-  it('has a catalogue that is read to its end', async () => {
+  it('provides a catalogue that is read to the end', async () => {
     expect(products).toHaveLength(PRODUCTS)
     expect(new Set(products.map(({ productCode }) => productCode)).size).toBe(PRODUCTS)
     for (const { cost, countries, currencyCode } of products) {
@@ -86,13 +86,13 @@ describe('the account', () => {
     await expect(read()).rejects.toThrow(/page 2 of the list cannot be read/)
   })
 
-  it('has its balance in 1/10 000', async () => {
+  it('states its balance in units of 1/10 000', async () => {
     simulator.setBalance(12_345_600)
     expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
     simulator.setBalance(100_000_000)
   })
 
-  it('lists our eSIMs under their keys and those of others under their references, but none that may be ours', async () => {
+  it('lists our eSIMs under their keys, and other eSIMs under their references unless they may be ours', async () => {
     const ours = await buy()
     await buyByHand(ours.productCode)
     const theirs = simulator.esims().at(-1)!
@@ -108,18 +108,18 @@ describe('the account', () => {
     expect(listed.has(doubted.iccid)).toBe(false)
   })
 
-  it('reports usage, and when the use began and ends', async () => {
+  it('reports usage, and the start and end of use', async () => {
     const esim = await buy()
     expect(await supplier.report!([esim])).toMatchObject([{ report: { usage: 0n } }])
     simulator.changeEsim({ iccid: esim.iccid, status: 'IN_USE', usedBytes: 250_000_000 })
     await expect
-      .poll(async () => (await supplier.report!([esim]))[0]) // the time of an answer has no milliseconds
+      .poll(async () => (await supplier.report!([esim]))[0]) // the time in an answer has no milliseconds
       .toMatchObject({ report: { esimStatus: 'IN_USE', usage: 250_000_000n, activateTime: expect.any(Date) } })
     simulator.addFault({ kind: 'request-lost', operation: 'usage' })
     expect(await supplier.report!([esim])).toEqual([{ kind: 'silent', down: true }])
   })
 
-  it('passes its test, and a fault is named with its remedy', async () => {
+  it('passes its test, and a fault is reported with its remedy', async () => {
     expect(await supplier.test()).toBeUndefined()
     expect(await create({ apiKey: 'wrong' }).test()).toMatch(/^Credentials: .*Copy the API key/)
     expect(await create({ url: 'http://127.0.0.1:1/v2.5' }).test()).toMatch(/^Connection: .*Check the url/)

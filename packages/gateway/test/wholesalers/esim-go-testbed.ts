@@ -7,7 +7,7 @@ import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 export const TIMEOUT_MS = 600
 export const PRODUCTS = 210
 
-/** Two nodes of the supplier at its wholesaler's simulator. */
+/** Two nodes of the supplier, with its wholesaler's simulator. */
 export async function createEsimGoTestbed() {
   const testbed = await createWholesalerTestbed<EsimGoConfig>({
     kind: 'esim-go',
@@ -23,7 +23,7 @@ export async function createEsimGoTestbed() {
   const { simulator, config, create, products } = testbed
   let serial = 0
 
-  /** Each request is for a bundle of its own. */
+  /** Each request is for a different bundle. */
   function requestOf(changes: Partial<SupplierRequest> = {}): SupplierRequest {
     serial += 1
     return testbed.requestOf({ productCode: products[serial]!.productCode, ...changes })
@@ -37,7 +37,7 @@ export async function createEsimGoTestbed() {
     topUpOf({ key, reference, iccid, matchingId, productCode }: SuppliedEsim): SupplierRequest {
       return requestOf({ productCode, topUp: { key, reference, iccid, matchingId } })
     },
-    /** The next order is made, and neither its answer nor the first search arrives. */
+    /** The next order is carried out, but neither its answer nor the answer to the first search arrives. */
     loseOrder(kind: FaultKind = 'answer-lost'): void {
       simulator.addFault({ kind, operation: 'order', times: 1, delayMs: 2 * TIMEOUT_MS })
       simulator.addFault({ kind: 'request-lost', operation: 'list', times: 1 })

@@ -6,7 +6,7 @@ import type { Outcome } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEsimGoTestbed, TIMEOUT_MS } from './esim-go-testbed.ts'
 
-/* Purchases of the supplier at its wholesaler's simulator, where they are counted. */
+/* The supplier's purchases from its wholesaler's simulator, where they are counted. */
 
 const testbed = await createEsimGoTestbed()
 const { buy, buyByHand, config, create, loseOrder, order, other, products, query, requestOf } = testbed
@@ -19,7 +19,7 @@ const iccidsOf = (outcomes: Outcome[]) =>
   new Set(outcomes.map((one) => (one.kind === 'delivered' ? one.esim.iccid : one)))
 
 describe('a purchase', () => {
-  it('has its codes, its exact charge and its reference', async () => {
+  it('returns its codes, its exact charge and its reference', async () => {
     const request = requestOf()
     const { cost, currencyCode } = products.find(({ productCode }) => productCode === request.productCode)!
     const outcome = await order(request)
@@ -31,7 +31,7 @@ describe('a purchase', () => {
     })
   })
 
-  it('that was made is never made again with its key', async () => {
+  it('that was made is never repeated with its key', async () => {
     const request = requestOf()
     const first = await order(request)
     expect(await order(request, other)).toEqual(first)
@@ -39,7 +39,7 @@ describe('a purchase', () => {
   })
 
   it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
-    'whose answer fails (%s) is found immediately, or by a later search',
+    'whose answer fails (%s) is found immediately or by a later search',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order', times: 1, delayMs: 2 * TIMEOUT_MS })
       expect(await order(requestOf())).toMatchObject({ kind: 'delivered' })
@@ -54,7 +54,7 @@ describe('a purchase', () => {
   )
 
   it.each(['request-lost', 'server-error-before', 'hang', 'down'] as const)(
-    'that may not have arrived (%s) is unknown, and a search shows that nothing was bought',
+    'that may not have arrived (%s) is unknown until a search shows that nothing was bought',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order' })
       const request = requestOf()
@@ -72,25 +72,28 @@ describe('a purchase', () => {
     ['no-balance', 'retry'],
     ['rate-limited', 'retry'],
     ['unauthorized', 'retry'],
-  ] as const)('with the answer %s is %s, and the next one of the bundle need not wait', async (kind, expected) => {
-    simulator.addFault({ kind, operation: 'order', times: 1 })
-    const request = requestOf()
-    if (kind === 'no-balance') simulator.setBalance(0)
-    if (kind === 'no-balance') simulator.clearFaults()
-    expect(await order(request)).toMatchObject({ kind: expected })
-    simulator.setBalance(100_000_000)
-    expect(takenOf(request)).toBe(0)
-    expect(await query(request)).toEqual({ kind: 'retry', message: 'the order was never sent' })
-    expect(await order(requestOf({ productCode: request.productCode }), other)).toMatchObject({ kind: 'delivered' })
-  })
+  ] as const)(
+    'with the answer %s counts as %s, and does not delay the next purchase of the bundle',
+    async (kind, expected) => {
+      simulator.addFault({ kind, operation: 'order', times: 1 })
+      const request = requestOf()
+      if (kind === 'no-balance') simulator.setBalance(0)
+      if (kind === 'no-balance') simulator.clearFaults()
+      expect(await order(request)).toMatchObject({ kind: expected })
+      simulator.setBalance(100_000_000)
+      expect(takenOf(request)).toBe(0)
+      expect(await query(request)).toEqual({ kind: 'retry', message: 'the order was never sent' })
+      expect(await order(requestOf({ productCode: request.productCode }), other)).toMatchObject({ kind: 'delivered' })
+    },
+  )
 
-  it('that is delivered later is ordered until then', async () => {
+  it('that is delivered later counts as ordered until its delivery', async () => {
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1 })
     const request = requestOf()
     const outcome = await order(request)
     expect(outcome).toMatchObject({ kind: 'ordered', reference: expect.any(String) })
     for (const purpose of ['RESUME', 'CHECK'] as const) expect((await query(request, purpose)).kind).toBe('ordered')
-    // Its order is known, so the next one of the bundle does not wait for it.
+    // Its order is known, so the next order for the bundle does not wait for it.
     await buy(requestOf({ productCode: request.productCode }))
     simulator.deliver((outcome as Extract<Outcome, { kind: 'ordered' }>).reference)
     expect(await query(request)).toMatchObject({ kind: 'delivered' })
@@ -121,7 +124,7 @@ describe('a purchase', () => {
 it.each([
   ['unknown', 'has no bundles', undefined],
   ['retry', 'has several bundles', [{ item: 'A' }, { item: 'B' }]],
-] as const)('a purchase that is not in the list is %s if an order there %s', async (kind, _, bundles) => {
+] as const)('a purchase missing from the list counts as %s if an order in the list %s', async (kind, _, bundles) => {
   const request = requestOf()
   loseOrder('request-lost')
   expect(await order(request)).toMatchObject({ kind: 'unknown' })
@@ -134,7 +137,7 @@ it.each([
   await changed.close()
 })
 
-it('a purchase whose answer has only its reference is queried by it, no matter what others buy', async () => {
+it('a purchase whose answer contains only a reference is queried by reference, no matter what others buy', async () => {
   const request = requestOf()
   const changed = changing(({ orderReference }) => ({ orderReference }))
   expect(await order(request, changed.supplier)).toMatchObject({ kind: 'unknown', reference: expect.any(String) })
@@ -145,7 +148,7 @@ it('a purchase whose answer has only its reference is queried by it, no matter w
   expect(takenOf(request)).toBe(2)
 })
 
-/** A supplier that receives changed answers. */
+/** A supplier that receives modified answers. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
 function changing(change: (body: any) => object) {
   const outbound = createOutbound()
@@ -159,7 +162,7 @@ function changing(change: (body: any) => object) {
 }
 
 describe('equal purchases at the same time', () => {
-  it('wait for each other over all nodes, and each gets its own eSIM although answers are lost', async () => {
+  it('wait for each other over all nodes, and each gets its own eSIM even if answers are lost', async () => {
     const { productCode } = requestOf()
     simulator.addFault({ kind: 'answer-lost', operation: 'order', every: 3 })
     simulator.addFault({ kind: 'answer-lost', operation: 'list', every: 2 })
@@ -172,7 +175,7 @@ describe('equal purchases at the same time', () => {
     for (const [index, request] of requests.entries()) expect(await query(request)).toEqual(outcomes[index])
   })
 
-  it('are not sent while one is in doubt, also not by another node', async () => {
+  it('are not sent, even by another node, while one of them is in doubt', async () => {
     const first = requestOf()
     simulator.addFault({ kind: 'slow-request', operation: 'order', times: 1, delayMs: 3 * TIMEOUT_MS })
     expect(await order(first)).toMatchObject({ kind: 'unknown' })
@@ -186,13 +189,13 @@ describe('equal purchases at the same time', () => {
     expect(takenOf(first)).toBe(2)
   })
 
-  it('do not wait for those of other bundles', async () => {
+  it('do not wait for purchases of other bundles', async () => {
     loseOrder()
     expect(await order(requestOf())).toMatchObject({ kind: 'unknown' })
     expect(await order(requestOf())).toMatchObject({ kind: 'delivered' })
   })
 
-  it('wait, even if their transaction began before the other one claimed the bundle', async () => {
+  it('wait even if their transaction began before another purchase claimed the bundle', async () => {
     const productCode = 'claimed at the same time'
     await shop.db.tx(async (tx) => {
       await tx.query({ text: 'select now()' })
@@ -203,7 +206,7 @@ describe('equal purchases at the same time', () => {
     })
   })
 
-  it('wait at most until the order could no longer be mistaken for theirs', async () => {
+  it('wait only as long as the earlier order could be mistaken for theirs', async () => {
     const first = requestOf()
     simulator.addFault({ kind: 'request-lost', operation: 'order', times: 1 })
     expect(await order(first)).toMatchObject({ kind: 'unknown' })
@@ -217,7 +220,7 @@ describe('equal purchases at the same time', () => {
   })
 
   it.each(['RESUME', 'CHECK'] as const)(
-    'of which one was made by hand are distinguished by a person (%s)',
+    'of which one was made by hand must be told apart by a person (%s)',
     async (purpose) => {
       const request = requestOf()
       loseOrder()
@@ -227,7 +230,7 @@ describe('equal purchases at the same time', () => {
     },
   )
 
-  it('leave an order alone that was made before ours', async () => {
+  it('do not take over an order that was made before ours', async () => {
     const request = requestOf()
     await buyByHand(request.productCode)
     for (const operation of ['order', 'list']) simulator.addFault({ kind: 'request-lost', operation, times: 1 })
@@ -240,7 +243,7 @@ describe('equal purchases at the same time', () => {
     expect(takenOf(request)).toBe(1)
   })
 
-  it('of one key by two workers are both recorded, and the second is not taken for another order', async () => {
+  it('with one key by two workers are both recorded, and neither is taken for a different order', async () => {
     const request = requestOf()
     simulator.addFault({ kind: 'slow-request', operation: 'order', times: 1, delayMs: TIMEOUT_MS / 2 })
     const late = order(request)
@@ -255,7 +258,7 @@ describe('equal purchases at the same time', () => {
     expect(await query(next)).toMatchObject({ kind: 'retry' })
   })
 
-  it('at an account that others use are never matched', async () => {
+  it('in an account that others also use are never matched', async () => {
     const shared = create({ share: 0.5 })
     const request = requestOf()
     simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
@@ -266,7 +269,7 @@ describe('equal purchases at the same time', () => {
 
 describe('a top-up', () => {
   it.each([undefined, 'answer-lost', 'answer-garbled', 'server-error-after', 'request-lost', 'slow-answer'] as const)(
-    'is added once with the fault %s',
+    'is added once despite the fault %s',
     async (kind) => {
       const request = topUpOf(await buy())
       if (kind) simulator.addFault({ kind, operation: 'topUp', times: 1, delayMs: 2 * TIMEOUT_MS })
@@ -279,7 +282,7 @@ describe('a top-up', () => {
     },
   )
 
-  it('whose answer was lost is not taken for an eSIM of the same bundle', async () => {
+  it('whose answer was lost is not mistaken for an eSIM with the same bundle', async () => {
     const esim = await buy()
     const request = topUpOf(esim)
     simulator.addFault({ kind: 'request-lost', operation: 'topUp', times: 1 })

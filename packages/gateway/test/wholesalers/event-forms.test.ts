@@ -7,7 +7,7 @@ import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createWholesalerTestbed } from './wholesaler-testbed.ts'
 
-/* Events in other forms than the usual one, exactly as the simulators send them. An event never buys and is never proof. */
+/* Events in forms other than the usual one, exactly as sent by the simulators. An event never buys and is never proof. */
 
 interface SentEvent {
   headers: IncomingHttpHeaders
@@ -30,13 +30,13 @@ beforeAll(async () => {
 afterAll(() => receiver.close())
 beforeEach(() => void events.splice(0))
 
-/** Waits for an event that the simulator sends. */
+/** Waits for an event from the simulator. */
 async function nextEvent(): Promise<SentEvent> {
   await expect.poll(() => events.length).toBe(1)
   return events[0]!
 }
 
-/** Hands an event to the supplier, which must not send a request because of it. */
+/** Passes an event to the supplier, which must not send a request because of it. */
 async function receiveSilently(supplier: Supplier, simulator: Simulator, event: SentEvent) {
   const before = simulator.counters()
   const received = await supplier.receive!(event)
@@ -56,7 +56,7 @@ describe('events of Airalo with white space, signed without it,', async () => {
   afterAll(close)
   const receive = (event: SentEvent) => receiveSilently(supplier, simulator, event)
 
-  it('name the order to query, which is bought and charged once however often they arrive', async () => {
+  it('identify the order to query, without a second charge however often they arrive', async () => {
     const before = simulator.counters().balance
     simulator.addFault({ kind: 'delivered-later', operation: 'order', times: 1 })
     const request = requestOf()
@@ -72,7 +72,7 @@ describe('events of Airalo with white space, signed without it,', async () => {
     expect([takenOf(request), before - simulator.counters().balance]).toEqual([1, Number(base.cost)])
   })
 
-  it('have the figures of an eSIM that is low on data', async () => {
+  it('carry the figures for an eSIM that is low on data', async () => {
     const { iccid } = await buy()
     await nextEvent()
     events.splice(0)
@@ -108,7 +108,7 @@ describe('events of eSIM Go without a signature', async () => {
   beforeAll(() => simulator.setEventsUrl(eventsUrl))
   afterAll(close)
 
-  it('are refused, and polling finds what they say', async () => {
+  it('are refused, and polling finds what they report', async () => {
     const before = simulator.counters().balance
     const esim = await buy()
     const usage = base.volume! / 2n

@@ -16,13 +16,13 @@ import {
 import { firstProduct } from './simulator-fixtures.ts'
 
 /*
- * Orders arrive at a steady rate over four wholesalers. One hangs, one has no money, one loses every tenth answer. As dealers
- * do, the test pays only for packages that are on sale.
+ * Orders arrive at a steady rate for four wholesalers. One hangs, one has no money, and one loses every tenth answer. Like
+ * a dealer, the test pays only for packages that are on sale.
  */
 
-/** Orders while suppliers are disturbed, over all of them together; `ORDERS=10000` makes a long run. */
+/** The number of orders while suppliers are disturbed, for all suppliers together; `ORDERS=10000` makes a long run. */
 const ORDERS = Number(process.env.ORDERS ?? 400)
-/** Orders with which they are compared: enough for the slowest hundredth. */
+/** The number of orders to compare them with: enough for the slowest hundredth to be meaningful. */
 const UNDISTURBED = Math.min(ORDERS, 2_000)
 const WARM_UP = 80
 const PER_SECOND = 40
@@ -31,14 +31,14 @@ type Name = keyof typeof SUPPLIERS
 const NAMES = Object.keys(SUPPLIERS) as Name[]
 const TENANTS = 8
 const BALANCE = 10_000_000_000
-/** The breaker of a supplier waits two minutes at most. */
+/** A supplier's breaker waits at most two minutes. */
 const END_WITHIN_MS = 300_000
 
 let database: TestDatabase
 let shop: Shop
 const simulators = {} as Record<Name, Simulator>
 const tenants: string[] = []
-/** Orders that were paid. */
+/** The orders that were paid for. */
 const paid: Record<Name, number> = { healthy: 0, hanging: 0, poor: 0, losing: 0 }
 
 beforeAll(async () => {
@@ -62,7 +62,10 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Pays orders in turn of all suppliers and tenants, where they are on sale. @returns when it began, by the database */
+/**
+ * Pays for orders of all suppliers and tenants in turn, where they are on sale.
+ * @returns when it began, by the database's clock
+ */
 async function payAtRate(orders: number): Promise<Date> {
   const [row] = await shop.db.query<{ now: Date }>({ text: 'select now() as now' })
   const startedAt = performance.now()
@@ -94,7 +97,7 @@ async function untilEnded(): Promise<void> {
   )
 }
 
-/** From payment to delivery, of the healthy supplier's orders since then. */
+/** The time from payment to delivery, for the healthy supplier's orders since then. */
 async function p99Of(since: Date): Promise<number> {
   const [row] = await shop.db.query<{ p99: number }>({
     text: `select percentile_cont(0.99) within group (order by
@@ -105,10 +108,10 @@ async function p99Of(since: Date): Promise<number> {
   return row!.p99
 }
 
-it('every order ends, nothing is bought twice, and the healthy supplier’s orders take little longer', async () => {
+it('every order ends without a second purchase, and the healthy supplier’s orders take little longer', async () => {
   const loop = fulfilmentLoop(shop)
   try {
-    await payAtRate(WARM_UP) // connections are open and statements prepared
+    await payAtRate(WARM_UP) // connections are open and statements are prepared
     await untilEnded()
     const undisturbedSince = await payAtRate(UNDISTURBED)
     await untilEnded()
@@ -122,7 +125,7 @@ it('every order ends, nothing is bought twice, and the healthy supplier’s orde
     const disturbedAt = performance.now()
     const disturbedSince = await payAtRate(ORDERS)
     const disturbedForS = (performance.now() - disturbedAt) / 1_000 // longer on a busy machine
-    // Those that were paid before the first refusal was recorded wait for money.
+    // Those paid for before the first refusal was recorded wait for money.
     const poorOrders = paid.poor - paidBefore.poor
     expect(poorOrders).toBeLessThanOrEqual((3 * PER_SECOND) / NAMES.length)
     const poorRequests = simulators.poor.counters().requestsByOperation.order! - paidBefore.poor

@@ -31,7 +31,10 @@ const LOSSES = [
   'answer-garbled',
   'slow-answer',
 ] as const satisfies (FaultKind | undefined)[]
-/** The second step is not sent without an answer to the first one: an order that is tried once has one of these. */
+/**
+ * The second step is not sent without an answer to the first one, so an order that is tried only once can lose only one of
+ * them.
+ */
 const ONE_LOSS = [
   ...LOSSES.map((loss) => [loss, undefined] as const),
   ...LOSSES.map((loss) => [undefined, loss] as const),
@@ -42,7 +45,7 @@ function lose(operation: string, kind: FaultKind | undefined): void {
   if (kind !== undefined) simulator.addFault({ kind, operation, times: 1, delayMs: 2 * TIMEOUT_MS })
 }
 
-/** Waits until what was sent late has taken effect. */
+/** Waits until everything sent late has taken effect. */
 async function untilLateRequestsEnd(): Promise<void> {
   await expect
     .poll(() => simulator.requests().every(({ faults, status }) => !faults.includes('slow-request') || status))
@@ -61,7 +64,7 @@ describe('the two steps', () => {
   })
 
   it.each(ONE_LOSS)(
-    'buy nothing more after a check if the first has the fault %s and the second %s',
+    'do not buy anything more after a check if the first has the fault %s and the second %s',
     async (created, completed) => {
       lose('order', created)
       lose('complete', completed)
@@ -77,7 +80,7 @@ describe('the two steps', () => {
     },
   )
 
-  it('of two workers with one key buy one eSIM', async () => {
+  it('buy one eSIM even if two workers use the same key', async () => {
     const request = requestOf()
     const other = create()
     await Promise.all([order(request), order(request, other), order(request), order(request, other)])
@@ -85,7 +88,7 @@ describe('the two steps', () => {
     expect(takenOf(request)).toBe(1)
   })
 
-  it('begin again after a hold that has lapsed', async () => {
+  it('begin again if the hold has lapsed', async () => {
     const request = requestOf()
     simulator.addFault({ kind: 'request-lost', operation: 'complete', times: 1 })
     expect(await order(request)).toMatchObject({ kind: 'unknown', reference: expect.any(String) })
@@ -107,7 +110,7 @@ describe('the two steps', () => {
 })
 
 describe('an order', () => {
-  it('is delivered with its exact charge and its number as reference', async () => {
+  it('is delivered with its exact charge, and with its number as the reference', async () => {
     const before = simulator.counters().debited
     const outcome = await order(requestOf())
     const amount = BigInt(simulator.counters().debited - before)
@@ -116,7 +119,7 @@ describe('an order', () => {
     expect(simulator.orders().at(-1)).toMatchObject({ reference, state: 'delivered' })
   })
 
-  it('that is Processing is ordered until it is delivered', async () => {
+  it('that is Processing counts as ordered until it is delivered', async () => {
     simulator.addFault({ kind: 'delivered-later', operation: 'complete', times: 1 })
     const request = requestOf()
     const outcome = await order(request)
@@ -127,7 +130,7 @@ describe('an order', () => {
     expect(takenOf(request)).toBe(1)
   })
 
-  it.each(['order', 'complete'])('that is refused in its step %s leaves no money held', async (operation) => {
+  it.each(['order', 'complete'])('that is refused in step %s does not leave any money on hold', async (operation) => {
     const balance = () => simulator.counters().balance
     const before = balance()
     for (const [kind, expected] of [
@@ -177,7 +180,7 @@ describe('a top-up', () => {
     },
   )
 
-  it('finds the first order of its eSIM without a reference, and is refused without such an order', async () => {
+  it('finds the eSIM’s first order without a reference, and is refused if there is no such order', async () => {
     const esim = await buy()
     expect(await order(topUpOf({ ...esim, reference: undefined }))).toMatchObject({ kind: 'toppedUp' })
     const unknown = topUpOf({ ...esim, reference: undefined, key: 'ANOTHER' })
@@ -189,7 +192,7 @@ describe('a top-up', () => {
 describe('an event', () => {
   const event = async (body: string) => supplier.receive!({ headers: {}, body: Buffer.from(body) })
 
-  it('is a hint to query the order that it names, if it is signed', async () => {
+  it('leads to a query of the order that it identifies, if it is signed', async () => {
     const received: string[] = []
     const receiver = createServer(async (request, response) => {
       let body = ''
@@ -219,7 +222,7 @@ describe('an event', () => {
 })
 
 describe('a report', () => {
-  it('has the usage of an eSIM and its top-ups, at most once a minute on all nodes', async () => {
+  it('contains an eSIM’s usage and top-ups, and is requested at most once a minute over all nodes', async () => {
     const esim = await buy()
     await order(topUpOf(esim))
     simulator.changeEsim({ iccid: esim.iccid, profile: 'INSTALLATION' })
@@ -239,13 +242,13 @@ describe('a report', () => {
     expect(requests()).toBe(2)
   })
 
-  it('is never asked for by polling', () => {
+  it('is never requested by polling', () => {
     expect(supplier.traits.reportsOnRequest).toBe(true)
   })
 })
 
 describe('the account', () => {
-  it('has a catalogue of packages for eSIMs and for top-ups', () => {
+  it('provides a catalogue of packages for eSIMs and for top-ups', () => {
     expect(products.map(({ packageType }) => packageType).sort()).toEqual([
       ...Array.from({ length: 5 }, () => 'BASE'),
       ...Array.from({ length: 5 }, () => 'TOPUP'),
@@ -257,7 +260,7 @@ describe('the account', () => {
     }
   })
 
-  it('has no catalogue if the answer is broken', async () => {
+  it('does not provide a catalogue if the answer is broken', async () => {
     simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue' })
     const read = async () => {
       for await (const _ of supplier.catalogue!()) {
@@ -267,7 +270,7 @@ describe('the account', () => {
     await expect(read()).rejects.toThrow(/the catalogue cannot be read/)
   })
 
-  it('has its balance in 1/10 000', async () => {
+  it('states its balance in units of 1/10 000', async () => {
     simulator.setBalance(12_345_600)
     expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
     simulator.addFault({ kind: 'request-lost', operation: 'balance' })
@@ -275,7 +278,7 @@ describe('the account', () => {
     simulator.setBalance(100_000_000)
   })
 
-  it('passes its test, and a fault is named with its remedy', async () => {
+  it('passes its test, and a fault is reported with its remedy', async () => {
     expect(await supplier.test()).toBeUndefined()
     expect(await create({ apiKey: 'wrong' }).test()).toMatch(/^Credentials: .*Copy apiKey and merchantId/)
     expect(await create({ url: 'http://127.0.0.1:1' }).test()).toMatch(/^Connection: .*Check the url/)

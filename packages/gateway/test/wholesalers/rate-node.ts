@@ -4,7 +4,7 @@ import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import type { EsimAccessConfig } from '@dealer-esim/wholesalers/esim-access/client.ts'
 import { esimAccessSupplier } from '@dealer-esim/wholesalers/esim-access/esim-access.ts'
 
-/* Calls a wholesaler without a pause until it is killed, and reports when it sends: node rate-node.ts DATABASE_URL CONFIG. */
+/* Calls a wholesaler continuously until it is killed, and reports when it sends: node rate-node.ts DATABASE_URL CONFIG. */
 const [url = '', config = ''] = process.argv.slice(2)
 const db = createDb({ url, poolSize: 4, applicationName: 'test rate' })
 const outbound = createOutbound()

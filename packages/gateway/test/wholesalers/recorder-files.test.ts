@@ -10,8 +10,8 @@ import { parseRecording, type ReplayedCall, replayRecording } from '#suppliers/r
 import { createTestDatabase } from '../harness/databases/database.ts'
 
 /*
- * Replays the files of `supplier record` that contributors have added to packages/wholesalers/recordings. The cases beside them,
- * which have an expected outcome, are replayed by packages/wholesalers/src/recordings.test.ts.
+ * Replays the `supplier record` files that contributors have added to packages/wholesalers/recordings. The cases beside
+ * them, which have an expected outcome, are replayed by packages/wholesalers/src/recordings.test.ts.
  */
 
 const ROOT = join(import.meta.dirname, '../../../..')
@@ -22,7 +22,7 @@ const isRecorded = (file: string) => 'supplierType' in JSON.parse(textOf(file))
 const RECORDED = JSON_FILES.filter(isRecorded).sort()
 const EXAMPLE = join(FOLDER, 'airalo/recorded-at-simulator.json')
 
-/** Adapters store how far a purchase has come, so each file has a database of its own. */
+/** Adapters store the progress of a purchase, so each file has its own database. */
 async function replay(text: string): Promise<ReplayedCall[]> {
   const database = await createTestDatabase()
   const db = createDb({ url: database.url, poolSize: 4, applicationName: 'recording' })
@@ -36,7 +36,10 @@ async function replay(text: string): Promise<ReplayedCall[]> {
   }
 }
 
-/** What an adapter could not read: exceptions, other requests than the recorded ones, and good answers whose outcome is unknown. */
+/**
+ * What an adapter could not read: exceptions, requests other than the recorded ones, and good answers whose outcome is
+ * unknown.
+ */
 function faultsOf({ operation, exchanges, result, error, unsent, unanswered }: ReplayedCall): string[] {
   const isAnswered = exchanges.every(({ answer }) => answer !== undefined && answer.status < 400)
   const outcomes = (Array.isArray(result) ? result : [result]) as (Partial<Outcome> | undefined)[]
@@ -50,7 +53,7 @@ function faultsOf({ operation, exchanges, result, error, unsent, unanswered }: R
 }
 
 describe('a file of the recorder', () => {
-  it.each(RECORDED)('%s lies in the folder of its wholesaler, and is read without a fault', async (file) => {
+  it.each(RECORDED)('%s is in its wholesaler’s folder, and is parsed without a fault', async (file) => {
     expect(dirname(file)).toBe(parseRecording(textOf(file)).supplierType)
     const replayed = await replay(textOf(file))
     expect(replayed.length).toBeGreaterThan(0)
@@ -62,7 +65,7 @@ describe('a file of the recorder', () => {
     ['an unreadable eSIM', /^order: the outcome of a good answer/, (file) => changeAnswer(file, 'order', { data: {} })],
     ['a request that is not sent again', /^balance: 1 recorded request/, (file) => addRequest(file, 'balance')],
     ['a missing answer', /^balance: no answer is recorded to GET /, (file) => renameRequest(file, 'balance')],
-  ])('with %s has a fault', async (_, fault, change) => {
+  ])('with %s is reported as faulty', async (_, fault, change) => {
     const file = JSON.parse(readFileSync(EXAMPLE, 'utf8')) as RecorderFile
     change(file)
     expect((await replay(JSON.stringify(file))).flatMap(faultsOf)).toContainEqual(expect.stringMatching(fault))
@@ -90,7 +93,7 @@ function renameRequest(file: RecorderFile, operation: string): void {
 }
 
 describe('npm run recording', () => {
-  it('prints what the adapter makes of each answer, and what is missing', async () => {
+  it('prints how the adapter reads each answer, and what is missing', async () => {
     const file = JSON.parse(readFileSync(EXAMPLE, 'utf8')) as RecorderFile
     renameRequest(file, 'balance')
     const folder = mkdtempSync(join(tmpdir(), 'recorder-files-'))
@@ -110,15 +113,18 @@ describe('npm run recording', () => {
     )
   })
 
-  it.each([[[]], [['one.json', 'other.json']]])('with the arguments %j names what it takes', async (files) => {
-    expect(await recording(...files)).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: 'Name one file: npm run recording FILE.\n',
-    })
-  })
+  it.each([[[]], [['one.json', 'other.json']]])(
+    'with the arguments %j prints the accepted arguments',
+    async (files) => {
+      expect(await recording(...files)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'Name one file: npm run recording FILE.\n',
+      })
+    },
+  )
 
-  it('refuses a case beside the recordings, and says what runs it', async () => {
+  it('refuses a case next to the recordings, and says what runs the case', async () => {
     const file = join(FOLDER, JSON_FILES.find((one) => !isRecorded(one))!)
     const refusal = `${file}: It is a case with an \`expected\` outcome, not a file of supplier record.`
     const remedy = 'Run it with: npx vitest run packages/wholesalers/src/recordings.test.ts.'
@@ -129,9 +135,9 @@ describe('npm run recording', () => {
     ['text', /^It is not JSON/],
     ['null', /^Its supplierType must be one of .*airalo/],
     ['{"supplierType":"other"}', /^Its supplierType must be one of .*airalo/],
-    ['{"supplierType":"airalo"}', /^Its exchanges must each have a call and a request/],
-    ['{"supplierType":"airalo","exchanges":[null]}', /^Its exchanges must each have a call and a request/],
-  ])('says of the file %s what it must be', (text, message) => {
+    ['{"supplierType":"airalo"}', /^Each of its exchanges must have a call and a request/],
+    ['{"supplierType":"airalo","exchanges":[null]}', /^Each of its exchanges must have a call and a request/],
+  ])('says what is expected of the file %s', (text, message) => {
     expect(() => parseRecording(text)).toThrow(message)
   })
 })
@@ -142,7 +148,7 @@ function operationsOf({ exchanges }: RecorderFile): string[] {
   return [...calls.values()]
 }
 
-/** Runs the script that npm runs, without the seconds that npm needs on a busy machine. */
+/** Runs the script that npm would run, without the seconds that npm needs on a busy machine. */
 function recording(...files: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const [program = '', ...script] = JSON.parse(

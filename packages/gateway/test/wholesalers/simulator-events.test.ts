@@ -12,7 +12,7 @@ async function buyAt({ url, credentials }: Awaited<ReturnType<typeof createSimul
   })
 }
 
-it('a simulator sends its events to a gateway that ends TLS with a certificate of its own', async () => {
+it('a simulator sends its events to a gateway that terminates TLS with its own certificate', async () => {
   const received: string[] = []
   const gateway = createServer(createAuthority('Own authority').issue('localhost'), async (request, response) => {
     let body = ''
@@ -33,7 +33,7 @@ it('a simulator sends its events to a gateway that ends TLS with a certificate o
 })
 
 it.each(['ftp://127.0.0.1/', 'https://127.0.0.1:1/', 'no url'])(
-  'an event to %s ends without an answer, and the simulator goes on',
+  'an event to %s ends without an answer, and the simulator keeps running',
   async (eventsUrl) => {
     const simulator = await createSimulator('zendit', { eventsUrl })
     onTestFinished(() => simulator.close())

@@ -35,14 +35,14 @@ export const CREATE = {
 } as const
 
 interface Simulated {
-  /** The operation that buys: its requests get the faults. */
+  /** The operation that buys: faults apply to its requests. */
   buys?: string
   canCancel?: boolean
-  /** A call waits for others of its package and may take four requests, so it has more time than one request. */
+  /** A call waits for others for its package and may take four requests, so it has more time than one request. */
   isSerial?: boolean
 }
 
-/** The kinds of simulators, with what their interfaces differ in. */
+/** The kinds of simulators, and how their interfaces differ. */
 export const SIMULATED: Record<keyof typeof CREATE, Simulated> = {
   airalo: { canCancel: false },
   'esim-access': {},
@@ -51,10 +51,10 @@ export const SIMULATED: Record<keyof typeof CREATE, Simulated> = {
   zendit: {},
 }
 
-/** They limit their requests also where the configuration says nothing. */
+/** They limit their requests even if the configuration does not specify a limit. */
 const ALWAYS_LIMITED: ReadonlySet<string> = new Set(['esim-access', 'esim-go'])
 
-/** Each fixture buys from an account of its own at a simulator. */
+/** Each fixture buys from a separate account at a simulator. */
 export async function createSimulatorFixtures(
   shop: Shop,
   kind: keyof typeof CREATE,
@@ -68,11 +68,11 @@ export async function createSimulatorFixtures(
     async create(name, timeoutMs) {
       const simulator = await createSimulator(kind, { catalogueSize: 3, forms })
       const requestMs = isSerial ? timeoutMs / 2 : timeoutMs
-      // The rate limit would keep requests of a busy machine back, so only those kinds have one that always have one.
+      // The rate limit would delay requests on a busy machine, so only those kinds have one that always have one.
       const rate = ALWAYS_LIMITED.has(kind) ? { perSecond: 1_000 } : {}
       const config = { url: simulator.url, ...simulator.credentials, timeoutMs: requestMs, ...rate }
       await addSupplier(shop, name, kind, config)
-      // The credentials of a simulator are those of its kind.
+      // A simulator's credentials are those of its kind.
       const inner = CREATE[kind](name, config as never, { ...shop, outbound })
       const patient = CREATE[kind](name, { ...config, timeoutMs: 30_000 } as never, { ...shop, outbound })
       products ??= untilListed(patient)
@@ -101,7 +101,10 @@ export async function firstProduct(supplier: Supplier): Promise<string> {
 
 const LISTED_WITHIN_MS = 240_000
 
-/** Reads the catalogue until that succeeds: on a busy machine a request is sent too late, or on a connection that is being closed. */
+/**
+ * Reads the catalogue until that succeeds: on a busy machine a request may be sent too late, or on a connection that is
+ * being closed.
+ */
 async function untilListed(supplier: Supplier): ReturnType<typeof productsOf> {
   const deadline = performance.now() + LISTED_WITHIN_MS
   for (;;) {
@@ -113,7 +116,7 @@ async function untilListed(supplier: Supplier): ReturnType<typeof productsOf> {
   }
 }
 
-/** Like `firstProduct`, with a package that tops up its eSIMs: the same one where every package does both. */
+/** Like `firstProduct`, with a package that tops up its eSIMs: the same one if every package is both. */
 async function productsOf(supplier: Supplier): Promise<{ product: string; topUpProduct: string }> {
   const listed: SupplierProduct[] = []
   for await (const product of readableProducts(supplier)) listed.push(product)
@@ -134,7 +137,10 @@ export function chooseProducts(products: readonly SupplierProduct[]): {
   return { base, topUp: topUp ?? base }
 }
 
-/** Connections are accepted in order, so the answer on a new one comes after whatever the simulator was sent before. */
+/**
+ * Connections are accepted in order, so the answer on a new one comes after everything that was sent to the simulator
+ * before.
+ */
 function untilWorkedOff({ controlUrl }: Simulator): Promise<void> {
   return new Promise((resolve) => {
     get(controlUrl, { agent: false }, (answer) => answer.resume().once('close', resolve)).once('error', () => resolve())
@@ -149,9 +155,9 @@ function soldAtSimulator(simulator: Simulator): string[] {
 
 interface FaultyOperation {
   operation: string
-  /** Items of a case: so many requests get late answers or none. */
+  /** The items in a case: this many requests get late answers or none. */
   items: number
-  /** So many requests, and so many answers, are lost in a crash: each lost request costs a grace time. */
+  /** This many requests, and this many answers, are lost in a crash: each lost request costs a grace time. */
   crashes: number
 }
 

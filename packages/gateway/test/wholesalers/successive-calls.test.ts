@@ -5,7 +5,7 @@ import { withSuccessiveCalls } from './successive-calls.ts'
 
 const REFUSED: Outcome = { kind: 'refused', message: 'refused by the test' }
 
-/** A wholesaler's adapter whose purchases end when the test says so, and the calls that it got. */
+/** A wholesaler's adapter whose purchases end when the test says so, and the calls that it received. */
 function slowAdapter() {
   const calls: string[] = []
   const ends: (() => void)[] = []
@@ -20,7 +20,7 @@ function slowAdapter() {
 
 const request = (key: string) => ({ key }) as SupplierRequest
 
-it('a purchase is queried, and repeated, only once its call has ended and the wholesaler has worked it off', async () => {
+it('a purchase is queried or repeated only after the wholesaler has finished processing its call', async () => {
   const { supplier: adapter, calls, endNext } = slowAdapter()
   const settle = async () => void calls.push('settled')
   const supplier = withShortTimes(withSuccessiveCalls(adapter, settle), 1, true)

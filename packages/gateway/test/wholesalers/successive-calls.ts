@@ -1,9 +1,9 @@
 import type { Outcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 
 /**
- * Sends the calls about one purchase one after the other. The suite gives a call less time than the supplier itself takes at
- * most, so on a busy machine fulfilment asks about a purchase whose call still sends requests. Only the end of that call shows
- * that it buys nothing more; no grace in milliseconds does.
+ * Sends the calls about one purchase one after another. The suite gives a call less time than the supplier itself may take,
+ * so on a busy machine fulfilment asks about a purchase whose call is still sending requests. Only the end of that call
+ * shows that it will not buy anything more; no grace time in milliseconds can show that.
  * @param settle resolves once the remote side has carried out, or dropped, what it was sent before
  */
 export function withSuccessiveCalls(supplier: Supplier, settle: () => Promise<unknown>): Supplier {

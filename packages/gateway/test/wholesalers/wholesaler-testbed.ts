@@ -16,7 +16,7 @@ import { chooseProducts } from './simulator-fixtures.ts'
 interface Wholesaler<Config> {
   kind: 'airalo' | 'esim-access' | 'esim-go' | 'mobimatter'
   catalogueSize: number
-  /** Forms of its answers besides the usual one. */
+  /** Forms of its answers other than the usual one. */
   forms?: readonly Form[]
   configOf(simulator: Simulator): Config
   create(name: string, config: Config, deps: Shop & { outbound: Outbound }): Supplier
@@ -24,7 +24,7 @@ interface Wholesaler<Config> {
 
 type Changes<Config> = { [Name in keyof Config]?: Config[Name] | undefined }
 
-/** A supplier `wholesaler` at its wholesaler's simulator, where purchases are counted. */
+/** A supplier `wholesaler` that uses its wholesaler's simulator, where purchases are counted. */
 export async function createWholesalerTestbed<Config extends object>(wholesaler: Wholesaler<Config>) {
   const database = await createTestDatabase()
   const shop = await createShop(database.url)
@@ -33,7 +33,7 @@ export async function createWholesalerTestbed<Config extends object>(wholesaler:
   const simulator = await createSimulator(kind, { catalogueSize, forms })
   const config = wholesaler.configOf(simulator)
   await addSupplier(shop, 'wholesaler', kind, config)
-  /** Another node's supplier, or one with other settings. */
+  /** Another node's supplier, or one with different settings. */
   const create = (changes: Changes<Config> = {}, name = 'wholesaler'): Supplier =>
     wholesaler.create(name, { ...config, ...changes } as Config, { ...shop, outbound })
   const supplier = create()
@@ -69,7 +69,7 @@ export async function createWholesalerTestbed<Config extends object>(wholesaler:
     create,
     supplier,
     products,
-    /** The package that requests name by default. */
+    /** The package that requests use by default. */
     base: base,
     requestOf,
     order,
@@ -87,7 +87,7 @@ export async function createWholesalerTestbed<Config extends object>(wholesaler:
       const esim = { key, reference, iccid, matchingId }
       return requestOf({ productCode: topUp.productCode, topUp: esim, ...changes })
     },
-    /** Proceeds as fulfilment: queries a purchase of unknown outcome, and orders again if nothing was bought. */
+    /** Proceeds as fulfilment does: queries a purchase whose outcome is unknown, and orders again if nothing was bought. */
     async untilDecided(request: SupplierRequest, by = supplier): Promise<Outcome> {
       let outcome = await order(request, by)
       for (let step = 0; step < 50; step++) {

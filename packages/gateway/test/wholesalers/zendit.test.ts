@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { firstProduct } from './simulator-fixtures.ts'
 
 const TIMEOUT_MS = 1_000
-/** The rate limit of the account is always used up. */
+/** The account's rate limit is always used up. */
 const FULL = { query: async () => [] }
 let simulator: Simulator
 let outbound: Outbound
@@ -66,7 +66,7 @@ function takenWith(key: string): number {
 }
 
 describe('a purchase', () => {
-  it('has its codes and the exact charge', async () => {
+  it('returns its codes and the exact charge', async () => {
     const { wanted, esim } = await buy()
     const sold = simulator.esims().find(({ iccid }) => iccid === esim.iccid)!
     expect(esim).toMatchObject({ smdpAddress: sold.smdpAddress, matchingId: sold.matchingId })
@@ -76,14 +76,14 @@ describe('a purchase', () => {
     expect(esim.charged).toEqual({ amount: cost, currencyCode })
   })
 
-  it('is made once, although its transactionId is sent twice', async () => {
+  it('is made once, even if its transactionId is sent twice', async () => {
     const { wanted, esim } = await buy()
     expect(await order(wanted)).toMatchObject({ kind: 'delivered', esim: { iccid: esim.iccid } })
     expect(takenWith(wanted.key)).toBe(1)
   })
 
   it.each(['answer-lost', 'answer-cut', 'answer-garbled', 'server-error-after', 'slow-answer'] as const)(
-    'whose answer fails (%s) is unknown, and a query finds it',
+    'whose answer fails (%s) is unknown until a query finds the purchase',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order', delayMs: 2 * TIMEOUT_MS })
       const wanted = request()
@@ -95,7 +95,7 @@ describe('a purchase', () => {
   )
 
   it.each(['request-lost', 'server-error-before', 'hang'] as const)(
-    'that may not have arrived (%s) is unknown, and a query shows that nothing was bought',
+    'that may not have arrived (%s) is unknown until a query shows that nothing was bought',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order' })
       const wanted = request()
@@ -107,7 +107,7 @@ describe('a purchase', () => {
   )
 
   it.each(['out-of-stock', 'unknown-package', 'refused', 'no-balance'] as const)(
-    'that Zendit refuses (%s) buys nothing',
+    'that Zendit refuses (%s) does not buy anything',
     async (kind) => {
       simulator.addFault({ kind, operation: 'order' })
       const wanted = request()
@@ -125,14 +125,14 @@ describe('a purchase', () => {
     expect(await order(wanted)).toMatchObject({ kind: 'delivered' })
   })
 
-  it('is not sent while the rate limit of the account is used up', async () => {
+  it('is not sent while the account’s rate limit is used up', async () => {
     const wanted = request()
     const limited = create({ perSecond: 8 })
     expect(await limited.order([wanted])).toEqual([{ kind: 'retry', message: expect.stringMatching(/^not sent/) }])
     expect(takenWith(wanted.key)).toBe(0)
   })
 
-  it('is ordered until it is delivered later', async () => {
+  it('counts as ordered until it is delivered', async () => {
     simulator.addFault({ kind: 'delivered-later', operation: 'order', delayMs: 60_000 })
     const wanted = request()
     expect(await order(wanted)).toMatchObject({ kind: 'ordered', reference: wanted.key })
@@ -160,7 +160,7 @@ describe('a purchase', () => {
 })
 
 describe('a top-up', () => {
-  it('is added to its eSIM once, and a query finds it', async () => {
+  it('is added to its eSIM once, and a query finds the top-up', async () => {
     const { wanted, esim } = await buy()
     const topUp = { ...request(), topUp: { key: wanted.key, iccid: esim.iccid, matchingId: esim.matchingId } }
     simulator.addFault({ kind: 'answer-lost', operation: 'topUp' })
@@ -175,7 +175,7 @@ describe('a top-up', () => {
 })
 
 describe('the cancellation of an eSIM', () => {
-  it('refunds it, and a repeat changes nothing', async () => {
+  it('refunds the eSIM once, even if it is repeated', async () => {
     const bought = await buy()
     const before = simulator.counters().balance
     expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toEqual({ kind: 'cancelled' })
@@ -191,13 +191,16 @@ describe('the cancellation of an eSIM', () => {
     expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toMatchObject({ kind: 'refused' })
   })
 
-  it.each(['rate-limited', 'unauthorized'] as const)('that may be repeated (%s) is not refused', async (kind) => {
-    const bought = await buy()
-    simulator.addFault({ kind, operation: 'cancel' })
-    expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toMatchObject({ kind: 'unknown' })
-    simulator.clearFaults()
-    expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toEqual({ kind: 'cancelled' })
-  })
+  it.each(['rate-limited', 'unauthorized'] as const)(
+    'that may be repeated (%s) does not count as refused',
+    async (kind) => {
+      const bought = await buy()
+      simulator.addFault({ kind, operation: 'cancel' })
+      expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toMatchObject({ kind: 'unknown' })
+      simulator.clearFaults()
+      expect(await supplier.cancel(supplied(bought), 'CANCEL-1')).toEqual({ kind: 'cancelled' })
+    },
+  )
 
   it.each(['answer-lost', 'request-lost', 'server-error-after'] as const)(
     'whose answer fails (%s) is completed by a repeat',
@@ -213,7 +216,7 @@ describe('the cancellation of an eSIM', () => {
 })
 
 describe('the account', () => {
-  it('has a catalogue that is read to its end', async () => {
+  it('provides a catalogue that is read to the end', async () => {
     const products = []
     for await (const product of readableProducts(supplier)) products.push(product)
     expect(products).toHaveLength(2_100)
@@ -224,7 +227,7 @@ describe('the account', () => {
     }
   })
 
-  it('has no catalogue if a page of it is broken', async () => {
+  it('does not provide a catalogue if one of its pages is broken', async () => {
     simulator.addFault({ kind: 'answer-garbled', operation: 'catalogue', skip: 1 })
     const read = async () => {
       for await (const _ of readableProducts(supplier)) {
@@ -234,7 +237,7 @@ describe('the account', () => {
     await expect(read()).rejects.toThrow(/page 2 of the list cannot be read/)
   })
 
-  it('has its balance in 1/10 000', async () => {
+  it('states its balance in units of 1/10 000', async () => {
     simulator.setBalance(12_345_600)
     expect(await supplier.balance!()).toEqual({ kind: 'balance', amount: 12_345_600n, currencyCode: 'USD' })
   })
@@ -250,7 +253,7 @@ describe('the account', () => {
     expect(later).toEqual([])
   })
 
-  it('reports usage, and when the use began and ends', async () => {
+  it('reports usage, and the start and end of use', async () => {
     const fresh = await createSimulator('zendit', { catalogueSize: 3 })
     const config = { url: fresh.url, apiKey: fresh.credentials.apiKey! }
     const other = zenditSupplier('zendit', config, { outbound, db: FULL })
@@ -259,7 +262,7 @@ describe('the account', () => {
     if (bought?.kind !== 'delivered') throw new Error(`it answered ${bought?.kind}`)
     const { iccid } = bought.esim
     fresh.changeEsim({ iccid, status: 'IN_USE', usedBytes: 250_000_000 })
-    await new Promise((resolve) => setTimeout(resolve, 1_100)) // the time of an answer has no milliseconds
+    await new Promise((resolve) => setTimeout(resolve, 1_100)) // the time in an answer has no milliseconds
     const [report] = await other.report!([supplied({ wanted, esim: bought.esim })])
     await fresh.close()
     expect(report).toMatchObject({ kind: 'reported', report: { esimStatus: 'IN_USE', usage: 250_000_000n } })
@@ -267,7 +270,7 @@ describe('the account', () => {
     expect(Number(expiredTime) - Number(activateTime)).toBeGreaterThanOrEqual(86_400_000)
   })
 
-  it('passes its test, and a fault is named with its remedy', async () => {
+  it('passes its test, and a fault is reported with its remedy', async () => {
     expect(await supplier.test()).toBeUndefined()
     expect(await create({ apiKey: 'wrong' }).test()).toMatch(/^Credentials: .*Copy the API key/)
     expect(await create({ url: 'http://127.0.0.1:1/v1' }).test()).toMatch(/^Connection: /)
@@ -280,7 +283,7 @@ describe('the account', () => {
 describe('an event', () => {
   const receive = (body: string) => supplier.receive!({ headers: {}, body: Buffer.from(body) })
 
-  it('is a hint to query the purchase that it names', async () => {
+  it('leads to a query of the purchase that it identifies', async () => {
     expect(await receive('{"transactionId":"ORDER-1-1","status":"DONE"}')).toEqual({
       kind: 'changed',
       keys: ['ORDER-1-1'],
@@ -288,13 +291,13 @@ describe('an event', () => {
   })
 
   it.each(['', '[]', '{"transactionId":7}', '{"status":"DONE"}', `{"transactionId":"${'K'.repeat(65)}"}`])(
-    'without a transactionId is refused (%s)',
+    'is refused without a transactionId (%s)',
     async (body) => {
       expect(await receive(body)).toMatchObject({ kind: 'refused' })
     },
   )
 
-  it('is refused unless it comes from one of the addresses, if any are set', async () => {
+  it('is refused from any address other than those set, if any are set', async () => {
     const listed = create({ eventAddresses: ['203.0.113.0/24', '2001:db8::/32'] })
     const from = (address: string | undefined) =>
       listed.receive!({ headers: {}, body: Buffer.from('{"transactionId":"ORDER-1-1"}'), address })

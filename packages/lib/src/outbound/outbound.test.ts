@@ -26,7 +26,7 @@ async function listen(server: Server | ReturnType<typeof createTcpServer>, host 
 const serve = (listener: RequestListener) => listen(createServer(listener))
 const serveTcp = (listener: (socket: Socket) => void) => listen(createTcpServer(listener))
 
-test('a response is data: status, headers, body and the address that was used', async () => {
+test('a response contains the status, headers, body and the address that was used', async () => {
   const port = await serve((request, response) => {
     response.setHeader('x-path', request.url ?? '')
     response.statusCode = 418
@@ -40,7 +40,7 @@ test('a response is data: status, headers, body and the address that was used', 
   }
 })
 
-test('sequential requests reuse as many connections as run at the same time', async () => {
+test('sequential requests reuse connections, and need only as many as run at the same time', async () => {
   const atOnce = 8
   const server = createServer((request, response) => request.resume().on('end', () => response.end()))
   let connections = 0
@@ -54,7 +54,7 @@ test('sequential requests reuse as many connections as run at the same time', as
   expect(connections).toBe(atOnce)
 })
 
-test('a redirect is a response and is not followed', async () => {
+test('a redirect is returned as a response and not followed', async () => {
   let calls = 0
   const port = await serve((_, response) => {
     calls++
@@ -77,19 +77,19 @@ test('a body longer than the limit is truncated', async () => {
   if (outcome.kind === 'answer') expect(outcome.body.length).toBe(5000)
 })
 
-test('a receiver that hangs times out, and may have got the request', async () => {
+test('a request to a receiver that hangs times out, and may have been delivered', async () => {
   const port = await serve(() => {})
   const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeoutMs: 50 })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'time-out', sent: true, message: 'no answer within 0.05 s' })
 })
 
-test('a body that never ends times out although the headers came', async () => {
+test('a body that never ends times out even though the headers arrived', async () => {
   const port = await serve((_, response) => response.write('begun'))
   const outcome = await outbound()({ url: `http://127.0.0.1:${port}/`, timeoutMs: 50 })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'time-out', sent: true })
 })
 
-test('a connection that is reset after the request may have delivered it', async () => {
+test('a request may have been delivered if its connection is reset afterwards', async () => {
   const port = await serveTcp((socket) => socket.once('data', () => socket.resetAndDestroy()))
   const outcome = await outbound()({ url: `http://127.0.0.1:${port}/` })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'sent', sent: true })
@@ -109,7 +109,7 @@ test('a failed TLS handshake means that the request was not sent', async () => {
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'tls', sent: false })
 })
 
-test('a response that is not HTTP is a failure', async () => {
+test('a response that is not HTTP counts as a failure', async () => {
   const port = await serveTcp((socket) =>
     socket.on('error', () => {}).once('data', () => socket.end('nonsense\r\n\r\n')),
   )
@@ -139,26 +139,26 @@ test.each([
 })
 
 test.each(['ftp://example.com/', 'http://user:secret@example.com/', 'nonsense', 'file:///etc/passwd'])(
-  '%s is not a URL to call',
+  '%s is not accepted as a URL to call',
   async (url) => {
     expect(await outbound()({ url })).toMatchObject({ kind: 'failed', phase: 'url', sent: false })
   },
 )
 
-test('a name with one forbidden address among others is refused', async () => {
+test('a host name is refused if any of its addresses is forbidden', async () => {
   const request = outbound({ resolve: async () => ['93.184.216.34', '10.0.0.1'] })
   const outcome = await request({ url: 'https://mixed.example/', allowPrivate: false })
   expect(outcome).toMatchObject({ kind: 'failed', phase: 'forbidden', address: '10.0.0.1' })
 })
 
-test('a name that does not resolve, or not in time, fails with a clear message', async () => {
+test('a name that does not resolve in time, or at all, fails with a clear message', async () => {
   const nothing = outbound({ resolve: () => Promise.reject(new Error('queryA ENOTFOUND')) })
   expect(await nothing({ url: 'http://nowhere.example/' })).toMatchObject({ phase: 'dns', sent: false })
   const silent = outbound({ resolve: () => new Promise(() => {}) })
   expect(await silent({ url: 'http://slow.example/', timeoutMs: 30 })).toMatchObject({ phase: 'dns', sent: false })
 })
 
-test('the address that was checked is the one that is used, even if the name changes', async () => {
+test('the connection uses the address that was checked, even if the name changes', async () => {
   const port = await listen(
     createServer((_, response) => response.end('two')),
     '127.0.0.2',
@@ -179,7 +179,7 @@ test('the address that was checked is the one that is used, even if the name cha
   expect(await request({ url })).toMatchObject({ address: '127.0.0.3', body: Buffer.from('three') })
 })
 
-test('an unreachable address is followed by the next one of the name', async () => {
+test('after an unreachable address, the host’s next address is tried', async () => {
   const port = await listen(
     createServer((_, response) => response.end('two')),
     '127.0.0.2',
@@ -188,7 +188,7 @@ test('an unreachable address is followed by the next one of the name', async () 
   expect(await request({ url: `http://two.example:${port}/` })).toMatchObject({ kind: 'answer', address: '127.0.0.2' })
 })
 
-test('a request that was ended dials nothing more', async () => {
+test('a request that has ended does not dial any more addresses', async () => {
   const server = createServer((_, response) => response.end('two'))
   let connections = 0
   server.on('connection', () => connections++)

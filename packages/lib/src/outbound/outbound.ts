@@ -17,7 +17,7 @@ export interface OutboundRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   headers?: Record<string, string>
   body?: string | Buffer
-  /** One limit over name resolution, connection, headers and body together. */
+  /** One limit for name resolution, connection, headers and body together. */
   timeoutMs: number
   /** A longer response body is cut off at this size, and the connection is closed. */
   answerSizeMaxBytes: number
@@ -49,7 +49,7 @@ export function createOutbound(options: { resolve?: Resolve; clock?: Clock } = {
   }
 }
 
-/** Addresses of one name that are tried. Each gets its share of the time. */
+/** How many addresses of one name are tried. Each gets its share of the time. */
 const ADDRESSES_TRIED_MAX = 3
 
 interface Connections {
@@ -161,7 +161,7 @@ interface ParsedUrl {
   path: string
 }
 
-/** Cache of parsed URLs. Endpoints are few and called often: parsing was a tenth of the cost of a request. */
+/** Cache of parsed URLs. Endpoints are few and called often: parsing was a tenth of a request's cost. */
 const parsedUrls = new Map<string, ParsedUrl>()
 const PARSED_URLS_MAX = 10_000
 
@@ -170,7 +170,7 @@ function parseUrl(text: string): ParsedUrl | OutboundFailure {
   if (seen) return seen
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol)) return refused('url', 'it is not an http or https address')
-  if (url.username !== '' || url.password !== '') return refused('url', 'it carries a user name or password')
+  if (url.username !== '' || url.password !== '') return refused('url', 'it contains a user name or password')
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const addresses: [string] | undefined = isIP(host) ? [host] : undefined
   const result = { origin: url.origin, host, addresses, path: url.pathname + url.search }
@@ -231,7 +231,7 @@ class Listener implements Dispatcher.DispatchHandler {
     request.signal?.addEventListener('abort', this)
   }
 
-  /** From here on the receiver may get the request: undici calls this right before it writes. */
+  /** From here on the request may reach the receiver: undici calls this right before it writes. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#over || this.#request.signal?.aborted) controller.abort(new Error('ended'))
     else this.#controller = controller
@@ -348,7 +348,7 @@ export interface OutboundFailure {
    * HTTP.
    */
   phase: 'url' | 'forbidden' | 'dns' | 'connect' | 'tls' | 'sent' | 'time-out'
-  /** false only if the request was certainly not sent; true if the receiver may have got it. */
+  /** false only if the request was certainly not sent; true if the receiver may have received it. */
   sent: boolean
   /** A text for people. */
   message: string

@@ -21,13 +21,13 @@ it.each([
   'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE',
   'ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED',
   'ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_UNKNOWN',
-])('%s refuses our certificate, but not once an answer has begun', async (code) => {
+])('%s counts as a refusal of our certificate, but not once an answer has begun', async (code) => {
   expect(isCertificateRefusal(await failWith(code))).toBe(true)
   expect(isCertificateRefusal(await failWith(code, 'H'))).toBe(false)
 })
 
 it.each(['ECONNRESET', 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'ERR_SSL_TLSV1_ALERT_ACCESS_DENIED', ''])(
-  'another failure (%s) says nothing about a certificate',
+  'a different failure (%s) does not count as a refused certificate',
   async (code) => {
     expect(isCertificateRefusal(await failWith(code))).toBe(false)
   },

@@ -27,7 +27,7 @@ export interface Pools {
 
 /** Maximum number of pools; the least recently used one is closed for a new one. */
 const POOLS_MAX = 1_000
-/** Maximum connections of a pool. Callers limit themselves well below it; further requests wait. */
+/** Maximum number of connections in a pool. Callers limit themselves well below it; further requests wait. */
 const CONNECTIONS_MAX = 128
 /** Shorter than the usual time-outs of servers, so that a server does not close a connection during a request. */
 const KEEP_ALIVE_MS = 4_000
@@ -150,7 +150,7 @@ function createConnector(address: string, name: string | undefined, identity?: T
         })
       : net.connect({ host: address, port })
     if (secure) noteRefusals(socket)
-    const timer = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS)
+    const timer = setTimeout(() => socket.destroy(new Error('connecting took too long')), CONNECT_TIMEOUT_MS)
     let isSettled = false
     const settle = (error: Error | null) => {
       if (isSettled) return

@@ -43,7 +43,7 @@ test.each([
   'fec0::1',
   'ff02::1',
   'not an address',
-])('%s is not dialled for a stranger', (address) => {
+])('%s is not dialled if a stranger supplied it', (address) => {
   expect(whyForbidden(address)).toBeTypeOf('string')
 })
 
@@ -64,7 +64,7 @@ test.each(['8.8.8.8', '203.0.113.7', '172.32.0.1', '2606:4700::1111', '::ffff:8.
   (address) => expect(isPrivate(address)).toBe(false),
 )
 
-test('the public address of a host is found', async () => {
+test('finds the public address of a host', async () => {
   expect(await findPublicAddress('8.8.8.8')).toBe('8.8.8.8')
   expect(await findPublicAddress('localhost')).toBeUndefined()
 })

@@ -87,7 +87,7 @@ export function isPrivate(address: string): boolean {
 
 const PRIVATE: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat'])
 
-/** Finds an address of a name that is not private; undefined: all are, or the name does not resolve. */
+/** Finds an address of a name that is not private; undefined if all are private or the name does not resolve. */
 export async function findPublicAddress(host: string): Promise<string | undefined> {
   const addresses = await systemResolve(host, { allowPrivate: true }).catch(() => [])
   return addresses.find((address) => !isPrivate(address))

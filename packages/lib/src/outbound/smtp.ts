@@ -23,18 +23,18 @@ export interface MailServer {
 }
 
 const CONNECT_MS = 10_000
-/** The time-outs of a mail, together well below its lease. */
+/** The time-outs for one e-mail, together well below its lease. */
 const IDLE_MS = 30_000
 const CONNECTIONS = 2
 /** Matches whole host names, so that `localhost.example.com` is not taken for loopback. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){1,3}|\[::1\])$/
 
 /**
- * Creates the mail server's client. `smtps://` uses TLS from the start. `smtp://` requires STARTTLS, because a mail may
- * contain a sign-in link. There are two exceptions: loopback, and `?tls=none`, by which the operator declares the network
- * safe, so that STARTTLS is not used even if it is offered. Certificates are verified by the public authorities or by those
- * of `?ca=FILE`. On loopback, where nobody can intercept, they are verified only by `?ca=FILE`: Debian's Postfix offers
- * STARTTLS with a self-signed certificate.
+ * Creates the mail server's client. `smtps://` uses TLS from the start. `smtp://` requires STARTTLS, because an e-mail may
+ * contain a sign-in link. There are two exceptions: loopback, and `?tls=none`, with which the operator declares the network
+ * safe, so that STARTTLS is not used even if it is offered. Certificates are verified against the public authorities or
+ * those of `?ca=FILE`. On loopback, where nobody can intercept, they are verified only with `?ca=FILE`: Debian's Postfix
+ * offers STARTTLS with a self-signed certificate.
  */
 export function createMailServer(url: string): MailServer {
   const parsed = new URL(url)
@@ -59,7 +59,7 @@ export function createMailServer(url: string): MailServer {
     disableFileAccess: true,
     disableUrlAccess: true,
   } as const
-  // nodemailer is loaded with the first mail, so a gateway without e-mail never loads it.
+  // nodemailer is loaded with the first e-mail, so a gateway without e-mail never loads it.
   let opened: ReturnType<typeof open> | undefined
   const open = async () => (await import('nodemailer')).createTransport(options)
   return {

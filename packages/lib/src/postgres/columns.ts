@@ -23,7 +23,7 @@ export function plainArray(values: readonly (string | number | bigint)[]): strin
 export const NULL = 'NULL'
 
 /**
- * SQL: fails the transaction unless `condition` holds, so that the statements behind it need not wait for its answer. It
+ * SQL: fails the transaction unless `condition` holds, so that the statements after it need not wait for its answer. It
  * divides by zero, which no other statement can do, so the SQLSTATE has one meaning.
  */
 export function failUnless(condition: string): string {

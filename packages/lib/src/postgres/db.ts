@@ -28,7 +28,7 @@ export interface Db {
   readonly pool: pg.Pool
 }
 
-/** A Db with connections of its own. */
+/** A Db with its own connections. */
 export interface Database extends Db {
   /**
    * Resolves to true if the server answers on a connection of this pool. A connection that does not answer within
@@ -41,7 +41,7 @@ export interface Database extends Db {
 /** An open transaction. A function that must be atomic with others takes a Tx first. */
 export interface Tx {
   readonly brand: 'tx'
-  /** When the connection was made, by `performance.now`. Earlier connections may have led to another server. */
+  /** When the connection was made, by `performance.now`. Earlier connections may be to another server. */
   readonly connectedAt: number
   /** @throws TransactionEnded */
   query<Row>(statement: Statement): Promise<Row[]>
@@ -55,8 +55,8 @@ export interface Tx {
 }
 
 /**
- * A statement was sent in a transaction after its COMMIT or ROLLBACK. The server would run it in a transaction of its own, or
- * in the connection's next transaction, so it is not sent.
+ * A statement was sent in a transaction after its COMMIT or ROLLBACK. The server would run it in its own transaction, or in
+ * the connection's next transaction, so it is not sent.
  */
 export class TransactionEnded extends Error {
   override readonly name = 'TransactionEnded'
@@ -80,11 +80,11 @@ export interface DbOptions {
   connectTimeoutMs?: number
   /** How long the server waits inside a transaction for our next statement (60 s). */
   idleInTransactionMs?: number
-  /** Commits do not wait for the disk. Only for data that a crash may lose, never for money. */
+  /** Commits asynchronously. Only for data that may be lost in a crash, never for money. */
   asynchronousCommit?: boolean
   /**
    * For prepared statements whose tables grow from empty to millions of rows: plans are made once and use indexes,
-   * independent of current statistics. A plan that was made on an empty table scanned 20 000 rows for each look-up.
+   * independent of current statistics. A plan made for an empty table scanned 20 000 rows for each look-up.
    */
   genericPlans?: boolean
   /** Idle connections stay open. Connecting and planning again would delay the first request after a quiet period by 30 ms. */
@@ -168,8 +168,8 @@ interface ConnectionSource {
 }
 
 /**
- * Takes a connection from the pool. Closes connections that may have died together with a stalled one, or lead to a former
- * primary.
+ * Takes a connection from the pool. Closes connections that may have died together with a stalled one, or that still lead
+ * to a former primary.
  */
 async function takeConnection({ pool, servers, stalled }: ConnectionSource): Promise<pg.PoolClient> {
   for (let left = servers, followed = 0; ; ) {
@@ -185,7 +185,10 @@ async function takeConnection({ pool, servers, stalled }: ConnectionSource): Pro
   }
 }
 
-/** Reconnections per attempt: from the configured node to the one that has the schema, and once more if it moved meanwhile. */
+/**
+ * Reconnections per attempt: from the configured node to the one that has the schema, and once more if it has moved in the
+ * meantime.
+ */
 const FOLLOWED_MAX = 2
 
 /** True if no connection was returned to the pool in time. */
@@ -278,7 +281,7 @@ const ROLLBACK: Statement = { text: 'rollback', name: 'rollback' }
 async function commit(committing: Promise<StatementResult>, unsettled: Promise<unknown>[]): Promise<void> {
   let failure: unknown
   for (const answer of unsettled) await answer.catch((reason) => (failure ??= reason))
-  // If the server refused a statement, COMMIT was a rollback. If an answer was lost, the outcome of COMMIT is unknown.
+  // If the server refused a statement, COMMIT rolled back. If an answer was lost, the outcome of COMMIT is unknown.
   if (failure !== undefined && !isConnectionLoss(failure)) {
     await committing.catch(() => {})
     throw failure

@@ -8,14 +8,14 @@ it.each([
   ['13.0-1', true],
   ['14.0-1', false],
   ['12.1-1', false],
-])('Citus %s counts as tested: %s', (version, expected) => {
+])('Citus %s counts as a tested version: %s', (version, expected) => {
   expect(isTested({ version })).toBe(expected)
 })
 
-/** The answers of a node of Citus that has the schema. */
+/** The answers of a Citus node that has the schema. */
 class CitusNode {
   shards = 'digest of the shards'
-  /** The comment of the schema of the views. */
+  /** The comment on the views' schema. */
   viewed: string | null = null
   created = 0
 
@@ -36,7 +36,7 @@ class CitusNode {
   }
 }
 
-it('the views of the shards are created once, and again when the shards or the script have changed', async () => {
+it('the shard views are created once, and again when the shards or the script have changed', async () => {
   const node = new CitusNode()
   await node.connect()
   await node.connect()
@@ -48,7 +48,7 @@ it('the views of the shards are created once, and again when the shards or the s
   expect(node.created).toBe(2)
 
   const { viewed } = node
-  node.viewed = node.shards // of a release that did not note the script
+  node.viewed = node.shards // of a release that did not record the script
   await node.connect()
   expect([node.created, node.viewed]).toEqual([3, viewed])
 
@@ -58,7 +58,7 @@ it('the views of the shards are created once, and again when the shards or the s
   expect([node.created, node.viewed]).toEqual([4, viewed])
 })
 
-it('a transaction enters the schema before its first statement that reads, and defines tables on the coordinator', () => {
+it('a transaction enters the schema before its first read, and defines tables on the coordinator', () => {
   const rewrite = enterFirst('views')
   const begin = { text: 'begin isolation level repeatable read' }
   expect(rewrite(begin)).toEqual({ statement: begin })

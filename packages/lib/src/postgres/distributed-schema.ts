@@ -8,14 +8,13 @@ import { directTo, isFollowing } from './servers.ts'
 
 /*
  * Supports a schema that Citus distributes. All its tables are on one node, as shards, which are tables with names such as
- * `orders_102068`, and Citus moves them to another node on demand. Citus itself would plan each statement at each execution,
- * with 16 times the processor time of PostgreSQL, and would refuse many. So sessions connect to the node that has the schema,
- * and find views of the shards before the tables of Citus. PostgreSQL plans a statement on such a view as one on the shard,
- * and keeps the plan.
- *
+ * `orders_102068`, and Citus moves them to another node on demand. Citus itself would plan each statement at each
+ * execution, with 16 times the processor time of PostgreSQL, and would refuse many of them. So sessions connect to the node
+ * that has the schema, and find views of the shards before the tables of Citus. PostgreSQL plans a statement on such a view
+ * as one on the shard, and keeps the plan.
  * When Citus moves a schema, it must know who is writing. It locks the schema's shards, in a mode that conflicts with the
- * lock that Citus takes on a shard for each of its own writes. So each of our transactions first takes the lock of a write on
- * one shard, and then fails if the schema has left the node.
+ * lock that Citus takes on a shard for each of its own writes. So each of our transactions first takes the lock of a write
+ * on one shard, and then fails if the schema has left the node.
  */
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -104,19 +103,19 @@ async function findPlacement(client: pg.ClientBase, schema: string): Promise<Pla
   return (await ask<Placement>(client, PLACEMENT, [schema, shardViewsSchema(schema)]))[0]
 }
 
-/** False if the shards have changed since the views were created, or the script that creates them has. */
+/** False if the shards have changed since the views were created, or if the script that creates them has changed. */
 function hasViews(placement: Placement): boolean {
   return placement.viewed === sourceOf(placement)
 }
 
-/** The shards and the script from which views are created. The comment of the views' schema stores it. */
+/** The shards and the script from which views are created. Stored in the comment on the views' schema. */
 function sourceOf({ shards }: Placement): string {
   return `${shards} ${SCRIPT_DIGEST}`
 }
 
 /**
- * Creates the views. One session does it while others that connect meanwhile wait. Citus drops the views together with the
- * shards.
+ * Creates the views. One session creates them; others that connect in the meantime wait. Citus drops the views together
+ * with the shards.
  */
 async function createViews(client: pg.ClientBase, schema: string, { shard_id: shardId }: Placement): Promise<void> {
   const name = shardViewsSchema(schema)
@@ -228,13 +227,13 @@ async function findCitus(client: pg.ClientBase, schema: string): Promise<Citus |
   return { version: rows[0]!.extversion, isDistributed: rowCount! > 0 }
 }
 
-/** True for the version on which the tests ran, Citus 13. Another major version may name or lock shards in another way. */
+/** True for the version on which the tests ran, Citus 13. A different major version may name or lock shards differently. */
 export function isTested({ version }: Pick<Citus, 'version'>): boolean {
   return version.startsWith('13.')
 }
 
 interface Installation {
-  /** True: only the release of Citus on which the tests ran distributes a schema. */
+  /** True if only the release of Citus on which the tests ran distributes a schema. */
   isProduction: boolean
 }
 
@@ -262,7 +261,7 @@ export async function adaptMigrations(
   const { version, isDistributed } = citus
   if (isDistributed && isProduction && !isTested(citus)) {
     throw new StartRefused(
-      `DATABASE_SCHEMA is distributed by Citus ${version}. A production deployment uses Citus 13 only, on which it was tested (docs/scaling.md).`,
+      `DATABASE_SCHEMA is distributed by Citus ${version}. A production deployment must use Citus 13, the version that was tested (docs/scaling.md).`,
     )
   }
   const advice = !isDistributed && 'To distribute it, stop all nodes of the gateway and run citus_schema_distribute.'

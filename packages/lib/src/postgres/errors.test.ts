@@ -37,11 +37,11 @@ it.each([
     refusal('28P01', 'password authentication failed for user "esim"'),
     'Correct the user and password in DATABASE_URL, or allow this user in pg_hba.conf.',
   ],
-])('the message for a user %s says what to do', (_, error, remedy) => {
+])('the message for a user %s says how to fix the problem', (_, error, remedy) => {
   expect(explainNoConnection(error)).toBe(`Cannot connect to the database: ${error.message}. ${remedy}`)
 })
 
-it('the message about a server that was not reached says to check host and port', () => {
+it('the message about an unreachable server says to check host and port', () => {
   const error = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' })
   expect(explainNoConnection(error)).toMatch(/Check the host and port/)
 })
@@ -59,14 +59,14 @@ it.each([
     { PGSSLMODE: 'require', PGSSLNEGOTIATION: 'direct' },
     'The environment has PGSSLMODE=require and PGSSLNEGOTIATION=direct: unset them',
   ],
-  [NO_TLS, {}, 'Remove sslmode from DATABASE_URL, or turn on TLS at the server.'],
+  [NO_TLS, {}, 'Remove sslmode from DATABASE_URL, or turn on TLS on the server.'],
   [
     UNTRUSTED,
     {},
-    'Name the certificate authority of the server in DATABASE_URL: ?sslmode=verify-full&sslrootcert=FILE',
+    'Specify the certificate authority of the server in DATABASE_URL: ?sslmode=verify-full&sslrootcert=FILE',
   ],
   [PLAIN, {}, 'Add ?sslmode=verify-full to DATABASE_URL'],
-])('the message about a failure of TLS names its cause: %s, %o', (error, env, remedy) => {
+])('the message about a TLS failure states its cause: %s, %o', (error, env, remedy) => {
   expect(isNoConnection(error)).toBe(true)
   expect(explainNoConnection(error, env)).toContain(`${error.message}. ${remedy}`)
 })

@@ -28,7 +28,7 @@ export function isConnectionLoss(error: unknown): boolean {
   return error instanceof Error && (CONNECTION_ERRORS.test(error.message) || 'errno' in error || hasSystemCode(error))
 }
 
-/** True if the server undid the statement because it ran out of disk, memory, connections or time: later it may succeed. */
+/** True if the server undid the statement because it ran out of disk, memory, connections or time: it may succeed later. */
 export function isOutOfResources(error: unknown): boolean {
   const state = sqlState(error)
   return state !== undefined && (OUT_OF_RESOURCES.test(state) || NO_SPACE.test((error as Error).message))
@@ -39,7 +39,7 @@ const OUT_OF_RESOURCES = /^(53|57014|55P03|58030)/
 /** Reported with other states if a quota is exhausted, or if the disk is full while a file other than a table is written. */
 const NO_SPACE = /No space left on device|Disk quota exceeded/
 
-/** True if another transaction was in the way of the statement: the same one may succeed now. */
+/** True if another transaction was in the way of the statement: the same statement may succeed now. */
 export function isContended(error: unknown): boolean {
   return CONTENDED.has(sqlState(error) ?? '')
 }
@@ -75,9 +75,12 @@ const REMEDIES: Record<string, string> = {
   '53300': "Raise the server's max_connections, or close unused connections.",
 }
 
-/** The user lacks a right. Only the message says which. */
+/** The user lacks a privilege. Only the message says which. */
 const LACKS_RIGHT = '42501'
-/** Each transaction in a distributed schema takes a lock that only the owner may take, by a function in the owner's schema. */
+/**
+ * Each transaction in a distributed schema takes a lock that only the owner may take, through a function in the owner's
+ * schema.
+ */
 const NOT_OWNER = /^must be owner|^permission denied for schema/
 const OWNER_REMEDY =
   'Use the owner of the tables in DATABASE_URL, or give them to its user: reassign owned by OLD_OWNER to USER.'
@@ -119,10 +122,10 @@ function tlsRemedy(error: unknown, env: NodeJS.ProcessEnv): string {
     return `The environment has ${values}: unset ${set.length > 1 ? 'them' : 'it'}, or add the sslmode of this server to DATABASE_URL, such as ?sslmode=verify-full or ?sslmode=disable.`
   }
   if (/certificate/i.test(messageOf(error)))
-    return 'Name the certificate authority of the server in DATABASE_URL: ?sslmode=verify-full&sslrootcert=FILE. PGSSLROOTCERT is not read.'
+    return 'Specify the certificate authority of the server in DATABASE_URL: ?sslmode=verify-full&sslrootcert=FILE. PGSSLROOTCERT is not read.'
   return /no encryption/.test(messageOf(error))
     ? 'Add ?sslmode=verify-full to DATABASE_URL, or allow this user in pg_hba.conf.'
-    : 'Remove sslmode from DATABASE_URL, or turn on TLS at the server.'
+    : 'Remove sslmode from DATABASE_URL, or turn on TLS on the server.'
 }
 
 function remedyFor(error: unknown): string {

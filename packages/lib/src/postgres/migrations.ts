@@ -17,7 +17,7 @@ export interface MigrateOptions {
   databaseUrl: string
   /** Created if it is missing. */
   schema?: string
-  /** True: a distributed schema is refused unless the tests ran on the server's release. */
+  /** True if a distributed schema is refused unless the tests ran on the server's release. */
   isProduction?: boolean
   log: Log
   /** The folder of the numbered files. */
@@ -42,11 +42,11 @@ export class MigrationRefused extends StartRefused {
 }
 
 /**
- * Migrates the database to this release: runs the files that it does not have yet, in order, each in one transaction with the
- * record that it ran. Several nodes may start at the same time: one works, and the others wait until it is done.
+ * Migrates the database to this release: runs the files that it does not have yet, in order, each in one transaction with
+ * the record that it ran. Several nodes may start at the same time: one works, and the others wait until it is done.
  * @returns the names of the files that ran now
- * @throws StartRefused if the database cannot be used; MigrationRefused if it belongs to another release, or if a file that
- * ran there has changed since
+ * @throws StartRefused if the database cannot be used; MigrationRefused if it belongs to a different release, or if a file
+ * that ran there has changed since
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { databaseUrl, schema = DEFAULT_SCHEMA, isProduction = false, log, directory, release = THIS_RELEASE } = options
@@ -99,7 +99,8 @@ export async function requireMigrated(db: Pick<Db, 'query'>, directory: string):
 }
 
 /**
- * @returns the names of the files that are still to run. @throws MigrationRefused if the database belongs to another release
+ * @returns the names of the files that are still to run. @throws MigrationRefused if the database belongs to a different
+ * release
  */
 export async function pendingMigrations(db: Pick<Db, 'query'>, directory: string): Promise<string[]> {
   return (await compareSchema(db, directory)).pending
@@ -264,7 +265,7 @@ function compare(files: MigrationFile[], { ran, newest, lastBackup }: SchemaStat
     if (isSame(file, migration)) continue
     if (files.some((other) => isSame(other, migration))) {
       throw new MigrationRefused(
-        `Migration ${file.name} comes before ${migration.name}, which ran on this database already. Give it a later number.`,
+        `Migration ${file.name} comes before ${migration.name}, which has already run on this database. Give it a later number.`,
       )
     }
     throw new MigrationRefused(

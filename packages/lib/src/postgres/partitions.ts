@@ -2,7 +2,9 @@ import { firstUuidAt } from '#ids.ts'
 import type { Db } from './db.ts'
 import { advisoryKey } from './schema.ts'
 
-/** How a table is partitioned by time. Partitions are created ahead and dropped whole; rows are never deleted singly. */
+/**
+ * How a table is partitioned by time. Partitions are created ahead and dropped whole; rows are never deleted individually.
+ */
 export interface PartitionedTable {
   table: string
   /** 'hour': an integer column of hours since 1970. 'uuid': a UUIDv7 column. */
@@ -18,8 +20,8 @@ export interface PartitionedTable {
 const HOUR_MS = 3_600_000
 
 /**
- * Creates the partitions for the present and the near future by the database's clock. Idempotent. Several nodes may run it at
- * once, because an advisory lock lets one work at a time. @returns the names of the new partitions
+ * Creates the partitions for the present and the near future by the database's clock. Idempotent. Several nodes may run it
+ * at the same time, because an advisory lock lets one work at a time. @returns the names of the new partitions
  * @param sinceMs also creates past partitions, from this moment on
  */
 export function createPartitions(

@@ -3,7 +3,10 @@ import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import type { ResponseWatch } from './stalled-connections.ts'
 
-/** One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql fits too. */
+/**
+ * One statement. With a `name` it is prepared once per connection (hot statements); sql-template-tag's Sql can be passed
+ * too.
+ */
 export interface Statement {
   readonly text: string
   readonly values?: readonly unknown[]
@@ -19,10 +22,10 @@ export interface StatementResult {
 export type Pipeline = (statement: Statement) => Promise<StatementResult>
 
 /**
- * Runs the statements of one transaction on a connection, or one statement, in the order of the calls. The statements of one
- * turn of the event loop are sent in one write that ends in one Sync, so the server answers them in one write too. The driver
- * alone would wake both sides for each statement. If one statement fails, the statements behind it in the same batch are not
- * run and fail with the same error.
+ * Runs the statements of one transaction on a connection, or one statement, in the order of the calls. The statements of
+ * one turn of the event loop are sent in one write that ends in one Sync, so the server answers them in one write too. The
+ * driver alone would wake both sides for each statement. If one statement fails, the statements after it in the same batch
+ * are not run and fail with the same error.
  */
 export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Connection>): Pipeline {
   let batch: PipelinedBatch | undefined
@@ -42,12 +45,12 @@ export function createPipeline(client: pg.PoolClient, watch: ResponseWatch<Conne
     const rewritten = rewrite?.(given)
     const { before, statement } = rewritten ?? { before: undefined, statement: given }
     if (!isScript(statement)) {
-      // If it fails, the statements behind it fail with the same error.
+      // If it fails, the statements after it fail with the same error.
       if (before) add(before).catch(() => {})
       return add(statement)
     }
     sendBatch()
-    // Several statements in one message are one transaction.
+    // Several statements in one message form one transaction.
     return runScript(client, watch, before ? `${before.text}; ${statement.text}` : statement.text)
   }
 }
@@ -96,7 +99,7 @@ interface PendingStatement {
 interface ResultTable {
   columns: { name: string; parse(text: string): unknown }[]
   /**
-   * A row of nulls, of which each row is a copy at first. An object to which more than twelve members are added one by one
+   * A row of nulls, of which each row starts as a copy. An object to which more than twelve members are added one by one
    * becomes a hash table: a row of 27 columns took five times as long to build, and to collect as garbage.
    */
   emptyRow: Record<string, unknown>
@@ -225,8 +228,8 @@ class PipelinedBatch extends (pg.Query as unknown as typeof DriverQuery) {
   }
 
   /**
-   * Fails the current statement, which the server refused or whose answer was lost with the connection, and all behind it. If
-   * all statements were answered already, the failure may be that of the implicit commit of a statement outside a
+   * Fails the current statement, which the server refused or whose answer was lost with the connection, and all after it.
+   * If all statements were answered already, the failure may be that of the implicit commit of a statement outside a
    * transaction, which comes with Sync: then none counts as done.
    */
   handleError(failure: Error, connection: Connection): void {
@@ -285,7 +288,7 @@ const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknow
 const INT8 = 20
 const DATE = 1082
 
-/** bigint becomes BigInt, dates stay text (`2026-11-21`); the driver parses the other types. */
+/** bigint becomes BigInt and dates stay text (`2026-11-21`); the driver parses the other types. */
 export function getTypeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
   if (format !== 'binary') {
     if (oid === INT8) return BigInt

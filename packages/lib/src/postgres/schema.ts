@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /*
- * Several gateways can share a database, each in a schema of its own. Statements name no schema: each connection has it as its
- * search_path. Advisory locks, NOTIFY channels and application names belong to the whole database, so they contain the
- * schema.
+ * Several gateways can share a database, each in its own schema. Statements do not mention the schema: it is the
+ * search_path of each connection. Advisory locks, NOTIFY channels and application names belong to the whole database, so
+ * they contain the schema.
  */
 
 /** The schema if DATABASE_SCHEMA is absent. */
@@ -43,7 +43,7 @@ export function digestOfSchema(schema: string): string {
 export interface SchemaAccess {
   user: string
   exists: boolean
-  /** True if the user may create tables in the schema, or the schema if it does not exist. */
+  /** True if the user may create tables in the schema, or create the schema if it does not exist. */
   mayCreate: boolean
 }
 

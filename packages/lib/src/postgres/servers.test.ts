@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createDb } from './db.ts'
 import { clientFor } from './servers.ts'
 
-it('a single server needs no client of its own', () => {
+it('a single server does not need a separate client', () => {
   expect(clientFor('postgresql://me@one/esim').name).toBe('Client')
 })
 

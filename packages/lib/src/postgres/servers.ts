@@ -5,10 +5,9 @@ import { type DatabaseAddress, parseDatabaseUrl } from '../database-url.ts'
  * A DATABASE_URL may list the servers of a primary and its standbys, in the form of libpq:
  * `postgres://user:password@one:5432,two:5432/database?target_session_attrs=read-write`. Connections are made to the server
  * that accepts writes.
- *
- * Two servers may accept writes at the same time: a primary that is cut off from the others does not know that its standby was
- * promoted. It completes no commit of an order without that standby, but it answers everything else, so its connections seem
- * to be in order. The promoted server has the higher timeline, and only that server is used.
+ * Two servers may accept writes at the same time: a primary that is cut off from the others does not know that its standby
+ * was promoted. It cannot complete the commit of an order without that standby, but it answers everything else, so its
+ * connections seem to be in order. The promoted server has the higher timeline, and only that server is used.
  */
 
 interface Servers extends DatabaseAddress {
@@ -144,8 +143,8 @@ function withHost(text: string, address: string): string {
 const timelineOf = new WeakMap<pg.ClientBase, { servers: Servers; timeline: number }>()
 
 /**
- * Checks whether one of the listed servers to which no connections are made was promoted. If so, it gets the next
- * connections.
+ * Checks whether one of the listed servers to which no connections are made was promoted. If so, the next connections are
+ * made to it.
  */
 export async function findPromoted(url: string, schema: string): Promise<void> {
   const servers = known.get(keyOf(url, schema))
@@ -177,7 +176,7 @@ export async function findPromoted(url: string, schema: string): Promise<void> {
 /** @throws Error with the state of a server that is not the primary */
 async function requirePrimary(client: pg.Client, servers: Servers, isHome: boolean): Promise<void> {
   if (!(await acceptsWrites(client)))
-    throw new Error('Connection terminated: the server is a standby, which accepts no writes')
+    throw new Error('Connection terminated: the server is a standby, which does not accept writes')
   if (servers.urls.length === 1 || isHome) return
   const timeline = await readTimeline(client)
   if (timeline === 0) return

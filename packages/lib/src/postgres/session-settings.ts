@@ -44,8 +44,8 @@ const ROUNDS = 3
 
 /**
  * Explains why a connection pooler between the gateway and the server cannot be used, and what to do. A pooler in
- * transaction or statement mode gives the session of an idle client to the next client, so that the first one then gets
- * another.
+ * transaction or statement mode gives the session of an idle client to the next client, so the first client is then given
+ * another session.
  */
 export async function findPoolerFault(databaseUrl: string): Promise<string | undefined> {
   const options = {
@@ -84,4 +84,4 @@ async function sessionOf(client: pg.Client): Promise<number> {
 const TRANSACTION_MODE =
   'DATABASE_URL points to a connection pooler in transaction or statement mode. The gateway needs session mode, because it depends on session settings, prepared statements and LISTEN. Set pool_mode = session in PgBouncer, or connect to PostgreSQL itself.'
 const NO_SECOND_SESSION =
-  'The database does not answer on a second connection. If DATABASE_URL points to a connection pooler, let it open more: default_pool_size in PgBouncer.'
+  'The database does not answer on a second connection. If DATABASE_URL points to a connection pooler, let it open more connections: default_pool_size in PgBouncer.'

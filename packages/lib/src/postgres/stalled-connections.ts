@@ -45,7 +45,7 @@ export function watchStalledConnections<Connection extends object>(
 
   const isSuspect = (connection: Connection) => stateOf(connection).receivedAt < suspectBefore
 
-  /** After a pause of this process, the timer fires before a response that has arrived meanwhile is read. */
+  /** After a pause of this process, the timer fires before a response that has arrived in the meantime is read. */
   function readThenJudge(connection: Connection, limitMs: number): void {
     const { receivedAt } = stateOf(connection)
     setImmediate(() => {

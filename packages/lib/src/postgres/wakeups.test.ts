@@ -17,7 +17,7 @@ describe('the keys that wakeups name', () => {
     expect(keys.take()).toBeUndefined()
   })
 
-  it('do not replace a listing if any wakeup named no key', () => {
+  it('do not replace a listing if any wakeup did not name a key', () => {
     const { keys } = createKeys()
     keys.take()
     keys.add(['a'])
@@ -28,7 +28,7 @@ describe('the keys that wakeups name', () => {
     expect(keys.take()).toEqual(['c'])
   })
 
-  it('do not keep a busy loop from listing in time', () => {
+  it('do not keep a busy loop from listing all owners in time', () => {
     const { clock, keys } = createKeys()
     keys.take()
     const isListed: boolean[] = []

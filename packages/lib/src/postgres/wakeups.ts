@@ -15,7 +15,7 @@ import { applySettings, CONNECT_TIMEOUT_MS } from './session-settings.ts'
 export interface Wakeups<Topic extends string = string> {
   /** @param keys the owners of the new work, if the caller knows all of them: this node's loops then need not search for it */
   wake(topic: Topic, keys?: readonly string[]): void
-  /** The listener gets no keys if the work may be anywhere, as after a wakeup from another node. */
+  /** The listener receives no keys if the work may belong to any key, as after a wakeup from another node. */
   on(topic: Topic, listener: (keys?: readonly string[]) => void): () => void
   stop(): Promise<void>
 }
@@ -27,7 +27,7 @@ const NOTIFY_TIMEOUT_MS = 5_000
 
 export interface WakeupOptions {
   url: string
-  /** Nodes wake only nodes of the same schema. */
+  /** Nodes wake only nodes that use the same schema. */
   schema?: string
   nodeId: string
   applicationName?: string
@@ -49,7 +49,7 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
     },
   })
 
-  /** Sends one NOTIFY for all topics of a few milliseconds, and waits for it before the next. */
+  /** Sends one NOTIFY for all topics that come up within a few milliseconds, and waits for it before the next. */
   async function notifyNodes(): Promise<void> {
     while (unsent.size > 0) {
       await delay(COALESCE_MS)
@@ -78,11 +78,13 @@ export function createWakeups<Topic extends string>(options: WakeupOptions): Wak
   }
 }
 
-/** The owners of new work that wakeups have named, so that a pass can go to them without listing all owners of due work. */
+/**
+ * The owners of new work that wakeups have mentioned, so that a pass can go to them without listing all owners of due work.
+ */
 export interface WokenKeys {
   /** @param keys undefined: the work may be anywhere */
   add(keys?: readonly string[]): void
-  /** The keys named since the last call; undefined: the pass has to list the owners itself. */
+  /** The keys mentioned since the last call; undefined if the pass has to list the owners itself. */
   take(): string[] | undefined
 }
 
@@ -182,7 +184,7 @@ function connect(options: WakeupOptions, on: { heard(topic: string): void; liste
     async notify({ name, text, values }: Statement) {
       await opening
       if (!isListening) return
-      if (isOutdated(client!)) closeAfter(new Error('another server has the database now'))
+      if (isOutdated(client!)) closeAfter(new Error('another server now has the database'))
       else await client!.query({ name, text, values: values as unknown[] }).catch(closeAfter)
     },
     async stop() {

@@ -41,7 +41,7 @@ export function readCertificate(files: CertificateFiles): Certificate {
   }
 }
 
-/** The PEM text of a file with certificates of authorities. @throws Error that names the faulty file */
+/** The PEM text of a file with CA certificates. @throws Error that names the faulty file */
 export function readAuthorities(file: string): Buffer {
   const authorities = read(file)
   parsed(() => new X509Certificate(authorities), `${file} contains no certificate in PEM.`)
@@ -72,7 +72,7 @@ export interface WatchedCertificate {
 }
 
 /**
- * Files are polled: renewals often replace links instead of files, and some file systems send no notifications. Reading
+ * Files are polled: renewals often replace links instead of files, and some file systems do not send notifications. Reading
  * two small files every two seconds costs nothing.
  */
 const POLL_MS = 2_000
@@ -124,7 +124,10 @@ export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POL
   }
 }
 
-/** Warns of dates. An expired certificate is served too, because callers see a clearer error than from a closed port. */
+/**
+ * Warns about validity dates. An expired certificate is served all the same, because callers see a clearer error than from
+ * a closed port.
+ */
 function warnOfDates({ startsAt, expiresAt, names }: Certificate, log: Log): void {
   const now = Date.now()
   if (startsAt.getTime() > now) log.warn({ names, startsAt: startsAt }, 'the TLS certificate is not valid yet')

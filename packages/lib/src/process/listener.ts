@@ -54,10 +54,10 @@ declare module 'fastify' {
 
 /** The longest wait for a moment in which no connections arrive. */
 const LAST_CONNECTIONS_MS = 1_000
-/** The duration of a turn of the event loop that had next to nothing to do. */
+/** An event-loop turn shorter than this had almost nothing to do. */
 const SHORT_TURN_MS = 0.1
 
-/** Makes a closing server accept last requests first. A server without connections closes immediately. */
+/** Makes a server that is closing accept a few last requests first. A server without connections closes immediately. */
 export function registerDrain(app: FastifyInstance): void {
   app.decorate('isClosing', false)
   app.addHook('preClose', (done) => {
@@ -72,7 +72,7 @@ export function registerDrain(app: FastifyInstance): void {
 
 /**
  * Closes the listener right after a short turn of the event loop in which nobody connected. Connections that the kernel has
- * established and the process has not accepted are reset, and a proxy does not repeat a POST that it sent on one. During a
+ * established but the process has not accepted are reset, and a proxy does not repeat a POST that it sent on one. During a
  * longer turn, the kernel may have established some since the loop looked for them.
  */
 async function stopListening({ server }: FastifyInstance): Promise<void> {

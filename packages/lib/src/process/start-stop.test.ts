@@ -27,7 +27,7 @@ function gate() {
 }
 
 describe('a loop', () => {
-  it('runs a pass immediately, and more passes while there is more work', async () => {
+  it('runs a pass immediately, and further passes while there is work left', async () => {
     let passes = 0
     const done = new Promise<void>((resolve) => {
       runLoop({ log }, 'test', NEVER_MS, async () => {
@@ -40,7 +40,7 @@ describe('a loop', () => {
     expect(passes).toBe(3)
   })
 
-  it('runs a pass when it is woken, and another if it was woken during a pass', async () => {
+  it('runs a pass when it is woken, and another pass if it was woken during the first', async () => {
     const { pass, next } = gate()
     const loop = runLoop({ log }, 'test', NEVER_MS, () => pass().then(() => false))
     const first = await next()
@@ -62,7 +62,7 @@ describe('a loop', () => {
     await stopped
   })
 
-  it('continues after a failed pass, and logs it', async () => {
+  it('logs a failed pass and continues afterwards', async () => {
     const error = vi.fn()
     let passes = 0
     const { pass, next } = gate()
@@ -77,7 +77,7 @@ describe('a loop', () => {
     await loop.stop(NEVER_MS)
   })
 
-  it('finishes the current pass when it is stopped, and starts no other', async () => {
+  it('finishes the current pass when it is stopped, and does not start another', async () => {
     const { pass, next } = gate()
     let ended = 0
     const loop = runLoop({ log }, 'test', 1, async () => {
@@ -94,7 +94,7 @@ describe('a loop', () => {
     await loop.stop(NEVER_MS)
   })
 
-  it('abandons a pass at the deadline by its abort signal', async () => {
+  it('abandons a pass at the deadline through its abort signal', async () => {
     let signal: AbortSignal | undefined
     const { pass, next } = gate()
     const loop = runLoop({ log }, 'test', 1, async (given) => {
@@ -119,7 +119,7 @@ describe('a stack of running parts', () => {
     }
   }
 
-  it('stops its parts once, in reverse order, even if one fails', async () => {
+  it('stops its parts once, in reverse order, even if one of them fails', async () => {
     const stopped: string[] = []
     const stack = createStack(log)
     stack.push('database', part('database', stopped))
@@ -129,7 +129,7 @@ describe('a stack of running parts', () => {
     expect(stopped).toEqual(['api', 'worker', 'database'])
   })
 
-  it('stops a part immediately that is pushed after the stop', async () => {
+  it('immediately stops a part that is pushed after the stop', async () => {
     const stopped: string[] = []
     const stack = createStack(log)
     await stack.stop(NEVER_MS)

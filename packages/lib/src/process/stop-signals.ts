@@ -4,7 +4,7 @@ import type { Log } from '#telemetry/log.ts'
 /** Under npm, Ctrl-C reaches us twice: from the terminal and from npm. Signals this close together count as one. */
 const REPEAT_MS = 1_000
 
-/** Extra time for work that the deadline of a stop does not limit, such as the database's last checkpoint. */
+/** Extra time for work that the stop deadline does not cover, such as the database's last checkpoint. */
 const GRACE_MS = 10_000
 
 export interface StopOptions {

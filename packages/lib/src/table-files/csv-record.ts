@@ -1,12 +1,15 @@
 import { UnreadableFile } from './unreadable-file.ts'
 
 export interface CsvRecord {
-  /** As a spreadsheet counts: empty rows count, and a cell with line breaks is in one row. The header is row 1. */
+  /**
+   * The row number as a spreadsheet counts: empty rows count, and a cell with line breaks is in one row. The header is row
+   * 1.
+   */
   readonly row: number
   readonly cells: string[]
 }
 
-/** Spreadsheets write the separator of their country. */
+/** Spreadsheets use the separator of their country. */
 export type Separator = ',' | ';' | '\t'
 
 /**
@@ -63,7 +66,10 @@ function readRecord(text: string, start: number, separator: Separator, isLast: b
     if (end >= text.length - 1 && !isLast) return undefined // a quote, or the \n of \r\n, may follow
     const cell = quoted?.cell ?? text.slice(at, end)
     if (!quoted && cell.includes('"')) {
-      throw fault('A quote is in the middle of this cell: put the whole cell in quotes and double those within.', cell)
+      throw fault(
+        'A quote is in the middle of this cell: put the whole cell in quotes and double the quotes inside it.',
+        cell,
+      )
     }
     cells.push(withoutFormula(cell))
     const next = text[end]
@@ -71,14 +77,14 @@ function readRecord(text: string, start: number, separator: Separator, isLast: b
     else if (next === undefined) return { cells, end }
     else if (next === '\n') return { cells, end: end + 1 }
     else if (next === '\r') return { cells, end: end + (text[end + 1] === '\n' ? 2 : 1) }
-    else throw fault('Text follows the closing quote of this cell: double the quotes within it.', cell)
+    else throw fault('There is text after the closing quote of this cell: remove it, or double any quotes inside the cell.', cell)
   }
 }
 
 const VALUE_LENGTH_MAX = 60
 const QUOTE = 34
 
-/** A cell in quotes, spaces around them allowed. @returns undefined: it has none; OPEN: they are not closed */
+/** A cell in quotes, spaces around them allowed. @returns undefined if it has no quotes; OPEN if they are not closed */
 function readQuoted(text: string, at: number, separator: Separator) {
   let from = at
   while (isSpace(text, from, separator)) from++

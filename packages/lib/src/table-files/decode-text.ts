@@ -37,8 +37,8 @@ export function findEncoding(name: string): Encoding | undefined {
 const LATIN = new Set(['iso-8859-1', 'latin1', 'ascii', 'us-ascii'])
 
 /**
- * Decodes a file as it streams in: by its byte-order mark, or as UTF-8, or in the encoding that a person has named. A byte that
- * does not fit is never replaced.
+ * Decodes a file as it streams in: by its byte-order mark, or as UTF-8, or in the encoding that a person has chosen. A byte
+ * that does not fit is never replaced.
  * @param isSecret examples in a question show only cells with letters outside ASCII
  * @throws UnreadableFile with the question for the encoding
  */
@@ -149,7 +149,7 @@ async function encodingQuestion(
     encoding,
     rows: rows.map((text) => (isSecret ? onlyForeign(text) : text).slice(0, ROW_LENGTH_SHOWN)),
   }))
-  const reason = `Row ${row} is not in UTF-8. Save the file as CSV UTF-8, or name its encoding if all letters are right in it.`
+  const reason = `Row ${row} is not in UTF-8. Save the file as CSV UTF-8, or specify its encoding if that shows all letters correctly.`
   return new UnreadableFile(row, reason, shown.length > 0 ? { question: { kind: 'ENCODING', choices: shown } } : {})
 }
 
@@ -162,7 +162,7 @@ function narrowChoices(read: Uint8Array): EncodingQuestion['choices'] {
   })
 }
 
-/** UTF-16: a letter of ASCII has one byte that is 0. */
+/** UTF-16: an ASCII letter has one byte that is 0. */
 function wideChoices(read: Uint8Array): EncodingQuestion['choices'] {
   return (['utf-16le', 'utf-16be'] as const).flatMap((encoding) => {
     const text = readText(read.subarray(0, read.length - (read.length % 4)), encoding)
@@ -210,7 +210,7 @@ function readText(bytes: Uint8Array, encoding: Encoding): string | undefined {
 /** Control characters, unassigned and private ones: no text of a table has them. */
 const IMPOSSIBLE = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\uFFFD\p{Co}\p{Cn}]/u
 
-/** Cells without letters outside ASCII may be activation codes, and decide nothing. */
+/** Cells without letters outside ASCII may be activation codes, and do not help to decide. */
 function onlyForeign(text: string): string {
   const cells = text.split(/[,;\t]/).map((cell) => (/[^\0-\x7F]/.test(cell) ? cell : '…'))
   return cells.join(', ')

@@ -1,6 +1,6 @@
 /**
- * Recognises files that are no text by their first bytes, because their names say little: people rename files, and portals
- * send HTML as .xls. @returns what the file is and what to do with it; undefined: it may be text
+ * Recognises, by their first bytes, files that are not text, because file names say little: people rename files, and
+ * portals send HTML as .xls. @returns what the file is and what to do with it; undefined if it may be text
  */
 export function findOtherKind(head: Uint8Array): string | undefined {
   const text = Buffer.from(head.subarray(0, HEAD_LENGTH)).toString('latin1')
@@ -38,7 +38,7 @@ const KINDS: readonly { begins: string; advice(text: string): string }[] = [
   },
 ]
 
-/** Office programs store their documents as ZIP archives. The first entries tell whose it is. */
+/** Office programs store their documents as ZIP archives. The first entries show which program wrote it. */
 function zipAdvice(text: string): string {
   if (text.includes('vnd.oasis.')) return `The file is an OpenDocument spreadsheet (.ods): ${SAVE_AS_CSV}`
   if (text.includes('Index/')) return `The file is a Numbers spreadsheet: choose File, Export To, CSV, Unicode (UTF-8).`

@@ -50,7 +50,7 @@ test.each([
   ['formulas that keep digits', 'code,name\n="A","=""b"""\n'],
   ['spaces around quotes', 'code, name\n"A" , "b"\n'],
   ['a column that the person maps', 'Article,name\nA,b\n', 'code=article'],
-])('a table with %s is read', async (_, file, map?: string) => {
+])('a table with %s is parsed correctly', async (_, file, map?: string) => {
   const answers = map === undefined ? {} : { columnMap: parseColumnMap(map) }
   for (const size of [1, 2, 3, 7, 1_000]) {
     const table = await read(file, answers, { size })
@@ -59,7 +59,7 @@ test.each([
   }
 })
 
-test('rows are numbered as in a spreadsheet: empty rows count, and a cell with line breaks is one row', async () => {
+test('rows are numbered as in a spreadsheet, counting empty rows and ignoring line breaks in cells', async () => {
   const { rows } = await read('code,name\n\nA,"x\ny"\n,\nB,c\n')
   expect(rows.map(({ row, cells }) => [row, ...cells])).toEqual([
     [3, 'A', 'x\ny'],
@@ -75,7 +75,7 @@ test.each([
   ['UTF-8 that was read as Windows-1252', 'code,name\nA,CÃ´te\n', { column: 'name', value: 'CÃ´te' }],
   ['the same with an apostrophe', 'code,name\nA,dâ€™Alba\n', { column: 'name' }],
   ['a control character', 'code,name\nA,x\u0092\n', { column: 'name' }],
-])('a row with %s is a fault', async (_, file, fault) => {
+])('a row with %s is reported as a fault', async (_, file, fault) => {
   const { rows } = await read(file)
   expect(rows).toEqual([expect.objectContaining({ row: 2, fault: expect.objectContaining(fault) })])
 })
@@ -86,7 +86,7 @@ test.each([
   ['an archive', 'PK\x03\x04packages.csv', /ZIP archive: unpack it/],
   ['a PDF', '%PDF-1.7', /PDF/],
   ['a web page', '<html><table><tr>', /web page/],
-])('%s is named, with what to do', async (_, head, message) => {
+])('the error names %s and says how to fix the problem', async (_, head, message) => {
   expect((await refusal(latin(head))).message).toMatch(message)
 })
 
@@ -97,16 +97,16 @@ test.each([
   ['text after a quote', 'code,name\nA,"b"c\n', 2, /follows the closing quote/],
   ['a repeated column', 'code,name,NAME\n', 1, /name is repeated/],
   ['a missing column', 'name\nA\n', 1, /code is missing/],
-])('a table with %s is refused with its row', async (_, file, row, message) => {
+])('a table with %s is refused, and the refusal states its row', async (_, file, row, message) => {
   const error = await refusal(file)
   expect(error).toMatchObject({ row, message: expect.stringMatching(message) })
 })
 
-test('an open quote names the column by its letter', async () => {
+test('the error about an open quote names the column by its letter', async () => {
   expect(await refusal('code,name\nA,"b\n')).toMatchObject({ row: 2, column: 'B', value: '"b\n' })
 })
 
-test('unknown columns are asked for, with an example', async () => {
+test('unknown columns raise a question that includes an example', async () => {
   const { question, message } = await refusal('SKU,name\nA1,b\n')
   expect(message).toMatch(/Unknown column “SKU”/)
   expect(question).toEqual({
@@ -119,12 +119,12 @@ test('unknown columns are asked for, with an example', async () => {
   })
 })
 
-test('a question about a file of activation codes shows the form of a cell, not the cell', async () => {
+test('a question about an activation-code file shows the form of a cell, not its content', async () => {
   const { question } = await refusal('Key\nLPA:1$smdp.example.com$AB-12\n', {}, { isSecret: true })
   expect(question).toMatchObject({ headers: [{ example: 'AAA:9$aaaa.aaaaaaa.aaa$AA-99' }] })
 })
 
-test('columns that a map leaves out are named, not read', async () => {
+test('columns that a map leaves out are reported but not read', async () => {
   const table = await read('SKU,Colour,name\nA,red,b\n', { columnMap: parseColumnMap('code=SKU') })
   expect(table).toMatchObject({ columns: ['code', 'name'], ignored: ['Colour'], cells: [['A', 'b']] })
 })
@@ -132,14 +132,14 @@ test('columns that a map leaves out are named, not read', async () => {
 test.each([
   ['code=Nothing', /no column “nothing”/],
   ['colour=SKU', /no column colour/],
-])('a map %s that does not fit is refused', async (map, message) => {
+])('a map that does not fit (%s) is refused', async (map, message) => {
   const error = await refusal('SKU,name\nA,b\n', { columnMap: parseColumnMap(map) })
   expect(error.message).toMatch(message)
 })
 
 const COTE = latin('code,name\nX,plain\nE1,C\xF4te d\x92Alba\n')
 
-test('Windows-1252 is not guessed: the rows are shown as they would read', async () => {
+test('Windows-1252 is not guessed, but the rows are shown as they would read in it', async () => {
   for (const size of [5, 1_000]) {
     const { row, question } = await refusal(COTE, {}, { size })
     expect(row).toBe(3)
@@ -149,7 +149,7 @@ test('Windows-1252 is not guessed: the rows are shown as they would read', async
   }
 })
 
-test('the named encoding is used', async () => {
+test('the specified encoding is used', async () => {
   expect((await read(COTE, { encoding: 'windows-1252' })).cells).toEqual([
     ['X', 'plain'],
     ['E1', 'Côte d’Alba'],
@@ -163,12 +163,12 @@ test('a question about activation codes shows only cells with letters outside AS
   })
 })
 
-test('UTF-16 without a byte-order mark is asked for', async () => {
+test('UTF-16 without a byte-order mark raises a question', async () => {
   const { question } = await refusal(utf16('code,name\r\nA,é\r\n'), {}, { size: 1_000 })
   expect(question).toMatchObject({ choices: [{ encoding: 'utf-16le', rows: ['code,name', 'A,é'] }] })
 })
 
-test('bytes that the named encoding does not have are refused', async () => {
+test('bytes that do not exist in the specified encoding are refused', async () => {
   expect((await refusal(latin('code,name\nA,\xFF\n'), { encoding: 'shift_jis' })).message).toMatch(
     /not all in shift_jis/,
   )
@@ -176,7 +176,7 @@ test('bytes that the named encoding does not have are refused', async () => {
   expect(rows[0]!.fault).toMatchObject({ column: 'name' })
 })
 
-test('an encoding has several names', () => {
+test('an encoding can be specified by several names', () => {
   expect(['latin1', 'ISO-8859-1', 'cp1252', 'Shift_JIS', 'sjis', 'utf8'].map(findEncoding)).toEqual([
     ...['windows-1252', 'windows-1252', 'windows-1252', 'shift_jis', 'shift_jis', 'utf-8'],
   ])
@@ -219,7 +219,7 @@ function write(table: string[][], dialect: Dialect): Uint8Array {
 
 const cell = fc.string({ unit: fc.constantFrom(...'aZ09 ,;\t"=\'-+@\r\néôÑß’€$&#.'), maxLength: 12 })
 
-test('any table in any dialect is read as it was written, or refused with its row, and no value changes', async () => {
+test('any table in any dialect parses back unchanged, or is refused with its row', async () => {
   const tables = fc.array(
     fc.tuple(fc.string({ unit: fc.constantFrom(...'AB12'), minLength: 1, maxLength: 3 }), cell, cell),
     {
@@ -241,7 +241,7 @@ test('any table in any dialect is read as it was written, or refused with its ro
       })
       const good = rows.filter(({ fault }) => !fault)
       for (const { fault, row } of rows) if (fault) expect([row > 0, fault.reason.length > 0]).toEqual([true, true])
-      // A formula that is one text in quotes is read as the text.
+      // A formula that consists of one quoted text is read as that text.
       const plain = (value: string) => /^="([^"]*)"$/.exec(value)?.[1] ?? value
       const written = table.map((cells) => cells.map(plain))
       const faulty = new Set(rows.filter(({ fault }) => fault).map(({ cells }) => JSON.stringify(cells)))
@@ -251,7 +251,7 @@ test('any table in any dialect is read as it was written, or refused with its ro
   )
 })
 
-test('any bytes are read or refused, never anything else', async () => {
+test('any bytes are either parsed or refused, with no other outcome', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uint8Array({ maxLength: 60 }),

@@ -11,7 +11,7 @@ export interface TableOptions {
   readonly answers?: TableAnswers
   /** Cells may be activation codes, which questions must not show. */
   readonly isSecret: boolean
-  /** The most characters of a row. */
+  /** Maximum number of characters in a row. */
   readonly rowLengthMax: number
 }
 
@@ -25,13 +25,13 @@ export interface Table {
   readonly columns: readonly string[]
   /** The file's headers that a person's map leaves out. */
   readonly ignored: readonly string[]
-  /** Numbers may have a decimal comma: the separator is no comma. */
+  /** Numbers may use a decimal comma, because the separator is not a comma. */
   readonly hasDecimalComma: boolean
   readonly rows: AsyncGenerator<TableRow>
 }
 
 export interface TableRow {
-  /** As a spreadsheet counts; the header is row 1. */
+  /** The row number as a spreadsheet counts; the header is row 1. */
   readonly row: number
   /** The cells of `columns`. */
   readonly cells: readonly string[]
@@ -47,9 +47,9 @@ export interface CellFault {
 }
 
 /**
- * The one reader of every table that people give to the gateway: CSV separated by commas, semicolons or tabs, in UTF-8, UTF-16
- * or an encoding that a person has named, or an Excel workbook (.xlsx), with headers in any case. It never guesses: what may
- * mean two things is refused.
+ * The one reader of every table that people give to the gateway: CSV separated by commas, semicolons or tabs, in UTF-8,
+ * UTF-16 or an encoding that a person has chosen, or an Excel workbook (.xlsx), with headers in any case. It never guesses:
+ * anything ambiguous is refused.
  * @throws UnreadableFile, also from `rows`
  */
 export async function openTable(source: Source, options: TableOptions): Promise<Table> {
@@ -116,12 +116,12 @@ async function* tableRows(records: AsyncGenerator<CsvRecord>, layout: Layout): A
 function findRowFault(cells: readonly string[], { columns, places, unnamed, width }: Layout): CellFault | undefined {
   const nameOf = (place: number) => columns[places.indexOf(place)] ?? columnLetter(place)
   if (cells.length < width || cells.slice(width).some((cell) => cell.trim() !== '')) {
-    const reason = `It has ${cells.length} cells, the header line ${width}: check for a missing quote or separator.`
+    const reason = `The row has ${cells.length} cells, but the header line has ${width}: check for a missing quote or separator.`
     return { column: '', reason }
   }
   const stray = unnamed.find((place) => cells[place]!.trim() !== '')
   if (stray !== undefined) {
-    const reason = 'Its column has no name in the first row: name the column, or empty the cell.'
+    const reason = 'This column has no name in the first row: name the column, or empty the cell.'
     return { column: columnLetter(stray), value: cells[stray]!, reason }
   }
   const damaged = cells.findIndex((cell) => DAMAGED.test(cell) && MISREAD.some((kind) => kind.is(cell)))
@@ -133,22 +133,22 @@ function findRowFault(cells: readonly string[], { columns, places, unnamed, widt
 /** A quick test for the cells that MISREAD decides on. */
 const DAMAGED = /[\0\x80-\x9F\uFFFDÃâð]/
 
-/** Text that another program has damaged already. */
+/** Text that another program has already damaged. */
 const MISREAD: readonly { is(cell: string): boolean; reason: string }[] = [
   {
     is: (cell) => cell.includes('\uFFFD'),
     reason:
-      'A letter of it is lost (�): another program saved the file in the wrong encoding. Write the text again, or get the file again.',
+      'A letter was lost (�): another program saved the file in the wrong encoding. Enter the text again, or get the original file.',
   },
   {
     is: (cell) => /[\0\x80-\x9F]/.test(cell),
-    reason: 'It has a control character, so the file is in another encoding: save it again as CSV UTF-8.',
+    reason: 'The text has a control character, so the file is in a different encoding: save it again as CSV UTF-8.',
   },
   {
     // UTF-8 that was read as Windows-1252 and saved as UTF-8 again: Ã© is é, â€™ is ’.
     is: (cell) => /Ã[\u00A0-\u00BF€‚ƒ„…†‡ˆ‰Š‹Œ‘’“”•–—˜™š›œžŸŽ]|â€[™œ˜¦“”¢]|ðŸ/.test(cell),
     reason:
-      'Another program read it in the wrong encoding, such as Ã© for é: get the file again, and save it as CSV UTF-8.',
+      'Another program opened this text in the wrong encoding (Ã© instead of é). Get the original file and save it as CSV UTF-8.',
   },
 ]
 
@@ -176,7 +176,7 @@ async function nextRecord(records: AsyncGenerator<CsvRecord>): Promise<CsvRecord
   }
 }
 
-/** Excel's own first line, `sep=;`, which names the separator. */
+/** Excel's own first line, `sep=;`, which states the separator. */
 function isSeparatorLine({ row, cells }: CsvRecord): boolean {
   return row === 1 && /^sep=/i.test(cells[0]!) && cells.join('').length <= 'sep=,'.length
 }
@@ -200,7 +200,7 @@ async function peek(records: AsyncGenerator<CsvRecord>) {
 /** A header line is shorter. */
 const HEADER_LENGTH_MAX = 65_536
 
-/** The separator of the header line: the one that it has most often outside quotes. */
+/** The separator of the header line: the one that occurs most often outside quotes. */
 async function findSeparator(text: AsyncGenerator<string>) {
   let head = ''
   const lineOf = () => {

@@ -2,7 +2,7 @@ import { UnreadableFile } from './unreadable-file.ts'
 
 /** The columns that a table may have. */
 export interface KnownColumns {
-  /** Finds the column of a header, such as `price:USD`. `key` is the header without case, spaces and underscores. */
+  /** Finds the column for a header, such as `price:USD`. `key` is the header without case, spaces and underscores. */
   find(key: string, header: string): string | undefined
   /** All of them, for messages and for a person to choose from. */
   readonly names: readonly string[]
@@ -12,10 +12,10 @@ export interface KnownColumns {
   check(columns: readonly string[]): string | undefined
 }
 
-/** A person's word on which header of the file is which column: the key of the header → the column. */
+/** A person's statement of which header in the file is which column: the key of the header → the column. */
 export type ColumnMap = ReadonlyMap<string, string>
 
-/** `iccid_no`, `ICCID No` and `iccidNo` are one name. */
+/** `iccid_no`, `ICCID No` and `iccidNo` count as one name. */
 export function headerKey(header: string): string {
   return header.toLowerCase().replaceAll(/[\s_-]+/g, '')
 }
@@ -39,7 +39,7 @@ export interface MatchedColumns {
 }
 
 /**
- * Finds our columns in a header line. A column without a name is left out: its cells must be empty, as of the columns that
+ * Finds our columns in a header line. A column without a name is left out: its cells must be empty, as in the columns that
  * spreadsheets add.
  * @throws UnreadableFile with the question for the columns
  */
@@ -66,7 +66,7 @@ export function matchColumns(
   }
   for (const [key, column] of map ?? []) {
     if (!names.some((name) => headerKey(name) === key)) {
-      throw ask(`The file has no column “${key}”, which ${column} should be read from. It has: ${names.join(', ')}.`)
+      throw ask(`The file has no column “${key}” from which to read ${column}. It has: ${names.join(', ')}.`)
     }
   }
   const unknown = names.filter((name, i) => name !== '' && found[i] === undefined)
@@ -75,7 +75,7 @@ export function matchColumns(
     const reason = unknown.map((name) => known.explain?.(name)).find((text) => text !== undefined)
     if (reason !== undefined) throw ask(reason)
     throw ask(
-      `Unknown ${unknown.length === 1 ? 'column' : 'columns'} ${which}: correct the names, remove the columns, or say which is which. Known: ${known.names.join(', ')}.`,
+      `Unknown ${unknown.length === 1 ? 'column' : 'columns'} ${which}: correct the names, remove the columns, or assign them to known columns. Known: ${known.names.join(', ')}.`,
     )
   }
   const places = found.flatMap((column, i) => (column === undefined ? [] : [i]))
@@ -98,7 +98,7 @@ function columnOf(name: string, known: KnownColumns, map: ColumnMap | undefined)
     return column
   }
   const column = known.find(key, name)
-  // The person has named another header for it.
+  // The person has chosen a different header for it.
   return column !== undefined &&
     [...(map?.values() ?? [])].some((taken) => known.find(headerKey(taken), taken) === column)
     ? undefined

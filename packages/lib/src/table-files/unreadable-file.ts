@@ -1,16 +1,16 @@
-/** The chunks of a file. Text is taken as decoded. */
+/** The chunks of a file. Text counts as already decoded. */
 export type Source = AsyncIterable<Uint8Array | string>
 
-/** Nothing of the file was taken. The message says what to do. */
+/** Nothing in the file was used. The message says what to do. */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile'
   /** The file is unreadable from this row on; 0: as a whole. */
   readonly row: number
-  /** The column of the cell at fault, or its letter in a spreadsheet, such as C. */
+  /** The column of the faulty cell, or its letter in a spreadsheet, such as C. */
   readonly column: string
-  /** The cell at fault. May be a secret. */
+  /** The faulty cell. May be a secret. */
   readonly value: string | undefined
-  /** With a person's answer, the file can be read. */
+  /** Present if the file can be read once a person has answered. */
   readonly question: FileQuestion | undefined
 
   constructor(
@@ -26,10 +26,10 @@ export class UnreadableFile extends Error {
   }
 }
 
-/** What only a person knows of the file. */
+/** What only a person knows about the file. */
 export type FileQuestion = EncodingQuestion | ColumnsQuestion
 
-/** In which encoding are these rows right? Names in the wrong one are damaged for good. */
+/** Which encoding shows these rows correctly? Names read in the wrong one are damaged permanently. */
 export interface EncodingQuestion {
   readonly kind: 'ENCODING'
   /** The encodings that fit the bytes, the most common first, each with up to five rows as they would read. */
@@ -41,6 +41,6 @@ export interface ColumnsQuestion {
   readonly kind: 'COLUMNS'
   /** The file's columns, with ours of the same meaning if it is known, and a cell as an example. */
   readonly headers: readonly { readonly header: string; readonly column: string | null; readonly example: string }[]
-  /** Ours to choose from. */
+  /** Our columns to choose from. */
   readonly columns: readonly string[]
 }

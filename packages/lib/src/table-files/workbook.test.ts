@@ -60,7 +60,7 @@ test.each([
   expect(await workbookRecords(workbook({ Sheet1: row(1, cell) }))).toEqual([{ row: 1, cells: [expected] }])
 })
 
-test('rows and columns keep their places, and empty sheets do not matter', async () => {
+test('rows and columns keep their positions, and empty sheets are ignored', async () => {
   const rows = row(2, text('B2', 'x'), text('D2', 'y')) + row(4, text('A4', 'z'))
   expect(await workbookRecords(workbook({ List: rows, Sheet2: '', Sheet3: '' }))).toEqual([
     { row: 1, cells: ['', '', '', ''] },
@@ -73,7 +73,7 @@ test('rows and columns keep their places, and empty sheets do not matter', async
 test.each([
   ['shows an error', '<c r="C1" t="e"><f>1/0</f><v>#DIV/0!</v></c>', /error/],
   ['has a formula without its result', '<c r="C1"><f>A1*2</f></c>', /without its result/],
-])('a cell that %s is named', async (_, cell, message) => {
+])('the error message names a cell that %s', async (_, cell, message) => {
   const file = workbook({ Sheet1: row(1, text('A1', 'x'), cell) })
   expect(await refusal(file)).toMatchObject({ row: 1, column: 'C', message: expect.stringMatching(message) })
 })
@@ -94,7 +94,7 @@ test.each([
     {},
   ],
   ['a part that unpacks to 50 MB', () => row(1, text('A1', 'x')), { 'xl/drawing.xml': new Uint8Array(50 * 1_048_576) }],
-])('a workbook with %s is refused in little time and memory', async (_, rows, more) => {
+])('a workbook with %s is refused quickly and without using much memory', async (_, rows, more) => {
   const file = workbook({ Sheet1: rows() }, more)
   expect(file.length).toBeLessThan(200_000)
   const before = process.memoryUsage().rss

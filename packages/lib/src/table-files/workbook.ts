@@ -6,7 +6,7 @@ import { UnreadableFile } from './unreadable-file.ts'
 /**
  * Reads the table of an Excel workbook (.xlsx), as Excel's own CSV would have it but with decimal points, and with dates as
  * 2027-01-31. A number of more than 15 digits is written as 8.98520000000501E+18, because Excel has lost its other digits.
- * Works in a thread of its own, bounded in memory and time, because the reader blocks its event loop.
+ * Works in its own thread, bounded in memory and time, because the reader blocks its event loop.
  * @throws UnreadableFile
  */
 export async function workbookRecords(file: Uint8Array): Promise<CsvRecord[]> {
@@ -15,7 +15,7 @@ export async function workbookRecords(file: Uint8Array): Promise<CsvRecord[]> {
   return answer.rows.map((cells, index) => ({ row: index + 1, cells }))
 }
 
-/** What the thread answers: the cells of all rows, or why the workbook is not read. */
+/** What the thread returns: the cells of all rows, or why the workbook cannot be read. */
 export type WorkbookAnswer = { rows: string[][] } | { fault: WorkbookFault }
 
 export type WorkbookFault =
@@ -24,7 +24,7 @@ export type WorkbookFault =
   /** `cell`: such as C12, or empty */
   | { reason: 'CELL_ERROR' | 'NO_RESULT'; cell: string }
 
-/** The most bytes of a workbook. */
+/** Maximum size of a workbook in bytes. */
 export const WORKBOOK_BYTES_MAX = 32 * 1_048_576
 
 const READING_MAX_MS = 30_000
@@ -53,7 +53,7 @@ function unreadable(fault: WorkbookFault): UnreadableFile {
     case 'DAMAGED':
       return new UnreadableFile(0, `The workbook cannot be read: ${SAVE_AS_CSV}`)
     case 'NO_TABLE':
-      return new UnreadableFile(0, `The workbook is empty, or of a form that is not known: ${SAVE_AS_CSV}`)
+      return new UnreadableFile(0, `The workbook is empty, or its format is unknown: ${SAVE_AS_CSV}`)
     case 'SEVERAL_TABLES': {
       const names = fault.sheets.slice(0, 5).map((name) => `“${name}”`)
       return new UnreadableFile(

@@ -25,7 +25,7 @@ export interface OtlpOptions {
 
 const POLL_MS = 2_000
 const BATCH_MAX = 512
-/** Ten seconds' spans of a busy gateway. If the collector is unavailable for longer, spans are dropped. */
+/** Ten seconds' worth of spans from a busy gateway. If the collector is unavailable for longer, spans are dropped. */
 const WAITING_MAX = 20_000
 const TIMEOUT_MS = 10_000
 

@@ -1,13 +1,13 @@
 import type { DestinationStream } from 'pino'
 
-/** Takes the JSON lines of a log, and writes them as text for the person who reads the terminal. */
+/** Takes the JSON lines of a log, and writes them as text for a person reading the terminal. */
 export function terminalDestination(output: { write(text: string): unknown }): DestinationStream {
   return { write: (line) => void output.write(terminalText(line)) }
 }
 
 /**
  * A log line as text: `17:02:11 info  ready  baseUrl=http://127.0.0.1:8080 port=8080`, with the stack of an error below it.
- * Control characters of values are escaped, so that what a caller sent cannot command the terminal.
+ * Control characters of values are escaped, so that what a caller sent cannot control the terminal.
  */
 export function terminalText(line: string): string {
   const { level, time, msg = '', err, ...members } = JSON.parse(line) as LogLine
@@ -39,7 +39,7 @@ function errorText({ type = 'Error', message, stack, cause }: LoggedError): stri
   return lines.join('') + (cause ? `    because of\n${errorText(cause)}` : '')
 }
 
-/** Text without spaces as it is, everything else as JSON. */
+/** Text without spaces unchanged, everything else as JSON. */
 function valueText(value: unknown): string {
   return escaped(typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value))
 }

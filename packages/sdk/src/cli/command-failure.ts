@@ -30,7 +30,7 @@ function documentOf(error: DealerEsimError | CommandFailed): object {
   return { code, message, details, data, requestId, httpStatus, transactionId, outcomeUnknown }
 }
 
-/** An error that no command expects, such as an answer of success that lacks members. An order may have been placed. */
+/** An error that no command expects, such as a success answer that lacks members. An order may have been placed. */
 function unexpected(error: unknown): CommandFailed {
   const advice = 'The request may have been executed: repeat an order with the same transactionId.'
   return new CommandFailed(`The command failed unexpectedly (${error}). ${advice}`, EXIT.OUTCOME_UNKNOWN)

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 export const COMPLETION_SHELLS = ['bash', 'zsh'] as const
 
 /**
- * A script that completes a program's commands and options. It contains them all, so completing starts no process:
- * `dealer-esim-admin ten<Tab>` → `dealer-esim-admin tenant`.
+ * A script that completes a program's commands and options. It contains all of them, so completing does not start a
+ * process: `dealer-esim-admin ten<Tab>` → `dealer-esim-admin tenant`.
  */
 export function completionScript(name: string, program: Command, shell: (typeof COMPLETION_SHELLS)[number]): string {
   const id = `_${name.replaceAll('-', '_')}`
@@ -29,7 +29,9 @@ complete -o default -F ${id} ${name}
 `
 }
 
-/** zsh's `complete` needs compdef, which exists after compinit. -i: asks nothing, and skips folders that others can write. */
+/**
+ * zsh's `complete` needs compdef, which exists after compinit. -i asks nothing, and skips folders that others can write to.
+ */
 const ZSH_INTRO = `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
 autoload -Uz bashcompinit && bashcompinit
 `

@@ -29,13 +29,13 @@ test.each([
     ['cancel', 'E1', '--transaction-id', 'C-1'],
     ok({ actionNo: HOSTILE, actionStatus: 'PENDING', refundAmount: 0, feeAmount: 0, lastUpdateTime: '' }),
   ],
-] as const)('what a gateway says to %j cannot move the cursor or write lines of its own', async (argv, answer) => {
+] as const)('text from a gateway to %j cannot move the cursor or add lines', async (argv, answer) => {
   const text = await shown([...argv], answer)
   expect(text).toContain(HARMLESS)
   expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]|^forged/m)
 })
 
-test('the output of the tour cannot control the terminal', () => {
+test('the tour’s output cannot control the terminal', () => {
   const printed: string[] = []
   const io = { out: (text: string) => void printed.push(text), colour: false } as unknown as Io
   const log = tourLog(context(io, {}))

@@ -33,7 +33,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   return `${bold(line(names))}\n${clean.map((row) => `${line(row)}\n`).join('')}`
 }
 
-/** A hint how to get the next page of a list. */
+/** A hint on how to get the next page of a list. */
 export function more(nextCursor: string | null, { dim }: Paint): string {
   return nextCursor === null ? '' : dim(`More: --all, or --cursor ${printable(nextCursor)}\n`)
 }
@@ -51,7 +51,7 @@ export function volume(bytes: number | null): string {
   return bytes === null ? 'unlimited' : volumeText(readVolume(bytes))
 }
 
-/** What was used or is left of a total, counted as the total is. */
+/** The used or remaining part of a total, in the same units as the total. */
 export function partOf(total: number | null, bytes: number | null): string {
   return bytes === null ? '' : volumeText(readPartOf(total, bytes))
 }

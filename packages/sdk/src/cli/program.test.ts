@@ -39,7 +39,7 @@ describe('credentials', () => {
     )
   })
 
-  test('of a local gateway that are older than a reset are named as the cause of a wrong signature', async () => {
+  test('of a local gateway from before a reset are reported as the cause of a wrong signature', async () => {
     await start(() => refusal(401, '101003'))
     const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
     onTestFinished(() => rmSync(cwd, { recursive: true }))
@@ -48,17 +48,17 @@ describe('credentials', () => {
     writeFileSync(join(cwd, '.data/local.json'), JSON.stringify({ baseUrl, appKey, appSecret }))
     const hint = '.data/local.json is older than the last reset of the AppSecret.'
     expect((await command(['balance'], { cwd })).err).toContain(hint)
-    // With credentials of the environment, the file is not the cause.
+    // With credentials from the environment, the file is not the cause.
     expect((await command(['balance'], { env: environment(gateway!) })).err).not.toContain('local.json')
   })
 
-  test('that are missing are named', async () => {
+  test('are listed in the error if any are missing', async () => {
     const { code, err } = await command(['health'])
     expect(code).toBe(2)
     expect(err).toMatch(/No credentials\. Set DEALER_ESIM_BASE_URL, .* directory of a local gateway .*DATA_DIR/)
   })
 
-  test('that are partly in the environment are not mixed with another source', async () => {
+  test('that are only partly in the environment are not mixed with another source', async () => {
     const { code, err } = await command(['health'], { env: { DEALER_ESIM_BASE_URL: 'https://esim.example' } })
     expect([code, err]).toEqual([2, 'Set DEALER_ESIM_APP_KEY and DEALER_ESIM_APP_SECRET too.\n'])
   })
@@ -73,7 +73,7 @@ describe('credentials', () => {
 })
 
 describe('output', () => {
-  test('--json prints the answer as one document, before or after the command', async () => {
+  test('--json prints the answer as one document, whether given before or after the command', async () => {
     const input = await start(() => ok(BALANCE))
     for (const argv of [
       ['--json', 'balance'],
@@ -83,7 +83,7 @@ describe('output', () => {
     }
   })
 
-  test('a refusal prints on standard error what to do, and exits 1', async () => {
+  test('after a refusal, the command says what to do on standard error and exits with status 1', async () => {
     const more = { currentBalance: 10_000, requiredAmount: 45_000, shortfall: 35_000, currencyCode: 'USD' }
     const input = await start(() => refusal(402, '200007', more))
     const { code, out, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1'], input)
@@ -93,7 +93,7 @@ describe('output', () => {
     expect(err).toMatch(/^ {2}transactionId +T-1$/m)
   })
 
-  test('a refusal with --json is one document on standard output', async () => {
+  test('after a refusal, --json prints one document on standard output', async () => {
     const input = await start(() => refusal(404, '200013'))
     const { code, out, err } = await command(['query', 'O9', '--json'], input)
     expect([code, err]).toEqual([1, ''])
@@ -101,7 +101,7 @@ describe('output', () => {
     expect(JSON.parse(out)).toMatchObject({ code: '200013', httpStatus: 404, outcomeUnknown: false })
   })
 
-  test('a missing answer exits 3 and reports that repeating the order is safe', async () => {
+  test('without an answer, the command exits with status 3 and says that repeating the order is safe', async () => {
     const input = await start(() => 'break')
     const { code, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', '0'], input)
     expect(code).toBe(3)
@@ -109,7 +109,7 @@ describe('output', () => {
     expect(err).toMatch(/an order with the same transactionId/)
   })
 
-  test('an answer of success that lacks members exits 3 and reports that repeating the order is safe', async () => {
+  test('if a success answer lacks members, the command exits with status 3 and says that repeating is safe', async () => {
     const { env } = await start(() => ok({ orderNo: '1' }))
     const { code, out, err } = await command(['order', 'JP_1_7', '--transaction-id', 'T-1'], { env })
     expect([code, out]).toEqual([3, ''])
@@ -119,7 +119,7 @@ describe('output', () => {
     expect(JSON.parse(json.out)).toMatchObject({ code: 'COMMAND_FAILED' })
   })
 
-  test('text from a gateway cannot move the cursor of the terminal', async () => {
+  test('text from a gateway cannot move the terminal’s cursor', async () => {
     const input = await start(() => ok({ status: 'UP', tenantId: 't', clientName: 'evil\x1b[2J\nname' }))
     expect((await command(['health'], input)).out).toContain('evil [2J name')
   })
@@ -131,7 +131,7 @@ describe('output', () => {
 })
 
 describe('commands', () => {
-  test('order sends lines, guards and a transactionId, which it shows before sending', async () => {
+  test('order sends lines, guards and a transactionId that is shown before sending', async () => {
     const input = await start((_operation, body) => ok({ ...ORDER, transactionId: body.transactionId }))
     const { code, out, err } = await command(
       ['order', 'JP_1_7:2', 'EU_5_30', '--amount', '21.5', '--remark', 'x'],
@@ -152,7 +152,7 @@ describe('commands', () => {
     expect(out).toMatch(/^Amount +4\.50 USD$/m)
   })
 
-  test('webhook reads, sets, selects event types and removes with the right members', async () => {
+  test('webhook reads, sets and removes the setting, and selects event types, with the right members', async () => {
     const lastUpdateTime = '2026-11-20T13:28:09.000Z'
     const notices = { usageThresholds: [80], expiryNoticeHours: [] }
     const setting = { callbackUrl: null, eventTypes: [], enabled: false, ...notices, lastUpdateTime }
@@ -177,7 +177,7 @@ describe('commands', () => {
     ])
   })
 
-  test('--all follows the pages', async () => {
+  test('--all fetches every page', async () => {
     const input = await start((_operation, body) =>
       ok({
         packageList: [{ packageCode: body.cursor ? 'B' : 'A', status: 'OFF_SALE', lastUpdateTime: '' }],
@@ -191,7 +191,7 @@ describe('commands', () => {
     expect(JSON.parse(out).asOf).toBe('first')
   })
 
-  test('query hides activation codes without --codes', async () => {
+  test('query hides activation codes unless --codes is given', async () => {
     const { balanceAfter: _, ...order } = ORDER
     const profile = {
       esimTranNo: 'E1',
@@ -239,12 +239,12 @@ describe('commands', () => {
     expect(gateway?.seen).toEqual([])
   })
 
-  test('the longest time-out is the longest delay of a timer', async () => {
+  test('the longest time-out is the longest delay that a timer supports', async () => {
     const input = await start(() => ok(BALANCE))
     expect((await command(['balance', '--timeout', '2147483.647'], input)).code).toBe(0)
   })
 
-  test('every command has --help, which exits 0', async () => {
+  test('every command accepts --help and then exits with status 0', async () => {
     const { out } = await command(['--help'])
     for (const name of [
       'health',

@@ -67,7 +67,7 @@ function commandLine(io: Io, current: () => Context): Command {
 /** Set by `npm run dist`. */
 declare const RELEASE_COMMIT: string | undefined
 
-/** E.g. `0.1.0 (fe2c68f0)`; a checkout names no commit. */
+/** For example `0.1.0 (fe2c68f0)`; a checkout has no commit in its version. */
 function releaseText(): string {
   const { version } = packageJson
   return typeof RELEASE_COMMIT === 'string' ? `${version} (${RELEASE_COMMIT})` : version

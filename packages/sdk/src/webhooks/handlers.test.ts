@@ -51,7 +51,7 @@ const kinds: Record<string, (options: WebhookOptions) => Promise<Post>> = {
 
 for (const [kind, start] of Object.entries(kinds)) {
   describe(kind, () => {
-    test('passes a genuine event on and acknowledges it', async () => {
+    test('passes a genuine event on and acknowledges the event', async () => {
       const events: unknown[] = []
       const post = await start({ appSecret: () => [APP_SECRET], onEvent: (event) => events.push(event) })
       const { body, headers } = signedEvent()
@@ -59,7 +59,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       expect(events).toEqual([EVENT])
     })
 
-    test('answers CHECK_HEALTH by itself', async () => {
+    test('answers CHECK_HEALTH automatically', async () => {
       const events: unknown[] = []
       const post = await start({ appSecret: APP_SECRET, onEvent: (event) => events.push(event) })
       const { body, headers } = signedEvent({ event: { ...EVENT, notifyType: 'CHECK_HEALTH', content: {} } })
@@ -67,7 +67,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       expect(events).toEqual([])
     })
 
-    test('answers 401 with the reason to a call that is not genuine, and passes nothing on', async () => {
+    test('answers 401 with the reason to a call that is not genuine, and does not pass the call on', async () => {
       const events: unknown[] = []
       const refused: string[] = []
       const post = await start({
@@ -82,7 +82,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       expect([events, refused]).toEqual([[], ['EVENT_REFUSED']])
     })
 
-    test('answers 500 if the event could not be stored, so that it is sent again', async () => {
+    test('answers 500 if the event could not be stored, so that the event is sent again', async () => {
       const post = await start({
         appSecret: APP_SECRET,
         onEvent: () => Promise.reject(new Error('the database is away')),
@@ -138,7 +138,7 @@ describe('a listener that fails', () => {
   })
 })
 
-test('Express with a parsed body reports where to mount the handler', async () => {
+test('with a body parsed by Express, the error says where to mount the handler', async () => {
   const app = express()
   app.use(express.json())
   app.post('/esim-events', expressWebhook({ appSecret: APP_SECRET, onEvent: () => undefined }))
@@ -149,7 +149,7 @@ test('Express with a parsed body reports where to mount the handler', async () =
   expect(answer).toMatchObject({ status: 500, text: expect.stringContaining('before express.json()') })
 })
 
-test('node:http with a consumed body reports that, and not a wrong secret', async () => {
+test('with a body consumed by node:http, the error says that instead of blaming the secret', async () => {
   const failed: unknown[] = []
   const handle = nodeWebhook({
     appSecret: APP_SECRET,
@@ -167,7 +167,7 @@ test('node:http with a consumed body reports that, and not a wrong secret', asyn
   expect(String(failed[0])).toMatch(/TypeError: .* needs the raw body.*before any JSON parser/)
 })
 
-test('a Request that was read is reported', async () => {
+test('a Request with an already consumed body is reported', async () => {
   const failed: unknown[] = []
   const handle = fetchWebhook({
     appSecret: APP_SECRET,
@@ -180,7 +180,7 @@ test('a Request that was read is reported', async () => {
   expect(String(failed[0])).toMatch(/TypeError: fetchWebhook needs the raw body/)
 })
 
-test('a call larger than any event is rejected before it is read', async () => {
+test('a call that is larger than any event is rejected before it is read', async () => {
   const handle = nodeWebhook({ appSecret: APP_SECRET, onEvent: () => undefined })
   const answered: number[] = []
   const post = await serve(

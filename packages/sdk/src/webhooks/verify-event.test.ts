@@ -17,14 +17,14 @@ async function refusal(received: EventToVerify): Promise<string> {
 }
 
 describe('a genuine event', () => {
-  test('has the type Notification, which is also named WebhookEvent', async () => {
+  test('has the type Notification, also exported as WebhookEvent', async () => {
     const received: ReceivedEvent = { ...signedEvent(), appSecret }
     const event: Notification = await verifyEvent(received)
     const same: WebhookEvent = event
     expect(same.notifyType).toBe(EVENT.notifyType)
   })
 
-  test('verifies by both schemes together and by each alone', async () => {
+  test('verifies under both schemes together and under each alone', async () => {
     for (const wanted of [{}, { standard: null }, { request: null }]) {
       expect(await verifyEvent({ ...signedEvent(wanted), appSecret })).toEqual(EVENT)
     }
@@ -46,14 +46,14 @@ describe('a genuine event', () => {
     expect(await verifyEvent({ ...signedEvent(), appSecret: ['another', APP_SECRET] })).toEqual(EVENT)
   })
 
-  test('of an unknown type is returned', async () => {
+  test('is returned even if its type is unknown', async () => {
     const event = { ...EVENT, notifyType: 'SOMETHING_NEW' }
     expect(await verifyEvent({ ...signedEvent({ event }), appSecret })).toEqual(event)
   })
 })
 
 describe('verification rejects', () => {
-  test('an event signed with another secret', async () => {
+  test('an event signed with a different secret', async () => {
     expect(await refusal({ ...signedEvent(), appSecret: 'another' })).toMatch(/another secret/)
   })
 
@@ -62,7 +62,7 @@ describe('verification rejects', () => {
     expect(await refusal({ headers, body: `${body} `, appSecret })).toMatch(/changed after it arrived/)
   })
 
-  test('an event sent more than five minutes ago, or ahead', async () => {
+  test('an event sent more than five minutes ago, or dated more than five minutes ahead', async () => {
     for (const awayMs of [-301_000, 302_000]) {
       const event = signedEvent({ nowMs: Date.now() + awayMs })
       expect(await refusal({ ...event, appSecret })).toMatch(/clock/)
@@ -83,7 +83,7 @@ describe('verification rejects', () => {
   })
 })
 
-test('a parsed body is a TypeError, not a forged event', async () => {
+test('a parsed body is rejected with a TypeError, not as a forged event', async () => {
   const { headers } = signedEvent()
   await expect(verifyEvent({ headers, body: EVENT as unknown as string, appSecret })).rejects.toThrow(/raw bytes/)
 })
@@ -108,7 +108,7 @@ describe('a secret', () => {
     }
   })
 
-  test('with a line break is a TypeError, not a forged event', async () => {
+  test('that contains a line break causes a TypeError, and the event does not count as forged', async () => {
     for (const appSecret of [`${APP_SECRET}\n`, ['another', ` ${APP_SECRET}`]]) {
       await expect(verifyEvent({ ...signedEvent(), appSecret })).rejects.toThrow(/line break: remove it/)
     }

@@ -17,7 +17,7 @@ import { checkSecrets, type SecretsInput } from '#options.ts'
 /** Headers in any form that servers use; names in any case. */
 export type HeadersInput = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** A verified event, by the name under which users of other clients look for it. */
+/** A verified event, under the name that users of other clients look for. */
 export type WebhookEvent = Notification
 
 /** A request that claims to be an event. Once verified, it is a Notification. */

@@ -35,7 +35,7 @@ const firstPackage = async () => (await get('/packages?limit=1&page=1')).body.da
 const order = async (description: string) =>
   post('/orders', { quantity: 1, package_id: (await firstPackage()).id, type: 'sim', description })
 
-it('an order is debited at the net price and delivered with its answer', async () => {
+it('an order is debited at the net price and delivered in its answer', async () => {
   const { net_price } = await firstPackage()
   const { status, body } = await order('K-1')
   expect(status).toBe(200)
@@ -56,7 +56,7 @@ it('at most three tokens are issued in a minute', async () => {
   expect((await get('/balance')).status).toBe(401)
 })
 
-it('the filter finds parts of a description, and an order only after the delay', async () => {
+it('the filter matches parts of a description, and finds an order only after the delay', async () => {
   simulator.addFault({ kind: 'found-later', operation: 'order', containing: 'K-11', delayMs: 60_000 })
   for (const key of ['K-1', 'K-11']) await order(key)
   const find = async (key: string) => {
@@ -68,7 +68,7 @@ it('the filter finds parts of a description, and an order only after the delay',
   expect([await find('K-1'), await find('K-11')]).toEqual([['K-11', 'K-1'], ['K-11']])
 })
 
-it('a lost answer is a purchase, and a repeated order a second one', async () => {
+it('an order whose answer was lost is a purchase, and repeating the order makes a second purchase', async () => {
   simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
   await expect(order('K-1')).rejects.toThrow()
   expect((await get('/orders?filter[description]=K-1&include=sims')).body.data[0].sims).toHaveLength(1)
@@ -76,7 +76,7 @@ it('a lost answer is a purchase, and a repeated order a second one', async () =>
   expect(simulator.counters().takenByKey).toEqual({ 'K-1': 2 })
 })
 
-it('a request of the wrong shape is refused by naming the field', async () => {
+it('a malformed request is refused, and the refusal names the field', async () => {
   const { id } = await firstPackage()
   const good = { quantity: 1, package_id: id, type: 'sim', description: 'K-1' }
   for (const [body, field] of [
@@ -92,7 +92,7 @@ it('a request of the wrong shape is refused by naming the field', async () => {
   expect(simulator.counters().taken).toBe(0)
 })
 
-it('refusals have the codes of the interface', async () => {
+it('refusals carry the error codes that the interface defines', async () => {
   const codes = { 'no-balance': 11, down: 13, 'out-of-stock': 33, 'unknown-package': 34 } as const
   for (const [kind, code] of Object.entries(codes)) {
     simulator.addFault({ kind: kind as keyof typeof codes, operation: 'order', times: 1 })
@@ -105,7 +105,7 @@ it('refusals have the codes of the interface', async () => {
   expect(simulator.counters().taken).toBe(0)
 })
 
-it('a top-up goes onto the eSIM it names', async () => {
+it('a top-up is added to the eSIM that it identifies', async () => {
   const { iccid } = (await order('K-1')).body.data.sims[0]
   const { packages } = (await get('/packages?limit=1&include=topup')).body.data[0].operators[0]
   const { id } = packages.find(({ type }: { type: string }) => type === 'topup')
@@ -115,7 +115,7 @@ it('a top-up goes onto the eSIM it names', async () => {
   expect(simulator.counters()).toMatchObject({ taken: 1, toppedUpByKey: { 'U-1': 1 } })
 })
 
-it('an event is signed, and sent only to a URL that answers HEAD', async () => {
+it('an event is signed, and is sent only to a URL that answers HEAD', async () => {
   const received: { method: string; isSigned: boolean }[] = []
   let headStatus = 404
   const receiver = createServer(async (request, response) => {

@@ -5,7 +5,7 @@ import type { Answer, Call, Description, Operation, RawRequest, Wholesaler, Worl
 import * as answers from './answers.ts'
 import * as shapes from './shapes.ts'
 
-/** Airalo Partner API v2: no key. A buyer's description is kept with the order, and a filter looks for it. */
+/** Airalo Partner API v2: no key. A buyer's description is kept with the order, and a filter searches for it. */
 export function describeAiralo(): Description {
   return {
     codeOf: ({ serial, kind, coverage, volume, days }) =>
@@ -199,7 +199,7 @@ function topUp({ account, options }: World, { body, effects }: Call): Answer {
   return answers.ok(answers.orderBody(bought, shownOf(account, options, ''), true))
 }
 
-/** The packages that an eSIM takes, in one list without pages. */
+/** The packages that an eSIM accepts, in one list without pages. */
 function listTopUpsOf({ account, options: { forms } }: World, { params, catalogue }: Call): Answer {
   const { coverage } = account.getEsim(params.iccid!).order.product
   const { products } = catalogue()

@@ -4,7 +4,7 @@ import { type Coverage, countryName, type Product } from '#simulated-catalogue.t
 import { DAY_MS, type Esim, type Order } from '#simulated-order.ts'
 import type { Answer, Refusal, RequestProblem, World } from '#wholesaler.ts'
 
-/* Answers of Airalo. Money is a decimal number, volume is in MB. */
+/* Airalo's answers. Money is a decimal number, volume is in MB. */
 
 export function ok(data: unknown, rest: Record<string, unknown> = {}): Answer {
   return { status: 200, body: { data, meta: { message: 'success' }, ...rest } }
@@ -127,7 +127,7 @@ interface Shown {
   forms: Forms
 }
 
-/** The answer to a new order says what was debited. Lists and look-ups say only the retail price, as a text. */
+/** The answer to a new order states what was debited. Lists and look-ups state only the retail price, as text. */
 function pricesOf({ product, amount, count }: Order, isNew: boolean, forms: Forms) {
   if (forms.has('discount-pricing')) {
     const retail = beforeDiscount(amount) / 10_000
@@ -160,7 +160,7 @@ export function orderBody(order: Order, { currency, include, forms }: Shown, isN
   }
 }
 
-/** Airalo knows no other states. */
+/** Airalo has no other states. */
 function statusOf({ state }: Order, forms: Forms) {
   const isFailed = state === 'failed' || (state === 'pending' && forms.has('failed-orders'))
   const slug = isFailed ? 'failed' : state === 'cancelled' ? 'refunded' : 'completed'

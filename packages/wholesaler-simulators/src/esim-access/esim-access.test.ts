@@ -58,7 +58,7 @@ it('a purchase is debited, delivered and found by order number and by time span'
   expect((await call('balance/query')).obj.balance).toBe(balance)
 })
 
-it('a repeated transactionId is the same order, or refused, and never bought twice', async () => {
+it('a repeated transactionId returns the same order or is refused, and never buys twice', async () => {
   await start()
   expect((await order('T-1')).obj.orderNo).toBe((await order('T-1')).obj.orderNo)
   expect(simulator.counters().takenByKey).toEqual({ 'T-1': 1 })
@@ -68,7 +68,7 @@ it('a repeated transactionId is the same order, or refused, and never bought twi
   expect((await order('T-1')).errorCode).toBe('310402')
 })
 
-it('a request of the wrong shape or without authentication is refused', async () => {
+it('a malformed request or one without authentication is refused', async () => {
   await start()
   const good = { transactionId: 'T', packageInfoList: [{ packageCode: code, count: 1 }] }
   const codeOf = async (body: unknown, headers = {}) => (await call('esim/order', body, headers)).errorCode
@@ -87,7 +87,7 @@ it('a request of the wrong shape or without authentication is refused', async ()
   expect((await codeOf(good)) === '0' && simulator.counters().taken).toBe(1)
 })
 
-it('an order delivered later is pending with 200010 until then', async () => {
+it('an order that is delivered later stays pending with 200010 until its delivery', async () => {
   await start()
   simulator.addFault({ kind: 'delivered-later', operation: 'order', delayMs: 60_000, times: 1 })
   const { obj } = await order('T-1')
@@ -97,7 +97,7 @@ it('an order delivered later is pending with 200010 until then', async () => {
   expect((await find()).obj.esimList).toHaveLength(1)
 })
 
-it('a top-up goes onto the eSIM once, with a package that fits', async () => {
+it('a top-up is added to the eSIM once, with a package that fits', async () => {
   await start()
   const { obj } = await order('T-1')
   const [esim] = (await call('esim/query', { orderNo: obj.orderNo, pager })).obj.esimList
@@ -110,27 +110,24 @@ it('a top-up goes onto the eSIM once, with a package that fits', async () => {
   expect(simulator.counters().toppedUpByKey).toEqual({ 'U-1': 1 })
 })
 
-it.each([3, '3'])(
-  'a top-up of a day pass adds its days, for the amount of all of them (periodNum %j)',
-  async (periodNum) => {
-    await start({ catalogueSize: 5 })
-    const { packageList } = (await call('package/list', { type: 'TOPUP' })).obj
-    const pass = packageList.find((one: { supportTopUpType: number }) => one.supportTopUpType === 3)
-    await order('T-1')
-    const { esimNo: esimTranNo } = simulator.esims()[0]!
-    const before = (await call('esim/query', { esimTranNo, pager })).obj.esimList[0]
-    const body = { esimTranNo, packageCode: pass.packageCode, transactionId: 'U-1', periodNum }
-    expect((await call('esim/topup', { ...body, amount: pass.price })).errorCode).toBe('200006')
-    expect((await call('esim/topup', { ...body, packageCode: packageList[0].packageCode })).errorCode).toBe('200008')
-    const { debited } = simulator.counters()
-    const { obj } = await call('esim/topup', { ...body, amount: 3 * pass.price })
-    expect(obj.totalDuration - before.totalDuration).toBe(3)
-    expect(obj.totalVolume - before.totalVolume).toBe(3 * pass.volume)
-    expect(simulator.counters().debited - debited).toBe(3 * pass.price)
-  },
-)
+it.each([3, '3'])('a day-pass top-up adds its days, for the price of all days (periodNum %j)', async (periodNum) => {
+  await start({ catalogueSize: 5 })
+  const { packageList } = (await call('package/list', { type: 'TOPUP' })).obj
+  const pass = packageList.find((one: { supportTopUpType: number }) => one.supportTopUpType === 3)
+  await order('T-1')
+  const { esimNo: esimTranNo } = simulator.esims()[0]!
+  const before = (await call('esim/query', { esimTranNo, pager })).obj.esimList[0]
+  const body = { esimTranNo, packageCode: pass.packageCode, transactionId: 'U-1', periodNum }
+  expect((await call('esim/topup', { ...body, amount: pass.price })).errorCode).toBe('200006')
+  expect((await call('esim/topup', { ...body, packageCode: packageList[0].packageCode })).errorCode).toBe('200008')
+  const { debited } = simulator.counters()
+  const { obj } = await call('esim/topup', { ...body, amount: 3 * pass.price })
+  expect(obj.totalDuration - before.totalDuration).toBe(3)
+  expect(obj.totalVolume - before.totalVolume).toBe(3 * pass.volume)
+  expect(simulator.counters().debited - debited).toBe(3 * pass.price)
+})
 
-it('a cancelled eSIM is paid back, and its ICCID is used again under another number', async () => {
+it('a cancelled eSIM is refunded, and its ICCID is reused under another number', async () => {
   await start()
   await order('T-1')
   const [first] = simulator.esims()
@@ -142,7 +139,7 @@ it('a cancelled eSIM is paid back, and its ICCID is used again under another num
   expect([second.iccid, second.esimNo === first!.esimNo]).toEqual([first!.iccid, false])
 })
 
-it('refusals have the codes of the family', async () => {
+it('refusals carry the error codes of the RT family', async () => {
   await start()
   const codes: Record<string, string> = {
     'out-of-stock': '200011',
@@ -160,7 +157,7 @@ it('refusals have the codes of the family', async () => {
   expect(simulator.counters().taken).toBe(0)
 })
 
-it('notifications go to the saved URL, of each kind', async () => {
+it('notifications of each kind go to the saved URL', async () => {
   await start()
   const received: { notifyType: string; content: Record<string, unknown> }[] = []
   const receiver = createServer(async (request, response) => {

@@ -44,7 +44,7 @@ function createWholesaler(world: World): Wholesaler {
   }
 }
 
-/** Programs send RT-AccessCode alone, or all four headers with a signature, which is then verified. */
+/** Programs send only RT-AccessCode, or all four headers with a signature, which is then verified. */
 function authenticate(
   { accessCode, secretKey }: { accessCode: string; secretKey: string },
   { headers, raw }: RawRequest,
@@ -161,7 +161,7 @@ interface OrderBody {
   }[]
 }
 
-/** One line an order: an order of several packages is refused, which the gateway never sends. */
+/** One line per order. An order of several packages, which the gateway never sends, is refused. */
 function order({ account, options }: World, { body, effects }: Call): Answer {
   const { transactionId, amount, packageInfoList } = body as OrderBody
   const earlier = account.findOrderByKey(transactionId)

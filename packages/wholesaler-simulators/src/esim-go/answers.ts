@@ -120,7 +120,10 @@ export function assignmentEntry(account: Account, esim: Esim, plan: Plan) {
   }
 }
 
-/** The events of a change: usage of a bundle. Only version 3 is signed. One public document says base64 for the signature, another hex: both occur here. */
+/**
+ * The events of a change: usage of a bundle. Only version 3 is signed. One public document states base64 for the signature,
+ * another hex: both occur here.
+ */
 export function eventsOf({ account, options }: World, change: Change, apiKey: string): EventMessage[] {
   if ('order' in change || change.kind === 'status') return []
   const { esim, kind } = change

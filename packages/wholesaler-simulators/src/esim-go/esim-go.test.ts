@@ -30,7 +30,7 @@ const order = async (line = {}, rest = {}) => {
   return call('POST', '/orders', { type: 'transaction', assign: true, order: lines, ...rest })
 }
 
-it('an order is debited and delivered with its answer', async () => {
+it('an order is debited and delivered in its answer', async () => {
   const { body } = await order()
   expect(body.order[0].esims).toMatchObject([
     { iccid: expect.stringMatching(/^89/), smdpAddress: 'smdp.esim-go.example' },
@@ -40,7 +40,7 @@ it('an order is debited and delivered with its answer', async () => {
   expect(simulator.counters().takenByKey).toEqual({ [body.orderReference]: 1 })
 })
 
-it('two equal orders are two purchases that only their references distinguish, even if one answer is lost', async () => {
+it('two equal orders are two purchases that differ only in their references, even if one answer is lost', async () => {
   const since = new Date(Date.now() - 1_000).toISOString()
   simulator.addFault({ kind: 'answer-lost', operation: 'order', times: 1 })
   await expect(order()).rejects.toThrow()
@@ -52,7 +52,7 @@ it('two equal orders are two purchases that only their references distinguish, e
   expect((await call('GET', '/orders')).body.orders[0].order[0].esims).toBeUndefined()
 })
 
-it('a request of the wrong shape or with a wrong key is refused', async () => {
+it('a malformed request or one with a wrong key is refused', async () => {
   expect((await order({}, { assign: 'true' })).status).toBe(400)
   expect((await order({}, { note: 1 })).status).toBe(400)
   expect((await order({ quantity: undefined })).status).toBe(400)
@@ -62,7 +62,7 @@ it('a request of the wrong shape or with a wrong key is refused', async () => {
   expect(simulator.counters().taken).toBe(0)
 })
 
-it('an order that is being carried out answers 503 with Retry-After', async () => {
+it('the answer is 503 with Retry-After while an order is being carried out', async () => {
   simulator.addFault({ kind: 'delivered-later', operation: 'order', delayMs: 5_000 })
   const { orderReference } = (await order()).body
   const pending = await call('GET', `/orders/${orderReference}`)
@@ -71,7 +71,7 @@ it('an order that is being carried out answers 503 with Retry-After', async () =
   expect((await call('GET', `/orders/${orderReference}`)).status).toBe(200)
 })
 
-it('a bundle goes onto an eSIM, and is taken off and paid back as long as it was not started', async () => {
+it('a bundle added to an eSIM can be removed and refunded until it has started', async () => {
   const { iccid } = (await order()).body.order[0].esims[0]
   const before = simulator.counters().balance
   expect((await order({ iccids: [iccid] })).status).toBe(200)
@@ -87,7 +87,7 @@ it('a bundle goes onto an eSIM, and is taken off and paid back as long as it was
   expect((await revoke()).status).toBe(400)
 })
 
-it('refusals buy nothing', async () => {
+it('a refused request does not buy anything', async () => {
   for (const [kind, status] of [
     ['no-balance', 400],
     ['out-of-stock', 400],

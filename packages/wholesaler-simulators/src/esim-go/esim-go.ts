@@ -161,7 +161,7 @@ function findOrder({ account }: World, { params }: Call): Answer {
   return answers.ok(answers.orderBody(account, found))
 }
 
-/** Takes the latest bundle of that name off the eSIM, if it was not started. */
+/** Removes the latest bundle of that name from the eSIM, if it has not been started. */
 function revoke({ account }: World, { params, query }: Call): Answer {
   const esim = account.getEsim(params.iccid!)
   const plan = esim.plans.findLast(({ product, isRevoked }) => product.code === params.name && !isRevoked)

@@ -7,7 +7,7 @@ import { createSimulator, FORMS, type Form, type Simulator } from '#simulator.ts
 let simulator: Simulator
 afterEach(() => simulator.close())
 
-/** The catalogue of Zendit, which stands for all, in these forms. */
+/** The catalogue of Zendit, which represents all of them, in these forms. */
 async function offersIn(...forms: Form[]) {
   simulator = await createSimulator('zendit', { catalogueSize: 4, forms })
   const headers = { Authorization: `Bearer ${simulator.credentials.apiKey}` }
@@ -16,20 +16,20 @@ async function offersIn(...forms: Form[]) {
   return (await answer.json()) as any
 }
 
-it('without a form the list is an array with its total', async () => {
+it('without a form, the list is an array with a total', async () => {
   const { list, total } = await offersIn()
   expect([list.length, total]).toEqual([4, 4])
 })
 
-it('keyed lists are objects', async () => {
+it('in keyed form, lists become objects', async () => {
   expect(Object.keys((await offersIn('keyed-lists')).list)).toEqual(['100', '101', '102', '103'])
 })
 
-it('a bare result is the list itself', async () => {
+it('in bare form, the result is the list itself', async () => {
   expect(await offersIn('bare-results')).toHaveLength(4)
 })
 
-it('odd entries are at the start, in the middle and at the end', async () => {
+it('odd entries appear at the start, in the middle and at the end', async () => {
   const { list } = await offersIn('odd-entries')
   expect(list.map((entry: unknown) => typeof entry === 'object' && entry !== null)).toEqual([
     false,
@@ -47,13 +47,13 @@ it('an odd product has no price', async () => {
   expect(list.map(({ cost }: { cost: unknown }) => cost === null)).toEqual([true, false, false, false])
 })
 
-it('long decimals are not whole hundredths', async () => {
+it('long decimals have digits beyond the hundredths', async () => {
   const { list, total } = await offersIn('long-decimals')
   expect(list.every(({ cost }: { cost: { fixed: number } }) => !Number.isInteger(cost.fixed))).toBe(true)
   expect(total).toBe(4)
 })
 
-it('stated terms are calls and SMS beside the data', async () => {
+it('stated terms contain calls and SMS in addition to data', async () => {
   const { list } = await offersIn('stated-terms')
   expect(list[0]).toMatchObject({ voiceMinutes: 100, smsNumber: 20 })
 })

@@ -1,4 +1,4 @@
-/* Forms of answers that occur besides the usual one. A test or an operator switches them on. */
+/* Forms of answers that occur in addition to the usual one. A test or an operator switches them on. */
 
 const FORMS_OF_ALL = [
   'keyed-lists', // lists of objects are objects keyed by numbers, as PHP encodes lists with gaps
@@ -17,15 +17,15 @@ const FORMS_OF_ONE = {
     'recycled-usage', // the usage of an ended eSIM is that of a recycled one: nothing of nothing
     'other-refusals', // a package that is out of stock is refused with another code, or with a reason alone
     'failed-orders', // an order that is not delivered has failed
-    'currency-prices', // flat prices are in US dollars, those in the account's currency stand in `prices`
-    'country-lists', // an operator names its countries instead of its coverages
+    'currency-prices', // flat prices are in US dollars; those in the account's currency are in `prices`
+    'country-lists', // an operator lists its countries instead of its coverages
     'spaced-events', // events are sent with white space, and signed without it
   ],
   'esim-access': [
     'other-refusals', // a package that is out of stock is refused with the codes of faults of an order
     'unit-words', // durations in hours, and units in the plural
     'own-transactions', // a top-up is answered under a transactionId of the wholesaler
-    'amount-per-day', // the amount of a top-up by several days is that of one day
+    'amount-per-day', // the amount of a top-up for several days is that of one day
   ],
   'esim-go': [
     'organisation-object', // the organisation is not in a list
@@ -33,9 +33,9 @@ const FORMS_OF_ONE = {
     'unsigned-events', // callbacks of version 2, the default of an account, carry no signature
   ],
   mobimatter: [
-    'unlimited-marks', // unlimited plans have a mark and a placeholder as limit
+    'unlimited-marks', // unlimited plans are flagged, and their limit is a placeholder
     'confirmation-codes', // eSIMs need a confirmation code
-    'replaced-lines', // the order of a top-up names another ICCID of the line, and its first order
+    'replaced-lines', // the order of a top-up contains a different ICCID for the line, and its first order
   ],
   zendit: [
     'cost-fees', // purchases name a fee that their cost contains
@@ -53,7 +53,7 @@ export function formsOf(kind: keyof typeof FORMS_OF_ONE): readonly Form[] {
   return [...FORMS_OF_ALL, ...FORMS_OF_ONE[kind]]
 }
 
-/** What packages state in the form stated-terms, where the interface has a member for it. */
+/** What packages state in the form stated-terms, if the interface has a member for it. */
 export const TERMS = { minutes: 100, sms: 20, fairUse: 'Speed is restricted to 1 Mbps after 2 GB a day' } as const
 
 /** The telephone number of an eSIM in the same form. */
@@ -63,7 +63,7 @@ export function phoneNumberOf({ imsi }: { imsi: string }): string {
 
 const ENVELOPES = ['data', 'result', 'obj', 'bundles', 'list']
 
-/** Puts a successful answer of an operation into these forms. */
+/** Converts a successful answer of an operation into these forms. */
 export function inForms<Answer extends { status: number; body?: unknown }>(
   forms: ReadonlySet<Form>,
   operation: string,

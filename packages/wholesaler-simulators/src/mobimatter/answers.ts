@@ -14,7 +14,7 @@ export function failure(status: number, message: string): Answer {
   return { status, body: { statusCode: status, message } }
 }
 
-/** 429 means out of stock. The interface documents no limit of requests: 503 stands for one. */
+/** 429 means out of stock. The interface does not document a rate limit, so 503 stands for one. */
 export const STATUS_OF_REFUSAL: Record<Refusal, number> = {
   'rate-limited': 503,
   down: 455,
@@ -90,7 +90,7 @@ const STATED = [
   { name: 'SPEED_LONG', value: TERMS.fairUse },
 ]
 
-/** What stands in place of the limit beside a mark. */
+/** The placeholder for the limit of a plan that is flagged as unlimited. */
 const PLACEHOLDER = '999'
 
 function dataOf(volume: number | null, forms: Forms) {
@@ -144,7 +144,7 @@ function details(esim: Esim, order: Order, forms: Forms) {
   ]
 }
 
-/** What the provider knows of an eSIM. */
+/** What the provider knows about an eSIM. */
 export function infoBody(account: Account, esim: Esim) {
   const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
   return {

@@ -31,7 +31,7 @@ const create = (extra = {}) => call('POST', '/order', { productId, productCatego
 const complete = (orderId: string) => call('PUT', '/order/complete', { orderId })
 const stateOf = async (orderId: string) => (await call('GET', `/order/${orderId}`)).body.result.orderState
 
-it('creating holds the money, completing delivers', async () => {
+it('creating an order holds the money, and completing it delivers the eSIM', async () => {
   const { orderId } = (await create()).body.result
   expect(simulator.counters()).toMatchObject({ taken: 0, held: 1 })
   const { result } = (await complete(orderId)).body
@@ -41,7 +41,7 @@ it('creating holds the money, completing delivers', async () => {
   expect(simulator.counters()).toMatchObject({ taken: 1, takenByKey: { [orderId]: 1 } })
 })
 
-it('a hold that is not completed lapses, and a cancelled one cannot be completed', async () => {
+it('a hold lapses unless it is completed, and a cancelled hold cannot be completed', async () => {
   const { orderId } = (await create()).body.result
   const other = (await create()).body.result.orderId
   expect((await call('PUT', '/order/cancel', { orderId: other, reason: 'x' })).body.result.orderState).toBe('Cancelled')
@@ -58,7 +58,7 @@ it.each([
   ['complete', 'answer-lost', 1],
   ['complete', 'server-error-before', 0],
   ['complete', 'server-error-after', 1],
-] as [string, FaultKind, number][])('each step fails on its own: %s with %s', async (operation, kind, done) => {
+] as [string, FaultKind, number][])('each step can fail separately: %s with %s', async (operation, kind, done) => {
   simulator.addFault({ kind, operation })
   const created = await create().catch(() => undefined)
   if (operation === 'order') {
@@ -73,7 +73,7 @@ it.each([
   expect(await stateOf(orderId)).toBe(done ? 'Completed' : 'Created')
 })
 
-it('a request of the wrong shape or without authentication is refused', async () => {
+it('a malformed request or one without authentication is refused', async () => {
   expect((await create({ quantity: 1 })).status).toBe(400)
   expect((await create({ productCategory: 'esim' })).status).toBe(400)
   expect((await create({ productId: undefined })).status).toBe(400)
@@ -83,7 +83,7 @@ it('a request of the wrong shape or without authentication is refused', async ()
   expect(simulator.counters().held).toBe(0)
 })
 
-it('refusals have the statuses of the interface, and hold nothing', async () => {
+it('refusals carry the statuses that the interface defines, and do not hold money', async () => {
   for (const [kind, status] of [
     ['out-of-stock', 429],
     ['no-balance', 402],
@@ -95,7 +95,7 @@ it('refusals have the statuses of the interface, and hold nothing', async () => 
   expect(simulator.counters()).toMatchObject({ held: 0, balance: 100_000_000 })
 })
 
-it('an order that is completed later is Processing until then', async () => {
+it('an order that is completed later stays Processing until its completion', async () => {
   simulator.addFault({ kind: 'delivered-later', operation: 'complete', delayMs: 1_000 })
   const { orderId } = (await create()).body.result
   expect((await complete(orderId)).body.result.orderState).toBe('Processing')
@@ -103,7 +103,7 @@ it('an order that is completed later is Processing until then', async () => {
   expect(await stateOf(orderId)).toBe('Completed')
 })
 
-it('an add-on needs the first order of the eSIM and a product of its family', async () => {
+it('an add-on needs the eSIM’s first order and a product from the same family', async () => {
   const { orderId } = (await create()).body.result
   await complete(orderId)
   const addOn = { productId: productId.replace('e', 'a'), productCategory: 'esim_addon' }
@@ -115,7 +115,7 @@ it('an add-on needs the first order of the eSIM and a product of its family', as
   expect((await create({ ...addOn, productId: foreign, addOnOrderIdentifier: orderId })).status).toBe(400)
 })
 
-it('an event of a completed order is signed with RSA', async () => {
+it('an event about a completed order is signed with RSA', async () => {
   const received: { isSigned: boolean; body: unknown }[] = []
   const receiver = createServer(async (request, response) => {
     let content = ''
@@ -142,7 +142,7 @@ it('an event of a completed order is signed with RSA', async () => {
   }
 })
 
-it('a replaced line has another ICCID in the orders of its top-ups alone, beside its first order', async () => {
+it('a replaced line has a different ICCID only in its top-up orders, not in its first order', async () => {
   await simulator.close()
   simulator = await createSimulator('mobimatter', { forms: ['replaced-lines'] })
   const detailsOf = async (orderId: string) => {

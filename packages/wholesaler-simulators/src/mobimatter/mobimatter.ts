@@ -128,7 +128,7 @@ function listOperations(world: World): Operation[] {
 const nameOfCreate = (body: unknown) =>
   (body as { productCategory?: unknown }).productCategory === 'esim_addon' ? 'topUp' : 'order'
 
-/** Answers all products together, because the interface has no pages. */
+/** Returns all products together, because the interface has no pages. */
 function listProducts({ query, catalogue }: Call, forms: World['options']['forms']): Answer {
   const { products, currencyCode } = catalogue()
   const { productCategory, category = productCategory, productFamilyId, country } = query

@@ -4,7 +4,7 @@ import type { Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order, planBytes } from '#simulated-order.ts'
 import type { Answer, Refusal, RequestProblem, World } from '#wholesaler.ts'
 
-/* Answers of Zendit. Money is in hundredths, with the divisor beside it. */
+/* Zendit's answers. Money is in hundredths, with the divisor next to it. */
 
 export function ok(body: unknown): Answer {
   return { status: 200, body }

@@ -27,7 +27,7 @@ async function firstOffer() {
   return (await call('GET', '/esim/offers?_limit=1&_offset=0')).body.list[0]
 }
 
-it('a purchase is accepted, found by its key, and debited at the cost of the offer', async () => {
+it('a purchase is accepted, found by its key, and debited at the offer’s cost', async () => {
   const { offerId, cost } = await firstOffer()
   const accepted = await call('POST', '/esim/purchases', { transactionId: 'T-1', offerId })
   expect(accepted).toEqual({ status: 200, body: { transactionId: 'T-1', status: 'ACCEPTED' } })
@@ -38,7 +38,7 @@ it('a purchase is accepted, found by its key, and debited at the cost of the off
   expect((await call('GET', '/esim/purchases?_limit=10&_offset=0&status=DONE')).body.total).toBe(1)
 })
 
-it('a repeated key is refused, and a purchase that does not exist is not found', async () => {
+it('a repeated key is refused, and an unknown purchase is not found', async () => {
   const { offerId } = await firstOffer()
   await call('POST', '/esim/purchases', { transactionId: 'T-1', offerId })
   expect((await call('POST', '/esim/purchases', { transactionId: 'T-1', offerId })).status).toBe(409)
@@ -46,7 +46,7 @@ it('a repeated key is refused, and a purchase that does not exist is not found',
   expect(simulator.counters().takenByKey).toEqual({ 'T-1': 1 })
 })
 
-it('a request of the wrong shape or without the key is refused', async () => {
+it('a malformed request or one without the key is refused', async () => {
   const { offerId } = await firstOffer()
   const statusOf = async (body: unknown, headers = {}) => (await call('POST', '/esim/purchases', body, headers)).status
   expect(await statusOf({ offerId })).toBe(400)
@@ -59,7 +59,7 @@ it('a request of the wrong shape or without the key is refused', async () => {
   expect(simulator.counters().taken).toBe(0)
 })
 
-it('a purchase that fails after it was accepted is FAILED, and its money returns', async () => {
+it('a purchase that fails after acceptance is FAILED, and its money is returned', async () => {
   const { offerId } = await firstOffer()
   simulator.addFault({ kind: 'delivery-fails', operation: 'order', delayMs: 5_000 })
   await call('POST', '/esim/purchases', { transactionId: 'T-1', offerId })
@@ -84,7 +84,7 @@ it('a top-up adds a plan, and a refund returns the money', async () => {
   expect((await call('POST', '/esim/purchases/T-1/refund')).status).toBe(409)
 })
 
-it('an event has the body of the purchase, and can be lost or sent twice', async () => {
+it('an event contains the purchase body, and can be lost or sent twice', async () => {
   const received: unknown[] = []
   const receiver = createServer(async (request, response) => {
     let content = ''

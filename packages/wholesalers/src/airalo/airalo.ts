@@ -14,8 +14,9 @@ import { readBalance, reportOn, testAccount } from './reports.ts'
 const REQUESTS_MAX = 4
 
 /**
- * The wholesaler Airalo, Partner API v2. It accepts no idempotency key, so we send our key as the description of an order,
- * and find an order in doubt by its description. Written from public documentation; not yet verified against a live account.
+ * The wholesaler Airalo, Partner API v2. It does not accept an idempotency key, so we send our key as the description of an
+ * order, and find an order in doubt by its description. Written from public documentation; not yet verified against a live
+ * account.
  */
 export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloDeps): Supplier {
   const client = airaloClient(name, config, deps)
@@ -25,7 +26,7 @@ export function airaloSupplier(name: string, config: AiraloConfig, deps: AiraloD
     traits: {
       batch: 1,
       concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
+      perSecond: null, // the account's limit applies across all nodes: rest-client.ts
       timeoutMs: longestMs(REQUESTS_MAX, config),
       graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
       giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
@@ -51,7 +52,9 @@ const CANCELLED_BY_HAND: CancelOutcome = {
   message: 'Airalo’s interface cannot cancel: ask its support for a refund',
 }
 
-/** Buys a new eSIM, or adds the package to an eSIM. The description is our key alone, so that it can be compared whole. */
+/**
+ * Buys a new eSIM, or adds the package to an eSIM. The description is our key alone, so that it can be compared as a whole.
+ */
 async function order(client: AiraloClient, request: SupplierRequest): Promise<Outcome> {
   const { key: description, productCode: package_id, topUp } = request
   const placed =
@@ -63,8 +66,8 @@ async function order(client: AiraloClient, request: SupplierRequest): Promise<Ou
 }
 
 /**
- * Queries an order by its number, otherwise by our key. `retry` says that the list does not have it, which is final only
- * once the list can no longer lag behind (traits.graceMs). Nothing is ever bought here.
+ * Queries an order by its number, otherwise by our key. `retry` means that the list does not contain it, which is final
+ * only once the list can no longer lag behind (traits.graceMs). Nothing is ever bought here.
  */
 async function query(client: AiraloClient, request: SupplierRequest): Promise<Outcome> {
   const { key, reference } = request
@@ -77,7 +80,7 @@ async function query(client: AiraloClient, request: SupplierRequest): Promise<Ou
     const { orders, unreadable } = await findOrders(client, key)
     const [found] = orders
     if (found) return outcomeOfFound(found, request)
-    // A fault of one order does not mean that Airalo is down.
+    // A fault with one order does not mean that Airalo is down.
     return unreadable === undefined
       ? { kind: 'retry', message: 'Airalo’s list has no order with this key' }
       : { kind: 'unknown', message: `Airalo’s list has an unreadable order: ${unreadable}` }

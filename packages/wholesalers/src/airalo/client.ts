@@ -14,7 +14,7 @@ const SETTLES_MIN_MS = 5 * MINUTE_MS
 /** For each ICCID. */
 const USAGES_PER_MINUTE = 100
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 export const DEFAULTS = {
   url: 'https://partners-api.airalo.com/v2', // the url includes the version
   currencyCode: 'USD',
@@ -47,9 +47,12 @@ export type AiraloConfig = Static<typeof airaloConfig>
 
 export interface AiraloClient {
   get(path: string, query?: Record<string, string>): Promise<RestAnswer>
-  /** Uses a new connection. On one that the server has just closed, an order could be left in doubt, which costs more. */
+  /**
+   * Uses a new connection. On one that the server has just closed, an order could be left in doubt, which costs more than a
+   * new connection.
+   */
   post(path: string, body: JsonObject): Promise<RestAnswer>
-  /** Airalo's limit of these requests is one for each ICCID. It does not count for the account. */
+  /** Airalo limits these requests per ICCID. They do not count towards the account's limit. */
   getUsage(iccid: string): Promise<RestAnswer>
 }
 
@@ -95,7 +98,7 @@ export function airaloClient(supplier: string, config: AiraloConfig, deps: Airal
   }
 }
 
-/** The HMAC by which Airalo and its clients sign bodies. */
+/** The HMAC with which Airalo and its clients sign bodies. */
 export function sign(secret: string, body: string | Buffer): Buffer {
   return createHmac('sha512', secret).update(body).digest()
 }

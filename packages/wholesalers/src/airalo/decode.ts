@@ -4,8 +4,8 @@ import { describeReply, type RestAnswer } from '#rest-client.ts'
 import type { Charge, DeliveredEsim } from '#supplier.ts'
 
 /*
- * Pure: decodes an order of Airalo, and what it says about a failure. A member of an unknown form is left out: our tables cannot store it, and the failed write
- * would lose the rest of the answer.
+ * Pure: decodes an order of Airalo, and what it says about a failure. A member in an unknown form is left out: our tables
+ * cannot store it, and the failed write would lose the rest of the answer.
  */
 
 /** The number by which GET /orders/{id} finds the order. */
@@ -30,7 +30,7 @@ function esimOf(sim: JsonObject): DeliveredEsim | undefined {
   return deliveredEsim({ ...named, apn: apnOf(sim) })
 }
 
-/** An eSIM may need another APN on each system: then the first one is named. */
+/** An eSIM may need another APN on each system: then the first one is given. */
 function apnOf({ apn_value, apn }: JsonObject): unknown {
   if (isText(apn_value)) return apn_value
   const systems = isObject(apn) ? [apn.ios, apn.android] : []
@@ -50,7 +50,7 @@ export function chargeOf({ net_price, total_amount_paid, unit_paid_price, curren
   return amount === undefined || amount < 0n || currencyCode === undefined ? undefined : { amount, currencyCode }
 }
 
-/** `completed`, `failed` or `refunded`, if the order was asked for with it. */
+/** `completed`, `failed` or `refunded`, if the order was requested with it. */
 export function statusOf({ status }: JsonObject): string | undefined {
   const slug = isObject(status) ? (status.slug ?? status.name) : status
   return isText(slug) ? slug.toLowerCase() : undefined
@@ -72,14 +72,14 @@ export function bytesOf(megabytes: unknown): bigint | undefined {
   return isValid ? BigInt(Math.round(megabytes * MEGABYTE)) : undefined
 }
 
-/** The code of `{code, reason}`. */
+/** The code in `{code, reason}`. */
 export function codeOf(body: JsonObject | undefined): number | undefined {
   const code = body?.code
   if (isCount(code)) return code
   return typeof code === 'string' && /^\d{1,6}$/.test(code) ? Number(code) : undefined
 }
 
-/** The message about an answer for an operator. */
+/** The message for an operator about an answer. */
 export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
   const { body } = answer

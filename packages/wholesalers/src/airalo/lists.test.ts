@@ -19,7 +19,7 @@ describe('the catalogue', () => {
     return { slug: country_code, country_code, operators: [{ title: 'Op', packages }] }
   }
 
-  it('is read to its end although the rows of its second page are keyed by their number', async () => {
+  it('is read to its end even if the rows on its second page are keyed by number', async () => {
     const pages = [[country('JP')], { 100: country('KE'), 102: country('LA') }]
     const get: AiraloClient['get'] = async (_, query) => {
       const body = { data: pages[Number(query?.page) - 1], meta: { last_page: 2 } }
@@ -32,7 +32,7 @@ describe('the catalogue', () => {
 })
 
 describe('a search by our key', () => {
-  it('finds the orders with exactly this description, oldest first', async () => {
+  it('finds the orders whose description is exactly the key, oldest first', async () => {
     const [newer, older] = [
       { id: 9, description: 'KEY-1' },
       { id: 7, description: 'KEY-1' },
@@ -42,7 +42,7 @@ describe('a search by our key', () => {
   })
 
   it.each([undefined, 7, ['KEY-1']])(
-    'finds nothing certain beside an order without a readable one (%j)',
+    'cannot rule out a purchase if an order has no readable description (%j)',
     async (description) => {
       const client = clientWith({ id: 7, ...(description !== undefined && { description }) })
       expect(await findOrders(client, 'KEY-1')).toEqual({ orders: [], unreadable: 'entry 1 of page 1' })
@@ -66,13 +66,13 @@ describe('the list of sold eSIMs', () => {
     return keys
   }
 
-  it('has the new eSIMs in whichever order Airalo lists them', async () => {
+  it('contains the new eSIMs, however Airalo sorts the list', async () => {
     expect(await keysOf(order(NEW, 1), order(OLD, 2))).toEqual(['KEY-1'])
     expect(await keysOf(order(OLD, 1), order(NEW, 2))).toEqual(['KEY-2'])
     expect(await keysOf(order(OLD, 1), order(OLD, 2), order(NEW, 3))).toEqual(['KEY-3'])
   })
 
-  it('is not read beyond an old eSIM once it has proved to begin with the newest', async () => {
+  it('is not read beyond an old eSIM once the list has proved to begin with the newest', async () => {
     expect(await keysOf(order(OLD, 1), order(OLDER, 2), order(NEW, 3))).toEqual([])
   })
 })

@@ -13,7 +13,7 @@ const PAGES_MAX = 10_000
 /** The list cannot be read to its end. */
 export class ListFailure extends Error {
   override readonly name = 'ListFailure'
-  /** undefined: Airalo answered, but the page is unreadable. */
+  /** undefined if Airalo answered but the page is unreadable. */
   readonly answer: RestAnswer | undefined
 
   constructor(message: string, answer?: RestAnswer) {
@@ -26,13 +26,13 @@ export interface Page {
   rows: readonly unknown[]
   /** Such as `page 2`. */
   place: string
-  /** undefined: the page is a bare list. */
+  /** undefined if the page is a bare list. */
   body: JsonObject | undefined
 }
 
 /**
- * Pages of a list. From the second page on, Airalo keys the rows by their number in the whole list. A bare list does not say
- * how many pages there are, so it is read until a page is empty or repeats the one before.
+ * Pages of a list. From the second page on, Airalo keys the rows by their number in the whole list. A bare list does not
+ * say how many pages there are, so it is read until a page is empty or repeats the previous one.
  * @throws ListFailure
  */
 export async function* readPages(
@@ -67,7 +67,7 @@ export async function* readPages(
 interface FoundOrders {
   /** The oldest first. */
   orders: JsonObject[]
-  /** Names an order whose description is unreadable: it may be ours. */
+  /** Identifies an order whose description is unreadable: it may be ours. */
   unreadable: string | undefined
 }
 
@@ -88,14 +88,14 @@ export async function findOrders(client: Pick<AiraloClient, 'get'>, key: string)
   return { orders: orders.sort((left, right) => Number(left.id) - Number(right.id)), unreadable }
 }
 
-/** Without it, Airalo names neither the eSIMs of an order nor whether it has failed. */
+/** Without it, Airalo states neither an order's eSIMs nor whether it has failed. */
 export const INCLUDE = 'sims,status'
 
 const DAY_MS = 24 * 3_600_000
 
 /**
- * eSIMs that were sold since a time, by their description. Airalo does not say in which order it lists: the list is read to
- * its end unless it proves to begin with the newest order: its times fall and never rise.
+ * eSIMs that were sold since a time, by their description. Airalo does not document how its list is sorted, so the list is
+ * read to its end unless its times, which then only fall, prove that it begins with the newest order.
  */
 export async function* listSold(
   client: Pick<AiraloClient, 'get'>,
@@ -124,13 +124,13 @@ export async function* listSold(
 
 interface Sold {
   time: Date
-  /** undefined: it is not ours. */
+  /** undefined if it is not ours. */
   key: string | undefined
   cancelled: boolean
   iccids: string[]
 }
 
-/** Pure. Orders of others have any description, or none. */
+/** Pure. Orders placed by others may have any description, or none. */
 function soldBy(order: JsonObject): (Sold | Unreadable)[] {
   const { description: key, sims } = order
   const time = timeOf(order.created_at)

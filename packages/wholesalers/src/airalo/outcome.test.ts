@@ -33,7 +33,7 @@ describe('an order', () => {
     })
   })
 
-  it('has the codes of its eSIM', () => {
+  it('contains the codes of its eSIM', () => {
     const sim = { ...SIM, qrcode: undefined, confirmation_code: '1234', apn_value: 'internet' }
     expect(outcomeOfFound({ ...ORDER, sims: [sim] }, { key: KEY })).toMatchObject({
       esim: { smdpAddress: 'smdp.example.com', matchingId: 'M-1', confirmationCode: '1234', apn: 'internet' },
@@ -68,12 +68,12 @@ describe('an order', () => {
     expect(ordered(answer).kind).toBe(kind)
   })
 
-  it('that the account cannot pay for is retried for lack of money', () => {
+  it('that the account cannot afford is retried for lack of money', () => {
     expect(ordered(refusal(11))).toEqual({ kind: 'retry', message: '11: the reason', noMoney: true })
   })
 })
 
-it('only an order of the type topup makes a top-up toppedUp', () => {
+it('a top-up counts as toppedUp only with an order of type topup', () => {
   const order = { id: 8, description: KEY, type: 'topup' }
   expect(ordered(reply(200, { data: order }), TOP_UP)).toEqual({
     kind: 'toppedUp',
@@ -89,7 +89,7 @@ it('a query that fails leaves the item in doubt', () => {
   }
 })
 
-it('a message has the code, the faulty parameters or the status', () => {
+it('a message contains the code, the faulty parameters or the status', () => {
   expect(messageOf(refusal(11))).toBe('11: the reason')
   expect(messageOf(reply(422, { data: { quantity: 'is missing' } }))).toBe('status 422: quantity: is missing')
   expect(messageOf(reply(401, { data: [], meta: { message: 'Unauthenticated.' } }))).toBe(
@@ -98,7 +98,7 @@ it('a message has the code, the faulty parameters or the status', () => {
   expect(messageOf(reply(502))).toBe('Airalo answered with status 502 and no readable body')
 })
 
-it('volumes and times are converted or left out', () => {
+it('volumes and times are converted, and left out if they are invalid', () => {
   expect([1024, 0, -1, '1'].map(bytesOf)).toEqual([1_024_000_000n, 0n, undefined, undefined])
   expect(timeOf('2026-11-25 12:30:00')).toEqual(new Date('2026-11-25T12:30:00Z'))
   expect(timeOf('yesterday')).toBeUndefined()

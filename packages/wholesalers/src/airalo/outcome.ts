@@ -12,8 +12,8 @@ const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'Airalo answered for an
 const MAINTENANCE_WAIT_MS = 30_000
 
 /**
- * Pure: decides the outcome of POST /orders and /orders/topups. Airalo accepts no idempotency key, so repeating an order
- * buys again: we look for an order in doubt by its description, for longer than Airalo's list lags behind.
+ * Pure: decides the outcome of POST /orders and /orders/topups. Airalo does not accept an idempotency key, so repeating
+ * an order buys again: we look for an order in doubt by its description, for longer than Airalo's list lags behind.
  *
  *   | answer                                       | outcome                                         |
  *   |----------------------------------------------|-------------------------------------------------|
@@ -61,7 +61,7 @@ function outcomeOfFailure(failure: RestFailure, kind: 'unknown' | 'retry'): Desc
   return { kind, message: failure.message, ...downOf(failure) }
 }
 
-/** Pure: decides the outcome from an order that Airalo has. `description` is compared whole. */
+/** Pure: decides the outcome from an order that Airalo has. `description` is compared as a whole. */
 export function outcomeOfFound(order: JsonObject, { key, topUp }: Purchase): Outcome {
   const reference = referenceOf(order)
   const charged = chargeOf(order)
@@ -71,7 +71,7 @@ export function outcomeOfFound(order: JsonObject, { key, topUp }: Purchase): Out
   const status = statusOf(order)
   const esims = topUp === undefined ? esimsOf(order) : []
   const isEmpty = esims?.length === 0
-  // An order that has failed beside its eSIM contradicts itself.
+  // An order that has failed but contains an eSIM contradicts itself.
   if (status !== undefined && (RETURNED.includes(status) || (status === FAILED && isEmpty))) {
     return { kind: 'refused', message: `the order is ${status} at Airalo` }
   }

@@ -19,14 +19,14 @@ import type { AiraloClient } from './client.ts'
 import { bytesOf } from './decode.ts'
 import { readPages } from './lists.ts'
 
-/** What the prices of a list mean. */
+/** What the prices in a list mean. */
 interface Terms {
   currencyCode: string
-  /** The discount on retail prices in 1/10 000 of a percent; undefined: the account has net prices. */
+  /** The discount on retail prices in 1/10 000 of a percent; undefined if the account has net prices. */
   discount: bigint | undefined
 }
 
-/** Packages that need no identity check. A top-up of several operators is listed once. */
+/** Packages that do not require an identity check. A top-up of several operators is listed once. */
 export async function* listProducts(
   client: AiraloClient,
   currencyCode: string,
@@ -75,7 +75,7 @@ export function productsOf(row: JsonObject, terms: Terms): (SupplierProduct | Un
   })
 }
 
-/** The top-ups that an eSIM takes. @returns undefined if there is no list, or an entry may be any package */
+/** The top-ups that an eSIM accepts. @returns undefined if there is no list, or an entry may be any package */
 export async function listTopUpsOf(client: Pick<AiraloClient, 'get'>, iccid: string): Promise<string[] | undefined> {
   const answer = await client.get(`/sims/${encodeURIComponent(iccid)}/topups`)
   if (answer.kind === 'failed' || answer.status !== 200) return undefined
@@ -114,7 +114,7 @@ function productOf(
   }
 }
 
-/** The currency of prices that name none. */
+/** The currency of prices that do not state one. */
 const CURRENCY_OF_FLAT_PRICES = 'USD'
 
 /** What an order costs: never the retail price `price` itself. */

@@ -58,7 +58,7 @@ export async function readBalance(client: AiraloClient): Promise<BalanceOutcome>
   return balanceOf(answer.body) ?? { kind: 'silent', message: 'the balance at Airalo is unreadable' }
 }
 
-/** `{data: {balances: {availableBalance: {amount, currency}}}}`, or less deep. */
+/** `{data: {balances: {availableBalance: {amount, currency}}}}`, or less deeply nested. */
 function balanceOf(body: JsonObject | undefined): Extract<BalanceOutcome, { kind: 'balance' }> | undefined {
   const { balances } = resultIn(body, 'data', 'balances') ?? {}
   const available = [balances, ...(entriesOf(balances) ?? [])]

@@ -17,7 +17,10 @@ import { storableText } from '#stored-answer.ts'
 import { supplierOwner } from '#supplier.ts'
 import { messageOf } from './decode.ts'
 
-/** A token of the account, or the reason why it could not be fetched. The message names the problem and what to do about it. */
+/**
+ * A token of the account, or the reason why it could not be fetched. The message describes the problem and what to do about
+ * it.
+ */
 export type FetchedToken =
   | { kind: 'token'; token: string }
   /** `phase`: Airalo is down, or does not accept the account. */
@@ -40,7 +43,7 @@ interface TokenDeps {
 const FETCH_EVERY_MS = 21_000
 /** How often a node looks for the token that another node is fetching. */
 const LOOK_EVERY_MS = 100
-/** A token is no longer used this close to its end. */
+/** A token is no longer used this close to its expiry. */
 const MARGIN_S = 60
 /** How long a token counts as valid if Airalo does not say. */
 const VALID_S = 3_600
@@ -140,8 +143,8 @@ const READ = `
   from supplier_tokens where supplier = $1`
 
 /**
- * Takes the right to fetch, unless another node has stored a token meanwhile. Locks the supplier's row until its own commit.
- * Ignores a next_fetch_at more than two intervals away: a fast clock wrote it.
+ * Takes the right to fetch, unless another node has stored a token in the meantime. Locks the supplier's row until its own
+ * commit. Ignores a next_fetch_at more than two intervals away: a fast clock wrote it.
  */
 const CLAIM = `
   insert into supplier_tokens as t (supplier, account, next_fetch_at)

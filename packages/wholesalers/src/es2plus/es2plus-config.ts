@@ -2,7 +2,7 @@ import { isAddressOrBlock } from '@dealer-esim/lib/address-blocks.ts'
 import Type, { type Static } from 'typebox'
 import { addressesSetting, addressSetting, callSettings, nodeRateSetting, pemSetting } from '#supplier-settings.ts'
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 export const DEFAULTS = {
   protocolVersion: 'v2.5.0',
   timeoutMs: 20_000,

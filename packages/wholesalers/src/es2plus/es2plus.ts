@@ -46,8 +46,8 @@ export function es2plusSupplier(name: string, config: Es2plusConfig, deps: Es2pl
 }
 
 /**
- * @returns undefined if it works, otherwise a message that names the layer at fault: name, connection, TLS, credentials or
- * protocol
+ * @returns undefined if it works, otherwise a message that identifies the faulty layer: name, connection, TLS, credentials
+ * or protocol
  */
 async function testEs2plus(
   client: Es2plusClient,
@@ -101,9 +101,9 @@ const FAILURES: Record<OutboundFailure['phase'], string> = {
 }
 
 /**
- * Sends CancelOrder for an eSIM that was delivered or is an orphan. A repeat is safe: its matching id belongs to no other
- * order. An SM-DP+ may answer a repeat after an executed cancellation as it answers for an installed profile, so that
- * answer is accepted only if the matching id was never shown.
+ * Sends CancelOrder for an eSIM that was delivered or is an orphan. A repeat is safe: its matching id does not belong to
+ * any other order. An SM-DP+ may answer a repeat after an executed cancellation as it answers for an installed profile, so
+ * that answer is accepted only if the matching id was never shown.
  */
 async function cancel(context: Es2plusContext, esim: SuppliedEsim): Promise<CancelOutcome> {
   const progress = await progressOf(context, esim)
@@ -126,7 +126,7 @@ async function cancel(context: Es2plusContext, esim: SuppliedEsim): Promise<Canc
   return { kind: 'refused', message: messageOf(result) }
 }
 
-/** The progress of this eSIM. If an operator recorded another eSIM under the key, that eSIM has its own row. */
+/** The progress of this eSIM. If an operator recorded a different eSIM under the key, that eSIM has its own row. */
 async function progressOf(context: Es2plusContext, esim: SuppliedEsim): Promise<Progress> {
   const ordered = await context.store.find(esim.key)
   if (ordered === undefined) return context.store.adopt(esim)
@@ -135,7 +135,10 @@ async function progressOf(context: Es2plusContext, esim: SuppliedEsim): Promise<
 
 const OTHER_WORKER: CancelOutcome = { kind: 'unknown', message: 'another worker is processing this order' }
 
-/** Names a client certificate for an operator: subject, issuer, fingerprint and end. @param pem with its chain, if it has one */
+/**
+ * Describes a client certificate to an operator: subject, issuer, fingerprint and expiry. @param pem with its chain, if it
+ * has one
+ */
 function describeCertificate(pem: string): string {
   let certificate: X509Certificate
   try {

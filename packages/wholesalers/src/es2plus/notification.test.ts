@@ -21,7 +21,7 @@ const event = (notificationEvent: unknown) =>
   parseNotification('handleNotification', { ...COMMON, notificationEvent }, NOW)?.report?.smdpStatus
 
 describe('a progress notification', () => {
-  it('has the status, the time and the device', () => {
+  it('contains the status, the time and the device', () => {
     expect(progress({})).toEqual({
       iccid: ICCID,
       report: {
@@ -54,17 +54,17 @@ describe('a progress notification', () => {
     [100, 'ENABLED'],
     [101, 'DISABLED'],
     ['102', 'DELETED'],
-  ])('at the extra point %j is %s, and says that it is one', (notificationPointId, expected) => {
+  ])('at the extra point %j is %s, and is reported as an extra point', (notificationPointId, expected) => {
     expect(progress({ notificationPointId })).toMatchObject({ isExtraPoint: true, report: { smdpStatus: expected } })
   })
 
-  it('of a failed step is ignored', () => {
+  it('about a failed step is ignored', () => {
     expect(status({ notificationPointStatus: { status: 'Failed', statusCodeData: {} } })).toBeUndefined()
     expect(status({ notificationPointStatus: { status: 'Executed-WithWarning' } })).toBe('INSTALLATION')
     expect(status({ notificationPointStatus: undefined })).toBe('INSTALLATION')
   })
 
-  it('has the device only from the installation on: before, it may be any device that requested the profile', () => {
+  it('contains the device only from the installation on, because any device may request the profile earlier', () => {
     expect(progress({ notificationPointId: 3 })?.report).not.toHaveProperty('eid')
     expect(progress({ eid: '123' })?.report).not.toHaveProperty('eid')
   })
@@ -82,7 +82,7 @@ describe('a notification of profile management', () => {
     ['deleted', 'DELETED'],
     ['enable failed', undefined],
     [9, undefined],
-  ])('with the event %j is %s', (value, expected) => {
+  ])('with the event %j counts as %s', (value, expected) => {
     expect(event(value)).toBe(expected)
   })
 })
@@ -97,11 +97,11 @@ describe('the time of a notification', () => {
     [{ timestamp: '1795175940' }],
     [{ timeStamp: 1_795_175_940 }],
     [{ timeStamp: '2026-11-20T11:59:00Z' }],
-  ])('is the event’s own, in each form that vendors use: %j', (parts) => {
+  ])('is the event’s own time, in every form that vendors use: %j', (parts) => {
     expect(time(parts)).toBe('2026-11-20T11:59:00.000Z')
   })
 
-  it('is the time of arrival if the event’s own is missing, invalid or in the future', () => {
+  it('is the time of arrival if the event’s own time is missing, invalid or in the future', () => {
     const tooEarlyForTables = [{ timestamp: -1e20 }, { timestamp: '-200000-01-01T00:00:00Z' }]
     const bad = [
       {},

@@ -33,7 +33,7 @@ export function parseNotification(
       time,
       ...(smdpStatus === undefined ? {} : { smdpStatus }),
       ...(smdpStatus === 'INSTALLATION' ? { installationTime: time } : {}),
-      // Until the installation, the EID only names a device that has requested the profile.
+      // Until the installation, the EID only identifies a device that has requested the profile.
       ...(eid === undefined || smdpStatus === undefined || smdpStatus === 'DOWNLOAD' ? {} : { eid }),
     },
   }
@@ -57,7 +57,7 @@ function numberOf(point: unknown): number {
 }
 
 const POINTS: Record<number, SmdpStatus> = { 3: 'DOWNLOAD', 4: 'INSTALLATION' }
-/** Points that some vendors send. Other vendors may give these numbers another meaning. */
+/** Points that some vendors send. Other vendors may give these numbers a different meaning. */
 const EXTRA_POINTS: Record<number, SmdpStatus> = { 100: 'ENABLED', 101: 'DISABLED', 102: 'DELETED' }
 
 /** Bits of the profile management operation (SGP.22 §2.10.1), or their names. */

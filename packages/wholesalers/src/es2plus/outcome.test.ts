@@ -69,18 +69,18 @@ it.each(TABLE)('%s', (_, outcome, chosen, notChosen) => {
   expect([read(outcome, true).kind, read(outcome, false).kind]).toEqual([chosen, notChosen])
 })
 
-it('a missing or foreign answer counts for the breaker, an answer of the SM-DP+ does not', () => {
+it('a missing or foreign answer counts for the breaker, but an answer from the SM-DP+ does not', () => {
   const isDown = (outcome: OutboundOutcome) => 'down' in read(outcome, false)
   expect([broken(true), broken(false), answer(500, {}), answer(404, '')].map(isDown)).toEqual([true, true, true, true])
   expect([failed('8.2.5/3.7'), failed('1.2/4.2'), answer(200, '<html>')].map(isDown)).toEqual([false, false, false])
 })
 
-it('a result has the code for repeats and the message for operators, which is cut if it is long', () => {
+it('a result contains the code for repeats and the message for operators, which is cut if too long', () => {
   const result = read(executed('Failed', '8.2.1/3.3', 'x'.repeat(1_000)))
   expect(result).toMatchObject({ code: '8.2.1/3.3', message: `Failed 8.2.1/3.3: ${'x'.repeat(200)}` })
 })
 
-it('the members of an answer are texts: exact numbers are converted, other values are ignored', () => {
+it('members of an answer are read as texts: exact numbers are converted, other values are ignored', () => {
   const bodyOf = (members: object) => {
     const result = read(
       answer(200, { header: { functionExecutionStatus: { status: 'Executed-Success' } }, ...members }),
@@ -96,7 +96,7 @@ it('the members of an answer are texts: exact numbers are converted, other value
   })
 })
 
-it('Failed is definite where the supplier has that setting, except where a code may show an earlier call of ours', () => {
+it('Failed is definite if the supplier has that setting, unless the code may stem from our earlier call', () => {
   const kindOf = (code: string) => read(failed(code), false, { failedIsDefinite: true }).kind
   expect(['8.2.1/3.7', '8.2.5/3.8', '1.2/4.4', '8.2.5/3.7'].map(kindOf)).toEqual(Array(4).fill('refused'))
   expect(['1.2/4.2', '8.9/5.1'].map(kindOf)).toEqual(['retry', 'retry'])
@@ -132,7 +132,7 @@ describe('an answer without a header', () => {
     expect(read(answer(200, body), true, rules).kind).toBe('unknown')
   })
 
-  it('is not done with an HTTP status other than 200', () => {
+  it('does not count as done with an HTTP status other than 200', () => {
     expect(read(answer(202, { iccid }), true, { answersWithoutHeader: true, member: 'iccid' }).kind).toBe('unknown')
   })
 })
@@ -145,6 +145,6 @@ it.each([
   [200, '   ', 'HTTP 200 without an ES2+ answer'],
   [200, 'LPA:1$smdp.example.com$SECRET', 'HTTP 200 without an ES2+ answer'],
   [503, { error: 'busy' }, 'HTTP 503'],
-])('the first line of an answer that is not JSON is quoted: %s %j', (status, body, message) => {
+])('the first line of a non-JSON answer is quoted: %s %j', (status, body, message) => {
   expect(read(answer(status, body))).toMatchObject({ message })
 })

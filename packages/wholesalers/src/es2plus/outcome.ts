@@ -7,7 +7,7 @@ export type Es2plusResult =
   | { kind: 'done'; body: Es2plusAnswer }
   /** Definite: not executed, and a repeat will not be either. */
   | { kind: 'refused'; message: string; code?: string }
-  /** Definite: not executed, a repeat may be. */
+  /** Definite: not executed, but a repeat may be. */
   | { kind: 'retry'; message: string; down?: true }
   /** It may have been executed. */
   | { kind: 'unknown'; message: string; down?: true; code?: string }
@@ -27,9 +27,10 @@ export interface AnswerRules {
 }
 
 /**
- * Pure: decides the result of one call from its answer or the lack of one. An SM-DP+ answers HTTP 200 also on failure;
- * functionExecutionStatus counts. Without a header it is a member of the answer itself, or `status` and `statusCodeData` are;
- * an answer without any status is done if it has the function's own member and, where the function has none, no members.
+ * Pure: decides the result of one call from its answer, or from the lack of an answer. An SM-DP+ answers HTTP
+ * 200 even on failure: functionExecutionStatus decides. Without a header it is a member of the answer itself, or
+ * `status` and `statusCodeData` are; an answer without any status is done if it has the function's own member and,
+ * where the function has none, no members.
  *
  *   | answer                                  | outcome                                                     |
  *   |-----------------------------------------|-------------------------------------------------------------|
@@ -119,7 +120,7 @@ function isBareSuccess(body: Envelope | undefined, { member }: AnswerRules): boo
   }
 }
 
-/** Longer messages of a supplier are cut. */
+/** Longer messages from a supplier are truncated. */
 const MESSAGE_LENGTH_MAX = 200
 const REFUSED_CODES = new Set(['8.2.5/3.7', '8.2.5/3.9'])
 const REFUSED_REASONS = new Set(['1.1', '1.2', '2.1', '2.2', '2.3'])
@@ -134,7 +135,7 @@ export const MATCHING_ID_IN_USE = '8.2.6/3.3'
 export const NOT_RELEASABLE = '8.2.1/3.5'
 /**
  * Answers to a repeated CancelOrder if the earlier one was executed or the order does not exist: unknown ICCID, unknown
- * matching id, another matching id for the ICCID.
+ * matching id, a different matching id for the ICCID.
  */
 const GONE_CODES = new Set([NO_SUCH_ICCID, '8.2.6/3.9', '8.2.6/3.10'])
 const EARLIER_CODES = new Set([...GONE_CODES, ICCID_IN_USE, MATCHING_ID_IN_USE, NOT_RELEASABLE])

@@ -40,9 +40,9 @@ export interface ProgressStore {
   /** Records an order that was placed elsewhere and entered by an operator. */
   adopt(esim: { key: string; iccid: string; matchingId: string }): Promise<Progress>
   /**
-   * Writes the next step and what the answer contained. @returns false if another worker has moved the order meanwhile.
-   * An SM-DP+ gives its answer once, so this waits while the database is unavailable. It does not wait before a purchase,
-   * when no answer can be lost: another worker may have taken over the order meanwhile, and both would send it.
+   * Writes the next step and what the answer contained. @returns false if another worker has moved the order in the
+   * meantime. An SM-DP+ gives its answer once, so this waits while the database is unavailable. It does not wait before a
+   * purchase, when no answer can be lost: another worker may have taken over the order meanwhile, and both would send it.
    */
   advance(progress: Progress, to: Partial<Omit<Progress, 'key'>> & { step: Step }): Promise<boolean>
 }
@@ -82,7 +82,7 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
         })
         const progress = await find(key) // another worker may have been first
         if (progress !== undefined) return progress
-        // The key is new, so the conflict was about the ICCID: an order from a range with another start has it.
+        // The key is new, so the conflict was about the ICCID: an order from a range with a different start has it.
         if (iccidRange !== undefined && drawn !== null) await skipUsedBlock(deps.db, supplier, iccidRange, drawn)
       }
       throw new Error(
@@ -122,7 +122,7 @@ export function createProgressStore(supplier: string, config: Es2plusConfig, dep
   }
 }
 
-/** The longest failover of the database that we bridge. The supplier's answer exists only in this process. */
+/** The longest database failover that we wait out. The supplier's answer exists only in this process. */
 const RETRY_FOR_MS = 60_000
 const RETRY_EVERY_MS = 500
 
@@ -152,7 +152,7 @@ function matchingIdOf(bytes: Buffer): string {
   return text.match(/.{6}/g)!.join('-')
 }
 
-/** How many blocks of used ICCIDs one order skips. Each block comes from an earlier range with another start. */
+/** How many blocks of used ICCIDs one order skips. Each block comes from an earlier range with a different start. */
 const DRAWS_MAX = 100
 
 interface Range {

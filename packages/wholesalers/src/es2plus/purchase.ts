@@ -107,7 +107,7 @@ async function download(
   if (result.kind === 'done') {
     const iccid = stripIccidPadding(result.body.iccid ?? progress.iccid ?? '')
     if (!isIccid(iccid)) return { kind: 'unknown', message: 'DownloadOrder was executed, but its answer has no ICCID' }
-    // The answer may belong to another order, whose profile we must not confirm. Our own order is queried again.
+    // The answer may belong to a different order, whose profile we must not confirm. Our own order is queried again.
     if (progress.iccidChosen && iccid !== progress.iccid) {
       return {
         kind: 'unknown',
@@ -177,10 +177,10 @@ async function confirm(context: Es2plusContext, progress: Progress): Promise<Out
 }
 
 /**
- * Cancels a profile that was allocated to us and is not used. Until that succeeds, the profile counts as bought. We repeat a
- * CancelOrder whose answer was lost: only we know the matching id, so if it no longer exists, the profile was cancelled. If we
- * do not know whether anything was allocated and the SM-DP+ does not know the ICCID, nothing was allocated so far. A
- * DownloadOrder may still be running, so we do not record that, and a later query checks again.
+ * Cancels a profile that was allocated to us and is not used. Until that succeeds, the profile counts as bought. We repeat
+ * a CancelOrder whose answer was lost: only we know the matching id, so if it no longer exists, the profile was cancelled.
+ * If we do not know whether anything was allocated and the SM-DP+ does not know the ICCID, nothing has been allocated so
+ * far. A DownloadOrder may still be running, so we do not record that, and a later query checks again.
  */
 async function cancelReservation(context: Es2plusContext, progress: Progress, why: string): Promise<Outcome> {
   const repeated = progress.step === 'CANCELLING'

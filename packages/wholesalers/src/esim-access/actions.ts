@@ -13,8 +13,8 @@ const OPERATIONS: Readonly<Record<EsimAction, string>> = {
 }
 
 /**
- * Carries out an action on the eSIM by its own number, because an ICCID may have been sold again. The interface accepts no key
- * for actions, so the state of the eSIM shows whether an earlier call was executed.
+ * Carries out an action on the eSIM by its own number, because an ICCID may have been sold again. The interface does not
+ * accept a key for actions, so the state of the eSIM shows whether an earlier call was executed.
  */
 export async function act(call: Call, action: EsimAction, esim: SuppliedEsim): Promise<ActionOutcome> {
   const before = await findEsim(call, esim)

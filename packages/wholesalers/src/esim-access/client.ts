@@ -19,7 +19,7 @@ import {
 
 const MINUTE_MS = 60_000
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 export const DEFAULTS = {
   url: 'https://api.esimaccess.com',
   currencyCode: 'USD',
@@ -55,7 +55,7 @@ const ANSWER_SIZE_MAX_BYTES = 32 * 1024 * 1024
 export type RtAnswer =
   /** `list`: the entries, if `obj` is an array. */
   | { kind: 'done'; obj: JsonObject; list?: readonly unknown[] }
-  /** A failure in the form of the interface. */
+  /** A failure in the interface's own form. */
   | { kind: 'failed'; code: string; message: string }
   /** No answer, or none in the form of the interface. `sent`: it may have been executed. `refusal`: a proxy's, which says no more. */
   | { kind: 'none'; message: string; sent: boolean; phase?: string; down?: true; refusal?: 'blocked' | 'busy' }
@@ -110,7 +110,7 @@ function sign({ accessCode, secretKey }: EsimAccessConfig, requestId: string, bo
   }
 }
 
-/** Pure: reads an answer. Failures also come with HTTP 200. */
+/** Pure: reads an answer. Failures can also arrive with HTTP 200. */
 export function parseAnswer(status: number, text: string): RtAnswer {
   const answer = parseObject(text)
   if (answer?.success === true) {

@@ -6,12 +6,12 @@ const ESIM = {
   ...{ totalVolume: 1_000, orderUsage: 1_024, packageList: [] },
 }
 
-it('usage above the total volume is reported as it is: the wholesaler counts more than it sells', () => {
+it('usage above the total volume is reported unchanged, because the wholesaler may exceed the volume', () => {
   const [row] = rowsOf([ESIM])
   expect(profileReportOf(row!, new Date())).toMatchObject({ esimStatus: 'USED_UP', usage: 1_024n })
 })
 
-it('keeps when an eSIM was installed', () => {
+it('keeps the time at which an eSIM was installed', () => {
   const installationTime = '2026-11-20T09:05:00+0000'
   const [row] = rowsOf([{ esimStatus: 'IN_USE', smdpStatus: 'ENABLED', installationTime }])
   expect(profileReportOf(row!, new Date())).toMatchObject({ installationTime: new Date('2026-11-20T09:05:00Z') })

@@ -16,7 +16,7 @@ export interface EsimRow {
   iccid: string | undefined
   /** The status under the wholesaler's name. */
   status: string | undefined
-  /** The keys of the eSIM's packages, including top-ups; undefined for a package without one. Absent: no list. */
+  /** The keys of the eSIM's packages, including top-ups; undefined for a package without one. Absent if there is no list. */
   packageKeys: (string | undefined)[] | undefined
   /** The whole row, for members that are rarely needed. */
   members: JsonObject

@@ -31,7 +31,7 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
     traits: {
       batch: 1,
       concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      // The account's limit holds over all nodes: each call waits for its turn.
+      // The account's limit applies across all nodes: each call waits for its turn.
       perSecond: null,
       timeoutMs: CALLS_MAX * (timeoutMs + TURN_WAIT_MAX_MS) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
       graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
@@ -62,7 +62,10 @@ export function esimAccessSupplier(name: string, config: EsimAccessConfig, deps:
   }
 }
 
-/** Reads the state and usage of an eSIM. The list's usage may be older than the usage query's, so an eSIM in use gets both. */
+/**
+ * Reads the state and usage of an eSIM. The list's usage may be older than the usage query's, so both are read for an eSIM
+ * in use.
+ */
 async function report(call: Call, esim: SuppliedEsim): Promise<ReportOutcome> {
   const time = new Date(systemClock.now())
   const found = await findEsim(call, esim)
@@ -83,7 +86,7 @@ interface FoundUsage {
   unreadable?: UnreadableEntry[]
 }
 
-/** An entry that is unreadable may be that of the eSIM. */
+/** An unreadable entry may be that of this eSIM. */
 export async function queryUsage(call: Call, esimTranNo: string): Promise<FoundUsage> {
   const answer = await call('esim/usage/query', { esimTranNoList: [esimTranNo] })
   if (answer.kind !== 'done') return {}

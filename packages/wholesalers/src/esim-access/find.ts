@@ -15,7 +15,7 @@ export const PENDING = '200010'
 const PAGE_SIZE = 500
 const PAGES_MAX = 1_000
 
-/** The readable rows of a list. An unreadable entry may be the one that is looked for. */
+/** The readable rows of a list. An unreadable entry may be the one that is being looked for. */
 export type FoundRows = { value: EsimRow[]; unreadable: UnreadableEntry[] } | { failure: Failure }
 
 /** Pages of esim/query. */
@@ -61,8 +61,8 @@ const MINUTE_MS = 60_000
 const SPAN_MIN_MS = MINUTE_MS
 
 /**
- * The eSIMs that were sold in a time span. The wholesaler refuses a whole list if it contains an order that is not delivered
- * yet, so we split such a span in halves, down to minutes.
+ * The eSIMs that were sold in a time span. The wholesaler refuses a whole list if it contains an order that is not
+ * delivered yet, so we keep splitting such a span in half, down to minutes.
  */
 export async function* scan(call: Call, from: Date, to: Date): AsyncGenerator<FoundRows> {
   const found = await queryRows(call, { startTime: timeText(from), endTime: timeText(to) })

@@ -22,7 +22,7 @@ it.each([
   expect(productOf({ ...PACKAGE, ...changes }, 'BASE')).toMatchObject(product)
 })
 
-it.each([2, 3])('a package of several days whose volume is counted daily is left out (dataType %i)', (dataType) => {
+it.each([2, 3])('a package for several days with a daily volume is left out (dataType %i)', (dataType) => {
   expect(productOf({ ...PACKAGE, dataType }, 'BASE')).toBeUndefined()
 })
 

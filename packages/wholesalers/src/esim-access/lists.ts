@@ -50,7 +50,7 @@ export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct 
 }
 
 /**
- * The top-ups that an eSIM takes, by code and by slug: the product code of a package is either.
+ * The top-ups that an eSIM accepts, by code and by slug: the product code of a package is either.
  * @returns undefined if there is no list, or an entry may be any package
  */
 export async function listTopUpsOf(call: Call, iccid: string): Promise<string[] | undefined> {

@@ -12,18 +12,18 @@ const ORDERS = {
 
 describe('a failed order', () => {
   it.each(Object.entries(ORDERS).flatMap(([kind, codes]) => codes.map((code) => [code, kind] as const)))(
-    '%s is %s',
+    '%s counts as %s',
     (code, kind) => {
       expect(outcomeOfFailure({ kind: 'failed', code, message: 'message' }, false).kind).toBe(kind)
     },
   )
 
-  it('without an answer is unknown if it may have been executed, and to be retried if not', () => {
+  it('without an answer is unknown if it may have been executed, and is otherwise to be retried', () => {
     expect(outcomeOfFailure({ kind: 'none', message: 'message', sent: true }, false).kind).toBe('unknown')
     expect(outcomeOfFailure({ kind: 'none', message: 'message', sent: false }, false).kind).toBe('retry')
   })
 
-  it('of a top-up is also refused for the state of its eSIM', () => {
+  it('for a top-up is also refused because of its eSIM’s state', () => {
     for (const code of ['200002', '310403']) {
       expect(outcomeOfFailure({ kind: 'failed', code, message: 'message' }, true).kind).toBe('refused')
     }
@@ -41,7 +41,7 @@ describe('an answer', () => {
     ['a page with status 200', 200, '<html>', { kind: 'none', sent: true }],
     ['a failure without a code', 200, '{"success":false}', { kind: 'none', sent: true }],
     ['a list', 200, '[]', { kind: 'none', sent: true }],
-  ])('with %s is read', (_, status, text, expected) => {
+  ])('with %s is decoded correctly', (_, status, text, expected) => {
     expect(parseAnswer(status, text)).toMatchObject(expected)
   })
 })
@@ -94,11 +94,11 @@ describe('a top-up', () => {
     expect(outcomeOfToppedUpRow(row(), 'TOP-1')).toEqual({ kind: 'toppedUp', expiredTime })
   })
 
-  it('that is not among them was not bought', () => {
+  it('that is not among the eSIM’s packages was not bought', () => {
     expect(outcomeOfToppedUpRow(row(), 'TOP-2').kind).toBe('retry')
   })
 
-  it('stays in doubt if a package names no key', () => {
+  it('stays in doubt if a package does not state a key', () => {
     expect(outcomeOfToppedUpRow(row({ packageList: [{}] }), 'TOP-2').kind).toBe('unknown')
   })
 })

@@ -37,7 +37,7 @@ export async function order(account: Account, request: SupplierRequest): Promise
   return outcome.kind === 'unknown' ? { ...outcome, charged, reference } : outcome
 }
 
-/** The wholesaler answers a top-up immediately, so it needs no query. */
+/** The wholesaler answers a top-up immediately, so no query is needed. */
 export async function topUp(account: Account, request: TopUpRequest): Promise<Outcome> {
   const { key: transactionId, productCode: packageCode, periodNum } = request
   const found = await findEsim(account.call, request.topUp)
@@ -56,8 +56,8 @@ export async function topUp(account: Account, request: TopUpRequest): Promise<Ou
 }
 
 /**
- * Some wholesalers answer with a name of their own instead of our key. The top-up is ours if the eSIM has one package more
- * than before, and that has our key, that name or none.
+ * Some wholesalers answer with their own name instead of our key. The top-up is ours if the eSIM has one more package than
+ * before, and that package has our key, that name or neither.
  */
 async function hasAdded(
   { call }: Account,
@@ -127,9 +127,9 @@ function downOf(failure: Exclude<RtAnswer, { kind: 'done' }>): { down?: true } {
 }
 
 /**
- * Tops up by several days of a day pass. Public documents do not say whether `amount` is for one day or for all of them, so it
- * is always sent, as the price of all days that the wholesaler states now: one that compares it with the price of a single
- * day, or sells only one, refuses it and debits nothing.
+ * Tops up by several days of a day pass. Public documents do not say whether `amount` is for one day or for all of them, so
+ * it is always sent, as the price of all days that the wholesaler states now: a wholesaler that compares it with the price
+ * of a single day, or that sells only one day, refuses it and debits nothing.
  */
 async function buyDays(
   { call, currencyCode }: Account,
@@ -184,7 +184,7 @@ function tooExpensive({ currencyCode }: PriceGuard, amount: bigint): Outcome {
   return { kind: 'refused', message, price: { amount, currencyCode } }
 }
 
-/** Top-ups are listed by eSIM: with a packageCode, the list has those of the eSIMs of that package. */
+/** Top-ups are listed by eSIM: with a packageCode, the list contains those for that package's eSIMs. */
 async function currentPrice(call: Call, { productCode, topUp }: SupplierRequest): Promise<bigint | Outcome> {
   const which = topUp ? { type: 'TOPUP', iccid: topUp.iccid } : { type: 'BASE', packageCode: productCode }
   const answer = await call('package/list', which)

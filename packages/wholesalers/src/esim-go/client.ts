@@ -5,7 +5,7 @@ import { secretSetting } from '#supplier-settings.ts'
 
 const MINUTE_MS = 60_000
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 export const DEFAULTS = {
   url: 'https://api.esim-go.com/v2.5', // the url includes the version
   perSecond: 10, // the documented rate limit of an account

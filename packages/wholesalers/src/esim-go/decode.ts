@@ -18,7 +18,7 @@ export interface EsimGoOrder {
   charged: Charge | undefined
 }
 
-/** Pure. @returns undefined if it has no reference, or other than one bundle */
+/** Pure. @returns undefined if it has no reference, or not exactly one bundle */
 export function orderOf(members: JsonObject): EsimGoOrder | undefined {
   const { orderReference, order, status } = members
   const [line, ...others] = entriesOf(order) ?? []
@@ -51,7 +51,7 @@ export function esimOf({ iccid, matchingId, smdpAddress, ...more }: JsonObject):
   return esim?.matchingId === matchingId ? esim : undefined
 }
 
-/** The message about a failure for an operator. */
+/** The message for an operator about a failure. */
 export function messageOf(answer: RestAnswer): string {
   return answer.kind === 'failed' ? answer.message : describeReply('eSIM Go', answer, answer.body?.message)
 }

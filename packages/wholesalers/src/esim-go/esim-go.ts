@@ -10,13 +10,13 @@ import { createOrderStore, type OrderStore } from './progress.ts'
 import { CHECK_AFTER_MS, CLAIM_WAIT_MAX_MS, CLOCK_TOLERANCE_MS, type EsimGoContext, order, query } from './purchase.ts'
 import { cancel, reportOn, usedInEvent } from './reports.ts'
 
-/** Sending an order, searching it and querying it. */
+/** Sending an order, searching for it and querying it. */
 const CALLS_MAX = 4
 
 /**
- * The wholesaler eSIM Go. It accepts no idempotency key, so all nodes together buy a bundle once at a time. Then an order whose
- * answer was lost is the only order of its bundle in its time span that belongs to no other key. Written from public
- * documentation; not yet verified against a live account.
+ * The wholesaler eSIM Go. It does not accept an idempotency key, so all nodes together make one purchase of a bundle at a
+ * time. An order whose answer was lost is then the only order of its bundle in its time span that does not belong to
+ * another key. Written from public documentation; not yet verified against a live account.
  */
 export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDeps): Supplier {
   const {
@@ -37,7 +37,7 @@ export function esimGoSupplier(name: string, config: EsimGoConfig, deps: RestDep
     traits: {
       batch: 1,
       concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
+      perSecond: null, // the account's limit applies across all nodes: rest-client.ts
       timeoutMs:
         claimWaitMs + longestMs(CALLS_MAX, { timeoutMs, perSecond }) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
       graceMs,
@@ -87,7 +87,7 @@ async function receive({ apiKey }: EsimGoConfig, store: OrderStore, event: Event
   return { ...changed, reports: [{ iccid, report: { time: timeOfEvent(), usageAtLeast } }] }
 }
 
-/** The public documents disagree whether the signature is in base64 or in hexadecimal digits, so both are accepted. */
+/** The public documents disagree on whether the signature is in base64 or in hexadecimal digits, so both are accepted. */
 function isSigned({ headers, body }: Event, apiKey: string): boolean {
   const given = headers['x-signature-sha256']
   if (typeof given !== 'string') return false

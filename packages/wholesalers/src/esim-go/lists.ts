@@ -47,8 +47,8 @@ function readOrder(row: JsonObject): EsimGoOrder | Unreadable | undefined {
 }
 
 /**
- * The eSIMs of all orders, including top-ups, which the list does not distinguish. An order that we did not make gets its
- * reference as key. Orders that may be the one whose answer was lost are left out until that one is found.
+ * The eSIMs of all orders, including top-ups, which the list does not distinguish. An order that we did not place uses its
+ * reference as its key. Orders that may be the one whose answer was lost are left out until that one is found.
  */
 export async function* listOrders(
   client: EsimGoClient,
@@ -73,7 +73,7 @@ export async function* listOrders(
   }
 }
 
-/** Bundles with a fixed price. The catalogue names no currency: it is that of the account. */
+/** Bundles with a fixed price. The catalogue does not state a currency: it is that of the account. */
 export async function* listProducts(client: EsimGoClient): AsyncGenerator<SupplierProduct | UnreadableEntry> {
   const answer = await client.get('/organisation')
   const currencyCode = currencyOf(organisationOf(answer)?.currency)
@@ -93,7 +93,7 @@ interface Page {
   time: Date | undefined
 }
 
-/** A list that does not say how many pages it has is read until a page is empty or repeats the one before. */
+/** A list that does not say how many pages it has is read until a page is empty or repeats the previous one. */
 async function* readPages(
   client: EsimGoClient,
   path: string,
@@ -151,7 +151,7 @@ export function productOf(bundle: JsonObject, currencyCode: string): SupplierPro
   }
 }
 
-/** Unlimited bundles name no condition: eSIM Go documents it for the names, such as `esim_UL_1D_TR_V2`. */
+/** Unlimited bundles do not state a condition: eSIM Go documents it by bundle name, such as `esim_UL_1D_TR_V2`. */
 const DAILY_LIMITS: Readonly<Record<string, string>> = {
   UL: '1 GB at full speed in each 24 hours, then 512 kbps',
   ULE: '1 GB at full speed in each 24 hours, then 1.25 Mbps',

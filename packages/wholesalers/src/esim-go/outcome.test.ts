@@ -16,7 +16,7 @@ const failure = (sent: boolean): RestAnswer => ({ kind: 'failed', phase: 'sent',
 const refusal = (status: number, message = 'no') => reply(status, { message })
 
 describe('an order', () => {
-  it('is placed only if its answer names a reference', () => {
+  it('is placed only if its answer contains a reference', () => {
     expect(outcomeOfOrder(reply(200, { orderReference: 'R' }))).toMatchObject({ kind: 'placed' })
     for (const body of [undefined, {}, { orderReference: '' }]) {
       expect(outcomeOfOrder(reply(200, body))).toMatchObject({ kind: 'unknown', down: true })
@@ -27,7 +27,7 @@ describe('an order', () => {
     expect(outcomeOfOrder(refusal(status))).toMatchObject({ kind: 'unknown' })
   })
 
-  it('that was not sent is tried again, and one without an answer is in doubt', () => {
+  it('that was not sent is tried again, and an unanswered order is in doubt', () => {
     expect(outcomeOfOrder(failure(false))).toMatchObject({ kind: 'retry' })
     expect(outcomeOfOrder(failure(true))).toMatchObject({ kind: 'unknown' })
   })
@@ -36,7 +36,7 @@ describe('an order', () => {
     expect(outcomeOfOrder(refusal(status))).toMatchObject({ kind: 'retry' })
   })
 
-  it('is refused only by eSIM Go', () => {
+  it('counts as refused only if eSIM Go itself refuses', () => {
     expect(outcomeOfOrder(refusal(400, 'no such bundle'))).toMatchObject({ kind: 'refused' })
     expect(outcomeOfOrder(reply(404))).toMatchObject({ kind: 'retry', down: true })
   })
@@ -48,7 +48,7 @@ describe('an order', () => {
     },
   )
 
-  it('of an account that eSIM Go has deactivated (410) is tried again, whatever the message says', () => {
+  it('for an account that eSIM Go has deactivated (410) is tried again, whatever the message says', () => {
     for (const message of ['account deactivated', 'no credit', 'no such bundle']) {
       const outcome = outcomeOfOrder(refusal(410, message))
       expect(outcome).toMatchObject({ kind: 'retry', down: true })
@@ -76,12 +76,12 @@ describe('a purchase', () => {
     expect(outcome(members([ESIM]))).toEqual({ kind: 'delivered', esim, reference: 'R' })
   })
 
-  it('without an eSIM is ordered, and in doubt once it is completed', () => {
+  it('without an eSIM counts as ordered, and as in doubt once it is completed', () => {
     expect(outcome(members(undefined, { status: 'processing' }))).toMatchObject({ kind: 'ordered', reference: 'R' })
     expect(outcome(members([]))).toMatchObject({ kind: 'unknown', reference: 'R' })
   })
 
-  it('is in doubt if its codes are unreadable, if it has two eSIMs, or if it is of another bundle', () => {
+  it('is in doubt with unreadable codes, with two eSIMs or with a different bundle', () => {
     const others = [
       [{ ...ESIM, iccid: 'X' }],
       [{ ...ESIM, matchingId: '' }],
@@ -92,7 +92,7 @@ describe('a purchase', () => {
     expect(outcome(members([ESIM], { order: [{ item: 'C', esims: [ESIM] }] }))).toMatchObject({ kind: 'unknown' })
   })
 
-  it('of a top-up must name the eSIM that was meant', () => {
+  it('for a top-up must identify the intended eSIM', () => {
     const topUp = { key: 'K', iccid: ICCID, matchingId: 'MATCH' }
     expect(outcome(members([{ iccid: ICCID }]), topUp)).toMatchObject({ kind: 'toppedUp', reference: 'R' })
     expect(outcome(members([ESIM]), { ...topUp, iccid: '8948010000000000024' })).toMatchObject({ kind: 'unknown' })
@@ -104,7 +104,7 @@ describe('a purchase', () => {
     expect(orderOf(members([ESIM], { order: [{ item: 'B' }, { item: 'B' }] }))).toBeUndefined()
   })
 
-  it('whose query fails or is about another order stays in doubt', () => {
+  it('whose query fails or concerns another order stays in doubt', () => {
     const find = (answer: RestAnswer) => outcomeOfFind(answer, 'R', { productCode: 'B' })
     expect(find(refusal(503, 'Processing'))).toMatchObject({ kind: 'ordered', reference: 'R' })
     for (const answer of [refusal(404), refusal(403), refusal(500), failure(false), reply(200)]) {
@@ -121,7 +121,7 @@ describe('the bundles of an eSIM', () => {
     assignmentsOf(rows.map(({ name = 'B', ...row }) => ({ name, assignments: [row] })))
   const FRESH = { bundleState: 'Queued', initialQuantity: 1_000, remainingQuantity: 1_000 }
 
-  it('can be revoked only if there is exactly one, which was not started', () => {
+  it('can be revoked only if there is exactly one bundle, which has not started', () => {
     const revoked = { ...FRESH, bundleState: 'Revoked' }
     expect(decideCancel(bundlesOf(FRESH), 'B')).toBe('revocable')
     expect(decideCancel(bundlesOf(revoked), 'B')).toEqual({ kind: 'cancelled' })
@@ -132,7 +132,7 @@ describe('the bundles of an eSIM', () => {
     expect(decideCancel([], 'B')).toMatchObject({ kind: 'unknown' })
   })
 
-  it('are added up in a report, in either form of the interface', () => {
+  it('are added up in a report, whichever form of the interface is used', () => {
     const active = { ...FRESH, bundleState: 'Active', remainingQuantity: 400 }
     const reports = [bundlesOf(active, FRESH), assignmentsOf([{ name: 'B', ...active }, FRESH])]
     for (const rows of reports) expect(reportOf(rows, TIME)).toEqual({ time: TIME, esimStatus: 'IN_USE', usage: 600n })
@@ -159,7 +159,7 @@ describe('a bundle of the catalogue', () => {
     ...changes,
   })
 
-  it('has its volume in bytes and its exact cost in the currency of the account', () => {
+  it('is read with its volume in bytes and its exact cost in the account’s currency', () => {
     expect(productOf(bundle(), 'USD')).toEqual({
       productCode: 'esim_5GB_30D_JP_V2',
       name: 'Japan 5 GB',

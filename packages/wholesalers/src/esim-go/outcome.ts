@@ -34,12 +34,12 @@ export function outcomeOfOrder(answer: RestAnswer): Outcome | { kind: 'placed'; 
   return { kind: 'refused', message }
 }
 
-/** eSIM Go has no error codes. If another refusal is mistaken for one about money, the order is only tried again. */
+/** eSIM Go has no error codes. A refusal that is wrongly read as a lack of money only causes a retry. */
 const MONEY = /balance|credit|funds/i
 
 /**
- * A definite refusal by eSIM Go itself. A wrong key, an account that eSIM Go has deactivated (410) and the rate limit are for
- * the operator to solve: a repeat may succeed.
+ * A definite refusal by eSIM Go itself. A wrong key, an account that eSIM Go has deactivated (410) and the rate limit are
+ * problems for the operator to solve: a repeat may succeed.
  */
 export function isRefusal(answer: RestAnswer): boolean {
   if (answer.kind === 'failed' || answer.status < 400 || answer.status >= 500) return false
@@ -55,7 +55,7 @@ export function outcomeOfPurchase(
 ): Outcome {
   if (bundle !== productCode) return OTHER_ORDER
   if (esims.length === 0) {
-    // eSIM Go does not document whether the money returns where an order ends without an eSIM.
+    // eSIM Go does not document whether the money is returned if an order ends without an eSIM.
     const message = `the order is ${status ?? 'accepted'} at eSIM Go, without an eSIM`
     return { kind: status === 'completed' ? 'unknown' : 'ordered', message, reference, charged }
   }

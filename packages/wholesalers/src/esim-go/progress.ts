@@ -3,16 +3,16 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { SupplierRequest } from '#supplier.ts'
 
 /*
- * Our orders at eSIM Go. It accepts no idempotency key, and two equal orders differ only in reference and time. So we claim a
- * purchase before we send it: all nodes together buy a bundle once at a time. A claim ends when its order is known or was
- * refused, otherwise when the order can no longer be mistaken for a later one.
+ * Our orders at eSIM Go. It does not accept an idempotency key, and two equal orders differ only in reference and time. So
+ * we claim a purchase before we send it: all nodes together make one purchase of a bundle at a time. A claim ends when its
+ * order is known or was refused, otherwise when the order can no longer be mistaken for a later one.
  */
 export interface PlacedOrder {
   key: string
   productCode: string
   /** When the purchase was last claimed. */
   sentAt: Date
-  /** null: no answer has arrived. */
+  /** null if no answer has arrived. */
   reference: string | null
   /** The current time by the database's clock. */
   now: Date
@@ -20,21 +20,24 @@ export interface PlacedOrder {
 
 export interface OrderStore {
   find(key: string): Promise<PlacedOrder | undefined>
-  /** Claims the bundle. @returns false if another purchase of the bundle is in progress, or if this one was made */
+  /**
+   * Claims the bundle. @returns false if another purchase of the bundle is in progress, or if this one has already been
+   * made
+   */
   claim(request: Pick<SupplierRequest, 'key' | 'productCode'>): Promise<boolean>
   /** Ends the claim because nothing was bought. */
   release(key: string): Promise<void>
   /**
-   * Records that the order was made. A worker that seemed to have stopped may have made a second order for one key, which
-   * is recorded in addition to the first.
+   * Records that the order was placed. A worker that seemed to have stopped may have placed a second order for the same
+   * key, which is recorded in addition to the first.
    * @throws if another key has the reference
    */
   save(key: string, order: { reference: string; iccid: string | undefined; productCode: string }): Promise<void>
-  /** The keys of orders that we made, by their references. */
+  /** The keys of orders that we placed, by their references. */
   findKeys(references: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** The key of the order that delivered an eSIM. */
   findKeyOf(iccid: string): Promise<string | undefined>
-  /** Bundles that have an order of the last hour without an answer. */
+  /** Bundles with an unanswered order from the last hour. */
   listInDoubt(): Promise<string[]>
 }
 
@@ -109,8 +112,8 @@ export function createOrderStore(supplier: string, db: Pick<Db, 'query'>, claimM
 }
 
 /**
- * Locks the claim of the bundle until the statement's own commit. The same key may claim again, because its earlier order was
- * not made. Ignores a time further away than a claim lasts: a fast clock wrote it.
+ * Locks the claim of the bundle until the statement's own commit. The same key may claim again, because its earlier order
+ * was not placed. Ignores a time further away than a claim lasts: a fast clock wrote it.
  */
 const CLAIM = `
   with claimed as (

@@ -33,7 +33,7 @@ const CLAIM_POLL_MS = 150
 /** A purchase that found its bundle claimed is tried again after this time. */
 const BUSY_WAIT_MS = 1_000
 
-/** Buys a new eSIM or a top-up. If an order was already made with this key, only queries it. */
+/** Buys a new eSIM or a top-up. If an order was already placed with this key, only queries it. */
 export async function order(context: EsimGoContext, request: SupplierRequest): Promise<Outcome> {
   const { client, store } = context
   const { key, productCode, topUp } = request
@@ -48,7 +48,7 @@ export async function order(context: EsimGoContext, request: SupplierRequest): P
   if (placed.kind === 'placed') {
     const found = orderOf(placed.order)
     if (found !== undefined) return untilDelivered(context, request, found)
-    // The order was made: its reference identifies it, even if the rest of the answer is unreadable.
+    // The order was placed: its reference identifies it, even if the rest of the answer is unreadable.
     await store.save(key, { reference: placed.reference, iccid: undefined, productCode })
     return find(context, request, placed.reference)
   }
@@ -59,7 +59,7 @@ export async function order(context: EsimGoContext, request: SupplierRequest): P
 
 /**
  * Searches immediately, because the next purchase of the bundle waits for this one. If nothing is found, the outcome stays
- * unknown: the order may still be made.
+ * unknown: the order may still be placed.
  */
 async function searchAtOnce(context: EsimGoContext, request: SupplierRequest, unknown: Outcome): Promise<Outcome> {
   const found = await query(context, request)
@@ -113,8 +113,8 @@ async function find(context: EsimGoContext, request: SupplierRequest, reference:
 }
 
 /**
- * Looks for an order whose answer was lost among the recent orders of its bundle that belong to no other key. It is ours if no
- * other was created in its time span: nothing else distinguishes it from a purchase by somebody else.
+ * Looks for an order whose answer was lost among the recent orders of its bundle that do not belong to another key. It is
+ * ours if no other was created in its time span: nothing else distinguishes it from a purchase by somebody else.
  */
 async function search(context: EsimGoContext, request: SupplierRequest, placed: PlacedOrder): Promise<Outcome> {
   if (context.isShared) {

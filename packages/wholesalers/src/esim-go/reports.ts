@@ -58,7 +58,7 @@ export async function reportOn(client: EsimGoClient, { iccid }: SuppliedEsim): P
   return report ? { kind: 'reported', report, ...named } : { kind: 'silent', ...named }
 }
 
-/** Pure: bundles, and assignments in them, that are not objects. */
+/** Pure: finds the bundles, and the assignments in them, that are not objects. */
 export function unreadableOf(bundles: readonly unknown[]): UnreadableEntry[] {
   const { rows, unreadable } = objectsIn(bundles, 'the list of bundles')
   const inBundles = rows.flatMap(
@@ -89,7 +89,7 @@ export function reportOf(all: Assignment[], time: Date): ProfileReport | undefin
   }
 }
 
-/** Leaves the status unchanged while a bundle waits, or its state is not known. */
+/** Leaves the status unchanged while a bundle waits, or while its state is unknown. */
 function statusOf(assignments: Assignment[], hasStarted: boolean): ProfileReport['esimStatus'] {
   const isEach = (...states: string[]) => assignments.every(({ state }) => states.includes(state))
   if (isEach('depleted')) return 'USED_UP'

@@ -98,7 +98,7 @@ export async function findProfile(
   const { rows, unreadable } = objectsIn(Array.isArray(list) ? list : [list], 'the list of eSIMs')
   const isWanted = (profile: Profile) => profile.transactionId === key && iccidOf(profile) === iccid
   const profile = (rows as unknown as Profile[]).find(isWanted)
-  // What cannot be read may be the eSIM.
+  // An unreadable entry may be the eSIM.
   if (profile === undefined && unreadable.length > 0)
     return { unreadable: 'the list of eSIMs is unreadable', isNetwork: false }
   return { profile, oddEntries: unreadable }

@@ -3,7 +3,7 @@ import { DealerEsim, DealerEsimError } from '@dealer-esim/sdk'
 import Type, { type Static } from 'typebox'
 import { addressSetting, callSettings, nodeRateSetting, secretSetting } from '#supplier-settings.ts'
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 export const DEFAULTS = { timeoutMs: 15_000, settlesMs: 30_000, giveUpAfterMs: 60 * 60_000, concurrency: 32 }
 
 export const gatewayConfig = Type.Object(

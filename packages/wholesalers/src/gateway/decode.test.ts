@@ -24,15 +24,15 @@ const PROFILE = {
   lastUpdateTime: '2026-11-20T13:28:09.000Z',
 } as Profile
 
-/** An answer of a newer gateway or another implementation. */
+/** An answer from a newer gateway or another implementation. */
 const foreign = (members: object) => ({ ...PROFILE, ...members }) as Profile
 
 describe('an eSIM of an upstream', () => {
-  it('has its ICCID without the F padding, in upper or lower case', () => {
+  it('is read with its ICCID stripped of F padding, in upper or lower case', () => {
     for (const pad of ['F', 'f']) expect(esimOf(foreign({ iccid: PROFILE.iccid + pad }))?.iccid).toBe(PROFILE.iccid)
   })
 
-  it('loses an unknown status, which our tables cannot store', () => {
+  it('is read without an unknown status, because our tables cannot store one', () => {
     const esim = esimOf(foreign({ esimStatus: 'PAUSED', smdpStatus: 'ERASED' }))
     expect([esim?.esimStatus, esim?.smdpStatus]).toEqual([undefined, undefined])
   })
@@ -65,7 +65,7 @@ describe('among the identifiers of an upstream', () => {
     },
   )
 
-  it('an ICCID with a wrong check digit is accepted: some suppliers have them', () => {
+  it('an ICCID with a wrong check digit is accepted, because some suppliers have such ICCIDs', () => {
     const iccid = '8999900000000000011'
     expect(esimOf(foreign({ iccid }))).toMatchObject({ iccid })
   })
@@ -100,11 +100,11 @@ describe('an invalid time', () => {
     expect(report).not.toHaveProperty('expiredTime')
   })
 
-  it.each(ODD_TIMES)('invalidates the whole report if it is its time (%j): the report may be old', (odd) => {
+  it.each(ODD_TIMES)('invalidates a report if it is the report’s time (%j), because the report may be old', (odd) => {
     expect(reportOf(foreign({ lastUpdateTime: odd }))).toBeUndefined()
   })
 
-  it('is not a time in another zone or without milliseconds', () => {
+  it('does not include times in another zone or without milliseconds', () => {
     const installBefore = new Date('2027-01-01T00:00:00Z')
     for (const time of ['2027-01-01T09:00:00+09:00', '2027-01-01T00:00:00Z'])
       expect(esimOf(foreign({ installBefore: time }))).toMatchObject({ installBefore })
@@ -112,7 +112,7 @@ describe('an invalid time', () => {
 })
 
 describe('a report of an upstream', () => {
-  it('has status and usage', () => {
+  it('contains status and usage', () => {
     const known = { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 1_024n }
     expect(reportOf(PROFILE)).toEqual({ time: new Date(PROFILE.lastUpdateTime), ...known })
   })
@@ -122,7 +122,7 @@ describe('a report of an upstream', () => {
     expect(report).toEqual({ time: new Date(PROFILE.lastUpdateTime) })
   })
 
-  it('leaves out CANCEL, which comes with a refund', () => {
+  it('leaves out the status CANCEL, which comes with a refund', () => {
     expect(reportOf(foreign({ esimStatus: 'CANCEL' }))).not.toHaveProperty('esimStatus')
   })
 })

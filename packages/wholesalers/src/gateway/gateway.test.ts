@@ -16,7 +16,7 @@ const ESIM = {
 const REQUEST = { tenantId: 'T', orderId: 'O', itemNo: 1, key: KEY, productCode: 'P' }
 const OTHER_ORDER = { kind: 'unknown', message: 'the upstream gateway answered for another order' }
 
-/** An upstream with a fixed answer to each operation, and without all others. */
+/** An upstream with a fixed answer to each given operation, and without all the others. */
 function upstream(answers: Record<string, (request: Record<string, unknown>) => object>) {
   const requested: string[] = []
   const outbound = {
@@ -40,7 +40,7 @@ describe('an answer for another order is not accepted', () => {
   const ours = { transactionId: KEY, orderStatus: 'DELIVERED', profileList: [ESIM] }
   const otherEsim = { ...ESIM, transactionId: 'ORDER-2' }
 
-  it('if the key of an order or its eSIM is not ours: the item stays in doubt', async () => {
+  it('if the key or the eSIM is not ours, so that the item stays in doubt', async () => {
     expect(await query(ours)).toMatchObject([{ kind: 'delivered' }])
     expect(await query({ ...ours, transactionId: 'ORDER-2' })).toEqual([OTHER_ORDER])
     expect(await query({ ...ours, transactionId: undefined })).toEqual([OTHER_ORDER])
@@ -50,7 +50,7 @@ describe('an answer for another order is not accepted', () => {
     expect(await query(failed)).toEqual([OTHER_ORDER])
   })
 
-  it('even if it answers our request for an order', async () => {
+  it('even if it comes as the answer to our own order request', async () => {
     const { supplier, requested } = upstream({
       'esim/order': () => ({ transactionId: 'ORDER-2', orderStatus: 'PAID' }),
     })
@@ -58,7 +58,7 @@ describe('an answer for another order is not accepted', () => {
     expect(requested).toEqual(['esim/order'])
   })
 
-  it('if it is about an ICCID that was sold again: it neither cancels nor reports our eSIM', async () => {
+  it('if its ICCID was sold again, so that it neither cancels nor reports our eSIM', async () => {
     const { supplier } = upstream({
       'esim/profile/list': () => ({ profileList: [{ ...otherEsim, esimStatus: 'CANCEL' }], nextCursor: null }),
     })
@@ -88,12 +88,12 @@ describe('an upstream that is older than an operation', () => {
     expect(outcome).toEqual({ kind: 'refused', message: expect.stringMatching('too old') })
   })
 
-  it('does not refuse an order: its address may be wrong', async () => {
+  it('does not refuse an order, because the upstream address may be wrong', async () => {
     expect(await old().supplier.order([REQUEST])).toMatchObject([{ kind: 'retry' }])
   })
 })
 
-it('the charge is taken from the answer to the order if later queries do not return it', async () => {
+it('the charge is taken from the order’s answer if later queries do not return a charge', async () => {
   const charged = { amount: 27_000n, currencyCode: 'USD' }
   const ordered = async (profileList: object[]) => {
     const { supplier } = upstream({
@@ -116,7 +116,7 @@ describe('an unreadable answer', () => {
     }
   })
 
-  it('refuses neither an action nor a top-up: an earlier call may have been carried out', async () => {
+  it('does not refuse an action or a top-up, because an earlier call may have been carried out', async () => {
     for (const answer of [{}, { profileList: null, nextCursor: null }, { profileList: [null] }]) {
       const { supplier, requested } = upstream({ 'esim/profile/list': () => answer })
       const esim = { ...REQUEST, iccid: ESIM.iccid, matchingId: ESIM.matchingId, shown: true }
@@ -128,7 +128,7 @@ describe('an unreadable answer', () => {
     }
   })
 
-  it('is not used as the reason of a failed order', async () => {
+  it('is not used to explain a failed order', async () => {
     const failed = { transactionId: KEY, orderStatus: 'FAILED', profileList: [] }
     const message = 'FAILED at the upstream gateway'
     for (const packageInfoList of [undefined, [null], [{ failureReason: 7 }]]) {
@@ -136,7 +136,7 @@ describe('an unreadable answer', () => {
     }
   })
 
-  it('gives no report on its own eSIM and does not prevent the reports on others', async () => {
+  it('does not yield a report on its own eSIM, but does not prevent reports on others', async () => {
     const lists: Record<string, unknown> = { ABSENT: undefined, NULL: [null], TEXT: ['eSIM'], [KEY]: [ESIM] }
     const { supplier } = upstream({
       'esim/profile/list': ({ transactionId }) => ({ profileList: lists[String(transactionId)], nextCursor: null }),
@@ -176,14 +176,14 @@ describe('the list of an upstream', () => {
     ['is repeated later', 3, (page: number) => `page ${page % 2}`],
     ['is missing', 1, () => undefined],
     ['is not a text', 1, () => 7],
-  ])('fails at a cursor that %s, because other reconciliation waits for it', async (_, pages, nextCursor) => {
+  ])('fails at a cursor that %s, because other reconciliation waits for the list', async (_, pages, nextCursor) => {
     expect(await read(nextCursor)).toMatchObject({
       pages,
       fault: `page ${pages} of the list has no valid cursor to the next page`,
     })
   })
 
-  it('fails at more pages than a supplier can have', async () => {
+  it('fails if there are more pages than a supplier can have', async () => {
     const { keys, fault } = await read((page) => `page ${page}`)
     expect([keys.length, fault]).toEqual([4_000, 'the list has more than 4000 pages'])
   })
@@ -210,7 +210,7 @@ describe('an action of an upstream on an eSIM', () => {
     expect(sent).toEqual([{ transactionId: 'A-1', action: 'SUSPEND', esimTranNo: 'E-1' }])
   })
 
-  it('is queried by our key while it is PENDING, and in doubt if it stays so', async () => {
+  it('is queried by our key while PENDING, and is in doubt if it stays PENDING', async () => {
     let queries = 0
     const later = { ...profiles, 'esim/suspend': () => answer('PENDING') }
     const decided = () => answer(++queries < 2 ? 'PENDING' : 'REFUSED', { failureReason: 'in a call' })
@@ -220,7 +220,7 @@ describe('an action of an upstream on an eSIM', () => {
     expect(await pending.supplier.suspend!(esim, 'A-1')).toMatchObject({ kind: 'unknown' })
   })
 
-  it('is in doubt if it is under review there, or the answer is for another action', async () => {
+  it('is in doubt if it is under review at the upstream, or if the answer is for another action', async () => {
     for (const odd of [
       answer('UNDER_REVIEW'),
       answer('DONE', { transactionId: 'A-2' }),
@@ -231,7 +231,7 @@ describe('an action of an upstream on an eSIM', () => {
     }
   })
 
-  it('is not requested again if it is already done', async () => {
+  it('is not requested again if it has already been carried out', async () => {
     const gone = {
       'esim/profile/list': () => ({ profileList: [{ ...OWNED, esimStatus: 'CANCEL' }], nextCursor: null }),
     }
@@ -240,7 +240,7 @@ describe('an action of an upstream on an eSIM', () => {
     expect(requested).toEqual(['esim/profile/list'])
   })
 
-  it('may be a top-up under our key, and a query of that key accepts only a TOPUP', async () => {
+  it('may be a top-up under our key, which a query accepts only as a TOPUP', async () => {
     const sent: unknown[] = []
     const placed = { transactionId: KEY, orderStatus: 'PAID', amount: 9, currencyCode: 'USD' }
     let orderType = 'TOPUP'

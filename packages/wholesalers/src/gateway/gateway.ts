@@ -30,7 +30,7 @@ const FIRST_CHECK_MS = 100
 
 /**
  * Another gateway with Dealer eSIM Open API v1, of which we are a dealer. Each item is an order of one eSIM whose
- * transactionId is the item's key: a repeat is always safe. Webhooks report changes early, polling covers lost ones.
+ * transactionId is the item's key: a repeat is always safe. Webhooks report changes early; polling covers lost ones.
  */
 export function gatewaySupplier(name: string, config: GatewayConfig, deps: { outbound: Outbound }): Supplier {
   const upstream = upstreamOf(config, deps.outbound)
@@ -66,7 +66,7 @@ export function gatewaySupplier(name: string, config: GatewayConfig, deps: { out
   }
 }
 
-/** What can be spent, the credit included. */
+/** What can be spent, including the credit. */
 async function queryBalance(upstream: Upstream): Promise<BalanceOutcome> {
   const answer = await upstream((client) => client.balance())
   if ('failure' in answer) return { kind: 'silent', message: `${answer.failure.code}: ${answer.failure.message}` }
@@ -103,9 +103,9 @@ async function topUp(upstream: Upstream, request: TopUpRequest): Promise<Outcome
 }
 
 /**
- * Buys at the cost in the catalogue as a price guard, because the upstream's price may have changed since. At another price the
- * upstream sells nothing and returns its current price: we then buy at that price if it is at most the sale price, and
- * otherwise refuse the order.
+ * Buys at the cost in the catalogue as a price guard, because the upstream's price may have changed since. At a different
+ * price the upstream sells nothing and returns its current price: we then buy at that price if it is at most the sale
+ * price, and otherwise refuse the order.
  */
 async function purchase(
   upstream: Upstream,
@@ -122,7 +122,7 @@ async function purchase(
       const message = 'the current price of the upstream gateway is above the sale price'
       const account = await upstream((client) => client.balance())
       if ('failure' in account) return { kind: 'retry', message: `${message}; its currency could not be queried` }
-      // A cost may have been entered converted: prices in different currencies are not compared.
+      // A cost may have been converted before it was entered: prices in different currencies are not compared.
       const { currencyCode } = account.value
       if (currencyCode === guard.currencyCode)
         return { kind: 'refused', message, price: { amount: current, currencyCode } }
@@ -170,7 +170,7 @@ async function query(upstream: Upstream, { key, topUp }: SupplierRequest): Promi
   return { kind: 'unknown', message, ...(found.network === undefined ? {} : { down: true as const }) }
 }
 
-/** Cancels an eSIM. One that no dealer has is cancelled under a key of its own. */
+/** Cancels an eSIM. One that no dealer has is cancelled under its own key. */
 async function cancel(upstream: Upstream, esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome> {
   const outcome = await act(upstream, 'CANCEL', esim, actionKey ?? `${esim.key}-cancel`)
   return outcome.kind === 'done' ? { kind: 'cancelled' } : outcome

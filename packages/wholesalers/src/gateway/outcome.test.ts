@@ -51,7 +51,7 @@ const failure = (
 ) => new DealerEsimError({ code: code as FailureCode, message: 'message', ...parts })
 
 describe('a failure of an upstream', () => {
-  it('has an outcome for every code of the contract', () => {
+  it('has an outcome for every code in the contract', () => {
     expect(Object.keys(OUTCOMES).sort()).toEqual(failureCodes)
   })
 
@@ -59,14 +59,14 @@ describe('a failure of an upstream', () => {
     expect(outcomeOfFailure(failure(code), true).kind).toBe(kind)
   })
 
-  it('without an answer is unknown if it was sent, and to be retried if not', () => {
+  it('without an answer is unknown if the request was sent, and is otherwise to be retried', () => {
     for (const code of ['NO_ANSWER', 'ANSWER_UNREADABLE']) {
       expect(outcomeOfFailure(failure(code), true)).toMatchObject({ kind: 'unknown', down: true })
       expect(outcomeOfFailure(failure(code), false)).toMatchObject({ kind: 'retry', down: true })
     }
   })
 
-  it('is retried after the time that the upstream gives, or within half a minute of a daily limit', () => {
+  it('is retried after the time that the upstream states, or within half a minute of a daily limit', () => {
     expect(outcomeOfFailure(failure('101007', { retryAfterS: 7 }), true)).toMatchObject({ afterMs: 7_000 })
     expect(outcomeOfFailure(failure('101007'), true)).toMatchObject({ afterMs: 1_000 })
     expect(outcomeOfFailure(failure('200014'), true)).toMatchObject({ afterMs: 30_000 })
@@ -130,11 +130,11 @@ describe('an order of an upstream', () => {
     ['DELIVERED', 'unknown'], // without its eSIM: it is queried again
     ['FAILED', 'refused'],
     ['CANCELLED', 'refused'],
-  ] as const)('that is %s and has no eSIM is %s', (orderStatus, kind) => {
+  ] as const)('that is %s and has no eSIM counts as %s', (orderStatus, kind) => {
     expect(outcomeOfOrder(order({ orderStatus }), KEY).kind).toBe(kind)
   })
 
-  it('that failed has the reason as its message', () => {
+  it('that failed carries the reason as its message', () => {
     const packageInfoList = [{ failureReason: 'out of stock' }] as QueryAnswer['packageInfoList']
     const failed = order({ orderStatus: 'FAILED', packageInfoList })
     expect(outcomeOfOrder(failed, KEY)).toMatchObject({ message: 'out of stock' })
@@ -148,7 +148,7 @@ describe('an order of an upstream', () => {
     })
   })
 
-  it('has its charge, delivered or not, unless it is malformed', () => {
+  it('includes its charge, whether delivered or not, unless the charge is malformed', () => {
     const debited = { amount: 27_000, currencyCode: 'USD' }
     const charged = { amount: 27_000n, currencyCode: 'USD' }
     const open = (parts: object) => outcomeOfOrder(order({ orderStatus: 'ALLOCATING', ...parts }), KEY)
@@ -159,7 +159,7 @@ describe('an order of an upstream', () => {
     }
   })
 
-  it('whose eSIM is unreadable is in doubt: it exists, so it is neither refunded nor bought again', () => {
+  it('whose eSIM is unreadable is in doubt, and is neither refunded nor bought again', () => {
     for (const odd of [{ ac: null }, { iccid: 'pending' }]) {
       const profileList = [{ ...PROFILE, ...odd } as unknown as Profile]
       expect(outcomeOfOrder(order({ orderStatus: 'DELIVERED', profileList }), KEY).kind).toBe('unknown')

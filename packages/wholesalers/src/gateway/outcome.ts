@@ -67,8 +67,8 @@ function outcomeOfLimit(
 }
 
 /**
- * Refusals: the eSIM's state, an action that its supplier cannot do, the cancel policy, a package that does not fit, no such
- * eSIM.
+ * Refusals: the eSIM's state, an action that its supplier cannot carry out, the cancel policy, a package that does not fit,
+ * no such eSIM.
  */
 const REFUSALS: readonly string[] = ['200002', '200015', '200017', '310245', '310403']
 const PARAMETER = /^00010[5-8]$/

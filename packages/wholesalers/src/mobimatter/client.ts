@@ -5,7 +5,7 @@ import { pemSetting, secretSetting } from '#supplier-settings.ts'
 
 const MINUTE_MS = 60_000
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 export const DEFAULTS = {
   url: 'https://api.mobimatter.com/mobimatter', // without /api/v2
   settlesMs: MINUTE_MS,
@@ -56,7 +56,7 @@ export interface MobimatterClient {
   /** Cancels an order whose money is held: this returns the money. */
   cancel(orderId: string, reason: string): Promise<RestAnswer>
   find(orderId: string): Promise<RestAnswer>
-  /** What the provider behind MobiMatter knows of the eSIM of an order. MobiMatter asks not to poll it. */
+  /** What the provider behind MobiMatter knows about the eSIM of an order. MobiMatter asks not to poll it. */
   info(orderId: string): Promise<RestAnswer>
   products(): Promise<RestAnswer>
   balance(): Promise<RestAnswer>

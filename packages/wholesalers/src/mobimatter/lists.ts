@@ -30,7 +30,9 @@ const PACKAGE_TYPES: Readonly<Record<string, SupplierProduct['packageType']>> = 
   esim_addon: 'TOPUP',
 }
 
-/** Pure. @returns undefined if the product cannot be sold here: of another category, without data or for less than a day */
+/**
+ * Pure. @returns undefined if the product cannot be sold here: of a different category, without data or for less than a day
+ */
 export function productOf(product: JsonObject): SupplierProduct | Unreadable | undefined {
   const details = detailsOf(product.productDetails)
   const productCode = textOf(product.productId)
@@ -68,7 +70,10 @@ export function productOf(product: JsonObject): SupplierProduct | Unreadable | u
   }
 }
 
-/** A limit of speed or use, among the texts of a product: `{"items": ["Usage limitation: 5 GB per day of high-speed data."]}`. */
+/**
+ * A limit on speed or use, among the texts of a product: `{"items": ["Usage limitation: 5 GB per day of high-speed
+ * data."]}`.
+ */
 function limitIn(details: ReadonlyMap<string, string>): string | undefined {
   const { heading, description, items } = parseObject(details.get('PLAN_DETAILS') ?? '') ?? {}
   const texts = [details.get('SPEED_LONG'), heading, description, ...(entriesOf(items) ?? [])].filter(isText)

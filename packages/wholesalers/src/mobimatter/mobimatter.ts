@@ -13,9 +13,9 @@ import { reportOn } from './reports.ts'
 const CALLS_MAX = 4
 
 /**
- * The wholesaler MobiMatter. It accepts no idempotency key, but an order has two steps, create and complete, and only the
- * second one buys. We commit the progress of each item between them, so at most one of its orders is completed. Written from
- * public documentation; not yet verified against a live account.
+ * The wholesaler MobiMatter. It does not accept an idempotency key, but an order has two steps, create and complete, and
+ * only the second one buys. We commit the progress of each item between them, so at most one of its orders is completed.
+ * Written from public documentation; not yet verified against a live account.
  */
 export function mobimatterSupplier(name: string, config: MobimatterConfig, deps: RestDeps): Supplier {
   const client = mobimatterClient(name, config, deps)
@@ -27,7 +27,7 @@ export function mobimatterSupplier(name: string, config: MobimatterConfig, deps:
     traits: {
       batch: 1,
       concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
+      perSecond: null, // the account's limit applies across all nodes: rest-client.ts
       timeoutMs: longestMs(CALLS_MAX, config) + CHECK_AFTER_MS.reduce((sum, ms) => sum + ms, 0),
       graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
       giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
@@ -47,15 +47,15 @@ export function mobimatterSupplier(name: string, config: MobimatterConfig, deps:
   }
 }
 
-/** MobiMatter refunds completed orders only by its own decision. */
+/** MobiMatter refunds completed orders only at its own discretion. */
 const CANNOT_CANCEL: CancelOutcome = {
   kind: 'refused',
   message: 'MobiMatter cannot cancel an eSIM that it has delivered',
 }
 
 /**
- * Verifies an event and finds the key of the order that it names. It is only a hint to query that order. MobiMatter signs the
- * text `orderId.merchantId.providerName` and sends the signature within the body.
+ * Verifies an event and finds the key of the order that it concerns. It is only a hint to query that order. MobiMatter
+ * signs the text `orderId.merchantId.providerName` and sends the signature within the body.
  */
 async function receive(
   { webhookPublicKey, merchantId }: MobimatterConfig,

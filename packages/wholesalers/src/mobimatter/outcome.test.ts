@@ -14,7 +14,7 @@ const failure = (sent: boolean): RestAnswer => ({ kind: 'failed', phase: 'sent',
 const refusal = (status: number) => reply(status, { statusCode: status, message: 'no' })
 
 describe('the first step', () => {
-  it('has created an order only if it names one', () => {
+  it('counts as having created an order only if the answer identifies one', () => {
     expect(outcomeOfCreate(reply(200, { statusCode: 200, result: { orderId: 'MM-1' } }))).toEqual({
       kind: 'created',
       orderId: 'MM-1',
@@ -24,31 +24,34 @@ describe('the first step', () => {
     }
   })
 
-  it.each([400, 404, 409, 422, 429])('that is refused with %i has bought nothing and will not', (status) => {
-    expect(outcomeOfCreate(refusal(status))).toMatchObject({ kind: 'refused' })
-  })
+  it.each([400, 404, 409, 422, 429])(
+    'that is refused with %i has not bought anything, and will not do so later',
+    (status) => {
+      expect(outcomeOfCreate(refusal(status))).toMatchObject({ kind: 'refused' })
+    },
+  )
 
   it.each([401, 403, 408, 455, 500, 503])('that fails with %i is tried again', (status) => {
     expect(outcomeOfCreate(refusal(status))).toMatchObject({ kind: 'retry', down: true })
   })
 
-  it('is never in doubt: an order is bought by its completion', () => {
+  it('is never in doubt, because only the completion buys anything', () => {
     for (const sent of [true, false]) expect(outcomeOfCreate(failure(sent))).toMatchObject({ kind: 'retry' })
     expect(outcomeOfCreate(reply(404))).toMatchObject({ kind: 'retry' })
   })
 })
 
-it.each([401, 403, 408, 500])('a completion that fails with %i is not refused', (status) => {
+it.each([401, 403, 408, 500])('a completion that fails with %i does not count as refused', (status) => {
   expect(isRefusal(refusal(status))).toBe(false)
 })
 
-it('only MobiMatter refuses, not a proxy', () => {
+it('only an answer from MobiMatter counts as a refusal, not one from a proxy', () => {
   expect(isRefusal(reply(400))).toBe(false)
   expect(isRefusal(failure(true))).toBe(false)
   expect(isRefusal(refusal(400))).toBe(true)
 })
 
-it('an empty wallet and a provider that is down are tried again', () => {
+it('an order is tried again if the wallet is empty or the provider is down', () => {
   expect(outcomeOfRefusal(refusal(402))).toMatchObject({ kind: 'retry', noMoney: true })
   expect(outcomeOfRefusal(refusal(455))).toMatchObject({ kind: 'retry', down: true })
   expect(outcomeOfRefusal(refusal(429))).toMatchObject({ kind: 'refused' })
@@ -88,18 +91,18 @@ describe('an order', () => {
     expect(outcome(orderOf('Completed', { ...details, ICCID: 'X' }))).toMatchObject({ kind: 'unknown' })
   })
 
-  it('of a top-up must name the eSIM that was meant', () => {
+  it('for a top-up must identify the intended eSIM', () => {
     const topUp = { key: 'K', iccid: ICCID, matchingId: 'MATCH' }
     expect(outcome(orderOf('Completed', details), topUp)).toMatchObject({ kind: 'toppedUp', reference: 'MM-1' })
     const other = { ...topUp, iccid: '8948010000000000024' }
     expect(outcome(orderOf('Completed', details), other)).toMatchObject({ kind: 'unknown' })
   })
 
-  it('that is Processing is ordered', () => {
+  it('that is Processing counts as ordered', () => {
     expect(outcome(orderOf('Processing'))).toMatchObject({ kind: 'ordered', reference: 'MM-1' })
   })
 
-  it('that was never completed is held, or has ended', () => {
+  it('counts as held or ended if it was never completed', () => {
     expect(outcome(orderOf('Created'))).toEqual({ kind: 'held' })
     for (const state of ['Expired', 'Cancelled']) expect(outcome(orderOf(state))).toMatchObject({ kind: 'ended' })
   })
@@ -112,15 +115,15 @@ describe('an order', () => {
     expect(outcome(orderOf(state))).toMatchObject({ kind: 'refused' })
   })
 
-  it('that has failed beside its eSIM is in doubt', () => {
+  it('that has failed although it has an eSIM is in doubt', () => {
     expect(outcome(orderOf('Failed', details))).toMatchObject({ kind: 'unknown' })
   })
 
-  it.each(['', 7])('in a state that is not documented (%s) is in doubt', (orderState) => {
+  it.each(['', 7])('in an undocumented state (%s) is in doubt', (orderState) => {
     expect(outcome(orderOf('', {}, { orderState }))).toMatchObject({ kind: 'unknown' })
   })
 
-  it('of another number is never ours', () => {
+  it('with a different number never counts as ours', () => {
     expect(outcome(orderOf('Completed', details, { orderId: 'MM-2' }))).toMatchObject({ kind: 'unknown' })
   })
 })
@@ -142,7 +145,7 @@ describe('a product', () => {
     ...changes,
   })
 
-  it('has its volume in bytes, its validity in days and its exact cost', () => {
+  it('is read with its volume in bytes, its validity in days and its exact cost', () => {
     expect(productOf(product())).toEqual({
       productCode: 'P',
       name: 'Japan 5 GB',
@@ -174,11 +177,11 @@ describe('a product', () => {
     expect(productOf(product(changes))).toBeInstanceOf(Unreadable)
   })
 
-  it('is unreadable in minutes', () => {
+  it('is unreadable if its validity is in minutes', () => {
     expect(productOf(product({}, { PLAN_DATA_UNIT: 'minutes' }))).toBeInstanceOf(Unreadable)
   })
 
-  it('is left out if it is of another category, lasts less than a day, or has no data', () => {
+  it('is left out if it has another category, lasts less than a day, or has no data', () => {
     expect(productOf(product({ productCategory: 'esim_replacement' }))).toBeUndefined()
     expect(productOf(product({}, { PLAN_VALIDITY: '12' }))).toBeUndefined()
     expect(productOf(product({}, { PLAN_DATA_LIMIT: '0' }))).toBeUndefined()

@@ -108,7 +108,7 @@ function outcomeOfDelivery(order: JsonObject, orderId: string): Outcome {
     : { kind: 'delivered', esim: { ...esim, charged }, reference: orderId }
 }
 
-/** After a replacement, the order names the new ICCID of the line, and its first order or the old ICCID as the parent. */
+/** After a replacement, the order contains the new ICCID of the line, and its first order or the old ICCID as the parent. */
 function outcomeOfTopUp(order: JsonObject, orderId: string, { iccid, reference }: ToppedUpEsim): Outcome {
   const details = deliveredDetailsOf(order)
   const named = deliveredIccidOf(details)
@@ -127,7 +127,7 @@ export function resultOf(answer: RestAnswer, mark: string): JsonObject | undefin
   return answer.kind === 'reply' ? resultIn(answer.body, 'result', mark) : undefined
 }
 
-/** The message about a failure for an operator. */
+/** The message for an operator about a failure. */
 export function messageOf(answer: RestAnswer): string {
   return answer.kind === 'failed' ? answer.message : describeReply('MobiMatter', answer, answer.body?.message)
 }

@@ -21,11 +21,13 @@ export interface ProgressStore {
   find(key: string): Promise<Progress | undefined>
   /** Begins an order. @returns undefined if an order with this key is held or may have been bought */
   start(key: string): Promise<Progress | undefined>
-  /** Writes the next step. @returns false if another worker has moved the order meanwhile */
+  /** Writes the next step. @returns false if another worker has moved the order in the meantime */
   advance(from: Progress, to: Progress): Promise<boolean>
-  /** Takes the right to ask the provider of an order, which any node gets once a minute. @returns false: not yet */
+  /**
+   * Takes the right to query the provider about an order: one node may do so per minute. @returns false if it is too early
+   */
   claimInfo(orderId: string): Promise<boolean>
-  /** Finds the key of the order that an event names. */
+  /** Finds the key of the order that an event concerns. */
   findKey(orderId: string): Promise<string | undefined>
 }
 

@@ -11,7 +11,7 @@ interface Context {
   store: Pick<ProgressStore, 'find' | 'claimInfo'>
 }
 
-/** Asks the provider behind MobiMatter for the usage of an eSIM, at most once a minute. */
+/** Queries the provider behind MobiMatter for the usage of an eSIM, at most once a minute. */
 export async function reportOn({ client, store }: Context, esim: SuppliedEsim): Promise<ReportOutcome> {
   const orderId = esim.reference ?? (await store.find(esim.key))?.orderId
   if (!orderId || !(await store.claimInfo(orderId))) return { kind: 'silent' }
@@ -28,7 +28,7 @@ export async function reportOn({ client, store }: Context, esim: SuppliedEsim): 
 const MEGABYTE = 10 ** 6
 const MEGABYTES_MAX = 1_000_000_000
 
-/** Pure: adds up the packages of an eSIM, top-ups included. @returns undefined if they are those of another eSIM */
+/** Pure: adds up the packages of an eSIM, top-ups included. @returns undefined if they are those of a different eSIM */
 export function reportOf({ esim, packages }: JsonObject, iccid: string, time: Date): ProfileReport | undefined {
   const named = isObject(esim) ? iccidOf(esim) : undefined
   if (named !== undefined && named !== iccid) return undefined

@@ -15,7 +15,7 @@ export const SANDBOX_PRODUCTS = {
   unknown: 'SANDBOX_UNKNOWN',
   /** The stock counter is 0. */
   outOfStock: 'SANDBOX_OUT_OF_STOCK',
-  /** In use some seconds after its delivery; its usage grows with time. */
+  /** In use a few seconds after its delivery; its usage grows with time. */
   usage: 'SANDBOX_USAGE',
   /** Delivered; every action on the eSIM is refused. */
   actionRefused: 'SANDBOX_ACTION_REFUSED',
@@ -40,7 +40,7 @@ export async function findIssued(db: Db, name: string, keys: string[]): Promise<
   })
 }
 
-/** An ICCID begins with 89, followed by a country code that nobody has. */
+/** An ICCID begins with 89, followed by a country code that nobody uses. */
 const ISSUER_PREFIX = '89999'
 
 /** On Citus, a worker's row numbers start at its group id times 2^48. */

@@ -6,7 +6,7 @@ import { iccidOf, SANDBOX_PRODUCTS } from './sandbox-records.ts'
 const ACTIVE_AFTER_MS = 2_000
 /** How long a package lasts once its eSIM is in use: every threshold is passed within a minute. */
 export const USAGE_MS = 40_000
-/** The volume of each package and top-up of this product in the demo catalogue. */
+/** The volume of this product's packages and top-ups in the demo catalogue. */
 const VOLUME = 1_073_741_824n
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

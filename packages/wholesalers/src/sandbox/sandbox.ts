@@ -7,7 +7,7 @@ import type { CancelOutcome, Outcome, SuppliedEsim, Supplier, SupplierRequest } 
 import { act, findIssued, type IssuedRow, iccidOf, SANDBOX_PRODUCTS } from './sandbox-records.ts'
 import { reportUsage, USAGE_MS } from './sandbox-usage.ts'
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 const DEFAULTS = {
   slowMs: 4_000,
   giveUpAfterMs: 3_000, // short, so that a developer sees an order go to review while watching
@@ -57,8 +57,8 @@ const MATCHING_ID_LENGTH = 32
 
 /**
  * A supplier of test eSIMs: every part of them is valid, but no network accepts them. Like a real supplier it keeps its own
- * records (sandbox_issued), so a repeated key gets the same eSIM and tests can count the requests. It derives matching ids from
- * the link key, which every node has, so activation data is stored nowhere unencrypted.
+ * records (sandbox_issued), so a repeated key gets the same eSIM and tests can count the requests. It derives matching ids
+ * from the link key, which every node has, so activation data is not stored unencrypted anywhere.
  */
 export function sandboxSupplier(
   name: string,
@@ -198,7 +198,7 @@ const ISSUE = `
   on conflict (supplier, key) do update set requests = sandbox_issued.requests + 1
   returning key, product_code, answer, iccid_number`
 
-/** An eSIM that no dealer has is cancelled under a key of its own. */
+/** An eSIM that no dealer has is cancelled under its own key. */
 async function cancel(db: Db, name: string, esim: SuppliedEsim, actionKey?: string): Promise<CancelOutcome> {
   const outcome = await act(db, name, 'CANCEL', esim, actionKey ?? `${esim.key}-cancel`)
   return outcome.kind === 'done' ? { kind: 'cancelled' } : outcome

@@ -6,7 +6,7 @@ import { secretSetting } from '#supplier-settings.ts'
 
 const MINUTE_MS = 60_000
 
-/** What holds where a configuration says nothing. */
+/** Defaults for settings that a configuration leaves out. */
 export const DEFAULTS = {
   url: 'https://api.zendit.io/v1', // the url includes the version
   settlesMs: MINUTE_MS,

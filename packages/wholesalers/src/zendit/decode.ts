@@ -3,7 +3,7 @@ import { currencyOf, decimalOf, isCount, isObject, isText, type JsonObject, roun
 import type { Charge, DeliveredEsim } from '#supplier.ts'
 
 /*
- * Pure: decodes Zendit's members. A member of an unknown form is left out: our tables cannot store it, and the failed write
+ * Pure: decodes Zendit's members. A member in an unknown form is left out: our tables cannot store it, and the failed write
  * would lose the rest of the answer.
  */
 
@@ -19,9 +19,9 @@ export function esimOf({ confirmation }: JsonObject): DeliveredEsim | undefined 
 }
 
 /**
- * What the wallet was debited. Zendit does not say whether `cost` includes `costFee`: with a fee, the charge is known only if
- * `cost` is the sum of the base and the fee.
- * @returns undefined if Zendit does not state it, or not clearly
+ * What the wallet was debited. Zendit does not say whether `cost` includes `costFee`: with a fee, the charge is known only
+ * if `cost` is the sum of the base and the fee.
+ * @returns undefined if Zendit does not state it clearly, or at all
  */
 export function chargeOf(purchase: JsonObject): Charge | undefined {
   const { cost, costBase, costFee, costCurrency, costCurrencyDivisor } = purchase

@@ -19,7 +19,7 @@ const OFFER = {
 }
 
 describe('an offer', () => {
-  it('is a product with all of its countries, and the fee in its cost', () => {
+  it('is read as a product with all of its countries and a cost that includes the fee', () => {
     expect(productOf(OFFER)).toEqual({
       productCode: 'ESIM-EU-7D-1GB',
       name: 'eSIM Europe 1 GB, 7 days',
@@ -49,7 +49,7 @@ describe('an offer', () => {
     expect(productOf({ ...OFFER, ...members })).toBeInstanceOf(Unreadable)
   })
 
-  it('has the percentage of its fee in its cost, and a region without countries in its name', () => {
+  it('adds its percentage fee to the cost, and is named after its region if it lists no countries', () => {
     const cost = { currency: 'USD', currencyDivisor: 100, fixed: 450, feePct: 1.5 }
     expect(productOf({ ...OFFER, cost })).toMatchObject({ cost: 45_675n })
     expect(productOf({ ...OFFER, roaming: [], regions: ['Global'] })).toMatchObject({
@@ -81,7 +81,7 @@ describe('a list', () => {
     return all
   }
 
-  it('is read page after page to its total', async () => {
+  it('is read page by page up to its total', async () => {
     const client = clientWith({ list: [OFFER, OFFER], total: 3 }, { list: [OFFER], total: 3 })
     expect(await read(listProducts(client))).toHaveLength(3)
     expect(client.paths).toEqual(['/esim/offers?_limit=1024&_offset=0', '/esim/offers?_limit=1024&_offset=2'])
@@ -98,11 +98,11 @@ describe('a list', () => {
     ],
     ['no total', [{ list: [OFFER] }]],
     ['no rows', [{ total: 0 }]],
-  ])('with %s ends with an error: it is not complete', async (_, pages) => {
+  ])('with %s ends with an error, because the list is incomplete', async (_, pages) => {
     await expect(read(listProducts(clientWith(...pages)))).rejects.toThrow(/list/)
   })
 
-  it('has its other rows if one is unreadable', async () => {
+  it('keeps its other rows if one of them is unreadable', async () => {
     const entries = await read(listProducts(clientWith({ list: [7, OFFER], total: 2 })))
     expect(entries).toEqual([
       { productCode: undefined, entry: 'entry 1 of page 1', reason: 'it is not an object' },
@@ -110,7 +110,7 @@ describe('a list', () => {
     ])
   })
 
-  it('of purchases has the completed ones since a time', async () => {
+  it('of purchases contains those completed since a given time', async () => {
     const row = {
       transactionId: 'ORDER-1',
       status: 'DONE',
@@ -155,13 +155,13 @@ describe('a report on an eSIM', () => {
     expect(both).not.toHaveProperty('expiredTime')
   })
 
-  it('says that it is used up once no plan has data left', () => {
+  it('says that the eSIM is used up once no plan has data left', () => {
     const empty = { ...plan, remainingDataGB: 0 }
     expect(reportOf([empty], iccid, now)).toMatchObject({ esimStatus: 'USED_UP' })
     expect(reportOf([empty, queued], iccid, now)).toMatchObject({ esimStatus: 'IN_USE' })
   })
 
-  it('states no usage of an unlimited plan, and does not take it for used up', () => {
+  it('does not state usage for an unlimited plan, nor take the plan for used up', () => {
     const unlimited = { ...plan, initialDataGB: 0, remainingDataGB: 0 }
     const report = reportOf([unlimited], iccid, now)
     expect(report).toMatchObject({ esimStatus: 'IN_USE' })
@@ -174,11 +174,14 @@ describe('a report on an eSIM', () => {
     expect(reportOf([misspelt], iccid, now)).toMatchObject({ usage: 750_000_000n })
   })
 
-  it.each([[[]], [[7]], [[{ ...plan, iccid: '8999900000000000025' }]]])('is absent without plans (%j)', (list) => {
-    expect(reportOf(list, iccid, now)).toBeUndefined()
-  })
+  it.each([[[]], [[7]], [[{ ...plan, iccid: '8999900000000000025' }]]])(
+    'is not made if the eSIM has no plans (%j)',
+    (list) => {
+      expect(reportOf(list, iccid, now)).toBeUndefined()
+    },
+  )
 
-  it('states no usage if one of the plans is unreadable', () => {
+  it('does not state usage if one of the plans is unreadable', () => {
     expect(reportOf([plan, null], iccid, now)).not.toHaveProperty('usage')
   })
 })

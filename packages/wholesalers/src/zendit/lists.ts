@@ -64,7 +64,7 @@ interface Page {
 }
 
 /**
- * A list in an object says how many rows it has. A bare list is read until a page is empty or repeats the one before.
+ * A list in an object says how many rows it has. A bare list is read until a page is empty or repeats the previous one.
  * @throws if the list cannot be read to its end
  */
 async function* readPages(client: ZenditClient, path: string, filter: Record<string, string>): AsyncGenerator<Page> {
@@ -137,7 +137,7 @@ function priceOf({ fixed, fee, feePct, currency, currencyDivisor }: JsonObject):
 
 const PERCENT_PLACES = 6
 
-/** Countries by their codes. Zendit does not say which countries a region has. */
+/** Countries by their codes. Zendit does not say which countries a region contains. */
 function placesOf({ country, roaming, regions }: JsonObject): { countries: string[]; regions: string[] } {
   const visited = (entriesOf(roaming) ?? []).map((place) => (isObject(place) ? place.country : place))
   const named = (entriesOf(regions) ?? []).filter(isText)

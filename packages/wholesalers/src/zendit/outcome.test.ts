@@ -56,18 +56,18 @@ describe('the outcome of an order', () => {
     expect(outcomeOfOrder(answer, KEY)).toMatchObject({ kind })
   })
 
-  it('waits as long as Zendit says', () => {
+  it('is a retry after the delay that Zendit states', () => {
     expect(outcomeOfOrder(reply(429, undefined, 7_000), KEY)).toMatchObject({ kind: 'retry', afterMs: 7_000 })
   })
 
-  it('of a rejection is a refusal, unless money is missing', () => {
+  it('counts as a refusal after a rejection, unless money is missing', () => {
     expect(outcomeOfRejection(reply(404, refusal('NOT_FOUND')))).toEqual({ kind: 'refused', message: 'NOT_FOUND: No.' })
     expect(outcomeOfRejection(reply(400, refusal('INSUFFICIENT_FUNDS')))).toMatchObject({ kind: 'retry' })
   })
 })
 
 describe('the outcome of a query', () => {
-  it('is that nothing was bought only if Zendit itself answers 404', () => {
+  it('shows that nothing was bought only if Zendit itself answers 404', () => {
     expect(outcomeOfQuery(reply(404, refusal('NOT_FOUND')), { key: KEY })).toMatchObject({ kind: 'retry' })
     for (const body of [undefined, {}, { message: 'no route' }])
       expect(outcomeOfQuery(reply(404, body), { key: KEY })).toMatchObject({ kind: 'unknown' })
@@ -77,7 +77,7 @@ describe('the outcome of a query', () => {
     expect(outcomeOfQuery(reply(status, refusal('ANY')), { key: KEY })).toMatchObject({ kind: 'unknown' })
   })
 
-  it('leaves the item in doubt without an answer, even if it was not sent', () => {
+  it('leaves the item in doubt without an answer, even if the query was not sent', () => {
     for (const sent of [true, false])
       expect(outcomeOfQuery(failure(sent), { key: KEY })).toMatchObject({ kind: 'unknown', down: true })
     expect(outcomeOfQuery(reply(200), { key: KEY })).toMatchObject({ kind: 'unknown' })
@@ -90,7 +90,7 @@ describe('the outcome of a purchase', () => {
   const TOPPED_UP = { key: 'ORDER-0', iccid: ICCID, matchingId: 'M-0' }
   const charged = { amount: 125_000n, currencyCode: 'USD' }
 
-  it('is the eSIM with the charge', () => {
+  it('contains the eSIM together with its charge', () => {
     expect(decide({})).toEqual({
       kind: 'delivered',
       esim: { iccid: ICCID, smdpAddress: 'smdp.example.com', matchingId: 'M-1', charged },
@@ -98,17 +98,20 @@ describe('the outcome of a purchase', () => {
     })
   })
 
-  it('is a top-up of the eSIM that was meant, and of no other', () => {
+  it('is a top-up for the intended eSIM only', () => {
     expect(decide({}, TOPPED_UP)).toEqual({ kind: 'toppedUp', charged, reference: KEY })
     expect(decide({}, { ...TOPPED_UP, iccid: '8999900000000000025' })).toMatchObject({ kind: 'unknown' })
     expect(decide({ confirmation: undefined }, TOPPED_UP)).toMatchObject({ kind: 'toppedUp' })
   })
 
-  it.each(['ACCEPTED', 'AUTHORIZED', 'PENDING', 'IN_PROGRESS'])('is ordered while it is %s', (status) => {
-    expect(decide({ status, confirmation: undefined })).toMatchObject({ kind: 'ordered', reference: KEY, charged })
-  })
+  it.each(['ACCEPTED', 'AUTHORIZED', 'PENDING', 'IN_PROGRESS'])(
+    'counts as an order in progress while it is %s',
+    (status) => {
+      expect(decide({ status, confirmation: undefined })).toMatchObject({ kind: 'ordered', reference: KEY, charged })
+    },
+  )
 
-  it('is a refusal with Zendit’s reason if it FAILED', () => {
+  it('counts as a refusal with Zendit’s reason if it FAILED', () => {
     const error = { code: 'INSUFFICIENT_FUNDS', message: 'The wallet is empty' }
     expect(decide({ status: 'FAILED', error })).toEqual({
       kind: 'refused',
@@ -144,10 +147,13 @@ describe('the outcome of a purchase', () => {
     ['1250', 'USD', 100, 125_000n],
     [12.5, 'USD', 100, 1_250n],
     [12.345, 'USD', 100, 1_235n],
-  ])('has a charge in 1/10 000, rounded half up (%s %s / %s)', (cost, costCurrency, costCurrencyDivisor, amount) => {
-    const outcome = decide({ cost, costCurrency, costCurrencyDivisor })
-    expect(outcome).toMatchObject({ esim: { charged: { amount, currencyCode: costCurrency } } })
-  })
+  ])(
+    'states its charge in units of 1/10 000, rounded half up (%s %s / %s)',
+    (cost, costCurrency, costCurrencyDivisor, amount) => {
+      const outcome = decide({ cost, costCurrency, costCurrencyDivisor })
+      expect(outcome).toMatchObject({ esim: { charged: { amount, currencyCode: costCurrency } } })
+    },
+  )
 
   it.each([
     { cost: -1 },
@@ -156,13 +162,13 @@ describe('the outcome of a purchase', () => {
     { costCurrencyDivisor: undefined },
     { cost: 460, costFee: 10 },
     { cost: 450, costBase: 450, costFee: 10 },
-  ])('has no charge that is not stated clearly (%j)', (members) => {
+  ])('has no charge unless Zendit states one clearly (%j)', (members) => {
     expect(decide(members)).toMatchObject({ kind: 'delivered', esim: { charged: undefined } })
   })
 })
 
 describe('the outcome of a refund', () => {
-  it('is final only if it is DONE or FAILED', () => {
+  it('is final only if the refund is DONE or FAILED', () => {
     expect(outcomeOfRefund({ status: 'DONE' })).toEqual({ kind: 'cancelled' })
     const error = { code: 'IN_USE', description: 'The eSIM is installed' }
     const message = 'IN_USE: The eSIM is installed'

@@ -47,7 +47,7 @@ export function outcomeOfRejection(answer: RestAnswer): Outcome {
 }
 
 /**
- * Pure: decides the outcome from GET /esim/purchases/{transactionId}. Only a 404 of Zendit itself means that nothing was
+ * Pure: decides the outcome from GET /esim/purchases/{transactionId}. Only a 404 from Zendit itself means that nothing was
  * bought: any other failure leaves the item in doubt.
  */
 export function outcomeOfQuery(answer: RestAnswer, request: Purchase): Outcome {
@@ -59,7 +59,7 @@ export function outcomeOfQuery(answer: RestAnswer, request: Purchase): Outcome {
   return { kind: 'unknown', message, ...(status === 429 ? {} : { down: true as const }) }
 }
 
-/** The purchase of an answer, bare or wrapped. */
+/** The purchase in an answer, bare or wrapped. */
 export function purchaseIn(body: JsonObject | undefined): JsonObject | undefined {
   return resultIn(body, 'data', 'transactionId')
 }
@@ -109,7 +109,7 @@ export function outcomeOfRefund({ status, error }: JsonObject): CancelOutcome | 
   }
 }
 
-/** An error by Zendit itself, not by a proxy or another server. */
+/** An error from Zendit itself, not from a proxy or another server. */
 export function isZenditError(body: JsonObject | undefined): boolean {
   return codeOf(body) !== undefined
 }
@@ -126,7 +126,7 @@ function errorOf(body: JsonObject = {}): { code: unknown; message: unknown } {
   return { code: errorCode ?? error.code, message: message ?? error.message ?? error.description }
 }
 
-/** The message about a failure for an operator. */
+/** The message for an operator about a failure. */
 export function messageOf(answer: RestAnswer): string {
   if (answer.kind === 'failed') return answer.message
   const code = codeOf(answer.body)

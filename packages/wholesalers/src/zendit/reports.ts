@@ -46,7 +46,7 @@ export function reportOf(list: readonly unknown[], iccid: string, time: Date): P
   }
 }
 
-/** An unlimited plan has no volume. Zendit's documents spell the remaining one in two ways. */
+/** An unlimited plan has no volume. Zendit's documents spell the remaining volume in two ways. */
 function usageOf({ initialDataGB, remainingDataGB, reamainingDataGB }: JsonObject): bigint | undefined {
   const initial = bytesOf(initialDataGB)
   const left = bytesOf(remainingDataGB ?? reamainingDataGB)

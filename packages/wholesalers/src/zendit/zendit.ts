@@ -35,8 +35,8 @@ export function zenditSupplier(name: string, config: ZenditConfig, deps: RestDep
     traits: {
       batch: 1,
       concurrency: config.concurrency ?? DEFAULTS.concurrency,
-      perSecond: null, // the limit of the account holds over all nodes: rest-client.ts
-      // The requests of one call: the order, a query that comes late, and the waits between the queries.
+      perSecond: null, // the account's limit applies across all nodes: rest-client.ts
+      // The requests of one call: the order, one late query, and the waits between the queries.
       timeoutMs: longestMs(2, config) + FIRST_CHECK_MS * 2 ** CHECKS,
       graceMs: config.settlesMs ?? DEFAULTS.settlesMs,
       giveUpAfterMs: config.giveUpAfterMs ?? DEFAULTS.giveUpAfterMs,
@@ -95,7 +95,7 @@ async function query(client: ZenditClient, request: SupplierRequest): Promise<Ou
 
 /**
  * Requests the refund of the purchase. Zendit has one refund for each purchase, so a repeat finds that of the earlier call.
- * The eSIM is compared first: it may be another one that was sold under the same key.
+ * The eSIM is compared first: it may be a different one that was sold under the same key.
  */
 async function cancel(client: ZenditClient, { key, iccid }: SuppliedEsim): Promise<CancelOutcome> {
   const sold = await client.get(purchasePath(key))
@@ -143,7 +143,7 @@ async function findRefund(client: ZenditClient, key: string): Promise<CancelOutc
 
 const KEY_LENGTH_MAX = 64
 
-/** Zendit does not sign its events, so one is only a hint to query the purchase that it names. A query changes nothing. */
+/** Zendit does not sign its events, so one is only a hint to query the purchase that it mentions. A query changes nothing. */
 function receive(
   config: ZenditConfig,
   { body, address }: { body: Buffer; address?: string | undefined },

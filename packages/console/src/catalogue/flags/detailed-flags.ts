@@ -1,4 +1,4 @@
-/* Flags with coats of arms and the like: half of the bytes of all, for few visitors. */
+/* Flags with coats of arms and the like: half of the bytes of all flags, for few visitors. */
 export {
   AC,
   AI,

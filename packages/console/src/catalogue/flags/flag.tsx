@@ -3,7 +3,7 @@ import { Suspense, use } from 'react'
 
 type Pictures = Readonly<Record<string, string>>
 
-/** Loaded after the page, because all flags are as large as a page. Without them there is a globe. */
+/** Loaded after the page, because the flags together are as large as the page itself. Until they arrive, a globe is shown. */
 const loaded: { plain?: Promise<Pictures>; detailed?: Promise<Pictures> } = {}
 
 function loadPlain(): Promise<Pictures> {

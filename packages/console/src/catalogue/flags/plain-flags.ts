@@ -1,4 +1,4 @@
-/* Flags whose pictures are small, and those of places that travellers go to most. */
+/* Flags with small pictures, and those of the places that travellers visit most. */
 export {
   AD,
   AE,

@@ -20,12 +20,13 @@ const STEPS = Object.keys(t.setup.steps) as StepName[]
 const REFRESH_MS = 10_000
 
 /**
- * The steps from an empty gateway to the first sale. It goes away when all are done, or when it is dismissed.
- * @param onKnown called when it is known whether it is shown: until then nothing below it should be, because it would move
+ * The steps from an empty gateway to the first sale. The list disappears when all are done, or when it is dismissed.
+ * @param onKnown called when it is known whether it is shown: until then nothing should be shown below it, because it would
+ * move
  */
 export function SetupChecklist({ onKnown }: { onKnown(): void }) {
   const me = useSession()
-  // A preference of this browser; nothing of it is secret.
+  // A preference of this browser; nothing in it is secret.
   const [isDismissed, setDismissed] = useLocalStorage({
     key: `setup-dismissed:${me.personId}`,
     defaultValue: false,
@@ -42,10 +43,10 @@ export function SetupChecklist({ onKnown }: { onKnown(): void }) {
     if (isKnown) onKnown()
   }, [isKnown, onKnown])
   const [open, setOpen] = useState<StepName>()
-  // A dialog stays open while the step that it completes is counted.
+  // A dialog stays open even if the step that it completes already counts as done.
   const left = data ? STEPS.filter((step) => !data.steps[step]).length : 0
   const isFinished = data !== undefined && left === 0 && open === undefined
-  // Once finished it is not fetched again.
+  // Once all steps are done, they are not fetched again.
   useEffect(() => {
     if (isFinished) setDismissed(true)
   }, [isFinished, setDismissed])

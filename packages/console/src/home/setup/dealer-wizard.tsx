@@ -7,11 +7,11 @@ import { TopUp } from '#wallet/money-dialog.tsx'
 type Step = 'create' | 'invite' | 'topUp'
 
 /**
- * A new dealer in one go: create it, invite its administrator, credit its first payment. With the first dealer it goes on
- * where it was left: what is there already is not asked for again. Cancel leaves the remaining steps for later.
+ * A new dealer in one go: create it, invite its administrator, credit its first payment. For the first dealer it continues
+ * where it was left: it does not ask again for what already exists. Cancel leaves the remaining steps for later.
  */
 export function DealerWizard(props: {
-  /** The dealer to go on with; null: a new one. */
+  /** The dealer to continue with; null: a new one. */
   dealer: Setup['dealer']
   /** @param dealer undefined where none was created */
   onClose(dealer?: { tenantId: string }): void

@@ -8,7 +8,7 @@ const COLORS = { OK: 'teal', WARNING: 'orange', FAULT: 'red' } as const
 /** The worst first. */
 const ORDER = ['FAULT', 'WARNING', 'OK'] as const
 
-/** Runs the checks of the command doctor on the running gateway, and shows what they found. */
+/** Runs the doctor command's checks on the running gateway, and shows what they found. */
 export function GoLiveDialog({ onClose }: { onClose(): void }) {
   const run = useChange<GoLiveChecks>({ quiet: true })
   const findings = run.data?.findings

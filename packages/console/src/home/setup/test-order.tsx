@@ -53,7 +53,7 @@ export function TestOrder({ dealer, packageCode, onClose }: TestOrderProps) {
   )
 }
 
-/** Returns the order number. The dealer API's message says why it refuses. */
+/** Returns the order number. The dealer API's message says why it refused the order. */
 async function placeOrder(appKey: string, appSecret: string, packageCode: string): Promise<string> {
   const body = { transactionId: `test-${crypto.randomUUID()}`, packageInfoList: [{ packageCode, count: 1 }] }
   const { text } = await sendCall(await signCall(appKey, appSecret, 'esim/order', JSON.stringify(body)))

@@ -10,8 +10,8 @@ import { ChoosePackages } from './choose-packages.tsx'
 import { OrderProgress } from './order-progress.tsx'
 
 /**
- * The order form. The transactionId is made when the form opens and stays in its address: a form that is submitted twice, loaded
- * again or opened by Back buys once, and shows the order where there is one.
+ * The order form. The transactionId is created when the form opens and stays in its address: a form that is submitted
+ * twice, loaded again or opened by Back buys once, and shows the order where there is one.
  */
 export function BuyPage() {
   const me = useSession()

@@ -7,6 +7,6 @@ it('a location is shown by its name', () => {
   expect(['JP', '!GL'].map(locationName)).toEqual(['Japan', 'Global'])
 })
 
-it('locations are sorted by name, not by code, and those of several countries come first', () => {
+it('locations are sorted by name rather than code, and those with several countries come first', () => {
   expect(sortLocations(['CH', 'AT', '!RG', 'DE'])).toEqual(['!RG', 'AT', 'DE', 'CH'])
 })

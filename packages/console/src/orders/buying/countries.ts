@@ -13,7 +13,7 @@ export function locationName(locationCode: string): string {
 
 const collator = new Intl.Collator(locale)
 
-/** Locations by name, with `!RG` and `!GL` first: what covers several countries is easily overlooked among them. */
+/** Locations by name, with `!RG` and `!GL` first, because they are easily overlooked among the countries. */
 export function sortLocations(locationCodes: readonly string[]): string[] {
   return [...locationCodes].sort(
     (left, right) =>

@@ -3,7 +3,7 @@ import { ShownOnce } from '#parts/dialog.tsx'
 import { CopyIcon } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 
-/** Shows the recovery codes after the first second factor was set up. They cannot be shown again. */
+/** Shows the recovery codes after the first second factor has been set up. They cannot be shown again. */
 export function ShowRecoveryCodes({ codes, onClose }: { codes: string[]; onClose(): void }) {
   return (
     <ShownOnce

@@ -59,7 +59,7 @@ export function SecondFactor() {
           confirm.mutate(
             { method: 'POST', path: `${path}/confirm`, body },
             {
-              // A passkey has made the codes already.
+              // A passkey has already created the codes.
               onSuccess: ({ recoveryCodes }) =>
                 setStep(recoveryCodes.length > 0 ? { at: 'codes', codes: recoveryCodes } : undefined),
             },

@@ -7,7 +7,7 @@ export type ProviderKind = 'session' | 'confirmation'
 
 interface Started {
   kind: ProviderKind
-  /** The page to return to; undefined in a window of its own, which closes. */
+  /** The page to return to; undefined in a separate window, which closes. */
   returnTo?: string
 }
 
@@ -42,14 +42,16 @@ function isOwnPage(address: string | undefined): boolean {
   return address !== undefined && URL.canParse(address) && address.startsWith(consoleBase.href)
 }
 
-/** Notifies the page that opened this window. They share no reference, because the provider's page may sever it. */
+/**
+ * Notifies the page that opened this window. The two windows share no reference, because the provider's page may sever it.
+ */
 export function reportToOpener(result: ProviderResult): void {
   const channel = new BroadcastChannel(CHANNEL)
   channel.postMessage(result)
   channel.close()
 }
 
-/** Opens a window for the provider, so that the page and what was typed stay. Call it in a click. */
+/** Opens a window for the provider, so that the page and everything typed remain. Call it from a click handler. */
 export function openProviderWindow(kind: ProviderKind): Promise<ProviderResult> {
   const address = new URL(`signed-in?start=${kind}`, consoleBase)
   const opened = open(address, '_blank', 'popup,width=520,height=680')

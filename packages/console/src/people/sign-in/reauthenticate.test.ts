@@ -8,7 +8,7 @@ const forms = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
   .filter(({ text }) => text.includes('<ReauthenticationFields'))
 
-it('a form that names the password also passes on the confirmation that can replace it', () => {
+it('every form that submits a password also submits the confirmation that may replace it', () => {
   expect(forms.length).toBeGreaterThan(8)
   const incomplete = forms.flatMap(({ name, text }) =>
     (text.match(/\{[^{}]*(?<!['/])\bpassword\b(?!')[^{}]*\}/g) ?? [])

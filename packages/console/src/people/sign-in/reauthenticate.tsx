@@ -10,7 +10,7 @@ import { canUsePasskeys, useSignInOptions } from './sign-in-options.ts'
 import { confirmByPasskey } from './use-passkey.ts'
 
 /**
- * Asks people to confirm who they are: by the password, with a code if a second factor is set, by a passkey, or at the
+ * Asks people to confirm who they are: with the password (and a code if a second factor is set), with a passkey, or at the
  * provider; not again for five minutes. Field names: password and code, or confirmation.
  */
 export function ReauthenticationFields() {

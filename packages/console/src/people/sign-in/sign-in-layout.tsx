@@ -33,7 +33,7 @@ export function SignInLayout(props: { title: string; text?: string; wide?: boole
   )
 }
 
-/** Why a link does not sign in, with a way to sign in otherwise. */
+/** Says why a link does not sign the person in, and offers another way to sign in. */
 export function SignInFailed({ title, message }: { title: string; message: string }) {
   return (
     <SignInLayout title={title}>

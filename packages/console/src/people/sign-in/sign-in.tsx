@@ -20,7 +20,7 @@ const ForgottenPasswordPage = lazy(async () => ({
 interface SignInProps {
   text?: string
   onSignedIn(me: Me): unknown
-  /** Uses a window of its own for the provider, because this page is to stay. */
+  /** Uses a separate window for the provider, because this page must stay open. */
   overPage?: boolean
 }
 
@@ -83,7 +83,7 @@ export function usePasswordSignIn(onSignedIn: (me: Me) => unknown) {
   return { mutate, error, isPending, asked }
 }
 
-/** Nothing for CODE_REQUIRED: the field that appears says it. */
+/** Nothing for CODE_REQUIRED: the field that appears says enough. */
 export function SignInError({ error }: { error: ApiError | null }) {
   if (!error || error.code === 'CODE_REQUIRED') return null
   return (
@@ -152,7 +152,7 @@ export function SignInOverlay({ onSignedIn }: { onSignedIn(me: Me): unknown }) {
       className="session-ended"
       aria-label={t.signIn.title}
       onCancel={(event) => event.preventDefault()}
-      // Browsers close a modal at a second Escape even if the first was prevented.
+      // Browsers close a modal on a second Escape even if the first was prevented.
       onClose={() => dialog.current?.showModal()}
     >
       <SignInPage text={t.signIn.sessionEnded} onSignedIn={onSignedIn} overPage />

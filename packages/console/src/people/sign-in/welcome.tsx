@@ -18,7 +18,7 @@ interface LinkDetails {
   kind: string
 }
 
-/** The target of invitation and password links. The token follows the #, so it is in no server's log. */
+/** The target of invitation and password links. The token follows the #, so it does not appear in any server's log. */
 export function WelcomePage() {
   const token = useRouterState({ select: ({ location }) => location.hash })
   // A second link opened in the same tab starts again, without what was typed for the first.
@@ -31,7 +31,7 @@ function SetPassword({ token }: { token: string }) {
     queryKey: ['link', token],
     queryFn: () => call('POST', '/link', { body: { token } }),
     retry: false,
-    // Once used, the link is dead, and this page still signs in.
+    // Once used, the link is invalid, but this page still signs in.
     staleTime: Number.POSITIVE_INFINITY,
   })
   const signIn = usePasswordSignIn((me) => {
@@ -84,14 +84,14 @@ function SetPassword({ token }: { token: string }) {
   )
 }
 
-/** The target of the link that a local gateway prints. The token follows the #, so it is in no server's log. */
+/** The target of the link that a local gateway prints. The token follows the #, so it does not appear in any server's log. */
 export function LocalSignInPage() {
   const [token] = useState(takeToken)
   const signIn = useQuery<Me, ApiError>({
     queryKey: ['local-sign-in'],
     queryFn: async () => {
       const me = await call<Me>('POST', '/session/local', { body: { token } })
-      // A reload forgets what another person may have left in memory.
+      // A reload clears what another person may have left in memory.
       location.replace(consoleBase.href)
       return me
     },

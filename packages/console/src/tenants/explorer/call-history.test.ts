@@ -14,7 +14,7 @@ const request = (body: string): PastRequest => {
   return { time: '2026-11-20T13:00:00.000Z', tenantId: 'T-1', operation: 'health', body, status: 200 }
 }
 
-test('the newest twenty requests are kept, each once, for each person', () => {
+test('keeps the twenty newest requests of each person, without duplicates', () => {
   const storage = memoryStorage()
   const history = requestHistory('ada', storage)
   for (let number = 1; number <= 25; number++) history.add(request(`{"n":${number}}`))
@@ -28,7 +28,7 @@ test('the newest twenty requests are kept, each once, for each person', () => {
   expect(history.list()).toEqual([])
 })
 
-test('stored data that is not a request is ignored', () => {
+test('stored data that does not form a request is ignored', () => {
   const storage = memoryStorage()
   const history = requestHistory('ada', storage)
   for (const text of [

@@ -1,12 +1,12 @@
 import { type OperationName, operationNames } from '@dealer-esim/contract'
 
-/** A request that was sent, without what signs it and without its answer, which may hold activation codes. */
+/** A request that was sent, without its signature and without its answer, which may contain activation codes. */
 export interface PastRequest {
   time: string
   tenantId: string
   operation: OperationName
   body: string
-  /** The HTTP status; null: there was no answer. */
+  /** The HTTP status; null if there was no answer. */
   status: number | null
 }
 

@@ -20,7 +20,7 @@ export interface CheckResult {
   /** Undefined if an earlier check failed. */
   ok: boolean | undefined
   message: string
-  /** The code that the gateway answers if this check fails. */
+  /** The code with which the gateway answers if this check fails. */
   code?: string
 }
 
@@ -84,7 +84,7 @@ export async function diagnose(request: FailingRequest): Promise<CheckResult[]> 
   return results
 }
 
-/** Even a malformed signature often shows the mistake: Base64 instead of hex, another hash. */
+/** Even a malformed signature often shows the mistake: Base64 instead of hex, a different hash. */
 async function mistakesInMalformed(headers: Record<string, string>, request: FailingRequest): Promise<string[]> {
   const { 'rt-timestamp': timestamp, 'rt-requestid': requestId, 'rt-accesscode': appKey } = headers
   const { 'x-signature': signature } = headers

@@ -4,7 +4,7 @@ import { Hint, Timestamp } from '#parts/values.tsx'
 import { interpolate, t } from '#strings/strings.ts'
 import type { PastRequest } from './call-history.ts'
 
-/** Requests that this person sent from this browser. Choosing one enters it again. */
+/** Requests that this person sent from this browser. Choosing one fills in the form again. */
 export function HistoryCard(props: { requests: PastRequest[]; onChoose(request: PastRequest): void; onClear(): void }) {
   const { requests, onChoose, onClear } = props
   if (requests.length === 0) return null

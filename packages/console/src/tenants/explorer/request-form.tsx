@@ -46,7 +46,7 @@ const EXAMPLES: Record<OperationName, () => object> = {
   'esim/usage/query': () => ({ esimTranNoList: ['E-1'] }),
 }
 
-/** The consequence of an operation for money and eSIMs, which is confirmed before it is sent on a production gateway. */
+/** The consequence of an operation for money and eSIMs, which must be confirmed before it is sent on a production gateway. */
 const CONSEQUENCES: Partial<Record<OperationName, string>> = {
   'esim/order': t.explorer.consequences.debits,
   'esim/topup': t.explorer.consequences.debits,

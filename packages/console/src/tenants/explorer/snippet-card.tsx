@@ -6,7 +6,7 @@ import { Hint } from '#parts/values.tsx'
 import { t } from '#strings/strings.ts'
 import { SNIPPETS, type SnippetCall, type SnippetLanguage } from './snippets.ts'
 
-/** The request as a program, in the language that was chosen last. */
+/** The request as a program, in the language chosen last. */
 export function SnippetCard({ call }: { call: SnippetCall }) {
   const [chosen, choose] = useLocalStorage({ key: 'explorer-language', defaultValue: 'bash' })
   const { name, language, write } = SNIPPETS[chosen as SnippetLanguage] ?? SNIPPETS.bash

@@ -15,11 +15,11 @@ interface Snippet {
   /** The language, as its community writes it. */
   name: string
   language: CodeLanguage
-  /** A whole program that signs and sends the call. Its AppSecret comes from the environment. */
+  /** A complete program that signs and sends the call. Its AppSecret comes from the environment. */
   write(call: SnippetCall): string
 }
 
-/** The request that was signed, as a curl command. It works once, and for five minutes. */
+/** The request that was signed, as a curl command. It works only once, and only for five minutes. */
 export function curlCommand(publicUrl: string, operation: OperationName, call: SignedCall): string {
   const headers = Object.entries(call.headers).map(([name, value]) => `  -H '${name}: ${value}' \\`)
   return [
@@ -277,7 +277,7 @@ console.log(JSON.stringify(await gateway.${methodOf(call)}(${argument.replace(AD
 `
 }
 
-/** In valid JSON apostrophes occur in strings only. */
+/** In valid JSON, apostrophes occur only in strings. */
 function withoutApostrophes(json: string): string {
   return json.replaceAll("'", '\\u0027')
 }

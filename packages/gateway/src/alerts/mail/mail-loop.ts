@@ -6,12 +6,12 @@ import { consoleUrlOf } from '#people/personal-link.ts'
 import { queueAlertMails } from './queue-alerts.ts'
 import { sendDueMails } from './send-mail.ts'
 
-/** A pass takes two index probes. The interval is short, because people wait for their link. */
+/** Each pass costs two index probes. The interval is short because people are waiting for their links. */
 const POLL_MS = 1_000
 
 type LoopDeps = Pick<Deps, 'config' | 'db' | 'ids' | 'cipher' | 'databaseClock' | 'log' | 'loops' | 'metrics' | 'links'>
 
-/** Queues mails for new alerts and sends due mails. Without SMTP_URL nothing is queued, and there is no loop. */
+/** Queues e-mails for new alerts and sends the due ones. Without SMTP_URL nothing is queued, and no loop runs. */
 export function mailLoop(deps: LoopDeps): Running | undefined {
   const { config, links, metrics } = deps
   if (config.smtpUrl === undefined) return undefined

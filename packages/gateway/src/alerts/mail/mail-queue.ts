@@ -9,7 +9,7 @@ import type { MailText } from './mail-template.ts'
 import { linkMail, passkeyMail } from './mail-texts.ts'
 
 export interface QueuedMail extends MailText {
-  /** null: to the operator's staff. */
+  /** null: addressed to the operator's staff. */
   tenantId: string | null
   recipient: string
   kind: string
@@ -35,8 +35,8 @@ export interface LinkMailDeps {
 }
 
 /**
- * Queues a mail with an invitation or password link, if e-mail is configured.
- * @returns false if it is not: the person who created the link must pass it on
+ * Queues an e-mail with an invitation or password link, if e-mail is configured.
+ * @returns false if e-mail is not configured: the person who created the link must pass it on
  */
 export function mailPersonLink(
   tx: Tx,

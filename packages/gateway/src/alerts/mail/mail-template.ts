@@ -13,9 +13,9 @@ export interface MailLink {
 
 export interface MailParts {
   subject: string
-  /** Paragraphs without line breaks, because mail programs wrap them, and links. */
+  /** Links, and paragraphs without line breaks, because mail programs wrap text themselves. */
   paragraphs: readonly (string | MailLink)[]
-  /** Why the reader gets the mail, in small print. */
+  /** Why the reader receives the e-mail, in small print. */
   footer: string
 }
 
@@ -25,7 +25,7 @@ export function composeMail({ subject, paragraphs, footer }: MailParts): MailTex
   return { subject, text: [...texts, footer].join('\n\n'), html: htmlOf(subject, paragraphs, footer) }
 }
 
-// Mail programs ignore style sheets, so styles are on the elements. Nothing is loaded from anywhere.
+// Mail programs ignore style sheets, so styles are inline. Nothing is loaded from elsewhere.
 const FONT = 'font-family:system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
 const PARAGRAPH = 'margin:0 0 16px;font-size:15px;line-height:1.5'
 const BUTTON =

@@ -7,7 +7,7 @@ const about = {
   path: '/orders?status=UNDER_REVIEW&x=1',
 }
 
-test('a name with line breaks cannot add headers', () => {
+test('line breaks in a name cannot add mail headers', () => {
   for (const kind of Object.keys(ALERT_SUBJECTS)) {
     expect(alertMail({ kind, message: 'A sentence.' }, about).subject).not.toMatch(/[\r\n]/)
   }
@@ -20,15 +20,15 @@ test.each([
   'Ada, ask help@evil.test',
   'evil．test',
   'evil.test\\in',
-])('a name that looks like an address is left out of the greeting: %s', (name) => {
+])('a name that looks like an address is omitted from the greeting: %s', (name) => {
   expect(linkMail('INVITATION', { name, link: 'https://x' }).text).toMatch(/^Hello,\n/)
 })
 
-test.each(['Ada', 'Dr. Ada O’Neil-Müller', '李 小龍'])('an ordinary name is greeted: %s', (name) => {
+test.each(['Ada', 'Dr. Ada O’Neil-Müller', '李 小龍'])('an ordinary name appears in the greeting: %s', (name) => {
   expect(linkMail('PASSWORD_RESET', { name, link: 'https://x' }).text).toContain(`Hello ${name},\n`)
 })
 
-test('an alert mail contains the message of the console and a link to the details', () => {
+test('an alert mail contains the console’s message and a link to the details', () => {
   const { subject, text } = alertMail(
     { kind: 'LOW_BALANCE', message: 'The balance is 3.00 USD.' },
     { ...about, client: 'Acme' },
@@ -39,11 +39,11 @@ test('an alert mail contains the message of the console and a link to the detail
   )
 })
 
-test('an alert kind without a subject gets a general one', () => {
+test('an alert kind without its own subject gets a general subject', () => {
   expect(alertMail({ kind: 'NEW_KIND', message: 'Something.' }, about).subject).toBe('An alert about your eSIM account')
 })
 
-test('the HTML form says what the text says, and nothing in it is markup of others', () => {
+test('the HTML version has the same content as the text version, and escapes all foreign markup', () => {
   const message = 'eSIM <img src=x onerror="alert(1)"> & more'
   const { html } = alertMail({ kind: 'LOW_STOCK', message }, about)
   expect(html).toContain('eSIM &#60;img src=x onerror=&#34;alert(1)&#34;&#62; &#38; more')

@@ -4,7 +4,7 @@ import { composeMail, type MailText } from './mail-template.ts'
 
 /* All texts of e-mails. An alert's own message says what happened, as in the console. */
 
-/** Subjects of alerts by kind; `{client}` is the dealer's name. A kind of a newer gateway has a general subject. */
+/** Subjects of alerts by kind; `{client}` is the dealer's name. Kinds added by a newer gateway have a general subject. */
 export const ALERT_SUBJECTS: Readonly<Record<AlertKind, string>> = {
   LOW_BALANCE: 'Your balance is low: {client}',
   ENDPOINT_FAILING: 'Your callback URL is not responding: {client}',
@@ -42,7 +42,7 @@ export function alertMail(
     subject: oneLine(subject),
     paragraphs: [alert.message, { label: 'Details in the console', url: about.consoleUrl + about.path }],
     footer:
-      'You receive this e-mail because your address is registered for such alerts. If you have an account on the console, choose on its Account page which alerts are sent to you. It was sent automatically; replies are not read.',
+      'You are receiving this e-mail because your address is registered for such alerts. If you have a console account, its Account page lets you choose which alerts you receive. This e-mail was sent automatically; replies are not read.',
   })
 }
 
@@ -76,7 +76,7 @@ export function linkMail(kind: LinkKind, about: { name: string; link: string }):
   })
 }
 
-/** The mail to a traveller. Users cannot change its text, so that nobody can write to strangers in the operator's name. */
+/** The e-mail to a traveller. Users cannot change its text, so that nobody can write to strangers in the operator's name. */
 export function shareMail(about: { seller: string; packageName: string; link: string }): MailText {
   const seller = oneLine(about.seller)
   return composeMail({
@@ -103,7 +103,7 @@ export function passkeyMail({ name, accountUrl }: { name: string; accountUrl: st
   })
 }
 
-/** The test mail, to the person who asked for it. */
+/** The test e-mail, sent to the person who requested it. */
 export function testMail(consoleUrl: string): MailText {
   return composeMail({
     subject: 'Test e-mail from the eSIM console',
@@ -113,8 +113,8 @@ export function testMail(consoleUrl: string): MailText {
 }
 
 /**
- * The inviter chooses the name, and the mail goes to any address in the operator's name. Mail programs turn text that looks
- * like an address into a link, so such a name is left out.
+ * The inviter chooses the name, and the e-mail can go to any address on the operator's behalf. Mail programs turn text that
+ * looks like an address into a link, so such a name is left out.
  */
 function greeting(name: string): string {
   return /[/\\@:]|[.\u2024\u3002\uff0e]\S/.test(name) ? 'Hello' : `Hello ${name}`

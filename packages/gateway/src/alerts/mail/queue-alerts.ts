@@ -12,17 +12,20 @@ import type { MailDeps } from './send-mail.ts'
 const DAY_MS = 86_400_000
 /** How many alerts one pass queues. */
 const ALERTS_MAX = 100
-/** Older alerts are not mailed. Otherwise an operator who configures e-mail late would get the alerts of a year together. */
+/**
+ * Alerts older than this are not mailed. Otherwise an operator who sets up e-mail late would receive a year's alerts
+ * together.
+ */
 const MAILED_WITHIN_MS = DAY_MS
 /**
- * The most alert mails of a dealer. Dealers choose their balance threshold and billing address, and each new threshold above
- * the balance raises an alert: without a limit, a dealer could make the operator's mail server write to anybody, all day. The
- * console shows all alerts.
+ * The maximum number of alert e-mails that a dealer receives per day. Dealers choose their balance threshold and billing
+ * address, and each new threshold above the balance raises an alert: without a limit, a dealer could make the operator's
+ * mail server write to anybody, all day. The console shows all alerts.
  */
 const MAILS_PER_DAY_MAX = 100
 
 /**
- * Queues a mail to each recipient of each new alert. Locks one alert at a time, so one node queues its mails.
+ * Queues an e-mail to each recipient of each new alert. Locks one alert at a time, so only one node queues its e-mails.
  * @returns whether there may be more
  */
 export async function queueAlertMails(deps: MailDeps): Promise<boolean> {
@@ -67,7 +70,7 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
     ...{ client, consoleUrl: deps.consoleUrl() },
     path: alertPath({ ...alert, tenantId }),
   })
-  // A mail to the operator does not belong to the dealer that it is about, so it counts towards no limit.
+  // An e-mail to the operator does not belong to the dealer it is about, so it does not count towards any limit.
   const owner = alert.audience === 'OPERATOR' ? null : tenantId
   for (const recipient of recipients.slice(0, limit))
     queueMail(tx, deps, { tenantId: owner, recipient, kind: alert.kind, ...mail })
@@ -79,10 +82,10 @@ async function queueMails(tx: Tx, deps: MailDeps, tenantId: string, alertId: str
   await failpoint('mail.taken-over')
 }
 
-/** Kinds of mails that are not alerts. */
+/** Kinds of e-mails that are not alerts. */
 const OTHER_KINDS = ['INVITATION', 'PASSWORD_RESET', 'FORGOTTEN_PASSWORD', 'PASSKEY_ADDED', 'SHARE_LINK']
 
-/** How many alert mails the dealer may still receive today. */
+/** How many alert e-mails the dealer may still receive today. */
 async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise<number> {
   const mailed = await tx.query({
     text: `select 1 from mails
@@ -94,14 +97,14 @@ async function mailsLeftToday(tx: Tx, deps: MailDeps, tenantId: string): Promise
 
 /** Alerts for the people who pay. */
 const MONEY_ALERTS: ReadonlySet<string> = new Set(['LOW_BALANCE', 'TOP_UP_PAID', 'TOP_UP_DECLINED'])
-/** The most recipients of one alert. */
+/** Maximum number of recipients of one alert. */
 const RECIPIENTS_MAX = 20
 
 /**
- * Lists who receives an alert by e-mail, in this order of preference. About money: the tenant's billing address, its
- * administrators. Other alerts to a tenant: its administrators, the billing address. The operator's alerts: the addresses set
- * in the console, OPERATOR_EMAIL, the operator's staff. People who have not accepted their invitation receive none, because the
- * address may be mistyped. Nor do people who muted this kind of alert.
+ * Lists who receives an alert by e-mail, in this order of preference. Alerts about money: the tenant's billing address, its
+ * administrators. Other alerts to a tenant: its administrators, the billing address. The operator's alerts: the addresses
+ * set in the console, OPERATOR_EMAIL, the operator's staff. People who have not accepted their invitation receive none,
+ * because the address may be mistyped. Nor do people who muted this kind of alert.
  */
 async function listRecipients(
   tx: Tx,

@@ -11,11 +11,11 @@ import { claimJobs, type JobTable } from '#platform/jobs.ts'
 import type { MailText } from './mail-template.ts'
 
 const MINUTE_MS = 60_000
-/** Pauses after failed attempts. After the last one the gateway gives the mail up, about 27 hours after it was due. */
+/** Pauses after failed attempts. After the last one, about 27 hours after the e-mail was due, the gateway gives up. */
 const RETRY_PAUSES_MS = [1, 5, 15, 60, 120, 240, 480, 720].map((minutes) => minutes * MINUTE_MS)
-/** Longer than the mail server's time limits together. After a crash, claimed mails are sent when the lease ends. */
+/** Longer than all time limits for the mail server combined. After a crash, claimed e-mails are sent when the lease ends. */
 const LEASE_MS = 2 * MINUTE_MS
-/** How many mails are claimed and sent together. */
+/** How many e-mails are claimed and sent together. */
 const CLAIMED_MAX = 20
 
 /** What the mail loop needs. */
@@ -41,8 +41,8 @@ interface ClaimedMail {
 }
 
 /**
- * Sends due mails, each under a lease, at least once: a mail that a node sent before it died unsaved is sent again with the
- * same Message-ID. @returns the outcome of each, and whether there may be more
+ * Sends due e-mails, each under a lease, at least once: if a node dies after sending an e-mail but before saving the
+ * outcome, the e-mail is sent again with the same Message-ID. @returns the outcome of each, and whether there may be more
  */
 export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]; more: boolean }> {
   const claimed = await claimJobs<ClaimedMail>(deps.db, MAILS, CLAIMED_MAX)
@@ -51,7 +51,7 @@ export async function sendDueMails(deps: MailDeps): Promise<{ outcomes: string[]
   return { outcomes, more: claimed.length === CLAIMED_MAX }
 }
 
-/** The pause before a mail's next attempt; the first one is due immediately. */
+/** The pause before an e-mail's next attempt; the first one is due immediately. */
 const PAUSE_MS = `coalesce((array[${RETRY_PAUSES_MS}])[attempts], 0)`
 
 export const MAILS: JobTable = {

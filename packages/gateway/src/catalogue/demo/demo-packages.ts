@@ -4,7 +4,7 @@ import { countryName } from '../coverage.ts'
 import type { PackageDocument } from '../packages/package-document.ts'
 import { DESTINATIONS, POPULAR, REGIONS } from './destinations.ts'
 
-/** A size of package, from which its code and price follow. */
+/** A package size, which determines the package's code and price. */
 interface Size {
   /** Part of the package code: gigabytes, D and gigabytes a day, or U for unlimited. */
   readonly code: string
@@ -14,7 +14,7 @@ interface Size {
   readonly days: number
   /** The days for which a day pass can be ordered. */
   readonly periodNum?: { readonly min: number; readonly max: number }
-  /** The price as a percentage of the price of 1 GB for a week. */
+  /** The price relative to that of 1 GB for a week, as a percentage. */
   readonly percent: number
 }
 
@@ -55,7 +55,7 @@ interface Territory {
   readonly sizes: readonly Size[]
 }
 
-/** Demo packages can be cancelled without a fee; packages of the sandbox show other policies. */
+/** Demo packages can be cancelled without a fee; sandbox packages show other policies. */
 const CANCELLABLE: PackageDocument['cancelPolicy'] = { cancellable: true, withinDays: null, feePercent: 0 }
 const NOT_CANCELLABLE: PackageDocument['cancelPolicy'] = { cancellable: false, withinDays: null, feePercent: 0 }
 
@@ -135,7 +135,7 @@ function sizeCode({ code, days }: Size): string {
   return `${code}_${days}`
 }
 
-/** The same volume and days at the same price, for an eSIM that exists. */
+/** The same volume and days at the same price, for an existing eSIM. */
 function topUpOf(base: PackageDocument): PackageDocument {
   const packageCode = `${base.packageCode}_TOPUP`
   return {
@@ -162,7 +162,7 @@ function describe({ name, countries: covered }: Territory, size: Size): string {
   return `Data only: ${size.name} in ${where} for ${days} days. A profile of the sandbox, not a real eSIM.`
 }
 
-/** Prices in dollars, and in euros for several countries or one that uses them. */
+/** Prices in dollars, and also in euros if the package covers several countries or one that uses the euro. */
 function pricesOf({ countries: covered }: Territory, cents: number): PackageDocument['prices'] {
   const usd = { currencyCode: 'USD', price: cents * 100, retailPrice: (roundUp(cents * 1.6, 50) - 1) * 100 }
   const european = covered.some((code) => countries[code as keyof typeof countries].currency.some((c) => c === 'EUR'))
@@ -176,7 +176,7 @@ function roundUp(value: number, step: number): number {
   return Math.ceil(Math.round(value * 100) / 100 / step) * step
 }
 
-/** A package of the sandbox: its product code decides how the supplier behaves. */
+/** A sandbox package: its product code decides how the supplier behaves. */
 interface Behaviour {
   readonly name: string
   readonly description: string
@@ -191,7 +191,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   SANDBOX_OK: { name: 'delivers', description: 'Delivers immediately: the order ends DELIVERED.' },
   SANDBOX_REFUSED: {
     name: 'refuses',
-    description: 'Refuses every eSIM: the order ends FAILED and is refunded whole.',
+    description: 'Refuses every eSIM: the order ends FAILED and is refunded in full.',
   },
   SANDBOX_PARTIAL: {
     name: 'delivers a part',
@@ -199,13 +199,13 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   SANDBOX_SLOW: {
     name: 'is slow',
-    description: 'Delivers after some time: the order stays ALLOCATING until then.',
+    description: 'Delivers after a delay: the order stays ALLOCATING until then.',
   },
-  SANDBOX_UNKNOWN: { name: 'does not say', description: 'Leaves the outcome open: the order goes UNDER_REVIEW.' },
+  SANDBOX_UNKNOWN: { name: 'does not say', description: 'Does not report the outcome: the order goes UNDER_REVIEW.' },
   SANDBOX_OUT_OF_STOCK: { name: 'is sold out', description: 'Has no eSIM left: the order is refused with 200011.' },
   SANDBOX_USAGE: {
     name: 'is used',
-    description: 'Goes into use after some seconds and uses up its volume within a minute, with every event.',
+    description: 'Comes into use after a few seconds and uses up its volume within a minute, sending every event.',
   },
   SANDBOX_CANCEL_FEE: {
     name: 'is cancelled for a fee',
@@ -238,13 +238,13 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   SANDBOX_TOPUP_SLOW: {
     name: 'tops up slowly',
-    description: 'Tops up after some time: the order stays ALLOCATING until then.',
+    description: 'Tops up after a delay: the order stays ALLOCATING until then.',
     packageType: 'TOPUP',
     productCode: 'SANDBOX_SLOW',
   },
   SANDBOX_TOPUP_UNKNOWN: {
     name: 'does not answer a top-up',
-    description: 'Leaves the outcome of the top-up open: the order goes UNDER_REVIEW.',
+    description: 'Does not report the outcome of the top-up: the order goes UNDER_REVIEW.',
     packageType: 'TOPUP',
     productCode: 'SANDBOX_UNKNOWN',
   },

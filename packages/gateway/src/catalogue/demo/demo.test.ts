@@ -8,14 +8,14 @@ import { demoPackages, sandboxPackages } from './demo-packages.ts'
 const demo = demoPackages()
 const all = [...demo, ...sandboxPackages()]
 
-test('every demo package is valid without any change', () => {
+test('every demo package passes validation unchanged', () => {
   for (const item of all) {
     expect(isPackageDocument.Check(item), item.packageCode).toBe(true)
     expect(mergePackage(undefined, item)).toEqual({ document: item })
   }
 })
 
-test('the demo catalogue has 200 packages for 100 countries, regions and the world, of every data type, in two currencies', () => {
+test('the demo catalogue covers 100 countries, regions and the world, with every data type and two currencies', () => {
   expect(demo.length).toBeGreaterThanOrEqual(200)
   const single = demo.filter((item) => item.locationCodes.length === 1)
   expect(new Set(single.flatMap((item) => item.locationCodes)).size).toBeGreaterThanOrEqual(100)
@@ -25,7 +25,7 @@ test('the demo catalogue has 200 packages for 100 countries, regions and the wor
   expect(demo.filter((item) => item.prices.some((price) => price.currencyCode === 'EUR')).length).toBeGreaterThan(100)
 })
 
-test('codes and slugs are unique, every country has operators, and no package is sold below its cost', () => {
+test('demo packages have unique codes and slugs, and operators in every country, and never sell below cost', () => {
   expect(new Set(all.map((item) => item.packageCode)).size).toBe(all.length)
   expect(new Set(all.map((item) => item.slug)).size).toBe(all.length)
   for (const item of demo) {
@@ -37,7 +37,7 @@ test('codes and slugs are unique, every country has operators, and no package is
   }
 })
 
-test('JP_1_7 is as documented', () => {
+test('the demo package JP_1_7 matches the documentation', () => {
   expect(demo.find((item) => item.packageCode === 'JP_1_7')).toMatchObject({
     name: 'Japan, 1 GB, 7 days',
     slug: 'japan-1-gb-7-days',
@@ -47,7 +47,7 @@ test('JP_1_7 is as documented', () => {
   })
 })
 
-test('the number in a package’s name is its volume as pages show it', () => {
+test('the number in a package name matches the volume shown on pages', () => {
   const named = all.filter((item) => item.volume !== null && /\d [KMG]B/.test(item.name))
   expect(named.length).toBeGreaterThan(100)
   const differing = named.filter((item) => /[\d.]+ [KMG]B/.exec(item.name)![0] !== volumeText(readVolume(item.volume!)))
@@ -58,7 +58,7 @@ test('every call returns the same demo packages', () => {
   expect(demoPackages()).toEqual(demo)
 })
 
-test('every base package has a top-up with the same coverage and kind of data volume', () => {
+test('every base package has a top-up with the same coverage and data type', () => {
   const fits = (base: (typeof all)[number], topUp: (typeof all)[number]) =>
     topUp.packageType === 'TOPUP' &&
     topUp.dataType === base.dataType &&
@@ -71,7 +71,7 @@ test('every base package has a top-up with the same coverage and kind of data vo
   }
 })
 
-test('there are day passes, and packages are cancellable except those that show otherwise', () => {
+test('every base package can be cancelled, except the one that demonstrates a refusal', () => {
   expect(demo.find((item) => item.packageCode === 'JP_DAY')).toMatchObject({
     ...{ dataType: 'DAILY', duration: 1, periodNumMin: 1, periodNumMax: 30 },
   })

@@ -155,18 +155,18 @@ export const DESTINATIONS: Readonly<Record<string, readonly [cents: number, oper
   WS: [990, 'Digicel 4G, Vodafone 4G'],
 }
 
-/** Countries with more sizes: daily, unlimited and large packages. */
+/** Countries that also have daily, unlimited and large packages. */
 export const POPULAR: readonly string[] =
   'AE AT AU BR CA CH CN DE EG ES FR GB GR HK ID IN IT JP KR MA MX MY NL NZ PH PT SA SG TH TR TW US VN ZA'.split(' ')
 
 /** A territory of several countries. */
 export interface Region {
-  /** First part of its package codes; never two letters, which are countries. */
+  /** A territory made up of several countries. */
   readonly code: string
   readonly name: string
   readonly marker: typeof REGIONAL | typeof GLOBAL
   readonly countries: readonly string[]
-  /** Price of 1 GB for a week, in US cents. */
+  /** The first part of its package codes; never two letters, because those stand for countries. */
   readonly cents: number
 }
 

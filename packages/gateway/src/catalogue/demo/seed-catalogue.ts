@@ -14,7 +14,7 @@ export async function seedDemoCatalogue(deps: { db: Db; ids: Ids }): Promise<num
   return seed(deps, [...demoPackages(), ...sandboxPackages()])
 }
 
-/** Adds only the packages of the sandbox, on a test deployment, where operators import their own catalogue. */
+/** Adds only the sandbox packages, on a test deployment, where operators import their own catalogue. */
 export async function seedSandboxPackages(deps: { db: Db; ids: Ids }): Promise<number> {
   return seed(deps, sandboxPackages())
 }
@@ -33,7 +33,7 @@ async function seed(deps: { db: Db; ids: Ids }, documents: PackageDocument[]): P
       missing.map((after) => ({ before: undefined, after })),
       await stamp(),
     )
-    // One audit entry for all packages, as for an import: one per package would bury what people do on a new gateway.
+    // One audit entry for all packages, as for an import: one entry per package would hide what people do on a new gateway.
     audit(tx, deps.ids, {
       ...{ tenantId: null, ...SYSTEM, action: 'package.import', after: { added: missing.length, changed: 0 } },
     })

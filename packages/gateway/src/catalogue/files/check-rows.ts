@@ -22,12 +22,12 @@ export interface ImportError {
   /** '': the row as a whole. */
   readonly column: string
   readonly packageCode: string | null
-  /** The beginning of the faulty cell; null if the error has no cell. */
+  /** The beginning of the faulty cell; null if the error does not concern a cell. */
   readonly value: string | null
   readonly reason: string
 }
 
-/** The change of one package by an import. */
+/** The change that an import makes to one package. */
 export interface ImportChange {
   readonly packageCode: string
   readonly change: 'ADDED' | 'CHANGED'
@@ -45,7 +45,7 @@ export interface Findings {
   unchanged: number
   /** How many packages have a change with warnings. */
   doubtful: number
-  /** How many rows have errors. `errors` has only the first errors. */
+  /** How many rows have errors. `errors` contains only the first of them. */
   errorRows: number
   readonly errors: ImportError[]
   /** The first changes, and the first doubtful ones. */
@@ -82,7 +82,7 @@ export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Fi
     findings.rows++
     const owner = change && owners.get(change.after.slug)
     if (owner !== undefined && owner !== change?.after.packageCode) {
-      faults.push(fault('slug', `${change?.after.slug} is the slug of ${owner}: choose another.`))
+      faults.push(fault('slug', `${change?.after.slug} is already the slug of ${owner}: choose another one.`))
     }
     const supplierFaults = (change && repeated.get(change)) ?? []
     faults.push(...supplierFaults.map((one) => ({ ...one, field: row.columnOf(one.field) })))
@@ -92,7 +92,7 @@ export async function checkRows(tx: Tx, rows: readonly ImportRow[], findings: Fi
   return differing
 }
 
-/** Adds an error of the file itself. */
+/** Adds an error that concerns the file itself. */
 export function addFileError(findings: Findings, { row, column, value, message }: UnreadableFile): void {
   findings.errorRows++
   const shown = value?.slice(0, VALUE_LENGTH_MAX) ?? null
@@ -121,7 +121,7 @@ function checkRow(row: ImportRow, existing: ReadonlyMap<string, PackageDocument>
   }
   const after = merged.document
   const takenCode = claimKey(findings.rowOfCode, after.packageCode, row.row)
-  if (takenCode) faults.push(fault('packageCode', `${after.packageCode} is already in row ${takenCode}.`))
+  if (takenCode) faults.push(fault('packageCode', `${after.packageCode} already appears in row ${takenCode}.`))
   const takenSlug = claimKey(findings.rowOfSlug, after.slug, row.row)
   if (takenSlug && !takenCode) faults.push(fault('slug', `${after.slug} is already the slug in row ${takenSlug}.`))
   for (const { supplier } of after.suppliers) findings.suppliers.add(supplier)

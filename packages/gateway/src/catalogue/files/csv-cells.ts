@@ -5,7 +5,7 @@ import { escapeFormula, unescapeFormula } from '@dealer-esim/lib/csv.ts'
 export interface CellKind {
   write(value: unknown): string
   /**
-   * @param hasDecimalComma numbers of the file may have a decimal comma, such as 4,50
+   * @param hasDecimalComma numbers in the file may use a decimal comma, such as 4,50
    * @throws Error with advice as its message
    */
   read(cell: string, hasDecimalComma: boolean): unknown
@@ -48,14 +48,14 @@ export const money: CellKind = {
   write: (value) => formatMoney(value as number),
   read(cell, hasDecimalComma) {
     const amount = Number(parseMoney(withDecimalPoint(cell.trim(), hasDecimalComma)))
-    if (amount < 0) throw new Error('It is below zero: give an amount such as 4.50, or 0 for free.')
+    if (amount < 0) throw new Error('The amount is below zero: enter an amount such as 4.50, or 0 if it is free.')
     return amount
   },
 }
 
 /**
- * In a file that is not separated by commas, 4,50 is 4.50. With three digits after it, a comma or point may also separate
- * thousands, as its country decides.
+ * In a file that is not separated by commas, 4,50 means 4.50. Before three digits, a comma or point may instead be a
+ * thousands separator, depending on the country.
  */
 function withDecimalPoint(text: string, hasDecimalComma: boolean): string {
   if (!hasDecimalComma) return text
@@ -63,7 +63,7 @@ function withDecimalPoint(text: string, hasDecimalComma: boolean): string {
   if (number !== '' && !/^-?0[.,]/.test(number)) {
     const [whole, places] = number.split(/[.,]/)
     const read = `${whole}.${places!.replace(/0{1,3}$/, '') || '0'}`
-    throw new Error(`It may be ${read} or ${whole}${places}: write the one that you mean.`)
+    throw new Error(`This could mean ${read} or ${whole}${places}: enter the one that you mean.`)
   }
   return text.replace(/^(-?\d+),(\d)/, '$1.$2')
 }
@@ -97,7 +97,7 @@ export const json: CellKind = {
     try {
       return JSON.parse(unescapeFormula(cell))
     } catch {
-      throw new Error('It is not valid JSON: copy the cell of another package and edit it.')
+      throw new Error('Not valid JSON: copy the cell from another package and edit it.')
     }
   },
 }
@@ -105,8 +105,8 @@ export const json: CellKind = {
 const UNITS: Readonly<Record<string, number>> = { '': 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
 
 /**
- * The bytes of a size such as 500MB, 1.5 GB or 1073741824; undefined for any other text. Units are powers of 1024. A fraction
- * that is no whole number of bytes is rounded: 0.1GB is 107374182.
+ * The bytes of a size such as 500MB, 1.5 GB or 1073741824; undefined for any other text. Units are powers of 1024. A
+ * fraction that is not a whole number of bytes is rounded: 0.1GB is 107374182.
  */
 function parseVolume(text: string): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,16}(?:\.\d{1,9})?) ?([KMGT]B)?$/i.exec(text) ?? []

@@ -29,7 +29,10 @@ const PLAIN: Readonly<Record<PlainMember, CellKind>> = {
   allowLoss: boolean,
 }
 
-/** More members as in PLAIN. Their columns are last, because people have spreadsheets that find the other columns by position. */
+/**
+ * More members like those in PLAIN. Their columns come last, because people have spreadsheets that find the other columns
+ * by position.
+ */
 const LATER: Readonly<Record<LaterMember, CellKind>> = {
   packageType: word,
   productFamily: text,
@@ -37,7 +40,7 @@ const LATER: Readonly<Record<LaterMember, CellKind>> = {
   periodNumMax: integer,
 }
 
-/** Columns of the members of cancelPolicy. */
+/** The columns of cancelPolicy's members. */
 const POLICY: Readonly<Record<string, { member: keyof PackageDocument['cancelPolicy']; kind: CellKind }>> = {
   cancellable: { member: 'cancellable', kind: boolean },
   cancelWithinDays: { member: 'withinDays', kind: integer },
@@ -53,7 +56,7 @@ const SUPPLIED = { supplier: text, productCode: text, costPrice: money, costCurr
 export interface Column {
   readonly header: string
   readonly kind: CellKind
-  /** The member in this column, of the package, its cancelPolicy or one of its prices or suppliers. */
+  /** The member in this column: of the package, its cancelPolicy or one of its prices or suppliers. */
   readonly member: string
   readonly currencyCode?: string
   readonly position?: number
@@ -127,8 +130,8 @@ export function writeRow(document: PackageDocument, headers: readonly string[]):
 const CLEAR = '-'
 
 /**
- * Reads a row as a package. An empty cell leaves the value as it is, because price lists leave most cells empty. Suppliers are
- * one list: if any of their cells has a value, positions without one are removed.
+ * Reads a row as a package. An empty cell leaves the value as it is, because price lists leave most cells empty. Suppliers
+ * form one list: if any of their cells has a value, positions without one are removed.
  * @returns the package, the faults of its cells, and a function from members to columns
  */
 export function readRow(cells: readonly string[], columns: readonly Column[], hasDecimalComma: boolean) {

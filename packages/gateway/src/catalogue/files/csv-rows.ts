@@ -3,7 +3,7 @@ import type { Source } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import { type Column, columnOf, currencyFault, knownHeaders, readRow } from './csv-columns.ts'
 import type { ImportRow } from './package-rows.ts'
 
-/** A cell with the networks of the whole world has about 20 kB. */
+/** A cell that lists networks all over the world takes about 20 kB. */
 const RECORD_LENGTH_MAX = 1_048_576
 
 /** Reads the packages of a table with a header line, one at a time. @throws UnreadableFile */
@@ -38,7 +38,7 @@ function rowOf({ row, cells, fault }: TableRow, columns: readonly Column[], hasD
   if (!fault) return { row, ...read, cellOf }
   const { column, value, reason } = fault
   const faults = [{ code: '000108' as const, field: column, reason }]
-  // The package is named, but its cells are not judged: they may be in the wrong columns.
+  // The package is identified, but its cells are not checked: they may be in the wrong columns.
   const input = column === '' ? {} : read.input
   return {
     row,

@@ -23,7 +23,7 @@ import type { ImportRow } from './package-rows.ts'
 export interface ImportOptions {
   readonly format: FileFormat
   readonly source: Source
-  /** A person's answers to the question of a report. */
+  /** A person's answers to the questions in a report. */
   readonly answers?: TableAnswers | undefined
   /** Checks everything and changes nothing. */
   readonly dryRun: boolean
@@ -38,7 +38,7 @@ export interface ImportProgress {
 }
 
 export interface ImportReport {
-  /** false: nothing was changed, because of errors or because it was a dry run. */
+  /** false if nothing was changed, because of errors or a dry run. */
   readonly imported: boolean
   readonly rows: number
   readonly added: number
@@ -51,7 +51,7 @@ export interface ImportReport {
   readonly errors: readonly ImportError[]
   /** The first thousand changes, and the first thousand doubtful ones. */
   readonly changes: readonly ImportChange[]
-  /** With a person's answer, the file can be read. */
+  /** Present if the file can be read once a person has answered. */
   readonly question?: FileQuestion
   /** Columns of the file that are not read, because the person's map leaves them out. */
   readonly ignoredColumns: readonly string[]
@@ -61,13 +61,13 @@ export interface ImportReport {
   readonly unknownSuppliers: readonly string[]
 }
 
-/** Rows read, checked and written together. */
+/** How many rows are read, checked and written together. */
 const BATCH_ROWS = 250
 
 /**
- * Adds and changes the packages of a file (see merge.ts), all or nothing, with memory that does not depend on the size of
- * the file. Rows are checked without a lock and staged in a temporary table. Only the writing takes the catalogue's lock,
- * and fails if there was another change since the check.
+ * Adds and changes the packages of a file (see merge.ts), all or nothing. Memory use does not depend on the size of the
+ * file. Rows are checked without a lock and staged in a temporary table. Only writing takes the catalogue's lock, and it
+ * fails if the catalogue has changed since the check.
  */
 export async function importPackages(deps: ChangeDeps, options: ImportOptions, by: By): Promise<ImportReport> {
   return deps.db.tx(async (tx) => {

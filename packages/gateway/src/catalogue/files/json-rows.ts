@@ -1,10 +1,10 @@
 import { type Source, UnreadableFile } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 import type { ImportRow } from './package-rows.ts'
 
-/** A package that covers the world with all operators has about 20 kB. */
+/** A package that covers the world with all operators takes about 20 kB. */
 const ELEMENT_LENGTH_MAX = 1_048_576
 
-/** Reads the elements of a JSON array one at a time: the file may be larger than the memory. */
+/** Reads the elements of a JSON array one at a time: the file may not fit in memory. */
 export async function* jsonRows(source: Source): AsyncGenerator<ImportRow> {
   let row = 0
   for await (const text of arrayElements(source)) {
@@ -14,7 +14,7 @@ export async function* jsonRows(source: Source): AsyncGenerator<ImportRow> {
     yield {
       row,
       input: isObject ? (value as Record<string, unknown>) : {},
-      faults: isObject ? [] : [{ code: '000108', field: '', reason: 'It is not a package: write a JSON object.' }],
+      faults: isObject ? [] : [{ code: '000108', field: '', reason: 'Not a package: write a JSON object.' }],
       columnOf: (field) => field,
     }
   }
@@ -24,7 +24,7 @@ function parsed(text: string, row: number): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new UnreadableFile(row, `It is not valid JSON: ${(error as Error).message}`)
+    throw new UnreadableFile(row, `Not valid JSON: ${(error as Error).message}`)
   }
 }
 
@@ -69,10 +69,14 @@ async function* arrayElements(source: Source): AsyncGenerator<string> {
       }
     }
     if (state === 'within') element += text.slice(start)
-    if (element.length > ELEMENT_LENGTH_MAX) throw new UnreadableFile(count + 1, 'It is longer than any package.')
+    if (element.length > ELEMENT_LENGTH_MAX)
+      throw new UnreadableFile(
+        count + 1,
+        'The entry is too long for a package: check for a missing } or quotation mark.',
+      )
   }
   if (state === 'before') throw new UnreadableFile(0, NOT_AN_ARRAY)
-  if (state === 'within') throw new UnreadableFile(count + 1, 'The file is incomplete: it ends within the array.')
+  if (state === 'within') throw new UnreadableFile(count + 1, 'The file is incomplete: it ends before the array does.')
 }
 
 const NOT_AN_ARRAY = 'The file is not a JSON array of packages: it must begin with [ and end with ].'
@@ -89,6 +93,6 @@ function decode(decoder: TextDecoder, chunk: Uint8Array): string {
   try {
     return decoder.decode(chunk, { stream: true })
   } catch {
-    throw new UnreadableFile(0, 'The file is not in UTF-8: save it in that encoding.')
+    throw new UnreadableFile(0, 'The file is not in UTF-8: save it as UTF-8.')
   }
 }

@@ -3,7 +3,7 @@ import type { PackageInput } from '../packages/merge-packages.ts'
 
 /** A package in a file, with its position. */
 export interface ImportRow {
-  /** CSV: the row number of a spreadsheet, where the header line is 1. JSON: the position in the array, from 1. */
+  /** CSV: the row number in a spreadsheet, where the header is row 1. JSON: the position in the array, from 1. */
   readonly row: number
   readonly input: PackageInput
   /** Unreadable cells; `field` is a column. */
@@ -12,6 +12,6 @@ export interface ImportRow {
   columnOf(field: string): string
   /** Returns the text of a column's cell. Absent for JSON. */
   cellOf?(column: string): string | undefined
-  /** The row as a whole cannot be read, so that only `faults` are reported. */
+  /** The row as a whole cannot be read, so only `faults` are reported. */
   readonly isUnreadable?: boolean
 }

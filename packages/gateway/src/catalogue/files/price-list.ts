@@ -47,7 +47,7 @@ export function* priceListCsv(
   if (rows.length > 0) yield csvText(rows)
 }
 
-/** The price for buyers without a more specific one; null: no price in this currency. */
+/** The price for buyers without a more specific one; null if there is no price in this currency. */
 export function listPriceOf({ prices }: QuotedPackage['item'], currencyCode: string): bigint | null {
   return prices.find((price) => price.currencyCode === currencyCode && !price.removed)?.price ?? null
 }

@@ -11,7 +11,7 @@ const DAILY = {
 }
 
 describe('a DAILY package', () => {
-  it('has at most as many bytes over its duration as an eSIM can report', () => {
+  it('cannot have a total volume that is too large for an eSIM to report', () => {
     const volumeMax = Math.floor(Number.MAX_SAFE_INTEGER / DAILY.duration)
     expect(mergePackage(undefined, { ...DAILY, volume: volumeMax })).toHaveProperty('document')
     expect(mergePackage(undefined, { ...DAILY, volume: volumeMax + 1 })).toMatchObject({
@@ -27,7 +27,7 @@ describe('a day pass', () => {
     return 'faults' in merged ? merged.faults.map(({ field }) => field) : []
   }
 
-  it('has both limits in order, is DAILY, and lasts one day', () => {
+  it('must have both limits in ascending order, be DAILY, and last one day', () => {
     expect(fieldsOf({})).toEqual([])
     expect(fieldsOf({ periodNumMax: undefined })).toEqual(['periodNumMax'])
     expect(fieldsOf({ periodNumMin: null })).toEqual(['periodNumMin'])
@@ -37,7 +37,7 @@ describe('a day pass', () => {
     expect(fieldsOf({ duration: 2 })).toEqual(['duration'])
   })
 
-  it('has at most as many bytes over its most days as an eSIM can report', () => {
+  it('cannot have a maximum total volume that is too large for an eSIM to report', () => {
     const volumeMax = Math.floor(Number.MAX_SAFE_INTEGER / 30)
     expect(fieldsOf({ volume: volumeMax })).toEqual([])
     expect(fieldsOf({ volume: volumeMax + 1 })).toEqual(['volume'])
@@ -48,7 +48,7 @@ describe('a cancel policy', () => {
   const given = (cancelPolicy: unknown, packageType = 'BASE') =>
     mergePackage(undefined, { ...DAILY, volume: 1, packageType, cancelPolicy })
 
-  it('keeps absent members, and null clears one', () => {
+  it('keeps members that a change leaves out, and clears those set to null', () => {
     const merged = given({ cancellable: true, withinDays: 14 })
     expect(merged).toMatchObject({ document: { cancelPolicy: { cancellable: true, withinDays: 14, feePercent: 0 } } })
     const { document } = merged as Extract<typeof merged, { document: unknown }>
@@ -58,7 +58,7 @@ describe('a cancel policy', () => {
   })
 
   it.each([{ feePercent: 101 }, { withinDays: 0 }, { feePercent: 1.5 }, { cancellable: 'yes' }])(
-    'is refused if it is out of range (%j)',
+    'is refused if a value is out of range (%j)',
     (policy) => expect(given(policy)).toHaveProperty('faults'),
   )
 
@@ -67,7 +67,7 @@ describe('a cancel policy', () => {
   })
 })
 
-it('the type of a package never changes', () => {
+it('the type of a package cannot be changed', () => {
   const made = mergePackage(undefined, { ...DAILY, volume: 1 })
   const { document } = made as Extract<typeof made, { document: unknown }>
   expect(mergePackage(document, { packageType: 'TOPUP' })).toMatchObject({ faults: [{ field: 'packageType' }] })

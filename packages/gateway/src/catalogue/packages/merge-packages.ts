@@ -25,7 +25,7 @@ export type Merged = { readonly document: PackageDocument } | { readonly faults:
 
 /**
  * Merges input into a package. An absent member keeps its value, or gets its default in a new package; null clears it.
- * Prices are merged by currency (a price of null removes it), suppliers are replaced as a whole.
+ * Prices are merged by currency (a price of null removes it), and the suppliers are replaced as a whole.
  */
 export function mergePackage(existing: PackageDocument | undefined, input: PackageInput): Merged {
   const { price, retailPrice, currencyCode, prices, lastUpdateTime: _, topUpSupported: __, ...members } = input
@@ -45,8 +45,8 @@ export function mergePackage(existing: PackageDocument | undefined, input: Packa
 }
 
 /**
- * Optional members of a new package. This is one object literal because a version with a spread took half of the time in which
- * the rows of a file are checked.
+ * Optional members of a new package. A single object literal, because a version with a spread took half of the time spent
+ * checking a file's rows.
  */
 function defaultsOf(input: PackageInput): Record<string, unknown> {
   return {
@@ -74,13 +74,13 @@ function defaultsOf(input: PackageInput): Record<string, unknown> {
 
 const NOT_CANCELLABLE: CancelPolicy = { cancellable: false, withinDays: null, feePercent: 0 }
 
-/** An absent member keeps its value, null clears it. */
+/** An absent member keeps its value; null clears it. */
 function withAbsentMembers(policy: unknown, before: CancelPolicy): unknown {
   if (!isRecord(policy)) return policy
   return { ...before, ...cleared(policy, { ...NOT_CANCELLABLE }) }
 }
 
-/** Replaces null by the member's default, if it has one. */
+/** Replaces null with the member's default, if it has one. */
 function cleared(members: PackageInput, defaults: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(members)
@@ -105,7 +105,7 @@ function locationsOf(existing: PackageDocument | undefined, members: PackageInpu
   const { locationCodes: codes, locationNetworkList: networks } = members
   if (networks == null && Array.isArray(codes)) {
     const known = new Map(existing?.locationNetworkList.map((network) => [network.locationCode, network]))
-    // A code of another form is a fault of locationCodes, not of networks that nobody has given.
+    // A malformed code is a fault in locationCodes, not in networks that were never given.
     const countries = codes.filter((code): code is string => typeof code === 'string' && /^[A-Z]{2}$/.test(code))
     return {
       locationNetworkList: countries.map(
@@ -139,7 +139,7 @@ interface PriceEntry {
 function priceEntries(input: PackageInput, faults: Fault[]): PriceEntry[] {
   const { prices, ...single } = input
   const written: [at: string, value: unknown][] = []
-  // The export of a package without any price has all three members null.
+  // In the export of a package without any price, all three members are null.
   if (Object.values(single).some((value) => value != null)) written.push(['', withoutUndefined(single)])
   if (Array.isArray(prices)) written.push(...prices.map((value, i): [string, unknown] => [`prices[${i}].`, value]))
   else if (prices != null) faults.push({ code: '000108', field: 'prices', reason: 'Send a JSON array.' })
@@ -155,16 +155,20 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
   const seen = new Set<string>()
   for (const { at, currencyCode, price, retailPrice } of entries) {
     if (seen.has(currencyCode)) {
-      faults.push({ code: '000108', field: `${at}currencyCode`, reason: 'The currency has two prices: give one.' })
+      faults.push({ code: '000108', field: `${at}currencyCode`, reason: 'The currency has two prices: keep one.' })
     }
     seen.add(currencyCode)
     const before = prices.get(currencyCode)
     const amount = price === undefined ? before?.price : price
     if (amount === null && retailPrice != null) {
-      faults.push({ code: '000108', field: `${at}retailPrice`, reason: 'It needs a price: give both, or neither.' })
+      faults.push({
+        code: '000108',
+        field: `${at}retailPrice`,
+        reason: 'A retail price needs a price: enter both, or neither.',
+      })
     } else if (amount === null) prices.delete(currencyCode)
     else if (amount === undefined) {
-      faults.push({ code: '000105', field: `${at}price`, reason: 'It is required: add it.' })
+      faults.push({ code: '000105', field: `${at}price`, reason: 'Missing: add it.' })
     } else {
       const retail = retailPrice === undefined ? (before?.retailPrice ?? null) : retailPrice
       faults.push(...listAmountFaults({ at, currencyCode, price: amount, retailPrice: retail }, before))
@@ -174,7 +178,7 @@ function mergePrices(existing: readonly PriceDocument[], entries: PriceEntry[], 
   return [...prices.values()].sort((a, b) => (a.currencyCode < b.currencyCode ? -1 : 1))
 }
 
-/** An amount that the package has already may be older than these rules, and must not block other changes. */
+/** An amount that the package already has may predate these rules, and must not block other changes. */
 function listAmountFaults(entry: Required<PriceEntry>, before: PriceDocument | undefined): Fault[] {
   const { at, currencyCode } = entry
   const fault = (member: string, reason: string): Fault => ({ code: '000108', field: `${at}${member}`, reason })
@@ -191,39 +195,44 @@ function crossFaults(document: PackageDocument, existing: PackageDocument | unde
   const faults: Fault[] = []
   const fault = (field: string, reason: string) => faults.push({ code: '000108', field, reason })
   if (existing && existing.packageType !== document.packageType) {
-    fault('packageType', `It stays ${existing.packageType}: add a package with another code.`)
+    fault(
+      'packageType',
+      `The type must stay ${existing.packageType}: to change it, add a package with a different code.`,
+    )
   }
   if (document.packageType === 'TOPUP' && document.cancelPolicy.cancellable) {
-    fault('cancelPolicy.cancellable', 'A TOPUP package cannot be cancelled: set it to false.')
+    fault('cancelPolicy.cancellable', 'A TOPUP package cannot be cancelled: set cancellable to false.')
   }
   addPeriodFaults(document, fault)
   if (document.dataType === 'UNLIMITED' && document.volume !== null) {
     fault('volume', 'An UNLIMITED package has no volume: leave it empty, or change dataType.')
   }
   if (document.dataType !== 'UNLIMITED' && document.volume === null) {
-    fault('volume', 'It is required: give the bytes, or make dataType UNLIMITED.')
+    fault('volume', 'Missing: enter the number of bytes, or set dataType to UNLIMITED.')
   }
   if (document.dataType === 'DAILY' && (document.volume ?? 0) * document.duration > Number.MAX_SAFE_INTEGER) {
     fault(
       'volume',
-      'Over its duration that is more than an eSIM can report: give fewer bytes a day, or make it UNLIMITED.',
+      'Over its whole duration, that is more than an eSIM can report: enter fewer bytes a day, or set dataType to UNLIMITED.',
     )
   }
   const seen = new Set<string>()
   document.locationCodes.forEach((code, i) => {
     if (seen.has(code)) fault(`locationCodes[${i}]`, `${code} is listed twice: remove one.`)
     seen.add(code)
-    if (!isLocation(code)) fault(`locationCodes[${i}]`, `${code} is not a country of ISO 3166-1 alpha-2${hint(code)}.`)
+    if (!isLocation(code))
+      fault(`locationCodes[${i}]`, `${code} is not an ISO 3166-1 alpha-2 country code${hint(code)}.`)
   })
   document.locationNetworkList.forEach(({ locationCode: code }, i) => {
     if (!isLocation(code) && !seen.has(code))
-      fault(`locationNetworkList[${i}].locationCode`, `${code} is not a country${hint(code)}.`)
+      fault(`locationNetworkList[${i}].locationCode`, `${code} is not a country code${hint(code)}.`)
   })
   addCostCurrencyFaults(document, existing, fault)
   document.suppliers.forEach(({ costPrice, costCurrency }, i) => {
-    if (costPrice !== null && costCurrency === null) fault(`suppliers[${i}].costCurrency`, 'A cost needs its currency.')
+    if (costPrice !== null && costCurrency === null)
+      fault(`suppliers[${i}].costCurrency`, 'The cost has no currency: add one, or remove the cost.')
     if (costPrice === null && costCurrency !== null)
-      fault(`suppliers[${i}].costPrice`, 'Give the cost, or remove its currency.')
+      fault(`suppliers[${i}].costPrice`, 'The currency has no cost: add the cost, or remove the currency.')
   })
   if (document.status === 'ON_SALE' && document.suppliers.length === 0) {
     fault('suppliers', `A package on sale needs 1 to ${SUPPLIERS_MAX} suppliers: add one, or set status to OFF_SALE.`)
@@ -231,7 +240,7 @@ function crossFaults(document: PackageDocument, existing: PackageDocument | unde
   return faults
 }
 
-/** A cost that the package has already may be older than this rule, and must not block other changes. */
+/** A cost that the package already has may predate this rule, and must not block other changes. */
 function addCostCurrencyFaults(
   { suppliers }: PackageDocument,
   existing: PackageDocument | undefined,
@@ -244,22 +253,23 @@ function addCostCurrencyFaults(
   })
 }
 
-/** Checks the days that a dealer may choose of a day pass. */
+/** Checks the days that a dealer may choose for a day pass. */
 function addPeriodFaults(document: PackageDocument, fault: (field: string, reason: string) => void): void {
   const { periodNumMin, periodNumMax, dataType, duration, volume } = document
   if (periodNumMin === null && periodNumMax === null) return
   if (periodNumMin === null || periodNumMax === null) {
     const missing = periodNumMin === null ? 'periodNumMin' : 'periodNumMax'
-    fault(missing, 'A day pass needs both periodNumMin and periodNumMax: add it, or clear both.')
+    fault(missing, 'A day pass needs both periodNumMin and periodNumMax: add the missing one, or clear both.')
     return
   }
-  if (periodNumMin > periodNumMax) fault('periodNumMax', 'It is less than periodNumMin: swap the two.')
-  if (dataType !== 'DAILY') fault('dataType', 'A day pass is DAILY: change it, or clear periodNumMin and periodNumMax.')
-  if (duration !== 1) fault('duration', 'It is 1 for a day pass: the dealer chooses the days of each order.')
+  if (periodNumMin > periodNumMax) fault('periodNumMax', 'periodNumMax is less than periodNumMin: swap the two.')
+  if (dataType !== 'DAILY')
+    fault('dataType', 'A day pass must be DAILY: change dataType, or clear periodNumMin and periodNumMax.')
+  if (duration !== 1) fault('duration', 'Must be 1 for a day pass: each order says for how many days.')
   else if ((volume ?? 0) * periodNumMax > Number.MAX_SAFE_INTEGER) {
     fault(
       'volume',
-      'Over periodNumMax days that is more than an eSIM can report: give fewer bytes a day or fewer days.',
+      'Over periodNumMax days, that is more than an eSIM can report: enter fewer bytes a day, or fewer days.',
     )
   }
 }

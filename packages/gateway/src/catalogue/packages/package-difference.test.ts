@@ -28,7 +28,7 @@ describe('the lines of a difference', () => {
     expect(linesOf({}, {})).toEqual([])
   })
 
-  it('flag a price that falls by more than half, or below the lowest cost', () => {
+  it('flag a price that falls by more than half or below the lowest cost', () => {
     expect(linesOf({}, { prices: [price(100)] })).toMatchObject([
       { kind: 'PRICE', before: 49_000, after: 100, change: 100 / 49_000 - 1, warnings: ['PRICE_FALLS', 'BELOW_COST'] },
     ])
@@ -40,7 +40,7 @@ describe('the lines of a difference', () => {
     ])
   })
 
-  it('flag an unchanged price once when the cost exceeds it', () => {
+  it('flag an unchanged price once when the cost rises above the price', () => {
     const dear = { suppliers: [supplier(50_000)] }
     expect(linesOf({}, dear)).toMatchObject([
       { kind: 'PRICE', before: 49_000, after: 49_000, warnings: ['BELOW_COST'] },
@@ -63,7 +63,7 @@ describe('the lines of a difference', () => {
     expect(lines.filter(({ kind }) => kind !== 'MEMBER')).toHaveLength(4)
   })
 
-  it('of a new package are its prices and suppliers, with the same flags', () => {
+  it('list the prices and suppliers of a new package, with the same flags', () => {
     const lines = listDifferences({ before: undefined, after: documentOf({ prices: [price(20_000)] }) })
     expect(lines.map((line) => line.kind)).toEqual(['PRICE', 'SUPPLIER'])
     expect(warningsOf(lines)).toEqual(['BELOW_COST'])

@@ -46,7 +46,7 @@ export type DifferenceLine =
   | { kind: 'SUPPLIER'; place: number; before: SupplierDocument | null; after: SupplierDocument | null }
   /** Both empty: only their order differs. */
   | { kind: 'PLACES'; added: string[]; removed: string[] }
-  /** Bytes, where another unit was meant. */
+  /** A size in bytes where another unit was meant. */
   | { kind: 'VOLUME'; before: number | null; after: number; warnings: DifferenceWarning[] }
   | { kind: 'MEMBER'; member: Member; before: unknown; after: unknown }
 
@@ -56,7 +56,7 @@ interface PriceLine {
   /** In 1/10 000; null: no price. */
   before: number | null
   after: number | null
-  /** 1 is twice as much, -0.5 half; null if one side has no price, or `before` is 0. */
+  /** 1 means twice as much, -0.5 half as much; null if one side has no price, or `before` is 0. */
   change: number | null
   /** The lowest cost of a supplier in this currency; null if unknown. */
   cost: number | null
@@ -87,7 +87,7 @@ export function warningsOf(lines: readonly DifferenceLine[]): DifferenceWarning[
 
 const WITH_OWN_LINES: ReadonlySet<Member> = new Set(['prices', 'suppliers', 'locationCodes'])
 
-/** Less than any package has: 3 bytes where 3 GB were meant. */
+/** Smaller than any real package: 3 bytes where 3 GB were meant. */
 export function isFewBytes(volume: number): boolean {
   return volume < 1_024
 }

@@ -14,7 +14,7 @@ import type { PackageDocument } from './package-document.ts'
 import { findDocuments, listDocumentBatches, type PackageFilter } from './read-packages.ts'
 import { writePackages } from './write-packages.ts'
 
-/** The dependencies of changes of the catalogue. */
+/** The dependencies of catalogue changes. */
 export interface ChangeDeps {
   readonly db: Db
   readonly ids: Ids
@@ -37,8 +37,8 @@ export interface PutOptions {
 }
 
 /**
- * Adds packages or changes the members that the inputs name (merge.ts), all or nothing.
- * @throws Refusal with a detail for every fault; CHANGED_MEANWHILE if the package has another revision
+ * Adds packages or changes the members present in the inputs (merge.ts), all or nothing.
+ * @throws Refusal with a detail for every fault; CHANGED_MEANWHILE if the package has a different revision
  */
 export async function putPackages(
   deps: ChangeDeps,
@@ -54,16 +54,20 @@ export async function putPackages(
     for (const [i, input] of inputs.entries()) {
       const before = existing.get(codes[i]!)
       if (!before && options.mustExist) throw notFound('package', codes[i]!)
-      if (before && options.mustBeNew) throw invalidField('packageCode', `${codes[i]} exists already: choose another.`)
+      if (before && options.mustBeNew)
+        throw invalidField('packageCode', `${codes[i]} already exists: choose another code.`)
       const merged = mergePackage(before, input)
       if ('faults' in merged) throw invalidPackage(codes[i]!, merged.faults)
-      if (codes.indexOf(codes[i]!) < i) throw invalidField('packageCode', `${codes[i]} is given twice: remove one.`)
+      if (codes.indexOf(codes[i]!) < i) throw invalidField('packageCode', `${codes[i]} is listed twice: remove one.`)
       changes.push({ before, after: merged.document })
     }
     const owners = await findSlugOwners(tx, changes)
     const taken = changes.find(({ after }) => (owners.get(after.slug) ?? after.packageCode) !== after.packageCode)
     if (taken)
-      throw invalidField('slug', `${taken.after.slug} is the slug of ${owners.get(taken.after.slug)}: choose another.`)
+      throw invalidField(
+        'slug',
+        `${taken.after.slug} is already the slug of ${owners.get(taken.after.slug)}: choose another one.`,
+      )
     for (const [{ after }, faults] of await findRepeatedSuppliers(tx, changes))
       throw invalidPackage(after.packageCode, faults)
     return applyChanges(tx, deps, stamp, changes, by)
@@ -76,7 +80,7 @@ async function checkRevision(tx: Tx, packageCode: string, revision: Date): Promi
     values: [packageCode],
   })
   if (!row || row.touchedAt.getTime() === revision.getTime()) return
-  const message = `${packageCode} was changed meanwhile, so nothing was saved. Load it again, then repeat your change.`
+  const message = `${packageCode} has changed since you loaded it, so nothing was saved. Reload it and repeat your change.`
   throw new Refusal(409, 'CHANGED_MEANWHILE', message)
 }
 
@@ -123,7 +127,7 @@ export async function applyChanges(
   return { added, changed: differing.length - added, unchanged: changes.length - differing.length }
 }
 
-/** Finds the packages that have the slugs of the changes. */
+/** Finds the packages that have the slugs used in the changes. */
 export async function findSlugOwners(tx: Tx, changes: readonly PackageChange[]): Promise<Map<string, string>> {
   const wanted = changes.filter(({ before, after }) => before?.slug !== after.slug).map(({ after }) => after.slug)
   if (wanted.length === 0) return new Map()
@@ -146,8 +150,8 @@ function auditEntry(change: PackageChange, by: By): AuditEntry {
 }
 
 /**
- * Replaces networks by the id of the coverage for the log. Networks are long and many packages share them; the row of a
- * coverage is never deleted.
+ * For the log, replaces networks with the id of their coverage. Networks are long and many packages share them; the row of
+ * a coverage is never deleted.
  */
 function shortened({ locationNetworkList, ...rest }: Partial<PackageDocument>, whole: PackageDocument) {
   if (locationNetworkList === undefined) return rest
@@ -162,9 +166,10 @@ function invalidPackage(packageCode: string, faults: readonly Fault[]): Refusal 
 }
 
 /**
- * Finds packages whose changed suppliers include a supplier twice, which only a stock supplier may be. An eSIM has one key at a
- * supplier, under which it has refused the first product. Only a stock supplier, which does not record refusals, is sure to
- * sell another product under the same key. The type of a supplier never changes, so an accepted package stays valid.
+ * Finds packages whose changed suppliers include a supplier twice, which is allowed only for stock suppliers. An eSIM has
+ * one key at a supplier, and under that key the supplier has refused the first product. Only a stock supplier, which does
+ * not record refusals, is certain to sell another product under the same key. The type of a supplier never changes, so an
+ * accepted package stays valid.
  */
 export async function findRepeatedSuppliers(
   tx: Tx,
@@ -196,11 +201,11 @@ function reasonOf(name: string, type: string | undefined): string {
   if (type === undefined) {
     return `${what}, and supplier ${name} does not exist yet. Add the stock ${name} first, or name it once.`
   }
-  const why = 'any other supplier has one key for an eSIM, under which it has refused the first product'
+  const why = 'any other supplier gets one key per eSIM, and with that key it has already refused the first product'
   return `${what}: ${why}. Name ${name} once, and add a second account there as a separate supplier.`
 }
 
-/** The eSIMs that a TOPUP package fits: those of packages with one supplier, family, kind of data volume and area. */
+/** The eSIMs that a TOPUP package fits: those of packages with the same supplier, family, kind of data volume and area. */
 interface Fit {
   readonly key: string
   readonly supplier: string
@@ -209,8 +214,8 @@ interface Fit {
 }
 
 /**
- * Marks packages as changed whose eSIMs fitted a TOPUP package before these changes and no longer do. Dealers see whether a
- * package can be topped up, and the change feed finds only TOPUP packages that fit now (snapshot/list.ts).
+ * Marks as changed the packages whose eSIMs a TOPUP package fitted before these changes but no longer fits. Dealers see
+ * whether a package can be topped up, and the change feed finds only TOPUP packages that fit now (snapshot/list.ts).
  */
 async function touchFormerBases(tx: Tx, changes: readonly PackageChange[], at: Date): Promise<void> {
   const lost = new Map<string, Fit>()

@@ -16,13 +16,13 @@ export async function findDocuments(db: Reader, codes: readonly string[]): Promi
 
 export interface PackageAtRevision {
   readonly document: PackageDocument
-  /** The time of the latest change of any part of the package. Pass it to `putPackages` with a change. */
+  /** When any part of the package last changed. Pass it to `putPackages` with a change. */
   readonly revision: Date
 }
 
 /** @throws Refusal if the package does not exist */
 export async function getPackage(db: Reader, packageCode: string): Promise<PackageAtRevision> {
-  // The revision is read first: if the package changes in between, a change based on this is refused, never lost.
+  // The revision is read first: if the package changes in between, a change based on it is refused, never lost.
   const [row] = await db.query<{ touchedAt: Date }>({
     text: 'select touched_at from packages where package_code = $1',
     values: [packageCode],
@@ -42,10 +42,10 @@ export interface PackageFilter {
   readonly supplier?: string | undefined
 }
 
-/** Packages read at a time: a batch of packages that all cover the world has about 10 MB. */
+/** How many packages are read at a time: a batch of packages that all cover the world takes about 10 MB. */
 const BATCH_ROWS = 500
 
-/** The order of a list of packages: by the value of a member, then by code. */
+/** How a list of packages is sorted: by the value of a member, then by code. */
 export interface PackageOrder {
   readonly column?: PackageSort
   readonly ascending?: boolean
@@ -144,7 +144,7 @@ function valuesOf(filter: PackageFilter): unknown[] {
   ]
 }
 
-/** Checks conditions on locations and keywords by the same functions as lists for dealers. */
+/** Checks conditions on locations and keywords with the same functions that lists for dealers use. */
 function matches(document: PackageDocument, { locationCode, keyword }: PackageFilter): boolean {
   if (locationCode === undefined && keyword === undefined) return true
   const coverage = coverageOf(document.locationCodes, document.locationNetworkList)
@@ -195,7 +195,7 @@ function documentOf(row: DocumentRow): PackageDocument {
   }
 }
 
-/** Finds those of these packages that are off sale, whatever their status, because none of their suppliers has money. */
+/** Finds which of these packages are off sale, whatever their status, because none of their suppliers has money. */
 export async function findLackingMoney(db: Reader, codes: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ packageCode: string }>({
     text: 'select package_code from packages where package_code = any ($1) and lacks_money',
@@ -204,7 +204,7 @@ export async function findLackingMoney(db: Reader, codes: readonly string[]): Pr
   return new Set(rows.map(({ packageCode }) => packageCode))
 }
 
-/** Lists those of these names that belong to no supplier. */
+/** Lists which of these names do not belong to any supplier. */
 export async function listUnknownSuppliers(db: Reader, names: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ name: string }>({
     text: 'select distinct name from unnest($1::text[]) as name where name not in (select supplier from suppliers) order by 1',

@@ -44,8 +44,8 @@ export function writePackages(tx: Tx, changes: readonly PackageChange[], at: Dat
 }
 
 /**
- * Compares only the names of suppliers: dealers see whether a package can be topped up, which depends on these, not on order or
- * cost.
+ * Compares only the names of suppliers: dealers see whether a package can be topped up, which depends on the names, not on
+ * order or cost.
  */
 function hasOtherSuppliers({ before, after }: PackageChange): boolean {
   const names = ({ suppliers }: PackageChange['after']) =>

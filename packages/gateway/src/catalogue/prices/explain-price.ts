@@ -8,7 +8,7 @@ export interface PriceStep {
   /** The plan of the rule; null for own and list prices. */
   readonly planName: string | null
   readonly rule: PlanRule | null
-  /** The price that this step gives, whether it decides or not; null: it gives none. */
+  /** The price that this step gives, whether or not it decides; null if it gives none. */
   readonly price: bigint | null
   /**
    * DECIDES: this is the price. OVERRIDDEN: an earlier step decides. NONE: there is no such price or plan. The others say
@@ -71,7 +71,7 @@ function fixedStep(source: 'OWN' | 'LIST', given: { price: bigint; removed: bool
 }
 
 /**
- * The lowest cost of a package in a currency, at suppliers that take orders; null: unknown. Orders skip a supplier that
+ * The lowest cost of a package in a currency, at suppliers that accept orders; null: unknown. Orders skip a supplier that
  * costs more than the price.
  */
 export function cheapestCost(

@@ -9,11 +9,11 @@ export class MalformedPercent extends Error {
   override readonly name = 'MalformedPercent'
 }
 
-/** `'-12.5'` or `'-12.5%'` → `-125000n`: a change of the list price, so −10 means ten percent less. */
+/** `'-12.5'` or `'-12.5%'` → `-125000n`: a change to the list price, so −10 means ten percent less. */
 export function parsePercent(text: string): bigint {
   const shown = `"${text.slice(0, 40)}"`
   const parts = /^([+-]?)(\d{1,6})(?:\.(\d+))?%?$/.exec(text)
-  if (!parts) throw new MalformedPercent(`${shown} is not a percentage: write it like -12.5.`)
+  if (!parts) throw new MalformedPercent(`${shown} is not a percentage: use the form -12.5.`)
   const [, sign, whole = '', fraction = ''] = parts
   const size = BigInt(whole + fraction.slice(0, DECIMALS).padEnd(DECIMALS, '0'))
   const units = sign === '-' ? -size : size

@@ -3,7 +3,10 @@ import { checkExists, invalidField } from '../catalogue-checks.ts'
 import { isLocation } from '../coverage.ts'
 import type { RuleScope } from './plan-rules.ts'
 
-/** The packages of a rule as people name them. At most one member is set; if no member is set, the rule is for every package. */
+/**
+ * The packages of a rule, as people enter them. At most one member is set; if no member is set, the rule is for every
+ * package.
+ */
 export interface RuleTarget {
   readonly packageCode?: string | null | undefined
   readonly locationCode?: string | null | undefined
@@ -22,7 +25,8 @@ export interface StoredScope {
 export function scopeOf(named: RuleTarget): StoredScope {
   const set = (Object.keys(MEMBERS) as (keyof typeof MEMBERS)[]).filter((member) => named[member] != null)
   const [member, second] = set
-  if (second !== undefined) throw invalidField(second, 'A rule is for a package, a location or a supplier: give one.')
+  if (second !== undefined)
+    throw invalidField(second, 'A rule applies to a package, a location or a supplier: choose only one.')
   return member === undefined ? { scope: 'ALL', target: '' } : { scope: MEMBERS[member], target: named[member]! }
 }
 

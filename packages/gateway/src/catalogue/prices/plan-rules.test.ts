@@ -36,7 +36,7 @@ const TARGETS = { PACKAGE: 'A', LOCATION: 'JP', SUPPLIER: 'first', ALL: '' } as 
 const percentOf = (scope: keyof typeof TARGETS, percent: bigint) => ruleOf({ scope, target: TARGETS[scope], percent })
 
 describe('the rules of a plan', () => {
-  test('the narrowest rule decides: package, location, first supplier, all', () => {
+  test('apply from narrow to wide: package, location, first supplier, all', () => {
     const rules = [percentOf('ALL', 10_000n), percentOf('SUPPLIER', 20_000n), percentOf('LOCATION', 30_000n)]
     expect(priceAt(1, rules[0]!)).toBe(101_000n)
     expect(priceAt(1, ...rules.slice(0, 2))).toBe(102_000n)
@@ -44,7 +44,7 @@ describe('the rules of a plan', () => {
     expect(priceAt(1, ...rules, percentOf('PACKAGE', 40_000n))).toBe(104_000n)
   })
 
-  test('a rule for a supplier does not apply to a package for which it is not tried first', () => {
+  test('for a supplier do not apply to a package that tries another supplier first', () => {
     expect(priceAt(1, ruleOf({ scope: 'SUPPLIER', target: 'second', percent: 20_000n }))).toBe(100_000n)
   })
 
@@ -54,19 +54,19 @@ describe('the rules of a plan', () => {
     ['a package of one country that is sold as a region', ['!RG', 'JP'], '!RG'],
     ['a global package', ['!GL', 'JP', 'KR'], '!GL'],
     ['a global package without countries', ['!GL'], '!GL'],
-  ])('%s has the rules of exactly one location', (_, codes, location) => {
+  ])('%s follows the rules for exactly one location', (_, codes, location) => {
     const rules = ['JP', 'KR', '!RG', '!GL'].map((target) => ruleOf({ scope: 'LOCATION', target, percent: 10_000n }))
     const item = { ...ITEM, coverage: coverageOf(codes, []) }
     expect(quote(tariffOf(rules), item, 1).decidedBy?.rule.target).toBe(location)
   })
 
-  test('among rules of one scope the one that began last decides, even a percentage over an older fixed price', () => {
+  test('with the same scope are decided by the latest start, even if a percentage replaces a fixed price', () => {
     const always = ruleOf({ scope: 'PACKAGE', target: 'A', currencyCode: 'USD', percent: null, price: 70_000n })
     const summer = ruleOf({ scope: 'PACKAGE', target: 'A', percent: -500_000n, validFrom: 100, validUntil: 200 })
     expect([99, 100, 199, 200].map((now) => priceAt(now, always, summer))).toEqual([70_000n, 50_000n, 50_000n, 70_000n])
   })
 
-  test('a rule begins and ends at its moments, and the change feed reports both', () => {
+  test('begin and end at their set times, and the change feed reports both', () => {
     const rules = [ruleOf({ percent: -500_000n, validFrom: 100, validUntil: 200 })]
     const changedAt = (now: number) => quote(tariffOf(rules), ITEM, now).changedAt
     expect([99, 100, 199, 200].map((now) => priceAt(now, ...rules))).toEqual([100_000n, 50_000n, 50_000n, 100_000n])
@@ -74,7 +74,7 @@ describe('the rules of a plan', () => {
   })
 
   // The order of precedence, in its simplest form.
-  test('are compared by scope, beginning and kind, and the first valid one decides', () => {
+  test('are compared by scope, start and kind, and the first valid rule decides', () => {
     const scope = fc.constantFrom('PACKAGE' as const, 'LOCATION' as const, 'SUPPLIER' as const, 'ALL' as const)
     const value = fc.oneof(
       fc.record({ percent: fc.bigInt(-900_000n, 900_000n) }),

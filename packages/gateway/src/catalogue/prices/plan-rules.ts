@@ -5,7 +5,7 @@ export type RuleScope = 'PACKAGE' | 'LOCATION' | 'SUPPLIER' | 'ALL'
 
 export type PercentBasis = 'LIST' | 'COST'
 
-/** A rule of a price plan: a percentage, or a fixed price in one currency, for a time. */
+/** A rule of a price plan: a percentage, or a fixed price in one currency, for a period. */
 export interface PlanRule {
   readonly scope: RuleScope
   /** Package code, location code or supplier; '' for all. */
@@ -17,8 +17,8 @@ export interface PlanRule {
   /** The percentage changes the list price, or is added to the cost of the supplier that is tried first. */
   readonly basis: PercentBasis
   /**
-   * The prices that the percentage may give: the nearest one to a percentage of the list price, the next one above a marked-up
-   * cost.
+   * The prices that the percentage may result in. A percentage of the list price is rounded to the nearest of them; a
+   * marked-up cost is rounded up to the next one.
    */
   readonly rounding: Rounding
   readonly price: bigint | null
@@ -92,7 +92,10 @@ export class Plan {
     return new Plan(rules)
   }
 
-  /** The rules for a package in a currency, in the order of precedence: also those that are removed or not valid now. */
+  /**
+   * The rules for a package in a currency, in the order of precedence: including those that are removed or not currently
+   * valid.
+   */
   *rulesFor({ packageCode, location, supplier }: RuleSubject, currencyCode: string): Iterable<PlanRule> {
     yield* this.#rulesOf(keyOf('PACKAGE', packageCode), currencyCode)
     yield* this.#rulesOf(keyOf('LOCATION', location), currencyCode)
@@ -106,7 +109,7 @@ export class Plan {
     }
   }
 
-  /** The last time, up to `now`, at which a rule that may concern every package changed, or any rule began or ended (ms). */
+  /** The last time, up to `now`, at which a rule that may affect every package changed, or any rule began or ended (ms). */
   wideChangedAt(now: number): number {
     return Math.max(this.#wideUpdatedAt, this.#switches.findLast((time) => time <= now) ?? 0)
   }

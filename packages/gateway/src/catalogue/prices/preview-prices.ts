@@ -3,9 +3,9 @@ import { cheapestCost, type IsUsable } from './explain-price.ts'
 import type { Plan, PlanRule } from './plan-rules.ts'
 import { quote, type Tariff } from './quote.ts'
 
-/** The effect of setting or removing a rule on tenants that pay by its plan and have no own prices. */
+/** The effect of setting or removing a rule on tenants whose prices come from its plan, not from prices of their own. */
 export interface PlanPreview {
-  /** The moment that is shown: now, or when the rule begins (ms). */
+  /** The time for which prices are shown: now, or when the rule begins (ms). */
   readonly at: number
   /** Packages on sale in that currency. */
   readonly packages: number
@@ -14,7 +14,7 @@ export interface PlanPreview {
   readonly dearer: number
   /** Packages whose new price is below the lowest cost, as far as costs are known. */
   readonly belowCost: number
-  /** Packages that change, stay for sale and have no known cost in the currency, so that a loss would go unnoticed. */
+  /** Packages that change, remain on sale and have no known cost in the currency, so that a loss would go unnoticed. */
   readonly unknownCosts: number
   /** The first packages that change: losses first, then the largest changes. */
   readonly lines: readonly PreviewLine[]
@@ -61,7 +61,7 @@ export function previewRule(snapshot: Snapshot, { planName, rule, currencyCode, 
 
 interface PreviewInput {
   planName: string
-  /** The rule as it would be. */
+  /** The rule as it would be after the change. */
   rule: PlanRule
   currencyCode: string
   /** Checks whether a supplier is usable. Costs of other suppliers do not count. */

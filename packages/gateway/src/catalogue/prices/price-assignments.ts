@@ -127,7 +127,7 @@ export interface GroupDetails {
   readonly tenantIds: readonly string[]
 }
 
-/** Lists all groups, or only the named one, with their plans and tenants. @throws Refusal if the named one does not exist */
+/** Lists all groups, or only the given one, with their plans and tenants. @throws Refusal if the given one does not exist */
 export async function listGroups(db: Db, groupName?: string): Promise<GroupDetails[]> {
   const groups = await db.query<GroupDetails>({
     text: `select group_name,

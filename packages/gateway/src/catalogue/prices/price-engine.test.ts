@@ -26,7 +26,7 @@ const costPlus = fc.record({
 const fits = (price: bigint, { unit, ending }: Rounding) => price % unit === ending
 
 describe('a price made of a cost', () => {
-  it('has at least the smallest margin, and at least the percentage and the fixed amount', () => {
+  it('is at least the cost plus the minimum margin, and plus the percentage and the fixed amount', () => {
     fc.assert(
       fc.property(money, costPlus, (cost, rule) => {
         const price = priceFromCost(cost, rule)!
@@ -38,7 +38,7 @@ describe('a price made of a cost', () => {
     )
   })
 
-  it('is the lowest such price', () => {
+  it('is the lowest price that meets these conditions', () => {
     fc.assert(
       fc.property(money, costPlus, (cost, rule) => {
         const lower = priceFromCost(cost, rule)! - rule.rounding.unit
@@ -56,14 +56,14 @@ describe('a price made of a cost', () => {
     )
   })
 
-  it('does not exist above the largest amount', () => {
+  it('is undefined if it would exceed the largest amount', () => {
     const rule = { percent: 1n, fixed: 0n, minMargin: 0n, rounding: NO_ROUNDING }
     expect(priceFromCost(BigInt(MONEY_MAX), rule)).toBeUndefined()
   })
 })
 
 describe('a rounding', () => {
-  it('rounds up to the lowest allowed price, and to the nearest one within half a unit', () => {
+  it('rounds up to the next allowed price, or to the nearest one within half a unit', () => {
     fc.assert(
       fc.property(money, rounding, (price, rule) => {
         const up = roundUp(price, rule)
@@ -88,7 +88,7 @@ describe('a rounding', () => {
     ['.49/.99', 15_000n, 19_900n],
     ['0.05', 12_345n, 12_500n],
     ['10', 12_345n, 100_000n],
-  ])('%s makes %d of %d', (text, price, expected) => {
+  ])('%s rounds %d up to %d', (text, price, expected) => {
     expect(roundUp(price, parseRounding(text))).toBe(expected)
     expect(formatRounding(parseRounding(text)).replace('10.00', '10')).toBe(text)
   })

@@ -19,8 +19,8 @@ export function changeByPercent(price: bigint, percent: bigint, unit = 1n): bigi
 }
 
 /**
- * The prices that a rounding allows: those that leave `ending` when divided by `unit`. For 1.99, 2.99 …: unit 10 000, ending 9
- * 900.
+ * The prices that a rounding allows: those that leave a remainder of `ending` when divided by `unit`. For 1.99, 2.99 …:
+ * unit 10 000, ending 9 900.
  */
 export interface Rounding {
   readonly unit: bigint
@@ -31,7 +31,10 @@ export interface Rounding {
 /** Allows every price. */
 export const NO_ROUNDING: Rounding = { unit: 1n, ending: 0n }
 
-/** The prices of a rounding that a currency can pay: whole ones, if it has no minor unit. Endings such as .99 do not apply there. */
+/**
+ * The prices of a rounding that can be paid in a currency: whole ones, if it has no minor unit. Endings such as .99 do not
+ * apply there.
+ */
 export function roundingIn(rounding: Rounding, currencyCode: string): Rounding {
   const { unit, ending } = rounding
   if (!hasNoMinorUnit(currencyCode) || (unit % WHOLE_UNIT === 0n && ending % WHOLE_UNIT === 0n)) return rounding
@@ -78,7 +81,7 @@ export function priceFromCost(cost: bigint, { percent, fixed, minMargin, roundin
 
 const RATE_UNIT = 1_000_000n
 
-/** Converts a cost by a rate in 1/1 000 000. Rounds up, so that no cost is understated. */
+/** Converts a cost by a rate in 1/1 000 000. Rounds up, so that costs are never understated. */
 export function convertCost(cost: bigint, rate: bigint): bigint {
   return divideUp(cost * rate, RATE_UNIT)
 }
@@ -115,7 +118,7 @@ export function parseRounding(text: string): Rounding {
   if (!isEndings && !/^\d{1,9}(\.\d{1,4})?$/.test(text)) throw malformed(text, ADVICE)
   if (isEndings) return endingsOf(text)
   const unit = parseMoney(text)
-  if (unit === 0n) throw malformed(text, 'a step is above zero')
+  if (unit === 0n) throw malformed(text, 'a step must be above zero')
   return { unit, ending: 0n }
 }
 
@@ -124,7 +127,8 @@ function endingsOf(text: string): Rounding {
   const unit = ONE / BigInt(endings.length)
   const isEven = unit * BigInt(endings.length) === ONE
   const isSpaced = endings.every((ending, index) => ending === endings[0]! + unit * BigInt(index))
-  if (!isEven || !isSpaced) throw malformed(text, 'several endings are spaced evenly and ascend, such as .49/.99')
+  if (!isEven || !isSpaced)
+    throw malformed(text, 'several endings must be evenly spaced and ascending, such as .49/.99')
   return { unit, ending: endings[0]! % unit }
 }
 
@@ -136,5 +140,5 @@ export function formatRounding({ unit, ending }: Rounding): string {
 }
 
 function malformed(text: string, advice: string): MalformedRounding {
-  return new MalformedRounding(`"${text.slice(0, 40)}" is not a rounding: ${advice}.`)
+  return new MalformedRounding(`"${text.slice(0, 40)}" is not a valid rounding: ${advice}.`)
 }

@@ -20,14 +20,14 @@ import { formatRounding, MalformedRounding, parseRounding } from './price-engine
 /** Identifies a rule of a plan, with the currency of its price. */
 export interface RuleKey extends RuleTarget {
   readonly planName: string
-  /** Absent: it has always been valid. */
+  /** If absent, it has always been valid. */
   readonly validFrom?: Date | null | undefined
 }
 
 export type RuleValue = (
   | {
       /**
-       * In 1/10 000 of a percent: a change of the list price in any currency (−100 000n means ten percent less), or COST:
+       * In 1/10 000 of a percent: a change to the list price in any currency (−100 000n means ten percent less), or COST:
        * added to the cost.
        */
       readonly percent: bigint
@@ -109,7 +109,7 @@ export async function setPlanRule(deps: ChangeDeps, key: RuleKey, value: RuleVal
   })
 }
 
-/** Removes the fixed price in a currency, or without a currency the percentage. */
+/** Removes the fixed price in a currency or, without a currency, the percentage. */
 export async function removePlanRule(
   deps: ChangeDeps,
   key: RuleKey,
@@ -180,7 +180,7 @@ async function checkRule(tx: Tx, key: RuleKey, value: RuleValue): Promise<Stored
     checkCurrency(value.currencyCode)
     checkPrice(value.price, value.currencyCode)
     if (stored.scope === 'LOCATION' || stored.scope === 'SUPPLIER')
-      throw invalidField('price', 'A fixed price is for one package or for all. Give a percentage.')
+      throw invalidField('price', 'A fixed price applies either to one package or to all. Use a percentage here.')
   }
   const terms = percentTerms(value)
   await checkExists(tx, 'plan', planName)
@@ -202,15 +202,17 @@ function from({ validFrom }: RuleKey): Date | number {
 async function checkPeriod(tx: Tx, validFrom: Date | number, validUntil: Date | number): Promise<void> {
   if (validUntil === Number.POSITIVE_INFINITY) return
   const [row] = await tx.query<{ now: Date }>({ text: 'select clock_timestamp() as now' })
-  if (Number(validUntil) <= row!.now.getTime()) throw invalidField('validUntil', 'It has passed: use a later time.')
-  if (Number(validUntil) <= Number(validFrom)) throw invalidField('validUntil', 'Use a time after the first one.')
+  if (Number(validUntil) <= row!.now.getTime())
+    throw invalidField('validUntil', 'This time has passed: use a later one.')
+  if (Number(validUntil) <= Number(validFrom)) throw invalidField('validUntil', 'Use a time after the start.')
 }
 
 /** @throws Refusal */
 function percentTerms(value: RuleValue): { basis: PercentBasis; rounding: string } {
   if ('price' in value) return { basis: 'LIST', rounding: 'none' }
   const { percent, basis = 'LIST', rounding = 'none' } = value
-  if (basis === 'COST' && percent < 0n) throw invalidField('percent', 'A percentage is added to a cost: use 0 or more.')
+  if (basis === 'COST' && percent < 0n)
+    throw invalidField('percent', 'A percentage added to the cost must be 0 or more.')
   try {
     return { basis, rounding: formatRounding(parseRounding(rounding)) }
   } catch (error) {
@@ -269,7 +271,7 @@ function auditRule(tx: Tx, deps: ChangeDeps, { before, after }: RuleChange, by: 
   })
 }
 
-/** The members of a rule that have a meaning, for the audit log. */
+/** The meaningful members of a rule, for the audit log. */
 function shown(rule: StoredRule) {
   const { packageCode, locationCode, supplier, percent, basis, rounding, price, currencyCode, ...period } =
     detailsOf(rule)
@@ -282,7 +284,7 @@ function shown(rule: StoredRule) {
 
 /** A rule for display. */
 export interface RuleDetails {
-  /** At most one of the three is set: none means every package. */
+  /** At most one of the three is set; if none is, the rule is for every package. */
   readonly packageCode: string | null
   readonly locationCode: string | null
   readonly supplier: string | null
@@ -324,7 +326,10 @@ export interface PlanDetails {
   readonly groupNames: readonly string[]
 }
 
-/** Lists all plans, or only the named one, with their rules, tenants and groups. @throws Refusal if the named one does not exist */
+/**
+ * Lists all plans, or only the given one, with their rules, tenants and groups. @throws Refusal if the given one does not
+ * exist
+ */
 export async function listPlans(db: Db, planName?: string): Promise<PlanDetails[]> {
   const plans = await db.query<Omit<PlanDetails, 'rules'>>({
     text: `select plan_name, display_name,

@@ -31,7 +31,7 @@ function inputOf({ currencyCode, price, retailPrice }: ListPriceChange) {
   return { currencyCode, price: price === null ? null : Number(price), ...retail }
 }
 
-/** Sets a tenant's own price of a package, in the tenant's currency; null removes it. */
+/** Sets a tenant's own price for a package, in the tenant's currency; null removes it. */
 export async function setOwnPrice(
   deps: ChangeDeps,
   own: { tenantId: string; packageCode: string; price: bigint | null },
@@ -49,7 +49,7 @@ export async function setOwnPrice(
     })
     const before = row && !row.removed ? row.price : null
     if (before === price) {
-      if (price === null) throw invalidField('packageCode', `The tenant has no own price of ${packageCode}.`)
+      if (price === null) throw invalidField('packageCode', `The tenant has no price of its own for ${packageCode}.`)
       return
     }
     tx.send({

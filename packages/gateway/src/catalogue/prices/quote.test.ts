@@ -25,11 +25,11 @@ describe('a price changed by a percentage', () => {
     ['3', '-100', 0n],
     ['10000', '0.005', 10_001n], // 10 000.5
     ['10000', '0.0049', 10_000n],
-  ])('%s by %s %%', (price, change, expected) => {
+  ])('%s changed by %s %% is rounded correctly', (price, change, expected) => {
     expect(changeByPercent(BigInt(price), parsePercent(change))).toBe(expected)
   })
 
-  test('is rounded to the nearest whole amount, halves up, and never below zero', () => {
+  test('is rounded half up to the nearest whole amount, and is never below zero', () => {
     fc.assert(
       fc.property(money, percent, (price, change) => {
         const changed = changeByPercent(price, change)
@@ -90,7 +90,7 @@ describe('the quote', () => {
   const own = fc.option(fc.record({ price: money, removed: fc.boolean() }))
 
   // The order of precedence, in its simplest form.
-  test('is the first price of: own price, plan, group plan, list price', () => {
+  test('is the first that exists of own price, plan, group plan and list price', () => {
     fc.assert(
       fc.property(own, fc.option(plan), fc.option(plan), list, (own, tenantPlan, groupPlan, list) => {
         const live = (rules: typeof tenantPlan) => {
@@ -117,7 +117,7 @@ describe('the quote', () => {
 
   const changed = (price: bigint, percent: bigint) => changeByPercent(price, percent) ?? 'beyond'
 
-  test('has no price if a percentage exceeds the maximum, and does not use the next rule', () => {
+  test('has no price if a percentage exceeds the maximum, even if another rule exists', () => {
     const rules = [
       { packageCode: 'A', removed: false, value: { currencyCode: '', percent: 100_000n } },
       { packageCode: '', removed: false, value: { currencyCode: '', percent: -500_000n } },
@@ -150,19 +150,19 @@ describe('the quote', () => {
       return quote(tariffWith(null, rules, null), { ...ITEM, prices, routes, touchedAt: 9 }, NOW)
     }
 
-    test('on the list price is rounded to the nearest price of its rounding', () => {
+    test('of the list price is rounded to the nearest price that the rounding allows', () => {
       expect(quoteOf({ currencyCode: '', percent: -120_000n, rounding: '.99' }).price).toBe(39_900n)
       expect(quoteOf({ currencyCode: '', percent: -10_000n, rounding: '.99' }).price).toBe(49_900n)
       expect(quoteOf({ currencyCode: '', percent: -1_000_000n, rounding: '.99' }).price).toBe(9_900n)
     })
 
-    test('on the cost is added to that of the supplier that is tried first, rounded up, and changes with it', () => {
+    test('of the cost is added to the first supplier’s cost, rounded up, and follows that cost', () => {
       const ofCost = { currencyCode: '', percent: 100_000n, basis: 'COST' as const, rounding: '.49/.99' }
       expect(quoteOf(ofCost)).toMatchObject({ price: 24_900n, source: 'PLAN', changedAt: 9 })
       expect(quoteOf(ofCost, [routeOf(23_000n, 'USD'), routeOf(10_000n, 'USD')]).price).toBe(29_900n)
     })
 
-    test('on a cost that is unknown or in another currency leaves the list price, and sells nothing without one', () => {
+    test('of a cost that is unknown or in a different currency leaves the list price', () => {
       const ofCost = { currencyCode: '', percent: 100_000n, basis: 'COST' as const }
       for (const routes of [[], [routeOf(null, null)], [routeOf(1n, 'EUR')]]) {
         expect(quoteOf(ofCost, routes)).toMatchObject({ price: 50_000n, source: 'LIST', changedAt: 9 })

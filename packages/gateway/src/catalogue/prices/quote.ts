@@ -4,7 +4,7 @@ import { changeByPercent, priceFromCost, roundingIn, roundToNearest } from './pr
 
 /** A tenant's price of one package. */
 export interface Quote {
-  /** For one eSIM, in 1/10 000 of the tenant's currency; undefined: the package has no price for this tenant. */
+  /** For one eSIM, in 1/10 000 of the tenant's currency; undefined if the package has no price for this tenant. */
   readonly price: bigint | undefined
   readonly retailPrice: bigint | null
   /** The origin of the price: the tenant's own price, its plan, its group's plan, the list; null without a price. */
@@ -16,16 +16,16 @@ export interface Quote {
 }
 
 /**
- * Decides the price of one eSIM at a time of the database (ms). Precedence: own price, plan, group plan, list price (contract
- * §4); within a plan, the order of `Plan.rulesFor`. Rules that are not valid at that time, or have no price in the tenant's
- * currency, are skipped.
+ * Decides the price of one eSIM at a given database time (ms). Precedence: own price, plan, group plan, list price
+ * (contract §4); within a plan, the order of `Plan.rulesFor`. Rules that are not valid at that time, or have no price in
+ * the tenant's currency, are skipped.
  */
 export function quote(tariff: Tariff, item: Priced, now: number): Quote {
   const list = listPriceIn(item, tariff.currencyCode)
   const retailPrice = list && !list.removed ? list.retailPrice : null
   const own = tariff.ownPrices.get(item.packageCode)
   if (own && !own.removed) {
-    // A change of the list price counts here too, because retailPrice comes from it.
+    // A change to the list price counts here too, because retailPrice comes from it.
     const changedAt = Math.max(own.updatedAt, list?.updatedAt ?? 0)
     return { price: own.price, retailPrice, source: 'OWN', decidedBy: null, changedAt }
   }
@@ -62,8 +62,9 @@ export function listPriceIn({ prices }: Pick<Priced, 'prices'>, currencyCode: st
 export type NoPrice = 'NO_LIST_PRICE' | 'NO_COST' | 'TOO_HIGH'
 
 /**
- * Returns the price by a rule, or why it gives none. TOO_HIGH means that the package has no price; for the other reasons the
- * next rule is used. A package without a list price is not for sale by a percentage, not even by one on its cost.
+ * Returns the price by a rule, or why it gives none. TOO_HIGH means that the package has no price; for the other reasons
+ * the next rule is used. A percentage does not put a package without a list price on sale, not even a percentage of its
+ * cost.
  */
 export function priceByRule(
   rule: PlanRule,
@@ -75,7 +76,7 @@ export function priceByRule(
   if (percent === null || !list || list.removed) return 'NO_LIST_PRICE'
   const rounding = roundingIn(rule.rounding, list.currencyCode)
   if (rule.basis === 'LIST') {
-    // Rounded once: a second rounding would lift 454.49995 to 455.
+    // Rounded once: a second rounding would turn 454.49995 into 455.
     const changed = changeByPercent(list.price, percent, rounding.ending === 0n ? rounding.unit : 1n)
     return changed === undefined ? 'TOO_HIGH' : (roundToNearest(changed, rounding) ?? 'TOO_HIGH')
   }
@@ -90,8 +91,8 @@ export interface Period {
 }
 
 /**
- * Until when the tenant had a price for the package while it was on sale: infinite if it still has one, undefined if it never
- * had one. The change feed reports packages that a tenant lost, never those that it could not see.
+ * The time until which the tenant had a price for the package while it was on sale: infinite if it still has one, undefined
+ * if it never had one. The change feed reports packages that a tenant lost, never those that it could not see.
  */
 export function pricedUntil(
   tariff: Tariff,
@@ -99,7 +100,7 @@ export function pricedUntil(
   quoted: Pick<Quote, 'price' | 'changedAt'>,
   onSale: Period,
 ): number | undefined {
-  // Without a price now, a percentage that exceeds MONEY_MAX overrides every price that still exists.
+  // If there is no price now, a percentage that exceeds MONEY_MAX overrides every price that still exists.
   const end = quoted.price === undefined ? quoted.changedAt : Number.POSITIVE_INFINITY
   let last: number | undefined
   for (const period of periodsOf(tariff, item)) {
@@ -161,7 +162,7 @@ export interface Tariff {
   readonly changedAt: number
 }
 
-/** When something last changed that may affect every package, up to a time (ms). */
+/** When something that may affect every package last changed, up to a time (ms). */
 export function wideChangedAt({ changedAt, plans }: Tariff, now: number): number {
   return Math.max(changedAt, ...plans.map(({ plan }) => plan.wideChangedAt(now)))
 }

@@ -105,7 +105,7 @@ async function checkUnused(tx: Tx, planName: string): Promise<void> {
     ...(row!.tenants > 0 ? [`${tenants(row!.tenants)} on ${planName}`] : []),
     ...row!.groups.map((group) => `the group ${group} has it`),
   ]
-  if (users.length > 0) throw inUse(`${users.join(', and ')}. Give them another plan first, or unassign it.`)
+  if (users.length > 0) throw inUse(`${users.join(', and ')}. Give them a different plan first, or unassign this one.`)
 }
 
 function tenants(count: number): string {

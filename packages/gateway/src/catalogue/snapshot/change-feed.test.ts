@@ -5,9 +5,9 @@ import { arbitraryChanges, type Change, rowsAfter } from '#test/harness/catalogu
 import { type Buyer, LoadedSnapshot } from '../catalogue.ts'
 import { listPackages } from './list-packages.ts'
 
-// Compares the state of a poller of the change feed with a complete list.
+// Compares a change-feed poller's state with a complete list.
 
-/** T has plans, a group and own prices. */
+/** T has plans, a group and its own prices. */
 const BUYERS: readonly Buyer[] = [
   { tenantId: 'T', currencyCode: 'USD' },
   { tenantId: 'U', currencyCode: 'EUR' },
@@ -75,7 +75,7 @@ function expectPollersToKnow(changes: readonly Change[], type: PackageType): voi
   }
 }
 
-test('a poller knows the packages and prices of its tenant after each poll, at any interval', () => {
+test('a poller that polls at any interval knows its tenant’s packages and prices after each poll', () => {
   fc.assert(
     fc.property(history, (changes) => expectPollersToKnow(changes, 'BASE')),
     {
@@ -98,7 +98,7 @@ test('a poller knows the packages and prices of its tenant after each poll, at a
   )
 }, 60_000)
 
-test('a poller knows TOPUP packages and which packages can be topped up, at any interval', () => {
+test('a poller that polls at any interval knows all TOPUP packages and which packages can be topped up', () => {
   const topUp = { ...onSale, code: 'A_TOPUP' }
   const topUpPrice = { ...price, code: 'A_TOPUP' }
   fc.assert(
@@ -125,7 +125,7 @@ test('a poller knows TOPUP packages and which packages can be topped up, at any 
   )
 }, 60_000)
 
-test('a package can be topped up exactly while a TOPUP package of it can be bought', () => {
+test('a package can be topped up if and only if a TOPUP package for it is available', () => {
   fc.assert(
     fc.property(historyWithTopUps, (changes) => {
       const last = after(changes)
@@ -140,7 +140,7 @@ test('a package can be topped up exactly while a TOPUP package of it can be boug
   )
 }, 60_000)
 
-test('a package that a tenant could never buy is not listed, provided that nothing that ended began again', () => {
+test('a package that a tenant could never buy is not listed, unless something that had ended began again', () => {
   fc.assert(
     fc.property(history, (changes) => {
       const once = withoutReturns(changes)
@@ -168,7 +168,7 @@ test('a package that a tenant could never buy is not listed, provided that nothi
   )
 }, 60_000)
 
-/** Allows one period for each thing, since only one is stored, and no price that a percentage raises above the limit. */
+/** Keeps one period of each kind, since only one is stored, and no price that a percentage would raise above the limit. */
 function withoutReturns(changes: readonly Change[]): Change[] {
   const ended = new Map<string, boolean>()
   const live = new Map<string, string>()

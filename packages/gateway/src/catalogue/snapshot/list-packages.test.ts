@@ -58,7 +58,7 @@ const list = (source: ListSource, request: PackageListRequest, tenantId = 'T', n
 const codes = (source: ListSource, request: PackageListRequest) =>
   list(source, request).packageList.map((item) => item.packageCode)
 
-test('pages of any size contain every package once, newest first, even if some are off sale', () => {
+test('pages of any size contain every package once, newest first, even if some packages are off sale', () => {
   const packages = fc.uniqueArray(
     fc.record({
       packageCode: fc.string({ minLength: 1, maxLength: 3 }),
@@ -85,7 +85,7 @@ test('pages of any size contain every package once, newest first, even if some a
   )
 })
 
-test('a page has a hundred packages by default', () => {
+test('a page contains a hundred packages by default', () => {
   const source = sourceOf(...Array.from({ length: 103 }, (_, i) => pack({ packageCode: `P${i}` })))
   const { packageList, nextCursor } = list(source, {})
   expect(packageList).toHaveLength(100)
@@ -136,7 +136,7 @@ test('a cursor is valid only for its tenant and filters', () => {
   expect(() => list(source, { pageSize: 1, locationCode: 'JP', cursor }, 'ANOTHER')).toThrow(refused)
 })
 
-test('asOf is later than everything in the answer and advances while nothing changes', () => {
+test('asOf is later than everything in the answer, and advances even if nothing changes', () => {
   const source = sourceOf()
   const asOf = (now: number) => Date.parse(list(source, {}, 'T', now).asOf)
   expect(asOf(NOW - 5_000)).toBe(NOW + 1) // a clock behind the database's

@@ -49,7 +49,7 @@ export function listPackages(
     const item = index.packages[position]!
     const shown = since === undefined && !isWanted(item, request) ? undefined : show(item)
     if (!shown) continue
-    // One more package than the page can have shows that there is a next page.
+    // If there is one package more than fits on the page, there is a next page.
     more = packageList.length === size
     if (more) break
     packageList.push(shown)
@@ -96,13 +96,13 @@ function before(source: ListSource, position: Position): number {
 
 /**
  * The next `updatedSince`. The answer includes everything up to this version, and a later version has a later time. Without
- * changes it advances with the clock, so that pollers with an overlap do not get the last change forever.
+ * changes it advances with the clock, so that pollers with an overlap are not sent the last change forever.
  */
 function asOf({ changedAt, now }: ListSource): number {
   return Math.max(changedAt + 1, now - COMMIT_WITHIN_MS)
 }
 
-/** Excludes most packages by comparing a few numbers each, before their prices are computed. */
+/** Excludes most packages by comparing a few numbers for each, before their prices are computed. */
 function createPrefilter(
   source: ListSource,
   type: PackageType,
@@ -122,7 +122,7 @@ function createPrefilter(
 
 const NO_POSITIONS: ReadonlySet<number> = new Set()
 
-/** BASE packages with a changed top-up: they may have got their first one or lost their last one. */
+/** BASE packages with a changed top-up: they may have gained their first one or lost their last one. */
 function basesOfTopUps({ index, touchedAt }: ListSource, changedAfter: number): ReadonlySet<number> {
   if (changedAfter === Number.NEGATIVE_INFINITY) return NO_POSITIONS
   const bases = new Set<number>()
@@ -163,7 +163,7 @@ function* candidates(
   }
 }
 
-/** Index of the first entry of an ascending list that is not below `bound`. */
+/** Index of the first entry that is not below `bound`, in an ascending list. */
 function firstFrom(rising: readonly number[], bound: number): number {
   let low = 0
   let high = rising.length
@@ -228,7 +228,7 @@ function topUpsOf(index: PackageIndex, tariff: Tariff, item: CataloguePackage, n
   return { isSupported, changedAt }
 }
 
-/** When the tenant lost the possibility to buy the package; undefined if it never had it. */
+/** When the tenant could no longer buy the package; undefined if it never could. */
 function leftAt(tariff: Tariff, item: CataloguePackage, quoted: Quote): number | undefined {
   if (!item.everOnSale) return undefined
   const onSale = { from: item.firstOnSaleAt, until: item.onSale ? Number.POSITIVE_INFINITY : item.saleChangedAt }

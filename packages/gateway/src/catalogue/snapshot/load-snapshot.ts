@@ -6,10 +6,10 @@ import { parseRounding } from '../prices/price-engine.ts'
 import type { Assignment, OwnPrice } from '../prices/quote.ts'
 import type { CataloguePackage, ListPrice, Route } from './snapshot-package.ts'
 
-/** The changes of the catalogue after a time, up to one version. */
+/** The changes to the catalogue after a given time, up to one version. */
 export interface CatalogueChanges {
   readonly version: bigint
-  /** When that version was made (ms). */
+  /** When that version was created (ms). */
   readonly changedAt: number
   readonly packages: readonly CataloguePackage[]
   readonly coverages: ReadonlyMap<string, Coverage>
@@ -25,7 +25,7 @@ export interface OwnPriceRow extends OwnPrice {
   readonly packageCode: string
 }
 
-/** Packages read at a time: a batch blocks the event loop for a few milliseconds. */
+/** How many packages are read at a time: a batch blocks the event loop for a few milliseconds. */
 const BATCH_ROWS = 1_000
 
 /**

@@ -12,7 +12,7 @@ import type { CataloguePackage } from './snapshot-package.ts'
  */
 export class PackageIndex {
   readonly packages: readonly CataloguePackage[]
-  /** Identifies the positions: later indexes have the same object as long as no position changes. */
+  /** Identifies the positions: later indexes share this object as long as no position changes. */
   readonly order: object
   readonly #positions: ReadonlyMap<string, number>
   readonly #lookups: Lookups
@@ -121,7 +121,7 @@ export class PackageIndex {
     this.#lookups.texts ??= this.packages.map(searchTextOf)
     const { texts } = this.#lookups
     const found: number[] = []
-    // Coverages have most of the text and are shared by many packages: each is searched once.
+    // Coverages contain most of the text and are shared by many packages: each is searched once.
     const missingWords = new Map<Coverage, readonly string[]>()
     this.packages.forEach(({ coverage }, position) => {
       let rest = missingWords.get(coverage)
@@ -216,8 +216,8 @@ interface NewRows {
 }
 
 /**
- * Holds one or two numbers per package by which lists skip it without computing its price: reading 50 000 objects takes 60 ms,
- * reading 50 000 adjacent numbers 0.1 ms. Updated from version to version.
+ * Holds one or two numbers per package with which lists can skip it without computing its price: reading 50 000 objects
+ * takes 60 ms, reading 50 000 adjacent numbers 0.1 ms. Updated from version to version.
  */
 export class Prefilter {
   /** By position: when the package or its price for any tenant last changed (ms). */
@@ -262,8 +262,8 @@ export class Prefilter {
   }
 
   /**
-   * By position: 1 if the list or a plan has, or had, a price in the currency. Own prices are checked for each tenant. Memory
-   * holds one array for each currency of a tenant.
+   * By position: 1 if the list or a plan has, or had, a price in the currency. Own prices are checked for each tenant.
+   * Takes one array in memory for each currency that a tenant has.
    */
   pricedIn(currencyCode: string): Uint8Array {
     const known = this.#priced.get(currencyCode)
@@ -282,7 +282,7 @@ export class Prefilter {
   }
 
   #addPackage(item: CataloguePackage): void {
-    // For tenants whose plan is based on costs, a change of costs changes the price.
+    // For tenants whose plan is based on costs, a change in costs changes the price.
     this.#touch(item.packageCode, item.touchedAt)
     for (const { updatedAt, currencyCode } of item.prices) {
       this.#touch(item.packageCode, updatedAt)

@@ -22,7 +22,7 @@ export interface CataloguePackage {
   readonly volume: bigint | null
   readonly duration: number
   readonly durationUnit: DurationUnit
-  /** Days of a day pass; both null: the duration is fixed. */
+  /** Days of a day pass; both null if the duration is fixed. */
   readonly periodNumMin: number | null
   readonly periodNumMax: number | null
   readonly unusedValidTime: number
@@ -37,7 +37,7 @@ export interface CataloguePackage {
   /** An operator or a rule has put the package on sale, and at least one of its suppliers has money. */
   readonly onSale: boolean
   readonly everOnSale: boolean
-  /** 0: unknown. Meaningless if the package never was on sale. */
+  /** 0: unknown. Meaningless if the package was never on sale. */
   readonly firstOnSaleAt: number
   readonly saleChangedAt: number
   readonly createdAt: number

@@ -3,7 +3,7 @@ import type { Deps } from '#deps.ts'
 import { addressOf, type CellNode } from '../cells-file.ts'
 import { type ArrivingMove, listArriving, openTarget } from './move-state.ts'
 
-/** How often the source is asked. Including the answer, this fits into the time that the fence leaves (switch-over.ts). */
+/** How often the source is queried. Including the answer, this fits into the time that the fence leaves (switch-over.ts). */
 const POLL_MS = 500
 const TIMEOUT_MS = 2_000
 const ANSWER_SIZE_MAX_BYTES = 1_024
@@ -17,7 +17,7 @@ type ArrivalDeps = Pick<Deps, 'config' | 'db' | 'log' | 'loops' | 'outbound'>
  */
 export function arrivalLoop(deps: ArrivalDeps): Loop {
   const { config, db, log } = deps
-  /** Moves whose source does not answer and that have been logged. */
+  /** Moves that have already been logged because their source does not answer. */
   const reported = new Set<string>()
   async function open(move: ArrivingMove & { otherCell: string }): Promise<void> {
     const { tenantId, moveId, otherCell } = move
@@ -38,7 +38,7 @@ export function arrivalLoop(deps: ArrivalDeps): Loop {
   return runLoop(deps, 'arrivals', POLL_MS, async () => Promise.all((await listArriving(db)).map(open)))
 }
 
-/** The state of the move in its source; undefined: none of the source's nodes answers. */
+/** The state of the move in its source; undefined if none of the source's nodes answers. */
 async function askSource(deps: ArrivalDeps, { moveId, otherNodes }: ArrivingMove): Promise<string | undefined> {
   const asked = otherNodes.map((node) => askNode(deps, node, moveId))
   return Promise.any(asked).catch(() => undefined)

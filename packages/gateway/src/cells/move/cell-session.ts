@@ -16,13 +16,13 @@ export interface Move {
 }
 
 interface ListedNodes {
-  /** API nodes as listed in the file of cells, through which the other cell reaches this one. */
+  /** API nodes as listed in the cells file, through which the other cell reaches this one. */
   nodes: readonly CellNode[]
 }
 
 /**
- * A transaction of the mover, which the guards of the tenant's tables (guard.ts) let write. Rows are compared as text, so both
- * cells write times in the same zone. Joins with lists of keys use indexes, whatever the statistics say.
+ * A transaction of the mover, which the guards of the tenant's tables (guard.ts) let write. Rows are compared as text, so
+ * both cells write times in the same time zone. Joins with lists of keys use indexes, whatever the statistics say.
  */
 export function inCell<Result>(
   { db }: MovingCell,

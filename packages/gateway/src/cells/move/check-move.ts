@@ -18,8 +18,8 @@ export async function findObstacles(move: Move): Promise<string[]> {
 }
 
 /**
- * Checks the release of both cells. Rows are written and compared with the columns of the source, so both cells must run one
- * release while rows are copied. Either may be upgraded between two runs of an interrupted move.
+ * Checks the release of both cells. Rows are written and compared with the columns of the source, so both cells must run
+ * the same release while rows are copied. Either may be upgraded between two runs of an interrupted move.
  * @throws Refusal
  */
 export async function requireOneRelease(move: Move): Promise<void> {
@@ -53,10 +53,10 @@ async function findOtherKeys({ source, target }: Move): Promise<string[]> {
   }
   const faults: string[] = []
   if (from.kind !== to.kind)
-    faults.push(`Cell ${source.name} is a ${from.kind} deployment and ${target.name} a ${to.kind} one.`)
+    faults.push(`Cell ${source.name} is a ${from.kind} deployment, but ${target.name} is a ${to.kind} one.`)
   if (from.masterKeyFingerprint !== to.masterKeyFingerprint) {
     faults.push(
-      'The cells have different master keys, so the target could not read the secrets: rotate one of them to the key of the other (master-key rotate).',
+      'The cells have different master keys, so the target could not read the secrets: rotate the key of one cell to that of the other (master-key rotate).',
     )
   }
   return faults
@@ -80,7 +80,7 @@ async function findPresent({ source, target, tenantId, moveId }: Move): Promise<
     : [`These people have accounts in cell ${target.name} already: ${shortList(taken, NAMED_MAX)}.`]
 }
 
-/** Finds what the tenant's rows refer to and the target does not have. */
+/** Finds what the tenant's rows refer to but the target does not have. */
 async function findMissing({ source, target, tenantId }: Move): Promise<string[]> {
   const wanted = {
     'packages (package import)': [
@@ -117,7 +117,7 @@ async function findMissing({ source, target, tenantId }: Move): Promise<string[]
 
 /**
  * Codes in stock stay in their cell, so an item whose code is in doubt must be resolved there: the other cell would find no
- * code for it, and sell another one. Only an open attempt shows an item that a stopped worker has asked for.
+ * code for it, and sell another one. Only an open attempt reveals an item that a stopped worker has requested.
  */
 export async function findOpenStock({ source, tenantId }: Move): Promise<string[]> {
   const [open] = await source.db.query<{ count: number }>({

@@ -7,7 +7,7 @@ import { MOVED_TABLES, SUPPLIER_BOOKS, TABLES_ABOUT_ITEMS, TABLES_OF_PEOPLE } fr
 import { describeTables, keyJson, rowsOfKeys, rowsOfTable, type TableShape } from './table-shape.ts'
 import { arrayOf, deleteRows, HASHED_ROW, type HashedRow, type ReadRows, readRows, writeRows } from './write-rows.ts'
 
-/** Rows per statement: some hundred kilobytes, and some ten milliseconds of work for the source. */
+/** Rows per statement: a few hundred kilobytes, and a few tens of milliseconds of work for the source. */
 const PAGE_ROWS = 500
 
 /** The tables of a move. They are described once, when it begins. */
@@ -34,10 +34,10 @@ export async function describeMove({ db }: MovingCell): Promise<Shapes> {
 }
 
 /**
- * Copies those of a tenant's rows that the target does not have yet, while the source serves the tenant. The guards note what
- * changes meanwhile. Rows that refer to others (an eSIM to its item) are read together with the notes about those, made since
- * they were copied. Each page is one transaction of the target, which also records how far the table is copied, so that a mover
- * that is killed can continue there.
+ * Copies those of a tenant's rows that the target does not have yet, while the source serves the tenant. Meanwhile, the
+ * guards note every change. Rows that refer to others (as an eSIM refers to its item) are read together with the notes made
+ * about those others since they were copied. Each page is one transaction of the target, which also records how far the
+ * table is copied, so that a mover that is killed can continue there.
  */
 export async function copyTables(move: Move, shapes: Shapes, onTable: (table: string, rows: number) => void) {
   for (const shape of shapes.moved) {
@@ -65,7 +65,7 @@ async function lastCopied({ target, tenantId }: Move, table: string): Promise<La
 /** Marks a table as not copied, and removes its rows from the target, except rows that others refer to. */
 export async function restartTable(move: Move, table: string): Promise<void> {
   await inCell(move.target, move.tenantId, async (tx) => {
-    // Rows that others refer to are written again in place.
+    // Rows that others refer to are rewritten in place.
     if (MOVED_TABLES.some((moved) => moved.table === table && moved.again === 'replace')) {
       tx.send({ text: `delete from ${table} where tenant_id = $1`, values: [move.tenantId] })
     }

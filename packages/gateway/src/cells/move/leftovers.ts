@@ -14,8 +14,8 @@ const POLL_MS = 50
 const ADMISSIONS_WAIT_MS = 5_000
 
 /**
- * Copies RequestIDs that the source accepted while it was closed, because admission had read the tenant before. Their requests
- * were refused. First waits, for 5 s at most, until such statements have ended.
+ * Copies RequestIDs that the source accepted while it was closed, because admission had read the tenant earlier. Their
+ * requests were refused. First waits, for 5 s at most, until such statements have ended.
  */
 export async function copyLateRequestIds(move: Move, shapes: Shapes): Promise<void> {
   const { db } = move.source
@@ -42,7 +42,7 @@ export async function removeTenant(cell: MovingCell, tenantId: string): Promise<
 
 /**
  * Ends a move before its target serves the tenant: the source continues to serve it, and the target keeps nothing.
- * @throws Refusal if there is no such move, or it can no longer be taken back
+ * @throws Refusal if there is no such move, or it can no longer be undone
  */
 export async function abortMove({ ids, by }: { ids: Ids; by: By }, move: Move): Promise<void> {
   const { source, target, tenantId, moveId } = move
@@ -55,7 +55,7 @@ export async function abortMove({ ids, by }: { ids: Ids; by: By }, move: Move): 
     throw new Refusal(
       409,
       'ALREADY_MOVED',
-      `Cell ${source.name} no longer serves the dealer. Run tenant move again to finish; to take it back, move it from cell ${target.name}.`,
+      `Cell ${source.name} no longer serves the dealer. Run tenant move again to finish; to undo the move, move the dealer back from cell ${target.name}.`,
     )
   }
   await failpoint('move.abort-begun')
@@ -66,11 +66,14 @@ export async function abortMove({ ids, by }: { ids: Ids; by: By }, move: Move): 
   await auditInCell(source, ids, move, by, 'tenant.abort_move')
 }
 
-/** Removes what a cell still has of a tenant that was moved away. @throws Refusal if the tenant was not moved away */
+/**
+ * Removes everything that a cell still holds of a tenant that was moved away. @throws Refusal if the tenant was not moved
+ * away
+ */
 export async function removeMoved(ids: Ids, by: By, cell: MovingCell, tenantId: string): Promise<void> {
   const found = await findMove(cell.db, tenantId)
   if (found?.direction !== 'OUT' || found.state !== 'DONE') {
-    throw new Refusal(409, 'NOT_MOVED', `The dealer was not moved away from cell ${cell.name}: nothing is removed.`)
+    throw new Refusal(409, 'NOT_MOVED', `The dealer was not moved away from cell ${cell.name}, so nothing was removed.`)
   }
   await removeTenant(cell, tenantId)
   await cell.db.tx(async (tx) => {

@@ -6,12 +6,12 @@ import type { TableShape } from './table-shape.ts'
 /** Writers of the table queue behind this lock while it waits, so it waits only briefly. */
 const LOCK_TIMEOUT_MS = 100
 const RETRY_MS = 50
-/** By then, a vacuum of a large table, which conflicts with the guard's lock, has ended. */
+/** Long enough for a vacuum of a large table, which conflicts with the guard's lock, to end. */
 const GIVE_UP_MS = 10 * 60_000
 
 /**
- * Guards the tenant's rows by triggers on each table (guard_moved_tenant). Rows of other tenants cost only the evaluation of a
- * condition. Each table is locked for a moment, in a transaction of its own. Installing a guard twice changes nothing.
+ * Guards the tenant's rows with triggers on each table (guard_moved_tenant). For other tenants' rows, the only cost is
+ * evaluating a condition. Each table is locked briefly, in its own transaction. Installing a guard twice changes nothing.
  */
 export async function installGuards(cell: MovingCell, tenantId: string, shapes: readonly TableShape[]): Promise<void> {
   const present = new Set((await listGuards(cell, tenantId)).map(({ table }) => table))
@@ -58,7 +58,8 @@ async function alterTable({ db }: MovingCell, statements: readonly string[]): Pr
     try {
       await db.tx(async (tx) => {
         tx.send({ text: `set local lock_timeout = ${LOCK_TIMEOUT_MS}` })
-        // The statements are one text, because each text with definitions is a separate transaction in a distributed schema.
+        // The statements are sent as one text, because each text with definitions is a separate transaction in a
+        // distributed schema.
         tx.send({ text: statements.join(';') })
       })
       return

@@ -15,9 +15,10 @@ import { inCell, type Move, type MovingCell } from './cell-session.ts'
  *   SWITCHED   the source never serves the tenant again: this commit decides. Then the target does (arrival.ts)
  *   DONE       late RequestIDs are copied, the target's guards removed. The source keeps its rows until they are removed
  *
- * Up to VERIFIED a move can be aborted, and the source then continues as if nothing had happened. After SWITCHED, only a move
- * in the other direction leads back. A cell that may not serve the tenant until something happens in the other cell has an
- * endless fence: the target until SWITCHED, the source from then on. It forwards requests to the other cell (http/forward.ts).
+ * Up to VERIFIED a move can be aborted, and the source then continues as if nothing had happened. After SWITCHED, only
+ * a move in the other direction can reverse it. A cell that may not serve the tenant until something happens in the
+ * other cell has an endless fence: the target until SWITCHED, the source from then on. It forwards requests to the
+ * other cell (http/forward.ts).
  */
 
 type MoveState = 'PREPARED' | 'COPYING' | 'FENCED' | 'VERIFIED' | 'SWITCHED' | 'DONE'
@@ -28,7 +29,7 @@ export interface MoveRow {
   direction: 'OUT' | 'IN'
   otherCell: string
   state: MoveState
-  /** Until when the fence stands, by the database's clock. */
+  /** When the fence ends, by the database's clock. */
   isFenced: boolean
   createdAt: Date
   updatedAt: Date
@@ -71,8 +72,8 @@ export function insertMove(tx: Tx, move: Move, direction: 'OUT' | 'IN', actor: s
 }
 
 /**
- * Checks that the move still goes on. Every transaction that writes copied rows calls this first, because no row may outlive an
- * aborted move.
+ * Checks that the move is still in progress. Every transaction that writes copied rows calls this first, because no row may
+ * outlive an aborted move.
  * @throws Refusal
  */
 export async function requireArriving(tx: Tx, { tenantId, moveId }: Move): Promise<void> {
@@ -96,7 +97,7 @@ function entering({ tenantId, moveId }: Move, state: MoveState) {
   }
 }
 
-/** For how long loops begin no work for the tenant. Work that they have begun continues. */
+/** How long loops are kept from starting new work for the tenant. Work already started continues. */
 export async function holdWork({ source, tenantId }: Move, forMs: number): Promise<void> {
   await source.db.query({
     text: `update tenant_moves set held_until = clock_timestamp() + $2 * interval '1 millisecond'
@@ -109,7 +110,7 @@ export async function holdWork({ source, tenantId }: Move, forMs: number): Promi
 const WRITERS_WAIT_MS = 1_000
 
 /**
- * Sets the fence. If the mover is killed, the fence ends by itself, by the database's clock. The row lock waits for
+ * Sets the fence. If the mover is killed, the fence ends automatically, by the database's clock. The row lock waits for
  * transactions that have written the tenant's rows; later ones see the fence (guard_moved_tenant).
  */
 export async function setFence({ source, tenantId }: Move, forMs: number): Promise<void> {
@@ -131,7 +132,7 @@ export async function setFence({ source, tenantId }: Move, forMs: number): Promi
   })
 }
 
-/** Lifts the fence: the source serves the tenant again, and its loops work for it. */
+/** Lifts the fence: the source and its loops serve the tenant again. */
 export async function liftFence({ source, tenantId }: Move): Promise<void> {
   await source.db.query({
     text: `update tenant_moves set state = 'COPYING', updated_at = clock_timestamp(),
@@ -145,8 +146,9 @@ export async function liftFence({ source, tenantId }: Move): Promise<void> {
 const CLOSE_WAIT_MS = 500
 
 /**
- * Ends the source's service for the tenant permanently, provided that the fence still stands and nothing was written since the
- * last copy. If an earlier fence ended and let writers through, the row lock waits for them, and this then finds their notes.
+ * Ends the source's service for the tenant permanently, provided that the fence is still in force and nothing has been
+ * written since the last copy. If an earlier fence ended and let writers through, the row lock waits for them, and this
+ * then finds their notes.
  * @returns false if the fence had ended
  */
 export async function closeSource({ source, tenantId, moveId }: Move): Promise<boolean> {
@@ -171,7 +173,7 @@ export async function closeSource({ source, tenantId, moveId }: Move): Promise<b
 /**
  * Makes the target serve the tenant. Call it only after `closeSource`, which left the move VERIFIED with the rows of the
  * source.
- * @returns false if the target served the tenant already
+ * @returns false if the target already served the tenant
  */
 export async function openTarget(
   target: MovingCell,
@@ -206,7 +208,7 @@ export function listArriving(db: Pick<Db, 'query'>): Promise<(ArrivingMove & { o
   })
 }
 
-/** The state of a move in its source; undefined: this cell has no outgoing move with this id. */
+/** The state of a move in its source; undefined if this cell has no outgoing move with this id. */
 export async function findLeaving(db: Pick<Db, 'query'>, moveId: string): Promise<MoveState | undefined> {
   const [row] = await db.query<{ state: MoveState }>({
     name: 'move-leaving',

@@ -21,14 +21,14 @@ export interface MoveDeps {
   route(): Promise<void>
 }
 
-/** The report about a finished move. */
+/** The report on a finished move. */
 interface MoveReport extends Partial<Switched> {
   rows: number
 }
 
 /**
  * Moves a tenant, or continues a move that was interrupted at any step (state.ts lists them).
- * @throws Refusal with what to do; the dealer then notices no change
+ * @throws Refusal that says what to do; nothing has then changed for the dealer
  */
 export async function moveTenant(deps: MoveDeps, move: Move): Promise<MoveReport> {
   const report: MoveReport = { rows: 0 }

@@ -7,7 +7,7 @@
 interface MovedTable {
   table: string
   /**
-   * How a changed row is written again in the target. `replace`: deleted and inserted, so that a value that is unique within
+   * How a changed row is rewritten in the target. `replace`: deleted and inserted, so that a value that is unique within
    * the tenant may move from row to row. `update`: in place, because other rows refer to it.
    */
   again: 'replace' | 'update'
@@ -33,7 +33,7 @@ function replaced(...tables: string[]): MovedTable[] {
   return tables.map((table) => ({ table, again: 'replace' }))
 }
 
-/** Small tables whose rows belong to a tenant's people. They are written again as a whole behind the fence. */
+/** Small tables whose rows belong to a tenant's people. They are rewritten as a whole behind the fence. */
 export const TABLES_OF_PEOPLE = [
   'passkeys',
   'access_tokens',
@@ -50,7 +50,7 @@ interface SupplierBook {
   own?: string
 }
 
-/** Suppliers' records about an item, which do not name its tenant. They are copied whenever a row about that item is. */
+/** Suppliers' records about an item, which do not contain its tenant. They are copied whenever a row about that item is. */
 export const SUPPLIER_BOOKS: readonly SupplierBook[] = [
   { table: 'es2plus_orders', key: 'key' },
   { table: 'esim_go_orders', key: 'key' },

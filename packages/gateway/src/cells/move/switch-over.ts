@@ -9,19 +9,19 @@ import { closeSource, holdWork, liftFence, setFence, setState } from './move-sta
 import { compareTables, type LedgerEnd, readLedgerEnd, requireSoundLedger } from './verify-move.ts'
 
 /**
- * How long the fence stands, by the clock of the source's database. Requests are refused for at most five seconds. The
- * remaining time lets a target open by itself if the mover was killed (arrival.ts).
+ * How long the fence lasts, by the clock of the source's database. Requests are refused for at most five seconds. The
+ * remaining time lets a target open on its own if the mover was killed (arrival.ts).
  */
 const FENCE_MAX_MS = 3_500
 /** The source is not closed this close to the end of the fence. */
 const MARGIN_MS = 500
 /** How often the fence is set before the operator has to decide. */
 const FENCES_MAX = 3
-/** Behind the fence, this many changes are copied in some hundred milliseconds. */
+/** Behind the fence, this many changes are copied in a few hundred milliseconds. */
 const FEW_CHANGES = 500
 /** How many passes copy the changes that were made during the previous pass. */
 const PASSES_MAX = 50
-/** For how long loops begin no work. Longer than a call to a supplier or a delivery attempt usually takes. */
+/** How long loops are kept from starting new work. Longer than a call to a supplier or a delivery attempt usually takes. */
 const HOLD_MS = 60_000
 const IDLE_WAIT_MS = 45_000
 const POLL_MS = 50
@@ -71,7 +71,7 @@ function tooSlow(): Refusal {
   return new Refusal(
     409,
     'FENCE_TOO_SHORT',
-    `The last changes could not be copied in ${FENCE_MAX_MS / 1_000} s, and the dealer is served by its old cell again. Run the command again at a quieter hour, or stop it with --abort.`,
+    `The last changes could not be copied within ${FENCE_MAX_MS / 1_000} s, so the dealer is served by its old cell again. Run the command again at a quieter time, or stop the move with --abort.`,
   )
 }
 
@@ -84,8 +84,8 @@ async function catchUp(move: Move, shapes: Shapes): Promise<void> {
 }
 
 /**
- * Brings the target to one snapshot of the source and compares all rows there. Tables that differ are copied again, because one
- * of the cells may have dropped a partition.
+ * Brings the target up to a single snapshot of the source and compares all rows there. Tables that differ are copied again,
+ * because one of the cells may have dropped a partition.
  * @returns the end of the ledger in that snapshot
  */
 async function compareCells(move: Move, shapes: Shapes): Promise<LedgerEnd> {
@@ -128,14 +128,17 @@ export async function waitUntilIdle(move: Move, shapes: Shapes): Promise<void> {
       throw new Refusal(
         409,
         'WORK_IN_PROGRESS',
-        `Nodes of cell ${move.source.name} are still working for the dealer (${leased.join(', ')}). Run the command again when suppliers and the dealer's endpoint answer.`,
+        `Nodes of cell ${move.source.name} are still working for the dealer (${leased.join(', ')}). Run the command again once the suppliers and the dealer's endpoint respond.`,
       )
     }
     await delay(POLL_MS)
   }
 }
 
-/** Checks again for codes from stock that came in doubt since the move began. Held loops buy nothing more. @throws Refusal */
+/**
+ * Checks again for stock codes that have come into doubt since the move began. Loops that are held back buy nothing more.
+ * @throws Refusal
+ */
 async function requireNoOpenStock(move: Move): Promise<void> {
   const obstacles = await findOpenStock(move)
   if (obstacles.length > 0) throw new Refusal(409, 'CANNOT_MOVE', obstacles.join(' '))
@@ -175,7 +178,11 @@ async function closeBehindFence(move: Move, shapes: Shapes, verified: LedgerEnd,
     [move.source, move.target].map((cell) => readLedgerEnd(cell, move.tenantId, verified)),
   )
   if (here!.version !== there!.version || here!.balance !== there!.balance) {
-    throw new Refusal(409, 'CELLS_DIFFER', 'The ends of the ledger differ between the cells. Abort the move.')
+    throw new Refusal(
+      409,
+      'CELLS_DIFFER',
+      'The last version or balance in the ledger differs between the cells. Abort the move.',
+    )
   }
   await failpoint('move.copied-behind-fence')
   await setState(move, 'VERIFIED')

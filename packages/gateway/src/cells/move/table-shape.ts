@@ -52,12 +52,12 @@ export function rowsOfTable({ table, columns }: TableShape): string {
   return `(select ${columns.join(', ')} from ${table}) t`
 }
 
-/** SQL: the row `t` as text. Equal texts are equal rows, whatever the order of the columns in the table. */
+/** SQL: the row `t` as text. Equal texts mean equal rows, whatever the order of the columns in the table. */
 export const ROW_TEXT = 'row_to_json(t)::text'
 /** SQL: a digest of the rows `t`, independent of their order. */
 export const DIGEST = `coalesce(sum(hashtextextended(${ROW_TEXT}, 0)::numeric), 0)::text`
 
-/** SQL: the key of the row `t` as JSON, which `rowsOfKeys` takes. */
+/** SQL: the key of the row `t` as JSON, which `rowsOfKeys` accepts. */
 export function keyJson({ key }: TableShape): string {
   return `jsonb_build_object(${key.map(({ name }) => `'${name}', t.${name}`).join(', ')})::text`
 }

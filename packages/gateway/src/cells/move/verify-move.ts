@@ -39,7 +39,7 @@ export async function requireSoundLedger({ name, db }: MovingCell, tenantId: str
   const faults: string[] = []
   await verifyLedger(db, { tenantId, onFault: ({ message }) => void faults.push(message) })
   if (faults.length === 0) return
-  throw new Refusal(409, 'LEDGER_FAULT', `The dealer's ledger in cell ${name} has faults, the first: ${faults[0]}`)
+  throw new Refusal(409, 'LEDGER_FAULT', `The dealer's ledger in cell ${name} has faults. The first one: ${faults[0]}`)
 }
 
 /**
@@ -52,8 +52,8 @@ export interface LedgerEnd {
 }
 
 /**
- * Reads the end of the ledger and checks that it follows from an end that was verified: no version is missing between them, and
- * the balance changed by the sum of the movements.
+ * Reads the end of the ledger and checks that it follows from a verified end: no version is missing between them, and the
+ * balance changed by the sum of the movements.
  * @throws Refusal
  */
 export async function readLedgerEnd(cell: MovingCell, tenantId: string, from: LedgerEnd): Promise<LedgerEnd> {
@@ -68,5 +68,9 @@ export async function readLedgerEnd(cell: MovingCell, tenantId: string, from: Le
   const isWhole =
     version === from.version + added && balance === from.balance + moved && (latest ?? version) === version
   if (isWhole) return { version, balance }
-  throw new Refusal(409, 'LEDGER_FAULT', `The end of the dealer's ledger in cell ${cell.name} does not follow.`)
+  throw new Refusal(
+    409,
+    'LEDGER_FAULT',
+    `The end of the dealer's ledger in cell ${cell.name} does not follow from the verified part.`,
+  )
 }

@@ -6,7 +6,7 @@ import { DIGEST, ROW_TEXT, rowsOfKeys, type TableShape } from './table-shape.ts'
 export interface ReadRows {
   /** JSON texts that are never parsed here, so nothing is rounded or reordered. */
   rows: string[]
-  /** The digest that the source computed of these rows. */
+  /** The digest of these rows that the source computed. */
   digest: string
 }
 
@@ -45,7 +45,7 @@ export async function writeRows(tx: Tx, shape: TableShape, { rows, digest }: Rea
     values: [arrayOf(rows)],
   })
   if (kept !== undefined || changed.length === 0 || written!.digest === digest) return
-  throw new Refusal(409, 'COPY_DIFFERS', `Rows of ${table} differ after they were copied. Both cells need one release.`)
+  throw new Refusal(409, 'COPY_DIFFERS', `Rows of ${table} differ after copying. Both cells must run the same release.`)
 }
 
 /** Deletes the rows with these keys in the target. */

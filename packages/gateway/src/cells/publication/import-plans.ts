@@ -28,7 +28,7 @@ export async function importPlans(deps: ChangeDeps, plans: readonly PublishedPla
       await createPlan(deps, planName, by, displayName)
       counts.added++
     } else await setPlanDisplayName(deps, planName, displayName, by)
-    // If the time of a rule has passed since it was published, it cannot be set any more, so it is removed.
+    // If the time of a rule has passed since it was published, it can no longer be set, so it is removed.
     const valid = rules.filter(({ validUntil }) => validUntil === null || new Date(validUntil) > clock!.now)
     const published = new Set(valid.map(identityOf))
     for (const rule of before?.rules ?? []) {

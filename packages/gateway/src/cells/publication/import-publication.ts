@@ -24,22 +24,22 @@ export interface PublicationReport {
   readonly unchanged: number
   readonly plans: PlanCounts
   readonly saleRules: number
-  /** Packages that are on sale here and that the publication does not have. */
+  /** Packages that are on sale here but missing from the publication. */
   readonly notPublished: readonly string[]
-  /** true: these packages were taken off sale. */
+  /** true if these packages were taken off sale. */
   readonly isTakenOffSale: boolean
-  /** Suppliers of packages that this cell does not have. Add them under the same names. */
+  /** Suppliers of the packages that are missing in this cell. Add them under the same names. */
   readonly unknownSuppliers: readonly string[]
 }
 
 export interface ImportOptions {
   /** The name of this cell. */
   readonly cell: string
-  /** Changes nothing: makes all changes, reports them and rolls back. */
+  /** Changes nothing: makes and reports all changes, then rolls them back. */
   readonly dryRun: boolean
-  /** Takes packages off sale that the publication does not have. */
+  /** Takes off sale the packages that are missing from the publication. */
   readonly takeOthersOffSale: boolean
-  /** Accepts a publication that is older than the one imported before. */
+  /** Accepts a publication older than the one imported last. */
   readonly allowOlder: boolean
 }
 
@@ -47,9 +47,9 @@ export interface ImportOptions {
 const BATCH_ROWS = 250
 
 /**
- * Replaces packages, price plans, sale rules and exchange rates by those of another cell, all or nothing, under the catalogue's
- * lock, with the same functions as single changes. What only this cell has stays as it is.
- * @throws Refusal that names what to correct
+ * Replaces packages, price plans, sale rules and exchange rates with those of another cell, all or nothing, under the
+ * catalogue's lock, with the same functions as single changes. Entries that exist only in this cell stay as they are.
+ * @throws Refusal that says what to correct
  */
 export async function importPublication(
   deps: ChangeDeps,
@@ -140,18 +140,18 @@ async function checkHead(tx: Tx, head: PublicationHead, { cell, allowOlder }: Im
     throw new Refusal(
       409,
       'OWN_PUBLICATION',
-      `This is the publication of this cell, ${cell}. Import it into the others.`,
+      `This publication comes from this cell, ${cell}. Import it into the other cells.`,
     )
   const [row] = await tx.query<{ publishedAt: Date }>({
     text: 'select published_at from cell_imports where cell_name = $1 for update',
     values: [head.cell],
   })
   if (allowOlder || row === undefined || row.publishedAt.getTime() <= Date.parse(head.publishedAt)) return
-  const message = `This file of ${head.cell} was published at ${head.publishedAt}, and a later one was imported before. Publish again, or import it with --allow-older.`
+  const message = `This file from ${head.cell} was published at ${head.publishedAt}, but a later one has already been imported. Publish again, or import this file with --allow-older.`
   throw new Refusal(409, 'OLDER_PUBLICATION', message)
 }
 
-/** Replaces every member by the published one. A currency that the publication does not have is removed. */
+/** Replaces every member with the published one. A currency that is missing from the publication is removed. */
 async function putPublished(tx: Tx, deps: ChangeDeps, batch: readonly PackageEntry[], by: By) {
   const existing = await findDocuments(
     tx,

@@ -7,8 +7,8 @@ import { type PackageDocument, packageDocumentSchema } from '#catalogue/packages
 import { saleRule } from '#products/rules/sale-rule.ts'
 
 /*
- * The file that one cell publishes for the others, with one JSON entry per line. The first line is the head and the last one
- * the end, without which the file is incomplete.
+ * The file that one cell publishes for the others, with one JSON entry per line. The first line is the head. The last line
+ * is the end, without which the file is incomplete.
  */
 
 export const FORMAT = 1
@@ -84,8 +84,8 @@ export type PublishedPlan = Static<typeof pricePlan>
 export type PublishedPlanRule = Static<typeof planRule>
 
 /**
- * The digest of a publication's lines before its end, under the key that both cells have: HMAC-SHA256 in base64. A person who can
- * write the file but not read the key can change no price in it.
+ * The digest of a publication's lines before its end, under the key that both cells have: HMAC-SHA256 in base64. Someone
+ * who can write the file but cannot read the key cannot change any price in it.
  */
 export function createDigest(key: Buffer): { add(line: string): void; value(): string } {
   const hmac = createHmac('sha256', key)
@@ -93,9 +93,9 @@ export function createDigest(key: Buffer): { add(line: string): void; value(): s
 }
 
 /**
- * Reads the entries of a publication, one at a time: the file may be larger than the memory.
- * @param key undefined: the digest is not checked
- * @throws Refusal if the file is not a publication, not a complete one, or not that of a cell with this key
+ * Reads the entries of a publication, one at a time: the file may not fit in memory.
+ * @param key if undefined, the digest is not checked
+ * @throws Refusal if the file is not a publication, is incomplete, or was not written by a cell with this key
  */
 export async function* readEntries(
   source: NodeJS.ReadableStream,
@@ -105,10 +105,11 @@ export async function* readEntries(
   let lines = 0
   let isComplete = false
   for await (const line of createInterface({ input: source, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (isComplete) throw unreadable(lines, 'there is text after its end')
+    if (isComplete) throw unreadable(lines, 'there is text after the end of the publication')
     lines++
     const entry = parseEntry(line, lines)
-    if ((lines === 1) !== 'head' in entry) throw unreadable(lines, 'a publication begins with its head')
+    if ((lines === 1) !== 'head' in entry)
+      throw unreadable(lines, 'a publication must begin with its head, and contain only one')
     if ('end' in entry) {
       if (entry.end.entries !== lines - 1) throw unreadable(lines, 'entries are missing')
       if (digest) checkDigest(entry.end.digest, digest.value())
@@ -124,11 +125,11 @@ export async function* readEntries(
 function checkDigest(found: string | undefined, expected: string): void {
   const [left, right] = [Buffer.from(found ?? ''), Buffer.from(expected)]
   if (left.length === right.length && timingSafeEqual(left, right)) return
-  const fault = found === undefined ? 'has no digest' : 'was changed, or written with another key'
+  const fault = found === undefined ? 'has no digest' : 'was changed, or written with a different key'
   throw new Refusal(
     400,
     'PUBLICATION_NOT_AUTHENTIC',
-    `Nothing was imported: the file ${fault}. Publish it again in a cell whose PUBLICATION_KEY_FILE has the same content as here.`,
+    `Nothing was imported: the file ${fault}. Publish it again in a cell whose PUBLICATION_KEY_FILE matches the one of this cell.`,
   )
 }
 
@@ -150,6 +151,6 @@ function unreadable(line: number, reason: string): Refusal {
   return new Refusal(
     400,
     'INVALID_PUBLICATION',
-    `Nothing was imported: line ${line} of the file: ${reason}. Write the file again with “admin cells publish”, by the same release.`,
+    `Nothing was imported. Line ${line} of the file: ${reason}. Write the file again with “admin cells publish”, using the same release.`,
   )
 }

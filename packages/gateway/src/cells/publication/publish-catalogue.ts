@@ -6,8 +6,8 @@ import { listRates } from '#products/rules/exchange-rates.ts'
 import { createDigest, FORMAT, type PublicationEntry, type PublishedSaleRule } from './publication-entries.ts'
 
 /**
- * Writes the catalogue, price plans, sale rules and exchange rates of this cell, as of one moment, for `importPublication`.
- * Dealers' plans, groups and own prices stay in their cell.
+ * Writes the catalogue, price plans, sale rules and exchange rates of this cell, as of a single moment, for
+ * `importPublication`. Dealers' plans, groups and own prices stay in their cell.
  * @param from the publishing cell; without a key the publication carries no digest
  * @returns the number of packages
  */

@@ -57,7 +57,7 @@ test.each<[string, DifferenceLine, string[]]>([
     [`speed: none → ${'x'.repeat(60)}…`],
   ],
   ['a boolean', { kind: 'MEMBER', member: 'ekycRequired', before: false, after: true }, ['ekycRequired: no → yes']],
-])('%s is shown to an operator', (_, line, expected) => {
+])('the difference in %s is described for operators', (_, line, expected) => {
   const texts = differenceText(line).map(({ message, isMarked }) => (isMarked ? `! ${message}` : message))
   expect(texts).toEqual(expected)
 })

@@ -23,7 +23,7 @@ export function differenceText(line: DifferenceLine): DifferenceText[] {
     case 'PLACES':
       return [plain(`locations: ${locationsText(line.added, line.removed)}`)]
     case 'VOLUME': {
-      const message = `volume: ${line.after} bytes. Was ${line.after}GB or ${line.after}MB meant?`
+      const message = `volume: ${line.after} bytes. Did you mean ${line.after}GB or ${line.after}MB?`
       return [{ message, isMarked: true }]
     }
     case 'MEMBER':

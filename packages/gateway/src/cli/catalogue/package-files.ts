@@ -49,7 +49,7 @@ async function importFile(
   file: string,
   options: ImportFileOptions,
 ): Promise<void> {
-  // The reader of CSV files knows workbooks.
+  // The reader of CSV files also reads workbooks.
   const isWorkbook = extname(file).toLowerCase() === '.xlsx'
   const format = options.format ?? (isWorkbook ? 'csv' : formatOf(file))
   const answers = tableAnswers(options)
@@ -66,7 +66,7 @@ async function importFile(
   const bar = progressBar(context)
   let checked = 0
   const onProgress = ({ step, rows }: ImportProgress) => {
-    // Checking and writing are each half of the work. The length of a pipe is unknown.
+    // Checking and writing each count as half of the work. The length of a pipe is unknown.
     if (step === 'CHECKING') checked = rows
     const share = step === 'CHECKING' ? bytes / size / (dryRun ? 1 : 2) : 0.5 + rows / checked / 2
     bar.show(share, `${count(rows, 'package')} ${step === 'CHECKING' ? 'checked' : 'written'}`)
@@ -100,7 +100,7 @@ async function exportFile(
 function formatOf(file: string): FileFormat {
   const extension = extname(file).toLowerCase()
   if (extension === '.csv' || extension === '.json') return extension.slice(1) as FileFormat
-  throw new UsageError('The file name does not end in .csv or .json. Give --format csv or --format json.')
+  throw new UsageError('The file name does not end in .csv or .json. Add --format csv or --format json.')
 }
 
 export interface FilterOptions {

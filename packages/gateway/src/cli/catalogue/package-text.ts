@@ -71,7 +71,7 @@ export function importText(report: ImportReport, dryRun: boolean): string {
   return [`Dry run: nothing was changed. It would be ${counts}.`, ...doubtful, ...shown, ...more].join('\n')
 }
 
-/** A truncated file has an error that belongs to no row, and possibly no rows. */
+/** A truncated file has an error that does not belong to any row, and possibly no rows at all. */
 function errorsText({ errorRows, rows, errors }: ImportReport): string {
   if (rows === 0) return 'the file cannot be read'
   const broken = errors.some(({ column, packageCode }) => column === '' && packageCode === null) ? 1 : 0
@@ -85,7 +85,7 @@ export function unknownSupplierText(name: string): string {
 
 const ERRORS_SHOWN = 50
 const CHANGES_SHOWN = 100
-/** After an import: its dry run shows more. */
+/** How many are shown after an import: its dry run shows more. */
 const DOUBTS_SHOWN = 10
 
 function errorText({ row, column, packageCode, value, reason }: ImportReport['errors'][number]): string {

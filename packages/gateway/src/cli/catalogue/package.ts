@@ -189,7 +189,7 @@ function onSale(noun: Command, context: AdminContext): void {
 
 function checkFilter(filter: PackageFilter, all: boolean): void {
   if (all || Object.values(filter).some((value) => value !== undefined)) return
-  throw new UsageError('Give package codes, filters, or --all.')
+  throw new UsageError('Specify package codes, filters, or --all.')
 }
 
 async function checkPackagesExist(db: Db, packageCodes: readonly string[]): Promise<void> {
@@ -206,7 +206,7 @@ function wholeNumber(option: string): (value: string) => number {
 function volume(value: string): number {
   const bytes = readVolume(value)
   if (typeof bytes === 'string') throw new InvalidArgumentError(bytes)
-  if (isFewBytes(bytes)) throw new InvalidArgumentError(`It is ${bytes} bytes. Give ${bytes}GB or ${bytes}MB.`)
+  if (isFewBytes(bytes)) throw new InvalidArgumentError(`This means ${bytes} bytes. Use ${bytes}GB or ${bytes}MB.`)
   return bytes
 }
 
@@ -220,7 +220,7 @@ function codes(value: string): string[] {
 function supplier(value: string, before: Record<string, unknown>[] = []): Record<string, unknown>[] {
   const parts = value.split(':')
   if (parts.length !== 2 && parts.length !== 4)
-    throw new InvalidArgumentError('Give name:product or name:product:cost:currency.')
+    throw new InvalidArgumentError('Use name:product or name:product:cost:currency.')
   const [name, productCode, cost, costCurrency = null] = parts
   const costPrice = cost === undefined ? null : Number(amount(cost))
   return [...before, { supplier: name, productCode, costPrice, costCurrency }]
@@ -229,7 +229,8 @@ function supplier(value: string, before: Record<string, unknown>[] = []): Record
 function period(value: string): { min: number | null; max: number | null } {
   if (value === 'none') return { min: null, max: null }
   const [, min, max] = /^(\d{1,3})-(\d{1,3})$/.exec(value) ?? []
-  if (min === undefined) throw new InvalidArgumentError('Give the fewest and the most days, such as 1-30, or none.')
+  if (min === undefined)
+    throw new InvalidArgumentError('Use the minimum and the maximum number of days, such as 1-30, or none.')
   return { min: Number(min), max: Number(max) }
 }
 

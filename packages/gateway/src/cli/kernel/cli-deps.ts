@@ -77,7 +77,7 @@ export async function borrowDatabase(): Promise<BorrowedDatabase> {
 function refuseNewDatabase({ dataDir }: Config): void {
   if (process.env.DEPLOYMENT?.trim() || hasDatabase(dataDir)) return
   throw new StartRefused(
-    `DEPLOYMENT is not set and there is no local gateway in ${dataDir}. On a server, give the command the variables of its gateway: sudo ops/dealer-esim-admin … (docs/running.md). On your own machine, start a gateway first: npm start.`,
+    `DEPLOYMENT is not set and there is no local gateway in ${dataDir}. On a server, run the command with the variables of its gateway: sudo ops/dealer-esim-admin … (docs/running.md). On your own machine, start a gateway first: npm start.`,
   )
 }
 
@@ -92,7 +92,7 @@ interface OpenDeps {
 
 /**
  * Migrates an embedded database that no gateway is using. Only `admin migrate` migrates other databases.
- * @throws StartRefused if the database belongs to another release, deployment or master key
+ * @throws StartRefused if the database belongs to a different release, deployment or master key
  */
 export async function createAdminDeps(): Promise<OpenDeps> {
   const database = await borrowDatabase()

@@ -27,7 +27,7 @@ function failureOf(error: unknown) {
   return { code, message: errorMessage(error), ...(question && { question }) }
 }
 
-/** The question of a file that cannot be read without a person's answer. */
+/** The question about a file that cannot be read without a person's answer. */
 function questionOf(error: unknown): FileQuestion | undefined {
   return error instanceof Error && 'question' in error ? (error.question as FileQuestion | undefined) : undefined
 }

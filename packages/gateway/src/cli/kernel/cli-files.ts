@@ -1,13 +1,13 @@
 import { accessSync, constants, createReadStream, type ReadStream, readFileSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 
-/* Files that a command reads or writes. An error names the file and the reason. */
+/* Files that a command reads or writes. An error states the file and the reason. */
 
 /** @returns the size of a readable file in bytes. @throws Error if it cannot be read */
 export function getFileSize(path: string): number {
   try {
     const found = statSync(path)
-    if (found.isDirectory()) throw new Error(`${path} is a folder. Give a file.`)
+    if (found.isDirectory()) throw new Error(`${path} is a folder. Specify a file.`)
     accessSync(path, constants.R_OK)
     return found.size
   } catch (error) {
@@ -43,7 +43,7 @@ export function readJsonFile(path: string): unknown {
 
 /**
  * Lets `work` write to a file, or to standard output if no file or “-” is given. Each write resolves when it is done. The
- * first write opens the file, so that a command that is refused before that does not empty an existing file.
+ * first write opens the file, so a command that is refused earlier does not empty an existing file.
  * @param mode the permissions of a new file
  */
 export async function writeOutput<Result>(

@@ -30,7 +30,7 @@ export function adminContext(program: Command): AdminContext {
       return program.opts<{ json?: boolean }>().json === true
     },
     async withDeps(work) {
-      // Imported here because `--help` needs no database driver.
+      // Imported here because `--help` does not need a database driver.
       const { createAdminDeps } = await import('./cli-deps.ts')
       const { deps, close } = await createAdminDeps()
       try {

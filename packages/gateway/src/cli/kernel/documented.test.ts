@@ -29,7 +29,7 @@ const documented = pages.flatMap((page) => {
   return [...text.matchAll(START)].map(([, line = '']) => ({ page, line: line.split(/ {2,}|[|>#;)]/)[0]!.trim() }))
 })
 
-test('the pages for operators contain commands', () => {
+test('the operator pages contain at least one command', () => {
   const of = (page: string) => documented.filter((each) => each.page === page).length
   for (const page of ['docs/catalogue.md', 'docs/money.md', 'docs/suppliers.md', 'docs/running.md']) {
     expect([page, of(page)]).toEqual([page, expect.any(Number)])
@@ -37,7 +37,7 @@ test('the pages for operators contain commands', () => {
   }
 })
 
-test.each(documented)('$page: “$line” is an existing command with existing options', ({ line }) => {
+test.each(documented)('$page: “$line” is an existing command with valid options', ({ line }) => {
   const words = line.replace(/"[^"]*"/g, 'TEXT').split(' ')
   let command: Command = program
   while (command.commands.length > 0 && words[0] !== '--help') {

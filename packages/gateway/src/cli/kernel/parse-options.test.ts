@@ -6,7 +6,7 @@ test.each<[string, { min?: number; max?: number }, number]>([
   ['0', { min: 0 }, 0],
   ['100', { max: 100 }, 100],
   ['999999999999999', {}, 999_999_999_999_999],
-])('%s is a whole number in %o', (text, range, number) => {
+])('%s is accepted as a whole number in %o', (text, range, number) => {
   expect(parseWholeNumber(text, '--limit', range)).toBe(number)
 })
 

@@ -10,7 +10,7 @@ export function parseWholeNumber(text: string, option: string, { min = 1, max = 
   throw new UsageError(`${option} takes a whole number ${range}, not “${text}”.`)
 }
 
-/** Every number of 15 digits is exact. */
+/** Numbers of up to 15 digits are exact. */
 const WHOLE_NUMBER_MAX = 999_999_999_999_999
 
 export function parseTime(text: string, option: string): Date {
@@ -31,10 +31,10 @@ export function parseNames<Name extends string>(text: string, known: readonly Na
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** Parses `90s`, `30m`, `1h`, `2d` or `0` to milliseconds. */
+/** Parses `90s`, `30m`, `1h`, `2d` or `0` into milliseconds. */
 export function parseDuration(text: string): number {
   if (text === '0') return 0
   const match = /^(\d{1,6})([smhd])$/.exec(text)
-  if (!match) throw new UsageError(`“${text}” is not a duration. Write it like 90s, 30m, 1h or 0.`)
+  if (!match) throw new UsageError(`“${text}” is not a duration. Use a value such as 90s, 30m, 1h or 0.`)
   return Number(match[1]) * UNITS_MS[match[2] as keyof typeof UNITS_MS]
 }

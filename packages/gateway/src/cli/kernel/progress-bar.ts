@@ -9,7 +9,7 @@ export interface ProgressBar {
 const WIDTH = 30
 const REDRAW_MS = 100
 
-/** Draws a bar on a terminal, prints a line at every tenth otherwise, and nothing with --json. */
+/** Draws a bar on a terminal; otherwise prints a line at every tenth. Prints nothing with --json. */
 export function progressBar(context: Pick<AdminContext, 'json' | 'progress'>): ProgressBar {
   if (context.json) return { show() {}, end() {} }
   return process.stderr.isTTY ? drawnBar() : writtenLines(context)

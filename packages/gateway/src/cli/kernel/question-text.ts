@@ -1,6 +1,6 @@
 import type { EncodingQuestion, FileQuestion } from '@dealer-esim/lib/table-files/unreadable-file.ts'
 
-/** The question of a refused file, with the options that answer it. */
+/** The question about a refused file, with the options that answer it. */
 export function questionText(question: FileQuestion): string {
   if (question.kind === 'ENCODING') return encodingText(question)
   const unknown = question.headers.filter(({ column }) => column === null)

@@ -9,7 +9,10 @@ export interface TableOptions {
   map?: string
 }
 
-/** What a person says about a CSV file. Without these options, a file that is not certain is refused with a question. */
+/**
+ * What a person states about a CSV file. Without these options, a file that can be read in several ways is refused with a
+ * question.
+ */
 export function withTableOptions(command: Command): Command {
   return command
     .option('--encoding <name>', 'of a CSV file that is not in UTF-8, such as windows-1252')
@@ -20,11 +23,13 @@ export function withTableOptions(command: Command): Command {
 export function tableAnswers({ encoding, map }: TableOptions): TableAnswers {
   const known = encoding === undefined ? undefined : findEncoding(encoding)
   if (encoding !== undefined && known === undefined) {
-    throw new UsageError(`--encoding ${encoding} is unknown. Give one of ${ENCODINGS.join(', ')}.`)
+    throw new UsageError(`--encoding ${encoding} is unknown. Use one of ${ENCODINGS.join(', ')}.`)
   }
   const columnMap = map === undefined ? undefined : parseColumnMap(map)
   if (map !== undefined && columnMap === undefined) {
-    throw new UsageError('--map must be like iccid=SIM,ac=Code: our columns, each with the one of the file.')
+    throw new UsageError(
+      '--map must have the form iccid=SIM,ac=Code: each of our columns with the matching column of the file.',
+    )
   }
   return { encoding: known, columnMap }
 }

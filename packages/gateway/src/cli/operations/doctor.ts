@@ -17,7 +17,7 @@ const MARKS = { OK: 'ok', WARNING: 'warning', FAULT: 'FAULT' } as const
 export function doctorCommand(doctor: Command, context: AdminContext): void {
   doctor
     .description(
-      'Check the configuration and everything that the gateway depends on, and report faults and what to do. Changes nothing. Works with or without a running gateway. Exits with 1 if there are faults.',
+      'Check the configuration and everything that the gateway depends on, and report faults and how to fix them. Changes nothing. Works with or without a running gateway. Exits with 1 if there are faults.',
     )
     .addHelpText('after', '\nExample:\n  npm run -s admin -- doctor')
     .action(async () => report(context, await examineInstallation()))

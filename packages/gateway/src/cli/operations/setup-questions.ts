@@ -39,12 +39,12 @@ interface Question {
   option: keyof typeof VARIABLES | 'databaseAdmin' | 'operatorEmail' | 'operatorName'
   text: string
   default?: string
-  /** False: the answers so far make the question unnecessary. */
+  /** False if the answers so far make the question unnecessary. */
   applies?(options: SetupOptions): boolean
 }
 
 const QUESTIONS: readonly Question[] = [
-  { option: 'deployment', text: 'Deployment, test or production', default: 'production' },
+  { option: 'deployment', text: 'Deployment: test or production', default: 'production' },
   { option: 'publicUrl', text: 'URL under which dealers will reach the gateway, such as https://esim.example.com' },
   {
     option: 'databaseAdmin',
@@ -53,23 +53,27 @@ const QUESTIONS: readonly Question[] = [
   },
   {
     option: 'databaseUrl',
-    text: "URL of the gateway's database, as postgres://user:password@host:5432/database",
+    text: "URL of the gateway's database, such as postgres://user:password@host:5432/database",
     applies: ({ databaseAdmin }) => !databaseAdmin,
   },
   {
     option: 'proxies',
-    text: 'Addresses of the proxies that terminate TLS (empty: the gateway does)',
+    text: 'Addresses of the proxies that terminate TLS (empty: the gateway terminates it)',
     applies: ({ tlsCert }) => !tlsCert,
   },
-  { option: 'tlsCert', text: 'File of the certificate chain, in PEM', applies: ({ proxies }) => !proxies },
-  { option: 'tlsKey', text: 'File of its private key, in PEM', applies: ({ proxies }) => !proxies },
-  { option: 'smtpUrl', text: 'Mail server, as smtps://user:password@host:465 (empty: no e-mail)' },
-  { option: 'mailFrom', text: 'Sender of e-mail, as esim@example.com', applies: ({ smtpUrl }) => Boolean(smtpUrl) },
+  { option: 'tlsCert', text: 'Certificate chain file, in PEM', applies: ({ proxies }) => !proxies },
+  { option: 'tlsKey', text: 'Private key file, in PEM', applies: ({ proxies }) => !proxies },
+  { option: 'smtpUrl', text: 'Mail server, such as smtps://user:password@host:465 (empty: no e-mail)' },
+  {
+    option: 'mailFrom',
+    text: 'Sender of e-mails, such as esim@example.com',
+    applies: ({ smtpUrl }) => Boolean(smtpUrl),
+  },
   { option: 'operatorEmail', text: 'E-mail address of the first operator' },
   { option: 'operatorName', text: 'Their name', applies: ({ operatorEmail }) => Boolean(operatorEmail) },
 ]
 
-/** Asks on the terminal for what neither the options nor the file answer. */
+/** Asks on the terminal for everything that neither the options nor the file provide. */
 export async function askMissing(
   options: SetupOptions,
   existing: Readonly<Record<string, string>>,

@@ -56,7 +56,8 @@ async function setUp(options: SetupOptions, context: AdminContext): Promise<void
   const settings: Settings = { DEPLOYMENT: existing.DEPLOYMENT ?? 'production', ...settingsOf(answers) }
   const databaseAdminUrl = answers.databaseAdmin ?? process.env.DATABASE_ADMIN_URL
   const plan = planSetup({ settings, databaseAdminUrl, databaseName: answers.databaseName }, existing)
-  if (settings.DEPLOYMENT === 'local') plan.faults.push('A local gateway needs no setup: start it in an empty folder.')
+  if (settings.DEPLOYMENT === 'local')
+    plan.faults.push('A local gateway does not need setup: start it in an empty folder.')
   if (plan.faults.length > 0) throw new UsageError(`Nothing was changed.\n${plan.faults.join('\n')}`)
   const { databaseUrl } = readConfig({ ...plan.settings }, [])
   if (plan.database) await checkNewDatabase(plan.database, plan.isDatabaseOurs)

@@ -5,7 +5,7 @@ import { parsePercent } from '#catalogue/prices/percent.ts'
 /** Parses a price such as `4.50`. */
 export function amount(value: string): bigint {
   const price = parsed(parseMoney, value)
-  if (price < 0n) throw new InvalidArgumentError('A price cannot be negative. Write it like 4.50.')
+  if (price < 0n) throw new InvalidArgumentError('A price cannot be negative. Enter an amount such as 4.50.')
   return price
 }
 

@@ -142,9 +142,12 @@ function withRuleOptions(command: Command): Command {
 function withScopeOptions(command: Command): Command {
   return command
     .option('--package <code>', 'for this package (default: every package)')
-    .option('--location <code>', 'for packages of this country alone, of regions (!RG), or global ones (!GL)')
-    .option('--supplier <name>', 'for packages whose first supplier this is')
-    .option('--from <time>', 'the rule begins then: a time, or a day in UTC', timeOption('--from'))
+    .option(
+      '--location <code>',
+      'for packages of this country only, for regional packages (!RG), or for global ones (!GL)',
+    )
+    .option('--supplier <name>', 'for packages whose first supplier is this one')
+    .option('--from <time>', 'when the rule begins: a time, or a day in UTC', timeOption('--from'))
 }
 
 function keyOf(planName: string, { package: packageCode, location, supplier, from }: RuleOptions): RuleKey {
@@ -163,11 +166,11 @@ function ruleOf({ percent: change, of: basis, round, price, currency, until }: R
   if (change === undefined && price !== undefined && currencyCode !== undefined)
     return { price, currencyCode, validUntil: until }
   if (change === undefined && price === undefined && currencyCode === undefined) return undefined
-  throw new UsageError('Give either --percent, or --price with --currency.')
+  throw new UsageError('Use either --percent, or --price with --currency.')
 }
 
 function basisOf(text: string): PercentBasis {
-  if (text !== 'list' && text !== 'cost') throw new InvalidArgumentError('Give list or cost.')
+  if (text !== 'list' && text !== 'cost') throw new InvalidArgumentError('Use list or cost.')
   return text === 'cost' ? 'COST' : 'LIST'
 }
 
@@ -193,7 +196,7 @@ function assignments(plan: Command, context: AdminContext): void {
 
 async function assign(deps: AdminDeps, { by }: AdminContext, planName: string | null, owner: OwnerOptions) {
   const { tenant, group } = owner
-  if ((tenant === undefined) === (group === undefined)) throw new UsageError('Give either --tenant or --group.')
+  if ((tenant === undefined) === (group === undefined)) throw new UsageError('Use either --tenant or --group.')
   if (tenant !== undefined) await setTenantPlan(deps, tenant, planName, by)
   else if (group !== undefined) await setGroupPlan(deps, group, planName, by)
 }

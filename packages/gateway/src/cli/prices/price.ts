@@ -122,10 +122,10 @@ async function change(
 ): Promise<void> {
   const { tenant, currency: currencyCode, retail } = options
   if ((tenant === undefined) === (currencyCode === undefined)) {
-    throw new UsageError('Give --currency for a list price, or --tenant for an own price.')
+    throw new UsageError('Use --currency for a list price, or --tenant for the price of one tenant.')
   }
   if (tenant !== undefined && retail !== undefined) {
-    throw new UsageError('--retail belongs to a list price: give it with --currency, not with --tenant.')
+    throw new UsageError('--retail belongs to a list price: use it with --currency, not with --tenant.')
   }
   if (tenant !== undefined) await setOwnPrice(deps, { tenantId: tenant, packageCode, price }, by)
   else if (currencyCode !== undefined) {

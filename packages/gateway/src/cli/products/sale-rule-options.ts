@@ -5,10 +5,10 @@ import { amount, currency } from '../prices/price-options.ts'
 
 type Filter = Partial<ProductFilter>
 
-/** Parsed options: each value consists of the members of a rule that its option stands for. */
+/** Parsed options: the value of each option consists of the rule members that it stands for. */
 export type RuleOptions = Record<string, SaleRuleInput>
 
-/** Options of `rule set`. Each is parsed to the members of a rule that it stands for. */
+/** Options of `rule set`. Each is parsed into the rule members that it stands for. */
 export function withRuleOptions(command: Command): Command {
   return command
     .option(
@@ -66,7 +66,7 @@ export function withRuleOptions(command: Command): Command {
     }))
 }
 
-/** All members that the options name. */
+/** All members that the options give. */
 export function ruleOf(options: RuleOptions): SaleRuleInput {
   const inputs = Object.values(options)
   const filter = Object.assign({}, ...inputs.map((input) => input.filter)) as Filter
@@ -105,7 +105,7 @@ function data(value: string): Filter {
   const hyphen = value.indexOf('-', 1)
   const [from, to] = [value.slice(0, hyphen), value.slice(hyphen + 1)]
   if (hyphen < 0 || to === '' || /\s/.test(value))
-    throw new InvalidArgumentError('Give a range such as 1GB-10GB, or unlimited.')
+    throw new InvalidArgumentError('Use a range such as 1GB-10GB, or unlimited.')
   return {
     volumeMin: from === ANY ? null : bytesOf(from, 1000),
     volumeMax: to === ANY ? null : bytesOf(to, 1024),
@@ -118,14 +118,14 @@ const POWERS: Readonly<Record<string, number>> = { KB: 1, MB: 2, GB: 3, TB: 4 }
 function bytesOf(text: string, base: number): number {
   const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)([KMGT]B)$/i.exec(text) ?? []
   const bytes = Number(digits) * base ** (POWERS[unit.toUpperCase()] ?? Number.NaN)
-  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('Give sizes such as 500MB or 3GB.')
+  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('Use sizes such as 500MB or 3GB.')
   return bytes
 }
 
 function days(value: string): Filter {
   if (value === ANY) return { daysMin: null, daysMax: null }
   const [, min, max] = /^(\d{1,4})-(\d{1,4}|any)$/.exec(value) ?? []
-  if (min === undefined) throw new InvalidArgumentError('Give a range of days such as 1-30 or 7-any.')
+  if (min === undefined) throw new InvalidArgumentError('Use a range of days such as 1-30 or 7-any.')
   return { daysMin: Number(min), daysMax: max === ANY ? null : Number(max) }
 }
 

@@ -70,7 +70,7 @@ function set(noun: Command, context: AdminContext): void {
         const { file, ...typed } = options
         const input = file === undefined ? ruleOf(typed) : (readJsonFile(file) as SaleRuleInput)
         if (file !== undefined && Object.keys(typed).length > 0)
-          throw new UsageError('Give --file or options, not both.')
+          throw new UsageError('Use either --file or options, not both.')
         await setRule(deps, ruleName, input, context.by)
         await show(deps, context, ruleName)
       }),

@@ -76,7 +76,7 @@ function everyOf(text: string): number | 'never' {
 }
 
 async function printStates(deps: AdminDeps, context: AdminContext, options: object): Promise<void> {
-  if (Object.keys(options).length > 0) throw new UsageError('Name the supplier: supplier sync NAME.')
+  if (Object.keys(options).length > 0) throw new UsageError('Specify the supplier: supplier sync NAME.')
   const states = await listSyncs(deps.db)
   const columns = [
     { title: 'SUPPLIER', value: (row: SyncState) => row.supplier },
@@ -105,7 +105,7 @@ async function setEvery(deps: AdminDeps, context: AdminContext, name: string, ev
 
 const FOLLOW_EVERY_MS = 500
 
-/** Reads the catalogue in this process. If a worker is reading it already, shows its progress instead. */
+/** Reads the catalogue in this process. If a worker is already reading it, shows its progress instead. */
 async function sync(deps: AdminDeps, context: AdminContext, name: string): Promise<void> {
   const result = await withSuppliers(deps, async (suppliers): Promise<SyncResult | SyncState> => {
     requireCatalogue(suppliers, name)

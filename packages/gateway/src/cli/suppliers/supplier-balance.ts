@@ -28,7 +28,7 @@ export function supplierBalanceCommand(supplier: Command, context: AdminContext)
         if (name !== undefined && alertBelow !== undefined) return setLevel(deps, context, name, alertBelow)
         if (name !== undefined) return read(deps, context, name)
         if (alertBelow !== undefined)
-          throw new UsageError('Name the supplier: supplier balance NAME --alert-below 100.')
+          throw new UsageError('Specify the supplier: supplier balance NAME --alert-below 100.')
         printBalances(context, await listBalances(deps.db))
       }),
     )
@@ -77,7 +77,7 @@ function printBalances(context: AdminContext, balances: readonly SupplierBalance
 }
 
 function messageText({ noMoneySince, message }: SupplierBalance): string {
-  if (noMoneySince !== null) return `refuses purchases for lack of money since ${timeText(noMoneySince)}`
+  if (noMoneySince !== null) return `has refused purchases for lack of money since ${timeText(noMoneySince)}`
   return message ?? ''
 }
 

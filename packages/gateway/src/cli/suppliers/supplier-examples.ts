@@ -1,6 +1,9 @@
 import type { SupplierType } from '#suppliers/create-supplier.ts'
 
-/** A configuration of each type: what must be given, and what most set. A test proves that each is valid. */
+/**
+ * A sample configuration for each type, with what is required and what most operators set. A test proves that each is
+ * valid.
+ */
 export const SUPPLIER_EXAMPLES: Record<SupplierType, object> = {
   sandbox: { slowMs: 4_000 },
   stock: { leastValidityHours: 24 },
@@ -22,7 +25,7 @@ function spendLimit(): object {
   return { dailySpendLimit: { amount: '100', currencyCode: 'USD' } }
 }
 
-/** The examples as the help of `supplier add` shows them. */
+/** The examples, as shown in the help of `supplier add`. */
 export function supplierExamplesText(): string {
   const lines = Object.entries(SUPPLIER_EXAMPLES).map(
     ([type, config]) => `  ${type.padEnd(12)} ${JSON.stringify(config)}`,

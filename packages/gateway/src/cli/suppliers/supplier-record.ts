@@ -24,7 +24,7 @@ interface RecordOptions {
 
 const POLL_MS = 500
 
-/** Records what a supplier is sent and answers, for people who correct how an answer is read. */
+/** Records what is sent to a supplier and what it answers, for people who fix how an answer is read. */
 export function supplierRecordCommand(supplier: Command, context: AdminContext): void {
   supplier
     .command('record <name>')
@@ -51,7 +51,11 @@ export function supplierRecordCommand(supplier: Command, context: AdminContext):
         const file = await readRecording(deps, name, context.by)
         if (file === undefined) {
           await deleteRecording(deps.db, name)
-          throw new Refusal(422, 'RECORDING_EMPTY', `No request was sent to ${name} meanwhile, so there is no file.`)
+          throw new Refusal(
+            422,
+            'RECORDING_EMPTY',
+            `No requests were sent to ${name} during the recording, so no file was written.`,
+          )
         }
         writeFileSync(options.to, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
         await deleteRecording(deps.db, name)
@@ -62,13 +66,13 @@ export function supplierRecordCommand(supplier: Command, context: AdminContext):
     })
 }
 
-/** Before the recording: it must not turn out after a quarter of an hour that the file cannot be written. */
+/** Checked before the recording: it must not turn out a quarter of an hour later that the file cannot be written. */
 function refuseTarget(file: string): void {
-  if (existsSync(file)) throw new UsageError(`${file} exists already. Name a new file: nothing is overwritten.`)
+  if (existsSync(file)) throw new UsageError(`${file} already exists and will not be overwritten. Choose a new file.`)
   const folder = dirname(resolve(file))
   try {
     accessSync(folder, constants.W_OK)
   } catch {
-    throw new UsageError(`The folder ${folder} does not exist, or you may not write to it. Name another file.`)
+    throw new UsageError(`The folder ${folder} does not exist, or you may not write to it. Choose another file.`)
   }
 }

@@ -62,14 +62,14 @@ const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/
 function monthOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const [, year, month] = MONTH.exec(text) ?? []
-  if (year === undefined) throw new UsageError(`“${text}” is not a month. Write it like 2026-11.`)
+  if (year === undefined) throw new UsageError(`“${text}” is not a month. Use the form 2026-11.`)
   return new Date(Date.UTC(Number(year), Number(month) - 1))
 }
 
 /** Whole UTC months, including the last one. @throws UsageError if --from is after --to */
 function periodOf(months: Record<'from' | 'to', Date | undefined>, now: Date): { from: Date; to: Date } {
   const { from = monthsAfter(now, -1), to: last = monthsAfter(now, 0) } = months
-  if (from > last) throw new UsageError('--from (default: last month) is after --to. Give an earlier --from.')
+  if (from > last) throw new UsageError('--from (default: last month) is after --to. Use an earlier --from.')
   return { from, to: monthsAfter(last, 1) }
 }
 

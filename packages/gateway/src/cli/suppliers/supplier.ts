@@ -131,7 +131,7 @@ function resultText(name: string, failure: string | null): string {
 
 const PEM_MEMBERS = ['ca', 'cert', 'key'] as const
 
-/** Replaces file names in ca, cert and key by the PEM text of those files. */
+/** Replaces file names in ca, cert and key with the PEM text of those files. */
 function readConfigFile(file: string | undefined): Record<string, unknown> {
   if (file === undefined) return {}
   const config = readJsonFile(file)

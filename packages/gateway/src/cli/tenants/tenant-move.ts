@@ -34,16 +34,16 @@ export function moveCommand(tenant: Command, context: AdminContext): void {
   tenant
     .command('move [tenant-id]')
     .description(
-      'Move a dealer from this cell to another one while it sells. At the end its requests are refused (000002), usually for less than a second. Both cells need the same release and the same master key. After an interruption run the command again, or take the move back with --abort.',
+      'Move a dealer from this cell to another one while its sales continue. At the end, its requests are refused (000002), usually for less than a second. Both cells need the same release and the same master key. After an interruption, run the command again, or undo the move with --abort.',
     )
     .option('--to <cell>', 'the cell that will serve the dealer, by its name in the file that lists the cells')
     .option('--file <file>', 'the file that lists the cells', 'cells.json')
     .option(
       '--after-switch <command>',
-      'run once that file has the new cell of the AppKey; must write the configuration of the load balancer, and reload it',
+      'command to run once that file lists the new cell of the AppKey; it must write the configuration of the load balancer and reload it',
     )
-    .option('--abort', 'take back a move that has not switched to the new cell')
-    .option('--clean', 'remove what this cell has kept of a dealer that was moved away')
+    .option('--abort', 'undo a move that has not yet switched to the new cell')
+    .option('--clean', 'remove the data that this cell still holds of a dealer that was moved away')
     .option('--status', 'show the moves of this cell')
     .addHelpText(
       'after',
@@ -52,7 +52,7 @@ export function moveCommand(tenant: Command, context: AdminContext): void {
     .action((tenantId: string | undefined, options: MoveOptions) =>
       context.withDeps(async (deps) => {
         if (options.status) return showStatus(context, deps, tenantId)
-        if (tenantId === undefined) throw new UsageError('Name the dealer: tenant move TENANT_ID --to CELL.')
+        if (tenantId === undefined) throw new UsageError('Specify the dealer: tenant move TENANT_ID --to CELL.')
         if (options.clean) return clean(context, deps, await getTenantId(deps.db, tenantId))
         await move(context, deps, await getTenantId(deps.db, tenantId), options)
       }),
@@ -74,7 +74,7 @@ async function showStatus(context: AdminContext, deps: AdminDeps, tenantId: stri
   context.print(human, { moveList: moves })
 }
 
-/** The state as the dealer notices it. Once the fence has ended, the source serves the dealer as before. */
+/** The state as the dealer sees it. Once the fence has ended, the source serves the dealer as before. */
 function stateText({ state, isFenced }: MoveRow): string {
   return (state === 'FENCED' || state === 'VERIFIED') && !isFenced ? 'COPYING' : state
 }
@@ -91,7 +91,7 @@ async function clean(context: AdminContext, deps: AdminDeps, tenantId: string): 
 
 async function move(context: AdminContext, deps: AdminDeps, tenantId: string, options: MoveOptions): Promise<void> {
   const { to, file } = options
-  if (to === undefined) throw new UsageError('Name the cell with --to, as the file of cells does.')
+  if (to === undefined) throw new UsageError('Specify the cell with --to, by its name in the cells file.')
   const { cells } = readCells(file)
   const sourceConfig = checkSource(deps)
   const sourceNodes = findListed(cells, file, sourceConfig.cellName).nodes
@@ -132,7 +132,7 @@ async function move(context: AdminContext, deps: AdminDeps, tenantId: string, op
   }
 }
 
-/** The move that another command has begun; undefined: this command begins one. @throws UsageError */
+/** The move that another command has begun; undefined if this command begins one. @throws UsageError */
 async function findGoing(source: MovingCell, target: MovingCell, tenantId: string): Promise<string | undefined> {
   const here = await findMove(source.db, tenantId)
   if (here === undefined) {
@@ -141,14 +141,16 @@ async function findGoing(source: MovingCell, target: MovingCell, tenantId: strin
   }
   if (here.direction === 'IN') {
     if (here.state === 'DONE') return undefined
-    throw new UsageError(`The dealer is still arriving from cell ${here.otherCell}. Finish that move there.`)
+    throw new UsageError(
+      `The dealer is still being moved here from cell ${here.otherCell}. Finish the move there first.`,
+    )
   }
   if (here.otherCell !== target.name)
     throw new UsageError(`The dealer is being moved, or was moved, to cell ${here.otherCell}.`)
   return here.moveId
 }
 
-/** Allows long statements: a statement of a move may read all rows of a dealer. */
+/** Allows long statements: during a move, one statement may read all of a dealer's rows. */
 const STATEMENT_MS = 30 * 60_000
 const CONNECTIONS = 4
 
@@ -171,13 +173,14 @@ function openCell({ cellName, databaseUrl, databaseSchema, masterKeys }: CellCon
 /** The configuration of the cell that the dealer leaves. @throws UsageError if it lacks a variable of a cell */
 function checkSource({ config }: AdminDeps): CellConfig {
   if (isCellConfig(config)) return config
-  throw new UsageError('Only a gateway with DATABASE_URL and MASTER_KEY is a cell that dealers can leave.')
+  throw new UsageError('Dealers can be moved only from a gateway that has DATABASE_URL and MASTER_KEY.')
 }
 
-/** Finds a cell in the file of cells. @throws UsageError if it is not listed */
+/** Finds a cell in the cells file. @throws UsageError if it is not listed */
 function findListed(cells: Cells['cells'], file: string, name: string): ListedCell {
   const listed = cells.find((cell) => cell.name === name)
-  if (listed === undefined) throw new UsageError(`${file} lists no cell ${name}. Add it, or correct --to or CELL_NAME.`)
+  if (listed === undefined)
+    throw new UsageError(`${file} does not list cell ${name}. Add it, or correct --to or CELL_NAME.`)
   return listed
 }
 
@@ -187,14 +190,16 @@ type ListedCell = Cells['cells'][number]
 function readTargetConfig(source: CellConfig, file: string, { name, environmentFile }: ListedCell): CellConfig {
   if (environmentFile === undefined)
     throw new UsageError(
-      `${file} has no environmentFile for cell ${name}. Name the file with the variables of its nodes (DATABASE_URL, MASTER_KEY, CELL_NAME, …).`,
+      `${file} has no environmentFile for cell ${name}. Set it to the path of the file with the variables of its nodes (DATABASE_URL, MASTER_KEY, CELL_NAME, …).`,
     )
   const path = resolve(dirname(file), environmentFile)
   const target = readConfig(parseEnv(readTextFile(path)) as NodeJS.ProcessEnv, [])
   if (target.cellName !== name)
-    throw new UsageError(`CELL_NAME in ${path} is ${target.cellName}, and ${file} calls the cell ${name}. Correct one.`)
-  if (target.cellName === source.cellName) throw new UsageError(`The dealer is in cell ${name} already.`)
-  if (!isCellConfig(target)) throw new UsageError(`${path} has no DATABASE_URL or no MASTER_KEY.`)
+    throw new UsageError(
+      `CELL_NAME in ${path} is ${target.cellName}, but ${file} calls the cell ${name}. Correct one of them.`,
+    )
+  if (target.cellName === source.cellName) throw new UsageError(`The dealer is already in cell ${name}.`)
+  if (!isCellConfig(target)) throw new UsageError(`${path} lacks DATABASE_URL or MASTER_KEY.`)
   return target
 }
 
@@ -217,7 +222,7 @@ async function lockMove({ databaseUrl, databaseSchema }: CellConfig, tenantId: s
     if (!isLocked) await db.close()
   }
   if (isLocked) return db
-  throw new UsageError('Another command is moving this dealer. Wait for it, or end it first.')
+  throw new UsageError('Another command is moving this dealer. Wait until it ends, or stop it first.')
 }
 
 /** Records in the file of cells which cell the dealer's AppKeys lead to, and runs the command that informs the load balancer. */

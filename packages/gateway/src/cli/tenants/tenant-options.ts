@@ -59,7 +59,7 @@ export function settingsInput(options: SettingOptions): SettingsInput {
   return input
 }
 
-/** The settings of the endpoint, which have a function of their own to change them; undefined: none. @throws UsageError */
+/** The endpoint's settings, which a separate function changes; undefined: none. @throws UsageError */
 export function webhookChange({ callbackUrl, eventFormat }: SettingOptions): WebhookChange | undefined {
   if (callbackUrl === undefined && eventFormat === undefined) return undefined
   const change: WebhookChange = {}

@@ -121,7 +121,7 @@ function status(tenant: Command, context: AdminContext): void {
     .action((tenantId: string, options: { reason?: string }) =>
       context.withDeps(async (deps) => {
         await suspendTenant(deps, tenantId, context.by, options.reason)
-        context.print('Suspended. Further requests are refused.', { tenantId, status: 'SUSPENDED' })
+        context.print('Suspended. Further requests will be refused.', { tenantId, status: 'SUSPENDED' })
       }),
     )
   tenant

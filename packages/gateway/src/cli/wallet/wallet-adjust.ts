@@ -8,7 +8,7 @@ import { listWalletNames } from '#wallet/ledger/wallet-names.ts'
 import type { AdminContext } from '../kernel/context.ts'
 import { fields, table, timeText } from '../kernel/text-table.ts'
 
-/** An adjustment takes two people: one proposes, another approves. */
+/** An adjustment takes two people: one proposes it and another approves it. */
 export function adjustmentCommands(wallet: Command, context: AdminContext): void {
   wallet
     .command('adjust <tenant-id> <amount>')

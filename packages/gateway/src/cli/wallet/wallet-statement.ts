@@ -36,9 +36,9 @@ export function statementCommand(wallet: Command, context: AdminContext): void {
     .addHelpText('after', '\nExample:\n  npm run -s admin -- wallet statement ID --month 2026-11 --csv > 2026-11.csv')
     .action(async (tenantId: string, options: StatementOptions) => {
       if (options.month === undefined && (options.csv || options.entries)) {
-        throw new UsageError('Give --month: --csv and --entries need a month, such as --month 2026-11.')
+        throw new UsageError('Add --month, such as --month 2026-11: --csv and --entries need a month.')
       }
-      if (options.csv && context.json) throw new UsageError('--csv and --json exclude each other.')
+      if (options.csv && context.json) throw new UsageError('Use either --csv or --json, not both.')
       const kind = kindOf(options.kind)
       if (kind && options.month !== undefined && !options.csv && !options.entries) {
         throw new UsageError('The totals of a month always list every kind. Use --kind with --entries or --csv.')

@@ -38,7 +38,7 @@ export function eventFilter({ from, to, type, outcome }: FilterOptions): Omit<Ev
 export function replayInput(options: ReplayOptions): ReplayInput {
   const { outcome, rate, ...range } = options
   const { from, to, notifyTypes } = eventFilter(range)
-  if (from === undefined) throw new UsageError('Give --from, such as --from 2026-11-20T08:00:00Z.')
+  if (from === undefined) throw new UsageError('Add --from, such as --from 2026-11-20T08:00:00Z.')
   const outcomes = outcome === undefined ? undefined : parseNames(outcome, REPLAYABLE, '--outcome')
   return { from, to, notifyTypes, outcomes, ratePerS: parseWholeNumber(rate, '--rate') }
 }

@@ -13,7 +13,10 @@ test.each([
   ['UNSENT', null, 'Delivery was not attempted.'],
   ['DEAD', 12, 'Its attempts are no longer in the log.'],
   ['DELIVERED', null, 'Its attempts are no longer in the log.'],
-] as const)('an event without attempts in the log, %s after %s attempts: %s', (deliveryState, attempts, message) => {
-  const text = eventText({ ...EVENT, deliveryState, attempts, content: {}, attemptList: [] })
-  expect(text.split('\n').at(-1)).toBe(message)
-})
+] as const)(
+  'describes an event that is %s after %s attempts but has none in the log: %s',
+  (deliveryState, attempts, message) => {
+    const text = eventText({ ...EVENT, deliveryState, attempts, content: {}, attemptList: [] })
+    expect(text.split('\n').at(-1)).toBe(message)
+  },
+)

@@ -65,9 +65,9 @@ interface ListOptions {
 function checkListOptions(tenantId: string | undefined, options: FilterOptions & ListOptions): void {
   const { from, to, type, outcome, before, unwell } = options
   if (tenantId === undefined && [from, to, type, outcome, before].some((option) => option !== undefined))
-    throw new UsageError('--from, --to, --type, --outcome and --before select events: name their tenant.')
+    throw new UsageError('--from, --to, --type, --outcome and --before select events: specify a tenant with them.')
   if (tenantId !== undefined && unwell)
-    throw new UsageError('--unwell selects endpoints: leave out the tenant, or --unwell.')
+    throw new UsageError('--unwell selects endpoints: leave out either the tenant or --unwell.')
 }
 
 function show(webhook: Command, context: AdminContext): void {

@@ -3,7 +3,7 @@ import { isUuid } from '@dealer-esim/lib/ids.ts'
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { openActionOn, openTopUpsOf } from '#orders/esim-action.ts'
 
-/** How a caller names an eSIM: by one member or by both. */
+/** How a caller identifies an eSIM: by one member or by both. */
 export interface EsimReference {
   esimTranNo?: string | undefined
   iccid?: string | undefined
@@ -26,9 +26,9 @@ export interface EsimState {
   /** The latest delivered top-up. */
   toppedUpAt: Date | null
   createdAt: Date
-  /** The open action that forbids another one; null: none. */
+  /** The open action that rules out another one; null: none. */
   openActionId: string | null
-  /** The order of the open top-up that forbids an action; null: none. */
+  /** The order of the open top-up that rules out an action; null: none. */
   openTopUpId: string | null
 }
 
@@ -61,7 +61,7 @@ export function matchesReference(
   return iccid === undefined || stripIccidPadding(iccid) === esim.iccid
 }
 
-/** Reads the state. The caller holds the locks of wallet and order, so that no top-up or action begins meanwhile. */
+/** Reads the state. The caller holds the locks of wallet and order, so no top-up or action can begin in the meantime. */
 export async function readEsimState(tx: Pick<Tx, 'query'>, tenantId: string, profileId: string): Promise<EsimState> {
   const [state] = await tx.query<EsimState>({
     name: 'actions-esim-state',

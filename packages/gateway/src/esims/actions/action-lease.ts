@@ -12,7 +12,7 @@ export interface ActionJob {
   leaseToken: string
 }
 
-/** A lease that is not renewed for this long expires, and another worker takes the action over. */
+/** A lease that is not renewed for this long expires, and another worker takes over the action. */
 export const LEASE_MS = 30_000
 const RENEW_MS = LEASE_MS / 3
 
@@ -39,7 +39,7 @@ export async function lockHeld(tx: Tx, job: ActionJob, mayRefund: boolean): Prom
   return action && { action, order: orders.get(job.orderId)!, now }
 }
 
-/** Does work while the lease is renewed. */
+/** Does work while renewing the lease. */
 export async function whileLeased<Result>(
   deps: ActionDeps,
   { tenantId, actionId, leaseToken }: ActionJob,

@@ -6,9 +6,9 @@ import { type ActionJob, LEASE_MS } from './action-lease.ts'
 import { runAction } from './run-action.ts'
 import { postpone, REVIEW_WAIT_MAX_MS } from './save-action-outcome.ts'
 
-/** The longest delay of an action whose wakeup was lost. */
+/** The maximum delay of an action whose wakeup was lost. */
 const POLL_MS = 1_000
-/** Actions that this node runs at the same time. */
+/** How many actions this node runs at the same time. */
 const RUNNING_MAX = 200
 const FAILED_MS = 60_000
 
@@ -56,7 +56,7 @@ export async function runDueActions(deps: ActionDeps): Promise<number> {
   return jobs.length
 }
 
-/** Runs one action. Never rejects. If it fails here, the action waits, and goes to review in time. */
+/** Runs one action. Never rejects. If it fails here, the action waits, and eventually goes to review. */
 async function runOne(deps: ActionDeps, job: ActionJob): Promise<void> {
   const { tenantId, orderId, actionId } = job
   const identity = { tenantId, orderId, actionId }

@@ -5,7 +5,7 @@ import type { ActionOutcome, SuppliedEsim, Supplier } from '@dealer-esim/wholesa
 /**
  * Asks a supplier to carry out an action on an eSIM, outside any transaction. Never throws, and never takes longer than the
  * supplier's time-out: if there is no answer by then, the outcome is unknown.
- * @param actionKey undefined: the cancel of an eSIM that no dealer has
+ * @param actionKey undefined: for cancelling an eSIM that no dealer has
  */
 export async function callForAction(
   supplier: Supplier,

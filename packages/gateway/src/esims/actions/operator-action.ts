@@ -15,11 +15,10 @@ import { runAction } from './run-action.ts'
 import { AUDITED, insertAction, lockEsim, newAction } from './start-action.ts'
 
 /**
- * Carries out an action for an operator immediately, without fee and policy. If the same action is already open on the eSIM,
- * its supplier is asked again; a cancellation that the dealer began keeps its fee.
- *
+ * Carries out an action for an operator immediately, without a fee and regardless of the cancel policy. If the same action
+ * is already open on the eSIM, its supplier is queried again; a cancellation that the dealer began keeps its fee.
  * Locks: the wallet, then the eSIM's order.
- * @returns the supplier's answer; if it is unknown, the loop asks again
+ * @returns the supplier's answer; if it is unknown, the loop queries it again
  * @throws Refusal without a reason, or if the eSIM's state does not allow the action
  */
 export async function actForOperator(
@@ -73,7 +72,7 @@ async function leaseOpen(tx: Tx, tenantId: string, actionId: string, leaseToken:
 }
 
 export function beingAsked(): Refusal {
-  return new Refusal(409, 'ESIM_BUSY', 'The supplier is being asked about this eSIM just now. Try again in a minute.')
+  return new Refusal(409, 'ESIM_BUSY', 'The supplier is currently being asked about this eSIM. Try again in a minute.')
 }
 
 /** @throws Refusal */
@@ -85,11 +84,11 @@ function refuse(
 ): void {
   const { openActionId, openTopUpId, esimStatus, smdpStatus } = state
   if (openActionId !== null) {
-    const message = `Action ${orderNoOf(openActionId)} is open on the eSIM. Wait until it has ended, or resolve it with what its supplier says.`
+    const message = `Action ${orderNoOf(openActionId)} is open on the eSIM. Wait until it has ended, or resolve it with the answer of the supplier.`
     throw new Refusal(409, 'ESIM_BUSY', message)
   }
   if (openTopUpId !== null) {
-    const message = `Top-up ${orderNoOf(openTopUpId)} of the eSIM is open. Wait until it has ended.`
+    const message = `Top-up ${orderNoOf(openTopUpId)} is open on the eSIM. Wait until it has ended.`
     throw new Refusal(409, 'ESIM_BUSY', message)
   }
   if (!isAllowed(action, state)) {
@@ -99,12 +98,16 @@ function refuse(
       throw new Refusal(409, 'ESIM_STATE', `The eSIM is ${status}${suspended}, which does not allow ${action}.`)
     }
     if (state.toppedUpAt !== null) {
-      throw new Refusal(409, 'ESIM_IN_USE', 'The eSIM was topped up. Only an eSIM without top-ups can be cancelled.')
+      throw new Refusal(
+        409,
+        'ESIM_IN_USE',
+        'The eSIM has been topped up. Only an eSIM without top-ups can be cancelled.',
+      )
     }
-    const message = `The eSIM is ${status}. Only an eSIM that was never downloaded can be cancelled.`
+    const message = `The eSIM is ${status}. Only an eSIM that has never been downloaded can be cancelled.`
     throw new Refusal(409, 'ESIM_IN_USE', message)
   }
-  // The supplier itself decides whether it cancels an eSIM, and says why not.
+  // The supplier itself decides whether to cancel an eSIM, and says why if it does not.
   const supplier = suppliers.get(name)?.supplier
   if (action === 'CANCEL' || supplier === undefined || canDo(supplier, action)) return
   throw new Refusal(409, 'SUPPLIER_UNABLE', `Supplier ${name} cannot ${action.toLowerCase()} an eSIM.`)

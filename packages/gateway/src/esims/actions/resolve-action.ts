@@ -15,9 +15,8 @@ import { beingAsked } from './operator-action.ts'
 export type ActionVerdict = 'cancelled' | 'done' | 'kept'
 
 /**
- * Records what a supplier said about an action to which it had not answered. A cancelled eSIM is refunded. With an
- * `actionNo`, only that action is resolved: another one may have begun since a person looked.
- *
+ * Records what a supplier said about an action that it had not answered. A cancelled eSIM is refunded. With an `actionNo`,
+ * only that action is resolved: a different one may have begun since the person looked.
  * Locks: the wallet, then the eSIM's order.
  * @throws Refusal if the eSIM has no pending action, or if an eSIM to be refunded was used
  */
@@ -42,16 +41,16 @@ export async function resolveAction(
     const action = await findOpenAction(tx, tenantId, profileId)
     const isInQuestion = action !== undefined && isAnswerMissing(action)
     if (!isInQuestion || (verdict === 'cancelled' && action.action !== 'CANCEL')) {
-      const message = 'Nothing is to be resolved: no open action of this eSIM lacks its supplier’s answer.'
+      const message = 'There is nothing to resolve: no open action of this eSIM is waiting for its supplier’s answer.'
       throw new Refusal(409, 'NOT_IN_QUESTION', message)
     }
     if (actionNo !== undefined && actionNo !== orderNoOf(action.actionId)) {
-      const message = `Action ${actionNo} has ended, and ${orderNoOf(action.actionId)} is open instead. Look at the eSIM again.`
+      const message = `Action ${actionNo} has ended, and ${orderNoOf(action.actionId)} is open instead. Check the eSIM again.`
       throw new Refusal(409, 'NOT_IN_QUESTION', message)
     }
     const profile = order.profiles.find((candidate) => candidate.profileId === profileId)!
     if (verdict !== 'kept' && action.action === 'CANCEL' && !wasNeverUsed(profile)) {
-      const message = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}, so it is not refunded.`
+      const message = `The eSIM is ${profile.smdpStatus ?? profile.esimStatus}, so it cannot be refunded.`
       throw new Refusal(409, 'ESIM_IN_USE', message)
     }
     const released = await tx.query({

@@ -18,8 +18,8 @@ import { postpone, saveOutcome } from './save-action-outcome.ts'
 const UNAVAILABLE_MS = 10_000
 
 /**
- * Runs a leased action: commits an attempt, asks the supplier, and saves the outcome under the lease. After a crash in
- * between, the lease ends and another worker asks again: suppliers answer a repeat as they answered the first call.
+ * Runs a leased action: commits an attempt, calls the supplier, and saves the outcome under the lease. After a crash in
+ * between, the lease ends and another worker calls again: suppliers answer a repeat as they answered the first call.
  * @returns the outcome; undefined if the action was no longer open or leased
  */
 export async function runAction(deps: ActionDeps, job: ActionJob): Promise<ActionOutcome | undefined> {
@@ -94,7 +94,8 @@ async function beginAttempt(deps: ActionDeps, job: ActionJob, { supplier }: Conf
 /** @returns why the supplier need not be asked any more; undefined: it must be asked */
 function whyImpossible(action: Action, order: LockedOrder): string | undefined {
   const profile = order.profiles.find((candidate) => candidate.profileId === action.profileId) as LockedProfile
-  // A report may show the effect of an earlier call whose answer was lost. The supplier confirms it when it is asked again.
+  // A report may show the effect of an earlier call whose answer was lost. The supplier confirms it when it is called
+  // again.
   if (action.action === 'REVOKE' && action.attempts > 0 && profile.esimStatus === 'REVOKED') return undefined
   if (profile.esimStatus === 'CANCEL' || profile.esimStatus === 'REVOKED') return `the eSIM is ${profile.esimStatus}`
   if (action.action === 'CANCEL' && !wasNeverUsed(profile)) return 'the eSIM was downloaded in the meantime'

@@ -22,7 +22,8 @@ const SAVE_TRIES = 5
 const FIRST_PAUSE_MS = 200
 
 /**
- * Saves an outcome. If that fails, the attempt stays open, and the worker that takes the action over asks the supplier again.
+ * Saves an outcome. If that fails, the attempt stays open, and the worker that takes over the action calls the supplier
+ * again.
  */
 export async function saveOutcome(
   deps: ActionDeps,
@@ -87,8 +88,8 @@ async function save(
 }
 
 /**
- * When no earlier call for the same eSIM and action can be carried out any more (ms; 0: now). Until then no refusal is final:
- * a supplier may refuse an action just because an unanswered call is carrying it out.
+ * The time from which no earlier call for the same eSIM and action can still be carried out (ms; 0: now). Until then no
+ * refusal is final: a supplier may refuse an action just because an unanswered call is carrying it out.
  */
 async function readCallsEndAt(
   tx: Tx,
@@ -130,8 +131,8 @@ export async function postpone(
 }
 
 /**
- * Makes an action wait, or puts it under review once its supplier's time to give up is over. Under review, its supplier is
- * asked less and less often.
+ * Makes an action wait, or puts it under review once its supplier's time limit for giving up has passed. Under review, its
+ * supplier is called less and less often.
  * @returns whether there are events to send
  */
 async function waitOrReview(
@@ -163,7 +164,10 @@ async function waitOrReview(
   return false
 }
 
-/** An operator, or a worker that had taken the action over, has ended it as not done, and now the supplier says that it is. */
+/**
+ * An operator, or a worker that had taken over the action, has ended it as not done, but now the supplier says that it was
+ * done.
+ */
 async function alertIfRefused(tx: Tx, deps: ActionDeps, { tenantId, actionId }: ActionJob): Promise<void> {
   const [action] = await tx.query<Action>({
     text: `select ${ACTION_COLUMNS} from esim_actions a join profiles p using (tenant_id, profile_id)

@@ -15,7 +15,6 @@ import { isInWantedState, refuseAction } from './decide-action.ts'
 /**
  * Begins an action for a dealer, or returns the one that its transactionId began. Orders, top-ups and actions share one
  * namespace of transactionIds, which the wallet's lock guards: the id is looked up before anything else is decided.
- *
  * Locks: the wallet, then the eSIM's order.
  * @param by the dealer's person who began it in the console, for the audit log; absent for a call of the dealer API
  * @param keyLabel of the restricted key that signed the call
@@ -85,7 +84,7 @@ interface Beginning {
   keyLabel: string | null
 }
 
-/** The caller holds the locks of wallet and order. @throws ApiError 200002, 200015, 200017 */
+/** The caller holds the locks on the wallet and the order. @throws ApiError 200002, 200015, 200017 */
 function beginAction(
   tx: Tx,
   deps: Pick<ActionDeps, 'ids' | 'suppliers'>,

@@ -10,11 +10,11 @@ export type LifeStep = { at: Date } & (
   | { kind: 'USAGE'; percent: number }
 )
 
-/** Events of an order that are read: more than the events of its eSIMs, except in the largest orders. */
+/** How many events of an order are read: enough for all events of its eSIMs, except in the largest orders. */
 const EVENTS_MAX = 2_000
 
 /**
- * Reads the life of an eSIM, oldest step first. Changes of its statuses come from the events of its order, as long as those
+ * Reads the life of an eSIM, oldest step first. Changes to its statuses come from the events of its order, as long as those
  * are kept (platform/retention/retention-table.ts).
  * @throws Refusal if there is no such eSIM
  */
@@ -66,7 +66,7 @@ interface EventOfEsim {
   percent: number | null
 }
 
-/** Lists the changes of the statuses. The first statuses are those with which the eSIM was delivered. */
+/** Lists the status changes. The first statuses are those with which the eSIM was delivered. */
 function changesOf(events: readonly EventOfEsim[]): LifeStep[] {
   const steps: LifeStep[] = []
   let [esim, smdp]: (string | null)[] = ['GOT_RESOURCE', 'RELEASED']

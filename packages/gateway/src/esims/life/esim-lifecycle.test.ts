@@ -31,7 +31,7 @@ function profile(parts: Partial<ProfileLife> = {}): ProfileLife {
   }
 }
 
-it('the time of the installation is the first that is reported', () => {
+it('the first reported installation time is kept', () => {
   const first = afterReport(profile(), { time: at(9), installationTime: at(5) }, undefined)
   expect(first.installationTime).toEqual(at(5))
   expect(afterReport(first, { time: at(20), installationTime: at(19) }, undefined)).toBe(first)
@@ -47,19 +47,19 @@ function statusesAfter(...notifications: [SmdpStatus, second: number][]): (SmdpS
 }
 
 describe('notifications', () => {
-  it('in order lead from release to deletion', () => {
+  it('received in order advance the status from release to deletion', () => {
     const all = ['DOWNLOAD', 'INSTALLATION', 'ENABLED', 'DISABLED', 'ENABLED', 'DELETED'] as const
     expect(statusesAfter(...all.map((status, second): [SmdpStatus, number] => [status, second]))).toEqual(all)
   })
 
-  it('that are late, repeated or out of order never lead back', () => {
+  it('received late, repeatedly or out of order never move the status back', () => {
     expect(statusesAfter(['INSTALLATION', 4], ['DOWNLOAD', 3])).toEqual(['INSTALLATION', 'INSTALLATION'])
     expect(statusesAfter(['INSTALLATION', 4], ['DOWNLOAD', 9])).toEqual(['INSTALLATION', 'INSTALLATION'])
     expect(statusesAfter(['DELETED', 9], ['ENABLED', 5], ['ENABLED', 10])).toEqual(['DELETED', 'DELETED', 'DELETED'])
     expect(statusesAfter(['ENABLED', 5], ['DELETED', 4])).toEqual(['ENABLED', 'ENABLED'])
   })
 
-  it('of enabling and disabling are ordered by their own time, not by their arrival', () => {
+  it('about enabling and disabling are ordered by their own time, not by arrival', () => {
     expect(statusesAfter(['ENABLED', 1], ['DISABLED', 2], ['ENABLED', 3])).toEqual(['ENABLED', 'DISABLED', 'ENABLED'])
     expect(statusesAfter(['ENABLED', 3], ['DISABLED', 2])).toEqual(['ENABLED', 'ENABLED'])
     expect(statusesAfter(['DISABLED', 2], ['DISABLED', 4], ['ENABLED', 3])).toEqual([
@@ -69,15 +69,15 @@ describe('notifications', () => {
     ])
   })
 
-  it('of the same second are ordered by rank', () => {
+  it('with the same second are ordered by rank', () => {
     expect(statusesAfter(['DOWNLOAD', 3], ['INSTALLATION', 3])).toEqual(['DOWNLOAD', 'INSTALLATION'])
   })
 
-  it('follow the delivery even if the supplier’s clock is behind ours', () => {
+  it('count as later than the delivery even if the supplier’s clock is behind ours', () => {
     expect(statusesAfter(['DOWNLOAD', -60])).toEqual(['DOWNLOAD'])
   })
 
-  it('that change nothing return the same profile', () => {
+  it('without a change return the same profile', () => {
     const life = profile({ smdpStatus: 'ENABLED', smdpStatusTime: at(5) })
     expect(afterReport(life, { smdpStatus: 'DOWNLOAD', time: at(1) }, undefined)).toBe(life)
   })
@@ -86,7 +86,7 @@ describe('notifications', () => {
 describe('an installation', () => {
   const installed: ProfileReport = { smdpStatus: 'INSTALLATION', time: at(4), eid: 'E' }
 
-  it('starts the time of an ON_INSTALL package', () => {
+  it('starts the validity of an ON_INSTALL package', () => {
     expect(afterReport(profile(), installed, 'ON_INSTALL')).toMatchObject({
       esimStatus: 'IN_USE',
       activateTime: at(4),
@@ -95,7 +95,7 @@ describe('an installation', () => {
     })
   })
 
-  it('puts an ON_PURCHASE package in use without changing its time', () => {
+  it('puts an ON_PURCHASE package into use without changing its validity', () => {
     const running = profile({ activateTime: at(0), expiredTime: at(50) })
     const inUse = { esimStatus: 'IN_USE', activateTime: at(0), expiredTime: at(50) }
     expect(afterReport(running, installed, 'ON_PURCHASE')).toMatchObject(inUse)
@@ -110,7 +110,7 @@ describe('an installation', () => {
 })
 
 describe('usage', () => {
-  it('that is reported as a percentage raises a known one, and never lowers it', () => {
+  it('reported as a percentage can raise a known usage, but never lower it', () => {
     const known = profile({ totalVolume: 1_000n, orderUsage: 850n, usageUpdateTime: at(1) })
     expect(afterReport(known, { remainingPercent: 10, time: at(2) }, undefined)).toMatchObject({ orderUsage: 900n })
     expect(afterReport(known, { remainingPercent: 25, time: at(2) }, undefined)).toBe(known)
@@ -135,7 +135,7 @@ describe('usage', () => {
 })
 
 describe('the status of an eSIM', () => {
-  it('is advanced by its supplier, never moved back', () => {
+  it('can be advanced by the supplier, but never moved back', () => {
     const used = afterReport(profile(), { esimStatus: 'USED_UP', time: at(5) }, undefined)
     expect(used.esimStatus).toBe('USED_UP')
     expect(afterReport(used, { esimStatus: 'IN_USE', time: at(6) }, undefined).esimStatus).toBe('USED_UP')
@@ -149,7 +149,7 @@ describe('the status of an eSIM', () => {
     ['IN_USE', { installBefore: at(5) }, 'IN_USE'],
     ['USED_UP', { expiredTime: at(5), installBefore: at(5) }, 'USED_UP'],
     ['CANCEL', { expiredTime: at(5), installBefore: at(5) }, 'CANCEL'],
-  ] as const)('%s with %j becomes %s when the time has come', (esimStatus, parts, after) => {
+  ] as const)('that is %s with %j becomes %s when that time is reached', (esimStatus, parts, after) => {
     const life = profile({ esimStatus, ...parts })
     expect(afterTime(life, at(4))).toBe(life)
     expect(afterTime(life, at(5)).esimStatus).toBe(after)

@@ -14,7 +14,7 @@ export interface ProfileLife {
   usageUpdateTime: Date | null
   totalDuration: number
   installBefore: Date | null
-  /** If its supplier says so. */
+  /** Only if its supplier reports it. */
   installationTime: Date | null
   activateTime: Date | null
   expiredTime: Date | null
@@ -24,7 +24,7 @@ export interface ProfileLife {
   usageAlerted: number
   usageSequence: number
   expirySequence: number
-  /** The hours that ESIM_EXPIRING has reported since the latest top-up. */
+  /** The hours that have been reported by ESIM_EXPIRING since the latest top-up. */
   expiryAlertedHours: readonly number[]
   /** When ESIM_EXPIRING is due next. */
   expiryNoticeAt: Date | null
@@ -39,8 +39,8 @@ export interface ProfileLife {
  *               GOT_RESOURCE → UNUSED_EXPIRED;   CANCEL and REVOKED end it at any time
  *               USED_UP | USED_EXPIRED → IN_USE  by a top-up; a report from before it does not lead back
  *
- * Notifications arrive late, repeated and out of order. One is applied when its own time is later than that of the one
- * that set the status, and it does not lead back. ENABLED and DISABLED alternate.
+ * Notifications arrive late, repeated and out of order. A notification is applied if its own time is later than that of
+ * the one that set the status, and if it does not lead back. ENABLED and DISABLED alternate.
  */
 const SMDP_RANK: Record<SmdpStatus, number> = {
   RELEASED: 0,
@@ -84,7 +84,7 @@ export function afterReport(
     next.esimStatus = 'IN_USE'
     next.activateTime ??= report.time
   }
-  // A report from before a top-up does not end an eSIM that the top-up has revived.
+  // A report from before a top-up does not end an eSIM that the top-up has put back in use.
   const isOutdated = profile.toppedUpAt !== null && report.time < profile.toppedUpAt
   const ends = report.esimStatus === 'USED_UP' || report.esimStatus === 'USED_EXPIRED'
   if (
@@ -120,14 +120,14 @@ function advances(profile: ProfileLife, to: SmdpStatus, time: Date): boolean {
   const { smdpStatus: from, smdpStatusTime } = profile
   if (from === null) return true
   if (SMDP_RANK[to] < SMDP_RANK[from]) return false
-  // A repeated ENABLED or DISABLED only moves the time, so that an older notification of the other one is ignored.
+  // A repeated ENABLED or DISABLED only moves the time, so that an older notification of the other status is ignored.
   if (from === to && SMDP_RANK[to] !== SMDP_RANK.ENABLED) return false
   // The status at delivery has no notification time, so every notification is newer.
   if (smdpStatusTime === null || time > smdpStatusTime) return true
   return time.getTime() === smdpStatusTime.getTime() && SMDP_RANK[to] > SMDP_RANK[from]
 }
 
-/** Applies the passing of time to a profile. @returns the same object if its time is not over. Pure. */
+/** Applies the passing of time to a profile. @returns the same object if its time has not run out. Pure. */
 export function afterTime(profile: ProfileLife, now: Date): ProfileLife {
   const { esimStatus, expiredTime, installBefore } = profile
   if (esimStatus === 'IN_USE' && expiredTime !== null && expiredTime <= now) {

@@ -16,7 +16,7 @@ import { type ProfileLife, sameLife, usagePercent } from './esim-lifecycle.ts'
 
 type EsimName = 'orderNo' | 'transactionId' | 'esimTranNo' | 'iccid'
 
-/** An event of one eSIM, without the members that name the eSIM. */
+/** An event of one eSIM, without the members that identify the eSIM. */
 export type EsimNotice =
   | { notifyType: 'ESIM_USAGE'; content: Omit<EsimUsageContent, EsimName> }
   | { notifyType: 'ESIM_EXPIRING'; content: Omit<EsimExpiringContent, EsimName> }
@@ -93,7 +93,7 @@ function nextNotice(life: ProfileLife, context: NoticeContext): Date | null {
   return next ? new Date(next.atMs) : null
 }
 
-/** The moments that are not reported yet, the earliest first. An eSIM that is not in use has no such moments. */
+/** The moments that have not been reported yet, the earliest first. An eSIM that is not in use has no such moments. */
 function momentsAhead(life: ProfileLife, { settings }: NoticeContext): { hours: number; atMs: number }[] {
   const { esimStatus, expiredTime, expiryAlertedHours } = life
   if (expiredTime === null || (esimStatus !== 'IN_USE' && esimStatus !== 'USED_UP')) return []

@@ -16,8 +16,8 @@ const POLL_MS = 60_000
 const BATCH_MAX = 200
 
 /**
- * Expires profiles whose time is over, tenant by tenant, without asking suppliers. A tenant with nothing to expire costs a
- * probe.
+ * Expires profiles whose time is over, tenant by tenant, without asking suppliers. A tenant with nothing to expire costs
+ * one probe.
  */
 export function expiryLoop(deps: LifeDeps): Loop {
   return runLoop(deps, 'profiles', POLL_MS, async (signal) => {
@@ -38,7 +38,7 @@ export function expiryLoop(deps: LifeDeps): Loop {
 
 /** Expires a tenant's profiles whose time is over, the earliest first. */
 export async function expireProfiles(deps: LifeDeps, tenantId: string, signal?: AbortSignal): Promise<void> {
-  // Each query continues after the last eSIM, so that one that cannot be saved does not block those behind it.
+  // Each query continues after the last eSIM, so that one that cannot be saved does not block the ones after it.
   let last = { endedAt: '-infinity', profileId: LOWEST_UUID }
   for (;;) {
     const ended = await deps.db.query<{ orderId: string; profileId: string; endedAt: string }>({
@@ -60,8 +60,8 @@ const EXPIRY = `case esim_status when 'GOT_RESOURCE' then install_before else ex
 const EXPIRED = `esim_status in ('GOT_RESOURCE', 'IN_USE') and ${EXPIRY} <= now()`
 
 /**
- * Finds the next tenant with an eSIM that has expired. One statement probes the index of expiry times once per tenant; with a
- * statement per tenant, 10 000 idle tenants caused 20 000 statements a minute. The limit inside keeps the planner from
+ * Finds the next tenant with an eSIM that has expired. One statement probes the index of expiry times once per tenant; with
+ * a statement per tenant, 10 000 idle tenants caused 20 000 statements a minute. The inner limit keeps the planner from
  * reading all profiles.
  */
 async function findNextExpiring(db: Db, after: string): Promise<string | undefined> {

@@ -22,7 +22,7 @@ export async function readLives(tx: Tx, tenantId: string, profileIds: string[]):
   return new Map(rows.map(({ profileId, ...life }) => [profileId, life]))
 }
 
-/** Writes changed profiles by one statement. Adds no round trip. */
+/** Writes changed profiles with one statement. Adds no round trip. */
 export function writeLives(tx: Tx, tenantId: string, lives: ReadonlyMap<string, ProfileLife>, now: Date): void {
   if (lives.size === 0) return
   const rows = [...lives].map(([profileId, life]) => ({ profileId, ...life }))
@@ -93,8 +93,8 @@ export function recordNotices(
 }
 
 /**
- * Adds a delivered top-up to an eSIM. If a status changes, that is an event of the order that delivered the eSIM. The caller
- * holds the lock of that order.
+ * Adds a delivered top-up to an eSIM. A changed status causes an event for the order that delivered the eSIM. The caller
+ * holds the lock on that order.
  * @returns whether there are events to send: the caller then wakes the sender after the commit
  */
 export async function applyTopUp(

@@ -20,29 +20,29 @@ const life = (orderUsage: bigint | null, second: number, parts: Partial<ProfileL
 })
 
 describe('the polling interval', () => {
-  it('is half of the time after which the usage is expected to pass the next threshold', () => {
+  it('is half the time until the usage is expected to reach the next threshold', () => {
     // 100 bytes in 100 s, and 200 bytes to the threshold of 50 %.
     expect(pollEveryS(life(200n, 0), life(300n, 100), settings)).toBe(100)
     // 200 bytes to the threshold of 80 %.
     expect(pollEveryS(life(500n, 0), life(600n, 100), settings)).toBe(100)
   })
 
-  it('is never shorter than the minimum, and never longer than the usual interval while the usage grows', () => {
+  it('stays between the minimum and the usual interval while the usage grows', () => {
     expect(pollEveryS(life(300n, 0), life(499n, 1_000), settings)).toBe(POLL_SHORTEST_S)
     expect(pollEveryS(life(0n, 0), life(1n, 1_000), settings)).toBe(POLL_EVERY_S)
   })
 
-  it('of an idle eSIM keeps its doubled value', () => {
+  it('keeps its doubled value for an idle eSIM', () => {
     expect(pollEveryS(life(300n, 0), life(300n, 1_000), settings)).toBe(1_800)
     expect(pollEveryS(life(null, 0), life(null, 0), settings)).toBe(1_800)
     expect(pollEveryS(life(300n, 0), life(200n, 1_000), settings)).toBe(1_800)
   })
 
-  it('of an eSIM whose status has changed is at most the usual one', () => {
+  it('is at most the usual interval for an eSIM whose status has changed', () => {
     expect(pollEveryS(life(null, 0, { esimStatus: 'GOT_RESOURCE' }), life(null, 0), settings)).toBe(POLL_EVERY_S)
   })
 
-  it('depends on the end of the volume if there are no thresholds, and on nothing if there is no volume', () => {
+  it('depends on the end of the volume if there are no thresholds', () => {
     expect(pollEveryS(life(700n, 0), life(800n, 100), { ...settings, usageThresholds: [] })).toBe(100)
     expect(pollEveryS(life(1n, 0), life(2n, 100, { totalVolume: null }), settings)).toBe(POLL_EVERY_S)
     expect(pollEveryS(life(999n, 0), life(1_000n, 100), settings)).toBe(POLL_EVERY_S)

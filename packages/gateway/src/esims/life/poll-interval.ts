@@ -6,8 +6,8 @@ export const POLL_EVERY_S = 900
 /** The interval next to a threshold. */
 export const POLL_SHORTEST_S = 15
 /**
- * The longest interval of an eSIM in use, up to which each poll without a change doubles it: the eSIM may be switched on
- * again at any time.
+ * The longest interval of an eSIM in use, up to which each poll without a change doubles the interval: the eSIM may be
+ * switched on again at any time.
  */
 export const POLL_IN_USE_LONGEST_S = 3_600
 /** The longest interval of an eSIM that is not in use yet. */
@@ -15,7 +15,7 @@ export const POLL_UNUSED_LONGEST_S = 4 * 3_600
 
 /**
  * The interval until the next poll: half of the time in which the usage will pass the next threshold, if it grows as it has
- * since the previous report. Without a change the interval stays, which each poll has doubled. Pure.
+ * since the previous report. Without a change, it keeps the interval, which each poll has already doubled. Pure.
  */
 export function pollEveryS(before: ProfileLife, after: ProfileLife, { usageThresholds }: NoticeSettings): number {
   const { orderUsage, totalVolume, usageUpdateTime } = after

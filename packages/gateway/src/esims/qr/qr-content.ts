@@ -15,7 +15,7 @@ export interface QrContent {
   confirmationCode: string | null
   iccid: string
   packageName: string
-  /** The access point that the phone needs, if its supplier names one. */
+  /** The access point that the phone needs, if its supplier specifies one. */
   apn: string | null
   /** Where the traveller proves their identity, if the eSIM works only then. */
   kycUrl: string | null
@@ -24,7 +24,7 @@ export interface QrContent {
   terms: PackageTerms
 }
 
-/** What the seller says of the package today. */
+/** What the seller says about the package today. */
 export interface PackageTerms {
   description: string | null
   fupPolicy: string | null

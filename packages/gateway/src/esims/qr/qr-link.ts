@@ -2,7 +2,8 @@ import { createToken, readToken } from '@dealer-esim/lib/crypto.ts'
 
 /*
  * The public links to an eSIM: PUBLIC_URL/qr/TOKEN, its QR code, and PUBLIC_URL/share/TOKEN, the traveller's page. A token
- * contains the tenant and profile ids, so it needs no table. Neither token can be computed from the other without the key.
+ * contains the tenant and profile ids, so it does not need a table. Neither token can be computed from the other without
+ * the key.
  */
 
 const ID_BYTES = 16
@@ -59,8 +60,8 @@ function uuidOf(bytes: Buffer): string {
 }
 
 /**
- * SQL for profiles p: true while its shareUrl leads to its page. An eSIM without a time limit expired when its status last
- * changed.
+ * SQL for profiles p: true while its shareUrl still opens its page. An eSIM without a time limit expired when its status
+ * last changed.
  */
 export const SHARE_ALIVE = `(p.esim_status not in ('CANCEL', 'REVOKED') and coalesce(
     case when p.esim_status = 'UNUSED_EXPIRED' then coalesce(p.install_before, p.expired_time) else p.expired_time end,

@@ -23,12 +23,12 @@ interface ProfileKey {
   profileId: string
 }
 
-/** The kind under which these mails are counted. */
+/** The kind under which these e-mails are counted. */
 export const SHARE_LINK_MAIL = 'SHARE_LINK'
 const DAY_MS = 86_400_000
 /** Prevents a dealer from making the operator's mail server write to arbitrary people all day. */
 export const SHARE_MAILS_PER_DAY_MAX = 200
-/** Allows repeats for a traveller who does not find the first mail. */
+/** Allows repeats for a traveller who cannot find the first e-mail. */
 export const SHARE_MAILS_PER_RECIPIENT_MAX = 5
 
 /**
@@ -46,8 +46,8 @@ export async function viewShareLink(deps: LinkDeps, key: ProfileKey, by: By): Pr
 }
 
 /**
- * Queues a mail to a traveller with the address of the eSIM's page. The gateway writes the text; the dealer chooses only the
- * recipient.
+ * Queues an e-mail to a traveller with the address of the eSIM's page. The gateway writes the text; the dealer chooses only
+ * the recipient.
  * @throws Refusal without a mail server, beyond the daily limits, for an eSIM that has ended, or for a malformed address
  */
 export async function sendShareLink(
@@ -67,9 +67,13 @@ export async function sendShareLink(
     const { tenantName } = await lockTenant(tx, tenantId)
     const { url, packageName } = await getLink(tx, deps, key)
     if (deps.config.smtpUrl === undefined)
-      throw new Refusal(409, 'MAIL_NOT_CONFIGURED', 'This gateway sends no e-mail. Copy the link and send it yourself.')
+      throw new Refusal(
+        409,
+        'MAIL_NOT_CONFIGURED',
+        'This gateway is not set up to send e-mail. Copy the link and send it yourself.',
+      )
     if (url === null)
-      throw new Refusal(409, 'ESIM_ENDED', 'This eSIM has ended. It has no page for the traveller any more.')
+      throw new Refusal(409, 'ESIM_ENDED', 'This eSIM has ended, so it no longer has a page for the traveller.')
     await refuseTooMany(tx, tenantId, recipient, firstUuidAt(deps.databaseClock.now() - DAY_MS))
     const text = shareMail({ seller: tenantName, packageName, link: url })
     queueMail(tx, deps, { tenantId, recipient, kind: SHARE_LINK_MAIL, ...text })
@@ -96,15 +100,16 @@ async function refuseTooMany(tx: Tx, tenantId: string, recipient: string, since:
     select count(*)::int as all, count(*) filter (where recipient = ${recipient})::int as to_recipient
     from mails where tenant_id = ${tenantId} and mail_id >= ${since} and kind = ${SHARE_LINK_MAIL}`)
   if (sent!.toRecipient >= SHARE_MAILS_PER_RECIPIENT_MAX)
-    throw tooMany(`${SHARE_MAILS_PER_RECIPIENT_MAX} links were sent to this address within a day.`)
-  if (sent!.all >= SHARE_MAILS_PER_DAY_MAX) throw tooMany(`${SHARE_MAILS_PER_DAY_MAX} links were sent within a day.`)
+    throw tooMany(`${SHARE_MAILS_PER_RECIPIENT_MAX} links have already been sent to this address within a day.`)
+  if (sent!.all >= SHARE_MAILS_PER_DAY_MAX)
+    throw tooMany(`${SHARE_MAILS_PER_DAY_MAX} links have already been sent within a day.`)
 }
 
 function tooMany(message: string): Refusal {
   return new Refusal(429, 'TOO_MANY_MAILS', `${message} Try again tomorrow, or copy the link and send it yourself.`)
 }
 
-/** Gives an eSIM another shareUrl. From then on the old one is answered with 404. Audited. */
+/** Gives an eSIM a new shareUrl. From then on the old one is answered with 404. Audited. */
 export async function renewShareLink(
   deps: { db: Db; ids: Ids },
   { tenantId, profileId }: { tenantId: string; profileId: string },

@@ -27,11 +27,11 @@ import { wakeNextTopUps } from './top-up-orders.ts'
 export interface HeldLease {
   leaseToken: string
   isBusy(orderId: string): boolean
-  /** Attempts of the order whose items are not written yet. */
+  /** Attempts of the order whose items have not been written yet. */
   unwritten(orderId: string): readonly Attempt[]
   /**
-   * The orders as they were claimed. Can be taken once, because an attempt to save changes them. undefined: an order was
-   * taken or written since.
+   * The orders as they were claimed. Can be taken only once, because trying to save changes them. undefined if an order has
+   * been taken or written since.
    */
   takeKept(orderIds: readonly string[]): ReadonlyMap<string, KeptOrder> | undefined
 }
@@ -74,7 +74,7 @@ export class OutcomeBatch {
     this.#findPackage = findPackage
   }
 
-  /** Decides which transition a result causes from the item's present state, and applies it. */
+  /** Decides which transition from the item's present state a result causes, and applies it. */
   apply(order: LockedOrder, result: ItemResult): Transition {
     const item = order.items.find((candidate) => candidate.itemNo === result.itemNo)
     if (item === undefined) throw new Error(`order ${order.orderId} has no item ${result.itemNo}`)
@@ -282,7 +282,7 @@ function transitionWithoutAttempt(item: LockedItem, outcome: Outcome, deliveredI
   return { to: 'REFUSED', message: outcome.message }
 }
 
-/** True if the package names another supplier after the item's present one. */
+/** True if the package lists another supplier after the item's present one. */
 export function hasNextRoute(item: LockedItem, bought: CataloguePackage | undefined): boolean {
   return item.routeNo + 1 < (bought?.routes.length ?? 0)
 }
@@ -295,7 +295,7 @@ function isInDoubt({ itemStatus, inDoubtAt }: LockedItem): boolean {
 function nextDueAt(order: LockedOrder, now: Date): Date | null {
   let next: Date | null = null
   for (const item of order.items) {
-    // An item in doubt without a retry time has a query in progress. If its worker dies, another one must ask.
+    // An item in doubt without a retry time has a query in progress. If its worker dies, another one must query.
     const isReviewed = item.itemStatus === 'REVIEW' && (item.retryAt !== null || item.inDoubtAt !== null)
     if (!isOpen(item.itemStatus) && !isReviewed) continue
     const due = item.retryAt ?? now

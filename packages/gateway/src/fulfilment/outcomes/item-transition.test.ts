@@ -50,7 +50,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
     expect([REFUSED, RETRY, UNKNOWN].map(to)).toEqual(['NEXT_ROUTE', 'WAITING', 'UNKNOWN'])
   })
 
-  it('frees the item for any supplier if money is lacking, or lets it wait, however late it is', () => {
+  it('lets the item wait or use any supplier if the account lacks money, however old the item is', () => {
     const at = (status: LockedItem['itemStatus'], parts: Partial<OutcomeContext>) =>
       transition(item(status, { requestedAt: ago(DAY_MS) }), NO_MONEY, context(parts))
     const message = 'the account is empty'
@@ -62,7 +62,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
     expect(at('UNKNOWN', { hasNextRoute: true, doubtSince: ago(1_000) }).to).toBe('UNKNOWN')
   })
 
-  it('puts the item in doubt since the start of the attempt', () => {
+  it('puts the item in doubt as of the start of the attempt', () => {
     expect(transition(item('ASKED'), UNKNOWN, context())).toMatchObject({ inDoubtAt: ago(1_000) })
   })
 })
@@ -70,7 +70,7 @@ describe('the outcome of a purchase without an earlier one in doubt', () => {
 describe('a refusal after an unknown purchase', () => {
   const query = { operation: 'QUERY' as const }
 
-  it('is not final while the purchase may still be running, and the supplier is queried again once it cannot be', () => {
+  it('is not final while that purchase may still be running, and causes another query afterwards', () => {
     const doubtSince = ago(DOUBT_MS - 1)
     const made = transition(item('UNKNOWN'), REFUSED, context({ ...query, doubtSince }))
     expect(made).toEqual({
@@ -81,7 +81,7 @@ describe('a refusal after an unknown purchase', () => {
     })
   })
 
-  it('causes an earlier query if the supplier finds purchases late', () => {
+  it('causes an earlier query if the supplier is slow to list purchases', () => {
     const asked = (ms: number) =>
       transition(
         item('UNKNOWN'),
@@ -93,21 +93,21 @@ describe('a refusal after an unknown purchase', () => {
     expect(asked(DOUBT_MS).to).toBe('WAITING')
   })
 
-  it('is final once the purchase cannot be running any more', () => {
+  it('is final once that purchase can no longer be running', () => {
     expect(transition(item('UNKNOWN'), REFUSED, context({ ...query, doubtSince: ago(DOUBT_MS) })).to).toBe('REFUSED')
   })
 
-  it('is held like a “not bought” answer', () => {
+  it('is treated like a “not bought” answer', () => {
     const to = (ms: number) => transition(item('UNKNOWN'), RETRY, context({ ...query, doubtSince: ago(ms) })).to
     expect([to(DOUBT_MS - 1), to(DOUBT_MS)]).toEqual(['UNKNOWN', 'WAITING'])
   })
 
-  it('leaves an item under review in review', () => {
+  it('does not take an item out of review', () => {
     const doubtSince = ago(DOUBT_MS - 1)
     expect(transition(item('REVIEW'), REFUSED, context({ ...query, doubtSince })).to).toBe('REVIEW')
   })
 
-  it('restarts the doubt only with a query that may buy', () => {
+  it('restarts the doubt only if the query itself may buy', () => {
     const doubtSince = ago(50_000)
     const asked = (queryBuys: boolean) =>
       transition(
@@ -123,14 +123,14 @@ describe('a refusal after an unknown purchase', () => {
 describe('the deadline', () => {
   const late = { requestedAt: ago(TRAITS.giveUpAfterMs) }
 
-  it('sends undecided items to review', () => {
+  it('sends items without a decision to review', () => {
     for (const outcome of [UNKNOWN, RETRY]) {
       expect(transition(item('ASKED', late), outcome, context()).to).toBe('REVIEW')
       expect(transition(item('ASKED'), outcome, context()).to).not.toBe('REVIEW')
     }
   })
 
-  it('leaves an item in review if its supplier puts it off again, and it is bought from there', () => {
+  it('leaves an item in review if its supplier asks for another retry', () => {
     const again = transition(item('REVIEW', late), RETRY, context())
     expect(again).toMatchObject({
       to: 'REVIEW',
@@ -142,7 +142,7 @@ describe('the deadline', () => {
     expect(answered).toMatchObject({ to: 'REVIEW', inDoubtAt: null, retryAt: NOW })
   })
 
-  it('does not change refusals and deliveries, however late they are', () => {
+  it('does not affect refusals and deliveries, however late they are', () => {
     expect(transition(item('ASKED', late), REFUSED, context()).to).toBe('REFUSED')
     expect(transition(item('REVIEW', late), DELIVERED, context()).to).toBe('DELIVERED')
   })
@@ -155,7 +155,7 @@ describe('the deadline', () => {
     expect(made.to).toBe('WAITING')
   })
 
-  it('lets an item under review be queried after as long as it has been open: at least a minute, at most an hour', () => {
+  it('lets an item under review wait for as long as it has been open, from a minute to an hour', () => {
     const waitS = (openMs: number) => {
       const made = transition(item('REVIEW', { requestedAt: ago(openMs) }), UNKNOWN, context())
       return 'retryAt' in made ? (made.retryAt.getTime() - NOW.getTime()) / 1000 : undefined
@@ -169,16 +169,16 @@ describe('a delivered eSIM', () => {
     expect(transition(item(itemStatus), DELIVERED, context()).to).toBe('DELIVERED')
   })
 
-  it.each(['REFUSED', 'CANCELLED'] as const)('becomes an orphan where the item is %s', (itemStatus) => {
+  it.each(['REFUSED', 'CANCELLED'] as const)('becomes an orphan if the item is %s', (itemStatus) => {
     expect(transition(item(itemStatus), DELIVERED, context())).toEqual({ to: 'ORPHAN', esim })
   })
 
-  it('changes nothing the second time, and becomes an orphan where the item has another one', () => {
+  it('changes nothing the second time, and becomes an orphan if the item has a different eSIM', () => {
     const to = (deliveredIccid: string) => transition(item('DELIVERED'), DELIVERED, context({ deliveredIccid })).to
     expect([to(esim.iccid), to('8999900000000000025')]).toEqual(['SAME', 'ORPHAN'])
   })
 
-  it('is not affected by a later refusal, “not bought” answer or time-out', () => {
+  it('stays delivered after a later refusal, “not bought” answer or time-out', () => {
     for (const itemStatus of ['DELIVERED', 'REFUSED', 'CANCELLED', 'WAITING'] as const) {
       for (const outcome of [REFUSED, RETRY, UNKNOWN]) {
         expect(transition(item(itemStatus), outcome, context()).to).toBe('SAME')
@@ -187,7 +187,7 @@ describe('a delivered eSIM', () => {
   })
 })
 
-it('an item is retried after 1 s, 2 s, 4 s … up to a minute, jittered down to half; or when the supplier says, within those bounds', () => {
+it('retry delays double from 1 s to a minute with jitter, and respect the supplier’s delay within those bounds', () => {
   const waitMs = (attempts: number, jitter: number, outcome = RETRY) => {
     const made = transition(item('ASKED', { attempts }), outcome, context({ jitter }))
     return 'retryAt' in made ? made.retryAt.getTime() - NOW.getTime() : undefined
@@ -210,11 +210,11 @@ describe('the outcome of a top-up', () => {
     ['DELIVERED', 'SAME'],
     ['REFUSED', 'ORPHAN_TOP_UP'],
     ['CANCELLED', 'ORPHAN_TOP_UP'],
-  ] as const)('that was carried out, on an item that is %s: %s', (status, to) => {
+  ] as const)('that succeeded for an item that is %s is applied as %s', (status, to) => {
     expect(transition(item(status), TOPPED_UP, topUp).to).toBe(to)
   })
 
-  it('puts the item in doubt like a purchase if it is unknown', () => {
+  it('puts the item in doubt, as for a purchase, if the outcome is unknown', () => {
     const made = transition(item('ASKED'), UNKNOWN, topUp)
     expect(made).toMatchObject({ to: 'UNKNOWN', inDoubtAt: topUp.startedAt })
   })

@@ -15,9 +15,9 @@ export type Transition =
   | { to: 'ANY_ROUTE'; message: string; retryAt: Date }
   | { to: 'UNKNOWN'; message: string; retryAt: Date; inDoubtAt: Date }
   | { to: 'REVIEW'; message: string; retryAt: Date; inDoubtAt: Date | null }
-  /** The item is closed or has another eSIM, so this one is kept aside. */
+  /** The item is closed or has a different eSIM, so this one is kept aside. */
   | { to: 'ORPHAN'; esim: DeliveredEsim }
-  /** The package was added although the item is refunded. It cannot be taken back. */
+  /** The package was added although the item has been refunded. It cannot be taken back. */
   | { to: 'ORPHAN_TOP_UP' }
   | { to: 'SAME' }
 
@@ -33,7 +33,7 @@ export interface OutcomeContext {
   traits: Pick<SupplierTraits, 'timeoutMs' | 'graceMs' | 'giveUpAfterMs' | 'queryBuys' | 'findsLate'>
   /** ICCID of the eSIM that the item already has. */
   deliveredIccid: string | undefined
-  /** True if the package names another supplier after the item's present one. */
+  /** True if the package lists another supplier after the item's present one. */
   hasNextRoute: boolean
   /** From 0 to 1: spreads retries. */
   jitter: number
@@ -75,7 +75,7 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
   const { doubtSince } = context
   const quietFrom = doubtSince === null ? undefined : mayBeRunningUntil(doubtSince, context.traits)
   if (doubtSince !== null && quietFrom !== undefined && quietFrom > context.now) {
-    // A longer wait would look like the time of a wrong clock. A query in between does no harm.
+    // A longer wait would look like a time set by a wrong clock. A query in between does no harm.
     const waitMs = context.traits.findsLate ? backoff(item, context) : LONGEST_RETRY_MS
     const retryAt = new Date(Math.min(addMs(context.now, waitMs).getTime(), quietFrom.getTime()))
     return { to: reviewed ? 'REVIEW' : 'UNKNOWN', message, inDoubtAt: doubtSince, retryAt }
@@ -85,7 +85,7 @@ export function transition(item: LockedItem, outcome: Outcome, context: OutcomeC
     const retryAt = addMs(context.now, SOONEST_RETRY_MS)
     return { to: context.hasNextRoute ? 'ANY_ROUTE' : 'WAITING', message, retryAt }
   }
-  // The wait for a doubt to end does not use up the time to buy, so a crashed worker does not cause a review.
+  // Waiting for a doubt to end does not count against the time for buying, so a crashed worker does not cause a review.
   const late = reviewed || isLate(item, context, doubtSince ?? context.now)
   if (context.operation === 'QUERY') {
     const buyNow = { message, retryAt: context.now }
@@ -145,7 +145,7 @@ export function transitionOnDelivery(
 export const REVIEW_WAIT_MIN_MS = 60_000
 export const REVIEW_WAIT_MAX_MS = 3_600_000
 
-/** Retries after as long as the item has been open: at least a minute, at most an hour. */
+/** Waits as long again as the item has been open: at least a minute, at most an hour. */
 function review(item: LockedItem, message: string, context: OutcomeContext, inDoubtAt: Date | null): Transition {
   const waitMs = reviewWaitMs(item.requestedAt ?? context.startedAt, context.now)
   return { to: 'REVIEW', message, retryAt: addMs(context.now, waitMs), inDoubtAt }

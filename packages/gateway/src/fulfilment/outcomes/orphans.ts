@@ -7,7 +7,7 @@ import { createAlert } from '#alerts/create-alert.ts'
 import { encryptEsimSecrets } from '#esims/profile-secrets.ts'
 import { NIL_TENANT } from '#platform/audit/audit.ts'
 
-/** An eSIM that a supplier delivered for an item that was closed without it, or that has another eSIM. */
+/** An eSIM that a supplier delivered for an item that was closed without it, or that has a different eSIM. */
 export interface Orphan {
   orderId: string
   itemNo: number
@@ -17,7 +17,7 @@ export interface Orphan {
 
 /**
  * Keeps the eSIM aside: it is never shown and never debited. Reconciliation cancels it at the supplier if possible
- * (reconciliation/cancel-orphans.ts). An eSIM that is found twice is kept once.
+ * (reconciliation/cancel-orphans.ts). An eSIM that is found twice is kept only once.
  */
 export async function keepOrphan(
   tx: Tx,
@@ -47,12 +47,12 @@ export async function keepOrphan(
     tenantId: null,
     kind: 'ORPHAN_ESIM',
     audience: 'OPERATOR',
-    message: `${supplier} delivered eSIM ${iccid} for an item that was closed without it. The gateway cancels it at the supplier if possible. See the reconciliation report.`,
+    message: `${supplier} delivered eSIM ${iccid} for an item that was closed without it. The gateway will cancel it at the supplier if possible. See the reconciliation report.`,
     data: { tenantId, orderId, itemNo, supplier, iccid },
   })
 }
 
-/** A top-up that a supplier carried out although its item is refunded. */
+/** A top-up that a supplier carried out although its item has been refunded. */
 export interface OrphanTopUp {
   orderId: string
   itemNo: number
@@ -61,7 +61,7 @@ export interface OrphanTopUp {
   profileId: string
 }
 
-/** Reports the top-up to operators, once. It cannot be undone and the eSIM is the dealer's, so nothing is cancelled. */
+/** Reports the top-up to operators, once. It cannot be undone and the eSIM belongs to the dealer, so nothing is cancelled. */
 export function keepOrphanTopUp(tx: Tx, deps: { ids: Ids }, tenantId: string, orphan: OrphanTopUp, now: Date): void {
   const { orderId, itemNo, supplier, profileId } = orphan
   const message = `${supplier} topped up eSIM ${profileId} for an item that was refunded. Ask the supplier not to charge it.`

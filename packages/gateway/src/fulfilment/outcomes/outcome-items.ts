@@ -28,10 +28,10 @@ export interface Attempt {
   spend?: bigint | null
   /** The eSIM that a TOPUP order adds to. */
   topUp?: ToppedUpEsim | undefined
-  /** The supplier's own name of the purchase that a QUERY is about, if it gave one. */
+  /** The supplier's own name for the purchase that a QUERY is about, if it gave one. */
   reference?: string | undefined
   startedAt: Date
-  /** When the item was first asked for. */
+  /** When the item was first requested. */
   requestedAt: Date
   /** Start of the latest earlier purchase that the supplier may still be processing, or null. */
   doubtSince: Date | null
@@ -39,7 +39,7 @@ export interface Attempt {
   unwritten?: LockedItem | undefined
 }
 
-/** Brings locked items into the state in which these attempts left them. @returns the items that were changed */
+/** Puts locked items into the state in which these attempts left them. @returns the items that were changed */
 export function applyUnwritten(order: LockedOrder, attempts: readonly Attempt[]): LockedItem[] {
   return attempts.flatMap(({ itemNo, unwritten }) => {
     const item = order.items.find((one) => one.itemNo === itemNo)
@@ -49,12 +49,12 @@ export function applyUnwritten(order: LockedOrder, attempts: readonly Attempt[])
   })
 }
 
-/** Marks attempts whose items' rows are written. */
+/** Marks attempts whose items' rows have been written. */
 export function markWritten(attempts: Iterable<Attempt>): void {
   for (const attempt of attempts) attempt.unwritten = undefined
 }
 
-/** The outcome for one item. It has no attempt if no supplier could be asked, or an eSIM was found in another way. */
+/** The outcome for one item. It has no attempt if no supplier could be called, or if an eSIM was found in another way. */
 export interface ItemResult {
   orderId: string
   itemNo: number
@@ -123,7 +123,8 @@ export function finishAttempts(tx: Tx, tenantId: string, results: readonly ItemR
 
 const FINISHED: Columns = { attempt_id: 'uuid', outcome: 'text', message: 'text', reference: 'text' }
 
-// No index has these columns, so this is a HOT update. The ids appear twice: the array finds the rows by the primary key.
+// None of these columns is indexed, so this is a HOT update. The ids appear twice: the array finds the rows by the primary
+// key.
 const FINISH_ATTEMPTS = `
   update supplier_attempts a set finished_at = coalesce(a.finished_at, $2),
     outcome = coalesce(a.outcome, f.outcome), message = case when a.outcome is null then f.message else a.message end,
@@ -178,9 +179,9 @@ const ITEM: Columns = {
 }
 const NOW = Object.keys(ITEM).length + 2
 
-// None of these columns is in an index, so this is a HOT update. Each item is found by the primary key and then updated by its
-// ctid: joined by its key, until the first statistics, it was planned to compare each item with all items of the dealer. The
-// caller holds the order's lock, so the ctid does not change.
+// None of these columns is in an index, so this is a HOT update. Each item is found by the primary key and then updated by
+// its ctid: when joined by its key, the plan compared each item with all items of the dealer until there were statistics.
+// The caller holds the order's lock, so the ctid does not change.
 const WRITE = `
   update order_items i set item_status = c.item_status, route_no = c.route_no, supplier = c.supplier,
     product_code = c.product_code, cost = c.cost, cost_currency = c.cost_currency, supplier_charge = c.supplier_charge,
@@ -204,7 +205,7 @@ export function setSupplierCharge(item: LockedItem, charged: Charge | undefined)
   item.supplierChargeCurrency = charged.currencyCode
 }
 
-/** An item of a closed order whose supplier must be asked again. */
+/** An item of a closed order whose supplier must be queried again. */
 export interface WatchedItemKey {
   orderId: string
   itemNo: number
@@ -212,7 +213,7 @@ export interface WatchedItemKey {
 }
 
 export interface WatchedItem extends WatchedItemKey {
-  /** The supplier to ask. The item itself may belong to another one by now. */
+  /** The supplier to query. The item itself may have moved to another supplier by now. */
   supplier: string
   /** The product that was ordered there. */
   productCode: string | null
@@ -223,7 +224,7 @@ const DAY_MS = 86_400_000
 const WATCHED_MS = 30 * DAY_MS
 const FIRST_ASK_MS = 60_000
 
-/** Makes reconciliation ask the supplier about the item until it answers or the time is up. */
+/** Makes reconciliation query the supplier about the item until it answers or the time is up. */
 export function watchItem(tx: Tx, tenantId: string, watched: WatchedItem, now: Date): void {
   const { orderId, itemNo, purpose, supplier, productCode } = watched
   tx.send({

@@ -24,10 +24,10 @@ import { listEsimOrders } from './top-up-orders.ts'
 /**
  * Saves outcomes and all their consequences in one transaction: items, profiles, refunds, order statuses, events. With a
  * lease token, it saves only for orders still held under it. The attempts of the others stay open, and the worker that has
- * taken those orders over queries the suppliers. One round trip for orders that this worker has kept, otherwise two; two more
- * for top-ups, and three more for each order with a refund.
- *
- * Locks: the resolution lock, shared, if an eSIM is delivered; the wallet if an item was refused; then the orders, ascending.
+ * taken over those orders queries the suppliers. One round trip for orders that this worker has kept, otherwise two; two
+ * more for top-ups, and three more for each order with a refund.
+ * Locks: the resolution lock, shared, if an eSIM is delivered; the wallet if an item was refused; then the orders,
+ * ascending.
  * @returns the results whose orders are no longer held, and when one of the held orders is due again.
  */
 export async function saveOutcomes(
@@ -37,8 +37,8 @@ export async function saveOutcomes(
   results: readonly ItemResult[],
 ): Promise<{ lost: ItemResult[]; nextDueAt: Date | undefined }> {
   await failpoint('fulfilment.after-call')
-  // A claim has refreshed the catalogue. Without a claim this node may not know the package yet, and the eSIM would get
-  // no duration.
+  // A claim has refreshed the catalogue. Without a claim this node may not know the package yet, and the eSIM would not get
+  // a duration.
   const catalogue = await (lease.leaseToken === undefined ? deps.catalogue.latest() : deps.catalogue.current(0n))
   const saving: Saving = { deps, tenantId, lease, catalogue }
   const { lost, nextDueAt, eventsToSend } = (await saveKept(saving, results)) ?? (await saveLocked(saving, results))
@@ -66,7 +66,7 @@ const NEEDS_LOCKS: ReadonlySet<Outcome['kind']> = new Set(['refused', 'toppedUp'
 
 /**
  * Saves outcomes of orders that this worker has kept since it claimed them. The changes are sent together with checks that
- * nobody has written the orders since. If a check fails, the transaction is rolled back.
+ * nobody has changed the orders since. If a check fails, the transaction is rolled back.
  * @returns undefined if nothing was saved, and saveLocked has to read first
  */
 async function saveKept(saving: Saving, results: readonly ItemResult[]): Promise<Saved | undefined> {
@@ -153,7 +153,7 @@ export async function saveAsked(
   attempts: readonly Attempt[],
 ): Promise<void> {
   const orderIds = [...new Set(attempts.map(({ orderId }) => orderId))].sort()
-  lease.takeKept(orderIds) // the rows are written now, so the kept orders become outdated
+  lease.takeKept(orderIds) // the rows are about to be written, which makes the kept orders stale
   await failpoint('fulfilment.before-asked')
   const eventsToSend = await deps.db.tx(async (tx) => {
     const { orders, now } = await lockOrders(tx, tenantId, orderIds, lease.leaseToken)
@@ -207,7 +207,7 @@ function isDelivery({ kind }: Outcome): boolean {
 
 /**
  * Saves the eSIMs among answers that came too late to be saved under a lease: after our time-out, or after another worker
- * took the order over. A refusal or a retry that arrives so late proves nothing and is ignored.
+ * took over the order. A refusal or a retry that arrives so late proves nothing and is ignored.
  */
 export async function acceptLateEsims(
   deps: FulfilmentDeps,
@@ -222,12 +222,11 @@ export async function acceptLateEsims(
 }
 
 /**
- * Turns a delivered outcome into an unknown one if an operator has recorded the same eSIM for another item. One of the two is
- * wrong, so the eSIM is neither delivered twice nor cancelled while a traveller may hold it. The item goes to review with a
- * message that names the order that has its eSIM.
- *
- * Two more statements, sent with those that lock the orders: two index probes for each eSIM.
- * Locks: the resolution lock, shared, until the commit. The wallet and the orders are locked after it.
+ * Turns a delivered outcome into an unknown one if an operator has recorded the same eSIM for another item. One of the two
+ * is wrong, so the eSIM is neither delivered twice nor cancelled while a traveller may hold it. The item goes to review
+ * with a message that says which order has its eSIM.
+ * Two more statements, sent with those that lock the orders: two index probes for each eSIM. Locks: the resolution lock,
+ * shared, until the commit. The wallet and the orders are locked after it.
  */
 async function doubtEsimsResolvedElsewhere(
   tx: Tx,

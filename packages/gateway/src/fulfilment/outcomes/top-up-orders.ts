@@ -12,7 +12,7 @@ export interface EsimOfTopUp {
   /** Its supplier, the only one that can add to it. */
   supplier: string
   /**
-   * How many earlier top-ups of the eSIM are not decided yet, up to EARLIER_MAX. Top-ups reach the supplier in the order of
+   * How many earlier top-ups of the eSIM are still undecided, up to EARLIER_MAX. Top-ups reach the supplier in the order of
    * their debits.
    */
   earlierCount: number
@@ -86,8 +86,8 @@ export async function listEsimOrders(tx: Tx, tenantId: string, orderIds: readonl
 }
 
 /**
- * Makes the next top-up of each of these eSIMs due, because this transaction has decided an earlier one and already written
- * that. Skips locked orders, so that it never waits for a lock: they are due soon in any case.
+ * Makes the next top-up of each of these eSIMs due, because this transaction has decided an earlier one and already
+ * recorded that. Skips locked orders, so that it never waits for a lock: they are due soon in any case.
  * @returns whether a top-up was made due
  */
 export async function wakeNextTopUps(tx: Tx, tenantId: string, profileIds: readonly string[]): Promise<boolean> {

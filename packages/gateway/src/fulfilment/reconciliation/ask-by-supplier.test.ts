@@ -3,7 +3,7 @@ import { askBySupplier } from './ask-by-supplier.ts'
 
 const rows = ['hangs', 'answers', 'hangs', 'answers'].map((supplier, number) => ({ supplier, number }))
 
-it('a supplier that hangs does not delay the others, and is asked once', async () => {
+it('a supplier that hangs does not delay the others, and is queried only once', async () => {
   let nowMs = 0
   const asked: string[] = []
   let end = () => {}
@@ -19,7 +19,7 @@ it('a supplier that hangs does not delay the others, and is asked once', async (
   expect(asked).toHaveLength(3)
 })
 
-it('a supplier that answers in time is asked about all its rows', async () => {
+it('a supplier that answers in time is queried about all its rows', async () => {
   const asked: number[] = []
   await askBySupplier({ monotonic: () => 0 }, rows, async ({ number }) => void asked.push(number))
   expect(asked.sort()).toEqual([0, 1, 2, 3])

@@ -1,15 +1,15 @@
 import { groupBy } from '@dealer-esim/lib/batch.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 
-/** A supplier that takes longer than this for one answer is not asked again in this pass. */
+/** A supplier that takes longer than this for one answer is not queried again in this pass. */
 const SLOW_MS = 10_000
 
 /** Jobs per pass. The next pass begins immediately, so all of them are done before they come due again in a minute. */
 export const CLAIMED_MAX = 200
 
 /**
- * Asks all suppliers concurrently, and each one about one row at a time. A supplier that hangs delays only its own rows, and
- * delays the pass by one time limit. `ask` must not reject. Skipped rows become due again.
+ * Queries all suppliers concurrently, and each of them about one row at a time. A supplier that hangs delays only its own
+ * rows, and delays the pass by one time limit. `ask` must not reject. Skipped rows become due again.
  */
 export async function askBySupplier<Row extends { supplier: string }>(
   clock: Pick<Clock, 'monotonic'>,

@@ -10,10 +10,10 @@ interface AskDeps {
 }
 
 /**
- * Makes fulfilment ask the suppliers about an order now, not when its next question is due. A worker that holds the order's lease
- * sees the new time after its current pass. An item that only an operator can decide is not asked about.
- * @param itemNo only this one; undefined: all that are undecided
- * @returns false if nothing of the order is undecided
+ * Makes fulfilment query the suppliers about an order now, not when the next query is due. A worker that holds the order's
+ * lease sees the new time after its current pass. Suppliers are not queried about an item that only an operator can decide.
+ * @param itemNo only this item; undefined: all undecided items
+ * @returns false if no item of the order is undecided
  */
 export async function askNow(
   deps: AskDeps,
@@ -38,7 +38,7 @@ export async function askNow(
   return isOpen
 }
 
-/** The same for an operator. @throws Refusal if there is no such order, or nothing of it is undecided */
+/** The same for an operator. @throws Refusal if there is no such order, or none of its items is undecided */
 export async function askAboutOrder(deps: AskDeps, order: { tenantId: string; orderId: string }): Promise<void> {
   if (await askNow(deps, order)) return
   const known = await deps.db.query({
@@ -46,5 +46,9 @@ export async function askAboutOrder(deps: AskDeps, order: { tenantId: string; or
     values: [order.tenantId, order.orderId],
   })
   if (known.length === 0) throw notFound('order')
-  throw new Refusal(409, 'ORDER_DECIDED', 'This order waits for no supplier: load the page again to see its result.')
+  throw new Refusal(
+    409,
+    'ORDER_DECIDED',
+    'This order is not waiting for a supplier: reload the page to see its result.',
+  )
 }

@@ -11,15 +11,15 @@ import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
 import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { refreshItem } from './refresh-item.ts'
 
-/** Also how long a question is late that another node has noted and no wakeup has announced. */
+/** Also how late a question may be if another node has noted it and no wakeup has announced it. */
 const POLL_MS = 2_000
 const FORGET_EVERY_MS = 60_000
-/** Between two of these looks the turns of the tenants are decided again. */
+/** How many due questions are listed at a time. Each listing decides the tenants' turns again. */
 const LISTED_MAX = 20
 
 /**
- * Asks suppliers about items that events have named, one item at a time for each supplier, with what the account's rate limit
- * leaves after purchases. A supplier that hangs delays only its own questions.
+ * Asks suppliers about items that events have mentioned, one item at a time for each supplier, with what purchases leave of
+ * the account's rate limit. A supplier that hangs delays only its own questions.
  */
 export function questionLoop(deps: FulfilmentDeps): Running {
   const stopping = new AbortController()
@@ -57,14 +57,14 @@ async function askAll(deps: FulfilmentDeps, supplied: ConfiguredSupplier, stoppi
     const due = await listDueQuestions(deps.db, supplied.supplier.name, LISTED_MAX)
     if (due.length === 0) return
     for (const item of due) {
-      // A supplier that is down is asked when it is back.
+      // A supplier that is down is queried once it is up again.
       if (stopping.aborted || supplied.gate.state === 'open') return
       await ask(deps, supplied, item)
     }
   }
 }
 
-/** Never rejects because of one item: those behind it are asked about. */
+/** Never rejects because of one item: the supplier is still queried about the items behind it. */
 async function ask(deps: FulfilmentDeps, supplied: ConfiguredSupplier, item: AskedItem): Promise<void> {
   if (!(await beginQuestion(deps.db, item))) return
   let again = true

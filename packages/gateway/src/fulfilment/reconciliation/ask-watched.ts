@@ -29,7 +29,7 @@ export const WATCHED: JobTable = {
     ${latestReference({ tenantId: 'job.tenant_id', orderId: 'job.order_id', itemNo: 'job.item_no', supplier: 'job.supplier' })} as reference`,
 }
 
-/** Claims the watched items that are due and asks their suppliers. @returns how many were due */
+/** Claims the watched items that are due and queries their suppliers. @returns how many were due */
 export async function askAboutWatched(deps: FulfilmentDeps): Promise<number> {
   const due = await claimJobs<WatchedJob>(deps.db, WATCHED, CLAIMED_MAX)
   await askBySupplier(deps.clock, due, (job) => askAbout(deps, job))

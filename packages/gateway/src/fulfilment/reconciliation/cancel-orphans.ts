@@ -15,7 +15,7 @@ interface OrphanJob extends SuppliedEsimRow {
 }
 
 /**
- * The jobs that cancel orphans. A claim sets the next try, because if two nodes asked, the supplier would answer the second
+ * The jobs that cancel orphans. A claim sets the next try, because if two nodes asked, the supplier would tell the second
  * that the eSIM does not exist.
  */
 export const ORPHANS: JobTable = {

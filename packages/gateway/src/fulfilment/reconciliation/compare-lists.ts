@@ -12,7 +12,7 @@ import { acceptEsim } from '../outcomes/save-outcomes.ts'
 
 /**
  * Compares a supplier's list of eSIMs with our items. An eSIM that we do not have is queried by its key and accepted; one
- * that belongs to no item is reported as unclaimed. Entries that cannot be read are kept for the report by name.
+ * that does not belong to any item is reported as unclaimed. The names of unreadable entries are kept for the report.
  * @returns how many eSIMs we did not have.
  */
 export async function compareSupplierList(
@@ -50,7 +50,7 @@ export async function compareSupplierList(
   return found
 }
 
-/** Keeps the first of them by name; each comparison replaces those of the one before. */
+/** Keeps the first of these names; each comparison replaces those of the previous one. */
 async function saveUnreadable(
   { db, log }: Pick<FulfilmentDeps, 'db' | 'log'>,
   supplier: string,
@@ -73,14 +73,16 @@ interface ListedItem {
   orderId: string
   itemNo: number
   productCode: string
-  /** The supplier's own name of its latest purchase for the item. */
+  /** The supplier's own name for the item's latest purchase. */
   reference: string | null
   itemStatus: ItemStatus
-  /** The listed eSIM is the item's own, one of its orphans, or one that it topped up; or the item is being bought just now. */
+  /**
+   * The listed eSIM is the item's own, one of its orphans, or one that it topped up; or the item is currently being bought.
+   */
   known: boolean
 }
 
-/** Finds the item of a listed eSIM, also if another supplier delivered it while this one is in doubt or its eSIM is known. */
+/** Finds the item of a listed eSIM, even if another supplier delivered it while this one is in doubt or its eSIM is known. */
 async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRecord): Promise<ListedItem | undefined> {
   const named = parseItemKey(record.key)
   if (named === undefined) return undefined
@@ -108,7 +110,7 @@ async function findItem(db: Db, supplied: ConfiguredSupplier, record: SupplierRe
   return item && { ...item, ...named }
 }
 
-/** True if the eSIM needs no further look-up. For an open item fulfilment itself gets the answer. */
+/** True if the eSIM needs no further look-up. For an open item, fulfilment itself obtains the answer. */
 function isAccountedFor(item: ListedItem): boolean {
   return item.known || ['WAITING', 'ASKED', 'UNKNOWN'].includes(item.itemStatus)
 }

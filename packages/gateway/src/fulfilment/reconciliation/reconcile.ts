@@ -12,7 +12,7 @@ const FIRST_COMPARE_MS = 120_000
 
 /**
  * Re-checks what fulfilment leaves unresolved: eSIMs that may still arrive for refunded items, orphans to cancel, and eSIMs
- * that suppliers list for us but we do not have. Fulfilment itself asks about orders under review.
+ * that suppliers list for us but we do not have. Fulfilment itself queries suppliers about orders under review.
  */
 export function reconcileLoop(deps: FulfilmentDeps): Loop {
   // The first comparison runs early, so that nodes which restart often compare lists too.

@@ -75,8 +75,8 @@ interface Period {
 
 /**
  * Cost and sales by month and supplier, one row for each currency: amounts are never converted. Items with an outcome come
- * from the sums that the loop of sales keeps, some seconds late; items without one, and orphans, come from their rows. An
- * item with an outcome keeps it, so one statement counts no item twice.
+ * from the sums that the sales loop keeps, a few seconds late; items without one, and orphans, come from their rows. An
+ * item with an outcome keeps it, so a single statement never counts an item twice.
  */
 export function listSupplierMonths(db: Db, { from, to }: Period): Promise<SupplierMonth[]> {
   return db.query<SupplierMonth>({
@@ -96,7 +96,7 @@ const itemRow = (outcome: string, revenue: string) => `
 const sumOf = (column: string, ...outcomes: string[]) =>
   `coalesce(sum(${column}) filter (where outcome in (${outcomes.map((outcome) => `'${outcome}'`).join()})), 0)`
 
-// A month may have an orphan whose item is not in the sums yet: it has a row without sales for some seconds.
+// A month may have an orphan whose item is not in the sums yet: it has a row without sales for a few seconds.
 const MONTHS = `
   select to_char(day, 'YYYY-MM') as month, supplier, currency_code, nullif(cost_currency, '') as cost_currency,
     ${sumOf('items', 'DELIVERED')}::int as delivered, ${sumOf('items', 'CANCELLED')}::int as cancelled,
@@ -135,7 +135,7 @@ interface DiscrepancyRow extends Omit<Discrepancy, 'orderNo'> {
   orderId: string | null
 }
 
-/** Reads orders without eSIMs and eSIMs without orders, newest first, in parts of a week. */
+/** Reads orders without eSIMs and eSIMs without orders, newest first, one week at a time. */
 export async function* streamDiscrepancies(db: Db, period: Period): AsyncGenerator<Discrepancy[]> {
   for (const part of [...partsOf(period)].reverse()) yield await readDiscrepancies(db, part)
 }

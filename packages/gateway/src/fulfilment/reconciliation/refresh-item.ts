@@ -21,8 +21,9 @@ interface ItemRow {
 }
 
 /**
- * Asks a supplier about an item that it reported as changed. An item in doubt is retried now; a refused or cancelled item may
- * have got an eSIM (an orphan); the status and usage of a delivered eSIM are updated. Ignores items of other suppliers.
+ * Queries a supplier about an item that it reported as changed. An item in doubt is retried now; a refused or cancelled
+ * item may have received an eSIM (an orphan); the status and usage of a delivered eSIM are updated. Ignores items of other
+ * suppliers.
  */
 export async function refreshItem(deps: FulfilmentDeps, supplied: ConfiguredSupplier, asked: AskedItem): Promise<void> {
   const { tenantId, orderId, itemNo } = asked
@@ -60,6 +61,6 @@ export async function refreshItem(deps: FulfilmentDeps, supplied: ConfiguredSupp
       await acceptFound(deps, tenantId, { orderId, itemNo, supplier: supplied.supplier.name }, outcome)
       return
     }
-    default: // WAITING, ASKED: fulfilment has the item
+    default: // WAITING, ASKED: fulfilment is handling the item
   }
 }

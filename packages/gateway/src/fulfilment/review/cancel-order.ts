@@ -9,10 +9,9 @@ import type { FulfilmentDeps } from '../outcomes/outcome-deps.ts'
 import { writeItems } from '../outcomes/outcome-items.ts'
 
 /**
- * Refunds what an order still waits for, such as a supplier that is paused or lacks money. An order that was not sent to any
- * supplier yet becomes CANCELLED. Of another one, the waiting eSIMs count as refused, and it keeps those that were delivered.
- * An attempt is committed under the same order lock, so an eSIM is either bought or refunded.
- *
+ * Refunds what an order still waits for, such as a supplier that is paused or lacks money. An order that has not been sent
+ * to any supplier yet becomes CANCELLED. In any other order, the waiting eSIMs count as refused, and the delivered ones are
+ * kept. An attempt is committed under the same order lock, so an eSIM is either bought or refunded.
  * Locks: the wallet, the order.
  * @returns the status that the order has now
  * @throws Refusal without a reason, if nothing is waiting, or while an eSIM is being bought, in doubt or under review
@@ -30,12 +29,12 @@ export async function cancelOrder(
     if (order === undefined) throw notFound('order')
     if (order.items.some(isUndecided)) {
       const message =
-        'A supplier is being asked for eSIMs of this order, or has not said what became of them. Try again when these are decided.'
+        'A supplier is still being asked for eSIMs of this order, or has not reported the outcome. Try again once they are decided.'
       throw new Refusal(409, 'ORDER_IN_WORK', message)
     }
     const waiting = order.items.filter((item) => item.itemStatus === 'WAITING')
     if (waiting.length === 0) {
-      const message = `The order is ${order.orderStatus}, and none of its eSIMs waits for a supplier.`
+      const message = `The order is ${order.orderStatus}, and none of its eSIMs is waiting for a supplier.`
       throw new Refusal(409, 'ORDER_IN_WORK', message)
     }
     const itemStatus = order.orderStatus === 'PAID' ? 'CANCELLED' : 'REFUSED'

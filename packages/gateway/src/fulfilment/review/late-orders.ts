@@ -9,10 +9,10 @@ import { NIL_TENANT } from '#platform/audit/audit.ts'
 
 const TIMES_P95 = 3
 const LATE_MAX_MS = 86_400_000
-/** Fewer deliveries say little about what is usual. */
+/** Fewer deliveries say little about the usual delivery time. */
 const DELIVERIES_MIN = 20
 const DAY_MS = 86_400_000
-/** How often what is usual is computed from the deliveries of a day. */
+/** How often the usual delivery times are computed from a day's deliveries. */
 const COMPUTE_EVERY = '15 minutes'
 /** While more orders become late, operators get at most one alert in this time. */
 const ALERT_INTERVAL = '1 hour'
@@ -70,14 +70,14 @@ export async function alertOfLateOrders(deps: LateDeps): Promise<boolean> {
       tenantId: null,
       kind: 'ORDERS_LATE',
       audience: 'OPERATOR',
-      message: `Orders waiting longer than usual: ${count}. The oldest, #${entryNo} of ${clientName}, was paid at ${oldest!.createdAt.toISOString()}. Its page says who has not answered, and when they are asked again.`,
+      message: `Orders waiting longer than usual: ${count}. The oldest, #${entryNo} of ${clientName}, was paid at ${oldest!.createdAt.toISOString()}. Its page says who has not answered, and when they will be asked again.`,
       data: { orders: late.length, ...(late.length === 1 && { tenantId, orderId }) },
     })
     return true
   })
 }
 
-/** Computes what is usual at each supplier from the deliveries of the last day. Does nothing if that was done recently. */
+/** Computes each supplier's usual delivery time from the last day's deliveries. Does nothing if that was done recently. */
 async function computeUsual(tx: Tx, nowMs: number): Promise<void> {
   const [state] = await tx.query<{ isRecent: boolean }>({
     text: `select not exists (select from supplier_states where late_after_at is null

@@ -15,7 +15,7 @@ export interface OrderUnderReview {
 
 const REVIEWED_MAX = 1_000
 
-/** Lists the orders of one tenant or of all that are under review, oldest first. */
+/** Lists the orders under review, of one tenant or of all, oldest first. */
 export async function listOrdersUnderReview(db: Db, tenantId?: string): Promise<OrderUnderReview[]> {
   const rows = await db.query<Omit<OrderUnderReview, 'orderNo' | 'keys'> & { orderId: string }>({
     text: `select o.tenant_id, o.order_id, o.created_at, i.*

@@ -73,10 +73,11 @@ export async function resolveOrder(
         const message = `Item ${item.itemNo} was never ordered from a supplier. Resolve it with --retry or --refused.`
         throw new Refusal(409, 'NEVER_ASKED', message)
       }
-      // The item is being retried from review just now, perhaps by a purchase. When the answer arrives, the item must not be one that
-      // may be bought again or has another eSIM: nobody would look for what was bought. A refunded item is watched instead.
+      // The item is currently being retried from review, perhaps by a purchase. When the answer arrives, the item must not
+      // be one that may be bought again or has another eSIM: nobody would look for what was bought. A refunded item is
+      // watched instead.
       if (verdict.kind !== 'refused' && item.retryAt === null && inDoubtAt !== null) {
-        const message = `The supplier is being asked about item ${item.itemNo} just now. Try again in a minute.`
+        const message = `The supplier is currently being asked about item ${item.itemNo}. Try again in a minute.`
         throw new Refusal(409, 'BEING_ASKED', message)
       }
       batch.applyTransition(order, item, transitionOf(verdict, assigned[index], now), supplier)
@@ -113,7 +114,11 @@ function refuseOtherKind({ orderType }: LockedOrder, { kind }: ItemVerdict): voi
     )
   }
   if (kind === 'toppedUp' && orderType === 'NEW') {
-    throw new Refusal(422, 'ORDER_IS_NO_TOP_UP', 'The order buys eSIMs. Resolve it with the eSIMs that were delivered.')
+    throw new Refusal(
+      422,
+      'ORDER_IS_NO_TOP_UP',
+      'The order is for new eSIMs. Resolve it with the eSIMs that were delivered.',
+    )
   }
 }
 
@@ -132,7 +137,7 @@ function underReview(order: LockedOrder, itemNos: readonly number[] | undefined)
 /** Assigns an eSIM of the file to each item. @returns one for each item, in their order. */
 function assignEsims(esims: readonly CsvEsim[], orderId: string, items: readonly LockedItem[]): AssignedEsim[] {
   if (esims.length !== items.length) {
-    const message = `${items.length} eSIMs are under review, but the file has ${esims.length}.`
+    const message = `${items.length} eSIMs are under review, but the file contains ${esims.length}.`
     throw new Refusal(422, 'ESIMS_MISMATCH', message)
   }
   const numbered = esims.some((row) => row.itemNo !== undefined)
@@ -152,7 +157,7 @@ function transitionOf(verdict: ItemVerdict, assigned: AssignedEsim | undefined, 
     case 'refused':
       return { to: 'REFUSED', message: 'refused by the supplier' }
     case 'retry':
-      return { to: 'WAITING', message: 'not bought; tried again', retryAt: now }
+      return { to: 'WAITING', message: 'not bought; will be tried again', retryAt: now }
     default:
       return verdict satisfies never
   }

@@ -40,7 +40,7 @@ export async function alertOperatorsOfReviews(deps: Pick<FulfilmentDeps, 'db' | 
       tenantId: null,
       kind: 'UNDER_REVIEW',
       audience: 'OPERATOR',
-      message: `Orders under review: ${count}. Their suppliers did not report the outcome. Ask the suppliers, then record what they said on each order’s page.`,
+      message: `Orders under review: ${count}. Their suppliers did not report the outcome. Ask the suppliers, then record their answers on each order’s page.`,
       data: { orders: reviewed.count },
     })
     return true

@@ -40,7 +40,7 @@ export interface OperatorAttempt {
   detail: string | null
 }
 
-/** Attempts that are shown, the newest ones. */
+/** How many attempts are shown: the newest ones. */
 const ATTEMPTS_MAX = 500
 
 export async function getOperatorOrder(

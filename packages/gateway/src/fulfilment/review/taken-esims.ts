@@ -4,7 +4,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import type { CsvEsim } from '#stock/stock-csv.ts'
 import { fingerprint } from '#stock/taken-codes.ts'
 
-/** An eSIM of an operator's file, with the key of its item. */
+/** An eSIM in an operator's file, with the key of its item. */
 export interface AssignedEsim extends CsvEsim {
   key: string
 }
@@ -16,12 +16,11 @@ export function refuseDuplicateEsims(linkKey: Buffer, rows: readonly CsvEsim[]):
 }
 
 /**
- * Refuses eSIMs of an operator's file that another item, orphan or stock code already has. Any tenant may hold them, so the
+ * Refuses eSIMs in an operator's file that another item, orphan or stock code already has. Any tenant may hold them, so the
  * look-up crosses tenants. A profile that has ended no longer holds its ICCID.
- *
- * The caller has taken lockResolving, so if two files, or a file and a delivery (outcomes/save-outcomes.ts), name the same
- * eSIM, the second sees the first.
- * @throws Refusal that names the row.
+ * The caller has taken lockResolving, so if two files, or a file and a delivery (outcomes/save-outcomes.ts), contain the
+ * same eSIM, the second sees the first.
+ * @throws Refusal that states the row.
  */
 export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, assigned: readonly AssignedEsim[]): Promise<void> {
   const rows = [...assigned].sort((left, right) => left.row - right.row)
@@ -35,7 +34,7 @@ export async function refuseTakenEsims(tx: Tx, linkKey: Buffer, assigned: readon
   throw new Refusal(409, 'ESIM_TAKEN', message)
 }
 
-/** Records the fingerprints of the activation codes, so that no stock import can sell them, even under another ICCID. */
+/** Records the fingerprints of the activation codes, so that no stock import can sell them, even under a different ICCID. */
 export function recordResolvedCodes(
   tx: Tx,
   linkKey: Buffer,
@@ -57,7 +56,7 @@ function refuseDuplicates(rows: readonly CsvEsim[], what: string, keyOf: (row: C
   for (const row of rows) {
     const key = keyOf(row)
     if (seen.has(key)) {
-      const message = `Row ${row.row}: the ${what} of eSIM ${row.esim.iccid} is in the file twice. Each item needs its own eSIM.`
+      const message = `Row ${row.row}: the ${what} of eSIM ${row.esim.iccid} appears in the file twice. Each item needs its own eSIM.`
       throw new Refusal(422, 'ESIM_TWICE', message)
     }
     seen.add(key)

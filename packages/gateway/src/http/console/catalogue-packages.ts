@@ -67,7 +67,7 @@ export type PriceExplanation = Static<typeof explanation>
 
 const params = Type.Object({ packageCode: line(64) }, CLOSED)
 const buyerFilter = { q: Type.Optional(line(100)) }
-/** Checked by the catalogue, which names each faulty member (catalogue/packages/merge-packages.ts). */
+/** Checked by the catalogue, which lists each faulty member (catalogue/packages/merge-packages.ts). */
 const members = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Members as in a JSON file of packages; absent ones stay as they are',
 })

@@ -76,7 +76,7 @@ export const catalogueRoutes: Route[] = [
     summary: 'Packages by code, with list prices and suppliers',
     filters,
     row: packageRow,
-    // The catalogue is small enough to sort it whole.
+    // The catalogue is small enough to be sorted as a whole.
     sorts: { packageCode: 'INDEX', name: 'INDEX', duration: 'INDEX', volume: 'INDEX' },
     firstSort: 'packageCode',
     async find({ deps }, filter, { column, ascending, after, limit }) {

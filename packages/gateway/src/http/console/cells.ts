@@ -44,7 +44,7 @@ export const cellRoutes: Route[] = [
         throw new Refusal(
           404,
           'NO_CELLS',
-          'This gateway knows no other cells. Set CELLS_FILE to the file that lists them.',
+          'This gateway has no list of other cells. Set CELLS_FILE to the file that lists them.',
         )
       const read = await readSummaries(context.deps.outbound, cellsFile, cellName, () => summarise(context))
       return { cells: read.map(viewOfCell), total: addUp(read.flatMap(({ summary }) => summary ?? [])) }
@@ -96,7 +96,10 @@ function addUp(summaries: readonly CellSummary[]): Cells['total'] {
 
 type Figures = { currencyCode: string } & { [name: string]: number | string | null }
 
-/** Amounts of different currencies are never added. A member that is unknown in one row is unknown only if it is in all. */
+/**
+ * Amounts of different currencies are never added. The sum of a member is unknown only if the member is unknown in every
+ * row.
+ */
 function byCurrency<Row extends Figures>(rows: readonly Row[]): Row[] {
   const sums = new Map<string, Row>()
   for (const row of rows) {

@@ -88,7 +88,7 @@ function withSecurityHeaders(reply: FastifyReply, { httpsOnly }: PagesOptions, n
 
 const NOT_BUILT = 'The console is not built. Run “npm run build” in the folder of the gateway, and start it again.\n'
 
-/** 503 and not a page: monitors and scripts must not take it for the console. */
+/** 503 instead of a page, so that monitors and scripts do not mistake it for the console. */
 function refuseUnbuilt(pages: FastifyInstance): void {
   pages.addHook('onRequest', async (request, reply) => {
     if (request.url.startsWith(`${CONSOLE_API}/`)) return reply.callNotFound()
@@ -96,7 +96,7 @@ function refuseUnbuilt(pages: FastifyInstance): void {
   })
 }
 
-/** undefined: the console is not built. */
+/** undefined if the console is not built. */
 function pageTemplate(options: PagesOptions): ((nonce: string) => string) | undefined {
   const html = readIfExists(join(options.directory, 'index.html'))
   if (html === undefined) return undefined

@@ -29,7 +29,7 @@ export interface ConsoleOptions extends AllowedOrigins, Pick<LoadShedder, 'bodie
 }
 
 const BODY_SIZE_MAX_BYTES = 256 * 1024
-/** For the one file of an operator that may be uploaded on a node: stock.ts has the largest. */
+/** For operators' files, of which a node accepts one at a time. The largest are those of stock.ts. */
 const FILES_MAX_BYTES = 128 * 1024 * 1024
 /** For callers who are not signed in yet. An address, a password and a code need far less. */
 const PUBLIC_BODY_SIZE_MAX_BYTES = 8 * 1024
@@ -75,12 +75,12 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleDeps, options: 
   )
 }
 
-/** A smaller answer fits a packet anyway. */
+/** A smaller answer fits into one packet anyway. */
 const GZIP_MIN_BYTES = 1_400
 
 /**
- * Compresses what is read. Answers with secrets are answers to POST: next to a text that a stranger chose, the length of a compressed
- * secret would say something about it.
+ * Compresses answers to reads. Answers with secrets are answers to POST: next to text chosen by a stranger, the length of a
+ * compressed secret would reveal something about it.
  */
 async function gzipLargeAnswers(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
   const isLarge = typeof payload === 'string' && payload.length >= GZIP_MIN_BYTES
@@ -97,7 +97,7 @@ function toNumber(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value
 }
 
-/** Reads bodies within the budget. Files stay bytes: their encoding and type are the importer's to find. */
+/** Reads bodies within the budget. Files stay bytes: the importer determines their encoding and type. */
 function addParsers(api: FastifyInstance, bodies: ByteBudget<BodyHolder>): void {
   const files = createBodyBudget(FILES_MAX_BYTES)
   type Done = (error: Error | null, body?: unknown) => void
@@ -128,7 +128,7 @@ function addParsers(api: FastifyInstance, bodies: ByteBudget<BodyHolder>): void 
 
 const FILE_TYPES = ['text/csv', 'application/octet-stream', 'application/pdf', 'image/png', 'image/jpeg']
 
-/** The console's own words for the errors of readBody. */
+/** The console's own messages for the errors of readBody. */
 function refusalOfBody(error: ApiError, largeBodyAdvice: string): Error {
   if (error.code !== '000111') return error
   return new Refusal(413, 'TOO_LARGE', `The request is too large. ${largeBodyAdvice}`)

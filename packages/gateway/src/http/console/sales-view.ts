@@ -7,7 +7,7 @@ export interface SalesView {
   /** Sales less refunds. */
   revenue: bigint
   cost: bigint
-  /** Revenue less cost of the items whose cost is known; null: the cost of no item is known. */
+  /** Revenue less cost of the items whose cost is known; null if no item's cost is known. */
   margin: bigint | null
   /** Revenue of the items whose cost is known. */
   marginRevenue: bigint

@@ -72,11 +72,14 @@ const balance = Type.Object({
 })
 export type DealerBalanceRow = Static<typeof balance>
 
-/** Rows shown per currency. The CSV has all. */
+/** Rows shown per currency. The CSV file has all of them. */
 const ROWS_MAX = 100
 /** A year, plus the day on which it ends. */
 const DAYS_MAX = 366
-/** The longest period for the dealers of a package, country or supplier: only daily sums exist, which can be as many as sales. */
+/**
+ * The longest period for the dealers of a package, country or supplier: only daily sums exist, and there can be as many of
+ * them as there are sales.
+ */
 const DAYS_MAX_WITHIN = 31
 const DAYS_DEFAULT = 30
 /** How many days of spend a forecast is based on. */
@@ -143,12 +146,13 @@ async function readQuery({ deps }: Context, query: Query) {
   const { to = today(deps), by, tenantId, packageCode, country, supplier, orderType } = query
   const from = query.from ?? daysAfter(to, 1 - DAYS_DEFAULT)
   for (const given of [from, to]) {
-    if (daysAfter(given, 0) !== given) throw new Refusal(422, 'NOT_A_DAY', `${given} is not a day. Correct it.`)
+    if (daysAfter(given, 0) !== given)
+      throw new Refusal(422, 'NOT_A_DAY', `${given} is not a valid date. Use the form 2026-11-20.`)
   }
   const length = daysBetween(from, to)
   if (length < 1) throw new Refusal(422, 'PERIOD_EMPTY', 'The period ends before it begins. Swap the two dates.')
   if (length > DAYS_MAX) {
-    throw new Refusal(422, 'PERIOD_TOO_LONG', `A period has up to ${DAYS_MAX} days. Choose a shorter one.`)
+    throw new Refusal(422, 'PERIOD_TOO_LONG', `A period can have at most ${DAYS_MAX} days. Choose a shorter one.`)
   }
   const isWithin = packageCode !== undefined || country !== undefined || supplier !== undefined
   if (by === 'dealer' && isWithin && tenantId === undefined && length > DAYS_MAX_WITHIN) {
@@ -194,7 +198,7 @@ async function report(context: Context, { query }: { query: Query }) {
   }
 }
 
-/** The rows of the period before are looked up by the dealers shown, so those of other dealers are not read. */
+/** The previous period's rows are looked up for the dealers shown, so those of other dealers are not read. */
 function listBefore(context: Context, by: Key, before: SalesFilter, shown: SalesRow[]): Promise<SalesRow[]> {
   if (by !== 'dealer') return listByKey(context, by, before)
   return listByKey(context, by, { ...before, tenantIds: [...new Set(shown.map((row) => row.key))] })

@@ -255,7 +255,7 @@ async function findOrders(
 ): Promise<{ tenantId: string | undefined; orderId: string }[] | undefined> {
   const text = orderNo ?? q
   if (text === undefined) return undefined
-  // Any text may be a transactionId, also one that has the form of an order number.
+  // Any text may be a transactionId, even one in the form of an order number.
   const ofTransaction = orderNo === undefined ? await findOrdersOfTransaction(db, tenantId, text) : []
   const orderId = orderIdOf(text.toUpperCase())
   if (orderId === undefined) return ofTransaction

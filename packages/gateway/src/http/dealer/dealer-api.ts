@@ -26,7 +26,7 @@ import { createContext, paceRefusal, type RequestContext, refuse, requestIdOf, r
 export interface DealerApiParts {
   operations: Operations
   shedder: LoadShedder
-  /** Forwards requests of dealers whom another cell serves. */
+  /** Forwards requests from dealers that another cell serves. */
   forward: Forward
 }
 
@@ -84,12 +84,12 @@ async function handle(api: DealerApi, request: IncomingMessage, response: Server
   context.operation = operation
   context.requestId = headers.requestId
   const body = await readBody(request, api.bodies)
-  // It counts as in progress from the arrival of its last byte, so that slow senders do not use up the limit.
+  // It counts as in progress once its last byte has arrived, so that slow senders do not use up the limit.
   if (api.requests.isReached()) return shedRequest(api, request, response)
   await serve(api, context, operation, headers, body)
 }
 
-/** Refuses a request without a log line of its own: thousands come together. */
+/** Refuses a request without writing a separate log line, because such requests arrive by the thousand. */
 function shedRequest(api: DealerApi, request: IncomingMessage, response: ServerResponse): void {
   api.deps.requestMetrics.observe('none', '000002', 0)
   api.countRefused()
@@ -128,7 +128,7 @@ async function serve<Name extends OperationName>(
   respond(body instanceof ApiError ? { ...api, refusals: api.bodyRefusals } : api, context, answer, failure)
 }
 
-/** Forwards a request if another cell serves its dealer. @throws the error itself if it has another reason */
+/** Forwards a request if another cell serves its dealer. @throws the error itself if it has a different cause */
 async function forwardMoved(
   { forward }: DealerApi,
   { response, address }: RequestContext,
@@ -161,7 +161,7 @@ async function perform<Name extends OperationName>(
   const nextTurn = async () => {
     await turns.take(tenant.tenantId, hasBegun)
     hasBegun = true
-    // A caller that reads no answers may have been cut off meanwhile; then no answer is built.
+    // A caller that does not read its answers may have been cut off by now; then no answer is built.
     if (response.req.socket.destroyed) throw new ApiError('000002')
   }
   const answerCall: Handler<Name> = operations[operation]
@@ -198,7 +198,7 @@ function operationAt(path: string): OperationName | undefined {
   return isOperationName(name) ? name : undefined
 }
 
-/** Reads a target as Fastify's router does: it may name the server (RFC 9112 §3.2.2), have a query, and be encoded. */
+/** Reads a target as Fastify's router does: it may contain the server (RFC 9112 §3.2.2), have a query, and be encoded. */
 function pathOf(target: string): string {
   const path = target.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/, 1)[0] as string
   try {
@@ -218,7 +218,7 @@ function checkMediaType({ headers }: IncomingMessage): void {
 const MEDIA_TYPE = /^application\/json\s*(?:;|$)/i
 
 /**
- * Checks that headers are well formed and not repeated. If Content-Type or Host are repeated, Node silently keeps the first.
+ * Checks that headers are well formed and not repeated. If Content-Type or Host is repeated, Node silently keeps the first.
  * @throws ApiError 000101 or 000102
  */
 function checkHeaders({ headers, rawHeaders, httpVersion }: IncomingMessage): RequestHeaders {

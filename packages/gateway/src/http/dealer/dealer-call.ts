@@ -18,7 +18,7 @@ export interface Call<Name extends OperationName> extends Admitted {
   receivedAt: number
   /**
    * Lets other dealers' requests be served before work that takes a fraction of a millisecond.
-   * @throws ApiError 000002 if too much work of this dealer waits, or if the caller has gone
+   * @throws ApiError 000002 if too much work of this dealer is waiting, or if the caller has gone away
    */
   nextTurn(): Promise<void>
 }

@@ -36,8 +36,8 @@ export interface Responder {
 }
 
 /**
- * Sends the answer of a request, and reports the request once: one log line, one observation, one span. The refusal of a request
- * that was not admitted is paced: its sender is unknown, or has used up its quota.
+ * Sends the answer to a request, and reports the request once: one log line, one observation, one span. The refusal of a
+ * request that was not admitted is paced: its sender is unknown, or has used up its quota.
  */
 export function respond(responder: Responder, context: RequestContext, answer: Answer, failure?: unknown): void {
   const { app, deps, unread, logUnavailable } = responder
@@ -94,7 +94,7 @@ export function requestIdOf(request: IncomingMessage): string | undefined {
 
 const REQUEST_ID = REQUEST_HEADERS.requestId.toLowerCase()
 
-/** Refuses a request for a path that belongs to no API. @returns a function that sends the refusal */
+/** Refuses a request for a path that does not belong to any API. @returns a function that sends the refusal */
 export function unknownPathRefusal(
   known: Pick<Responder, 'deps' | 'refusals'>,
   { raw }: FastifyRequest,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createByteBudget } from './byte-budget.ts'
 
 describe('a byte budget', () => {
-  it('drops the largest holder when it is exceeded, no matter which connection exceeds it', () => {
+  it('drops the largest holder when it is exceeded, whichever connection caused that', () => {
     const dropped: string[] = []
     const budget = createByteBudget<string>(10, (holder) => dropped.push(holder))
     budget.hold('large', 4)

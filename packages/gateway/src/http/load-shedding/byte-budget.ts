@@ -58,7 +58,7 @@ export interface UnreadAnswers {
   watch(response: ServerResponse, sizeBytes: number, tenantId: string | undefined): void
 }
 
-/** A page of the catalogue has half a MiB, so this holds one page for each of more than a hundred slow readers. */
+/** A page of the catalogue takes half a MiB, so this holds one page for each of more than a hundred slow readers. */
 const UNREAD_MAX_BYTES = 64 * 1024 * 1024
 /** More than a dealer requests before reading the answers: about sixteen pages on one connection, and thirty-two on all. */
 const UNREAD_OF_CONNECTION_MAX_BYTES = 8 * 1024 * 1024
@@ -66,7 +66,7 @@ const UNREAD_OF_TENANT_MAX_BYTES = 16 * 1024 * 1024
 
 /**
  * Limits the answers that callers do not read, which stay in our memory. Beyond a budget the connection that holds most is
- * closed: a slow reader has one answer in progress, an attacker has many.
+ * closed: a slow reader has one answer in progress, whereas an attacker has many.
  */
 export function createUnreadAnswers(): UnreadAnswers {
   const createBudget = (maxBytes: number) => createByteBudget<Socket>(maxBytes, (socket) => socket.destroy())
@@ -92,7 +92,7 @@ export function createUnreadAnswers(): UnreadAnswers {
       if (response.writableLength === 0) return // nearly always: the operating system took it immediately
       const { socket } = response.req
       if (socket.destroyed) return
-      // A connection counts for the tenant of its first unread answer: nearly all have one tenant.
+      // A connection counts towards the tenant of its first unread answer: nearly all have one tenant.
       const budgets = budgetsOf(socket, tenantId)
       response.once('finish', () => {
         for (const budget of budgets) budget.release(socket, sizeBytes)

@@ -4,7 +4,7 @@ import { createCallerLimiter } from './caller-limits.ts'
 const clock = { timeMs: 0, monotonic: () => clock.timeMs }
 
 describe('a limit of callers', () => {
-  it('counts requests in progress of each caller, and of all, until they end', async () => {
+  it('counts each caller’s requests in progress, and those of all callers, until they end', async () => {
     const limiter = createCallerLimiter({ ofCaller: 2, ofNode: 3 }, clock)
     const [first] = [await limiter.begin('a'), await limiter.begin('a')]
     await expect(limiter.begin('a')).rejects.toMatchObject({ status: 429, data: { retryAfterS: 2 } })
@@ -16,7 +16,7 @@ describe('a limit of callers', () => {
     await expect(limiter.begin('a')).rejects.toMatchObject({ status: 503 })
   })
 
-  it('lets requests wait for those of the same caller, in their order', async () => {
+  it('queues a caller’s requests in order of arrival', async () => {
     const limiter = createCallerLimiter({ ofCaller: 1, ofNode: 10, waiting: 2 }, clock)
     const begun: string[] = []
     const end = await limiter.begin('a')
@@ -37,7 +37,7 @@ describe('a limit of callers', () => {
     expect(begun).toEqual(['second', 'third'])
   })
 
-  it('lets a caller that has used up its time wait until its share has paid the rest', async () => {
+  it('makes a caller that has used up its time wait until its share has made up for the excess', async () => {
     const limiter = createCallerLimiter({ ofCaller: 2, ofNode: 9, time: { savedMs: 100, share: 10 } }, clock)
     const use = async (caller: string, ms: number) => {
       const end = await limiter.begin(caller)
@@ -51,7 +51,7 @@ describe('a limit of callers', () => {
     expect(begun).toEqual(['b', 'a'])
   })
 
-  it('allows a burst, then one request whenever the time has passed, and takes back what is refunded', async () => {
+  it('allows a burst, then one request per interval, and does not count a refunded request', async () => {
     const limiter = createCallerLimiter({ ofCaller: 9, ofNode: 9, rate: { burst: 2, everyMs: 6_000 } }, clock)
     const use = async (caller: string) => (await limiter.begin(caller))()
     await use('a')

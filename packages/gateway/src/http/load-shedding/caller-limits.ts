@@ -3,7 +3,7 @@ import { networkKey } from '@dealer-esim/lib/address-blocks.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
-/** What one caller may take of something expensive, and all callers together. Each node counts for itself. */
+/** Limits on something expensive, for one caller and for all callers together. Each node counts separately. */
 export interface CallerLimit {
   /** Requests of one caller in progress. */
   ofCaller: number
@@ -11,19 +11,20 @@ export interface CallerLimit {
   ofNode: number
   /** Requests of one caller that wait for those in progress; the default is 0. */
   waiting?: number
-  /** Requests of one caller: so many together, then one whenever so much time has passed. */
+  /** The rate of one caller's requests: `burst` together, then one every `everyMs`. */
   rate?: { burst: number; everyMs: number }
   /**
-   * The time that the requests of one caller may take together: so much is saved up, and then a share of the time that passes.
-   * With `{ savedMs: 4_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second. Its others wait, for
-   * at most four seconds.
+   * The time that the requests of one caller may take together: up to `savedMs` is saved up, and `share` of the time that
+   * passes is added. With `{ savedMs: 4_000, share: 0.25 }` a caller that never pauses gets 25 requests of 10 ms a second.
+   * Its other requests wait, for at most four seconds.
    */
   time?: { savedMs: number; share: number }
 }
 
 export interface CallerLimiter {
   /**
-   * Begins a request, when those before it let it. @returns the function that ends it; further calls of it do nothing
+   * Begins a request as soon as those before it allow it. @returns the function that ends it; further calls of it do
+   * nothing
    * @throws Refusal 429 if the caller has reached its limits, 503 if all callers together have
    */
   begin(caller: string): Promise<() => void>
@@ -33,11 +34,14 @@ export interface CallerLimiter {
 
 /** Bounds the memory of rates. The caller that came first is forgotten first. */
 const CALLERS_MAX = 50_000
-/** A request counts as no longer than this, because it may wait for a slow reader or for a supplier. */
+/** A request is counted as taking at most this long, because it may wait for a slow reader or for a supplier. */
 const COUNTED_MAX_MS = 1_000
-/** A caller that has used up its time owes no more than this, so that its next request comes soon, however slow all are. */
+/**
+ * A caller that has used up its time owes at most this much, so that its next request can begin soon, however slow its
+ * requests are.
+ */
 const OWED_MAX_MS = 1_000
-/** When to try again if the end of others' requests decides. */
+/** When to try again if that depends on when others' requests end. */
 const BUSY_S = 2
 
 export function createCallerLimiter(limit: CallerLimit, clock: Pick<Clock, 'monotonic'>): CallerLimiter {
@@ -103,7 +107,7 @@ function createRate({ burst, everyMs }: { burst: number; everyMs: number }, cloc
   }
 }
 
-/** What each caller has left of its time. A caller in debt waits until its share has paid it. */
+/** What each caller has left of its time. A caller in debt waits until its share has paid it off. */
 function createTimeShare({ savedMs, share }: { savedMs: number; share: number }, clock: Pick<Clock, 'monotonic'>) {
   const left = new Map<string, { ms: number; atMs: number }>()
   function leftOf(caller: string): number {
@@ -125,17 +129,17 @@ function createTimeShare({ savedMs, share }: { savedMs: number; share: number },
   }
 }
 
-/** The key of a caller that is known by its address only: a household or a server has a whole IPv6 /64. */
+/** The key of a caller that is known only by its address: a household or a server has a whole IPv6 /64. */
 export function callerOfAddress(address: string | undefined): string {
   return address === undefined ? 'unknown' : networkKey(address)
 }
 
 function tooMany(retryAfterS: number): Refusal {
-  const message = `You have sent too many requests of this kind. Nothing was changed. Send it again in ${retryAfterS} s.`
+  const message = `You have sent too many requests of this kind. Nothing was changed. Send this request again in ${retryAfterS} s.`
   return new Refusal(429, 'TOO_MANY_CALLS', message, { retryAfterS })
 }
 
 function busy(): Refusal {
-  const message = `The gateway has too many requests of this kind just now. Nothing was changed. Send it again in ${BUSY_S} s.`
+  const message = `The gateway is handling too many requests of this kind. Nothing was changed. Send this request again in ${BUSY_S} s.`
   return new Refusal(503, 'BUSY', message, { retryAfterS: BUSY_S })
 }

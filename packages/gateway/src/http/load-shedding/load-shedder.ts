@@ -16,7 +16,7 @@ import { createTurns, type Turns } from './turns.ts'
  * Keeps a process responsive under more load than it can serve (docs/decisions/0011-load-shedding.md):
  *
  *   requests   an adaptive limit of dealers' requests in progress; requests beyond it are answered 000002
- *   refusals,      answers that refuse are paced, of every API, so that callers that never wait leave time for the others;
+ *   refusals,      answers that refuse are paced, in every API, so that callers that never wait leave time for the others;
  *   bodyRefusals   those of requests whose bodies are refused are fewer
  *   pages      a queue that starts one request for a page per turn of the event loop, so that dealers do not wait for them
  *   turns      a queue that starts one part of a page of the catalogue per turn of the event loop, tenant by tenant

@@ -10,7 +10,7 @@ import { createPageQueue, PIPELINED_MAX, WAITING_MAX } from './page-queue.ts'
 describe('the page queue', () => {
   const connection = () => new PassThrough() as unknown as Socket
 
-  it('starts one request per turn in the order of their arrival, and the first one immediately', async () => {
+  it('starts one request per turn in order of arrival, and the first request immediately', async () => {
     const pages = createPageQueue(() => {})
     const started: number[] = []
     const enter = (number: number) => pages.enter(connection(), () => started.push(number))
@@ -27,7 +27,7 @@ describe('the page queue', () => {
     expect(started.at(-1)).toBe(3)
   })
 
-  it('refuses requests beyond its length, and one log line a second counts them', async () => {
+  it('refuses requests beyond its length, and logs their number once a second', async () => {
     const refused: unknown[] = []
     const log = { warn: (fields: object) => void refused.push(fields) } as unknown as Log
     const { pages } = createLoadShedder({ clock: systemClock, log })
@@ -41,7 +41,7 @@ describe('the page queue', () => {
     await vi.waitFor(() => expect(refused).toEqual([{ refused: 2 }]), { timeout: 3_000 })
   })
 
-  it('holds few requests of one connection, and none of one that has closed', async () => {
+  it('holds only a few requests from one connection, and none from a closed connection', async () => {
     const pages = createPageQueue(() => {})
     let started = 0
     const enter = (socket: Socket) => pages.enter(socket, () => started++)

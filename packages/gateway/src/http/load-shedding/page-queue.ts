@@ -15,10 +15,10 @@ export const WAITING_MAX = 1_000
 export const PIPELINED_MAX = 16
 
 /**
- * Queues requests for pages. One turn of the event loop brings one request of each connection, and a dealer's call needs
+ * Queues requests for pages. One turn of the event loop brings one request from each connection, and a dealer's call needs
  * several turns. With two hundred connections that keep asking for pages, each of those turns would last as long as two
- * hundred pages. With the queue a turn has one page, which takes about 150 µs. If only pages are asked for, the queue costs nothing,
- * because the next turn follows immediately.
+ * hundred pages. With the queue a turn has one page, which takes about 150 µs. If only pages are requested, the queue costs
+ * nothing, because the next turn follows immediately.
  */
 export function createPageQueue(countRefused: () => void): PageQueue {
   const waiting: { socket: Socket; start(): void }[] = []

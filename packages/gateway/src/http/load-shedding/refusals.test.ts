@@ -7,7 +7,7 @@ beforeEach(() => {
   clock.timeMs = 0
 })
 
-it('are written immediately while they are few, and then in order, a few at a time', async () => {
+it('a few refusals are written immediately, and further ones in order at a limited rate', async () => {
   const refusals = createRefusals(clock, OF_REQUESTS)
   const written: number[] = []
   for (let number = 0; number < SAVED_MAX + 100; number++) refusals.pace(() => void written.push(number))
@@ -19,7 +19,7 @@ it('are written immediately while they are few, and then in order, a few at a ti
   expect(written).toEqual(written.map((_, index) => index))
 })
 
-it('that come while others wait do not overtake them', async () => {
+it('a new refusal does not overtake refusals that are waiting', async () => {
   const refusals = createRefusals(clock, OF_REQUESTS)
   const written: string[] = []
   for (let number = 0; number < SAVED_MAX; number++) refusals.pace(() => {})
@@ -30,7 +30,7 @@ it('that come while others wait do not overtake them', async () => {
   await vi.waitFor(() => expect(written).toEqual(['first', 'second']))
 })
 
-it('of callers that never wait are five hundred a second', async () => {
+it('refusals for callers that never wait are limited to five hundred a second', async () => {
   const refusals = createRefusals(clock, OF_REQUESTS)
   let written = 0
   let isOver = false
@@ -48,7 +48,7 @@ it('of callers that never wait are five hundred a second', async () => {
   clock.timeMs += 1_000
 })
 
-it('are more when thousands wait', async () => {
+it('refusals are sent at a higher rate when thousands are waiting', async () => {
   const refusals = createRefusals(clock, OF_REQUESTS)
   let written = 0
   for (let caller = 0; caller < SAVED_MAX + 2_000; caller++) refusals.pace(() => void written++)

@@ -1,9 +1,9 @@
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 
 /**
- * Paces answers that refuse. A caller that sends the next request as soon as it is refused would otherwise take most of the
- * thread's time, because reading, checking and refusing a request costs as much as serving one. Until a caller is answered, it
- * sends nothing more.
+ * Paces refusals. A caller that sends the next request as soon as it is refused would otherwise take most of the
+ * thread's time, because reading, checking and refusing a request costs as much as serving one. Until a caller is
+ * answered, it sends nothing more.
  *
  *   refusals.pace(() => response.writeHead(503).end())
  */
@@ -14,20 +14,20 @@ export interface Refusals {
 
 export interface RefusalPace {
   perSecond: number
-  /** So many together are written immediately. */
+  /** How many are written immediately. */
   saved: number
-  /** If more wait than are written in this time, more are written: all that wait now would take as long. */
+  /** If those waiting would take longer than this, more are written per second, so that all of them take about this long. */
   waitMs: number
 }
 
 /**
- * The saved ones are enough for what one caller sends together, such as 200 orders with a quota of 100. If 2 000 callers are
+ * `saved` is enough for what one caller sends together, such as 200 orders with a quota of 100. If 2 000 callers are
  * refused together, the last one waits 2.4 s.
  */
 export const OF_REQUESTS: RefusalPace = { perSecond: 500, saved: 256, waitMs: 1_000 }
 /**
- * Bodies that are refused cost as much as dozens of requests: Node reads a body to its end. Until the refusal the next body waits
- * at its sender.
+ * Bodies that are refused cost as much as dozens of requests: Node reads a body to its end. A sender does not send the next
+ * body until the refusal.
  */
 export const OF_BODIES: RefusalPace = { perSecond: 20, saved: 10, waitMs: 4_000 }
 

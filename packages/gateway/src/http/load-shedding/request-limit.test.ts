@@ -23,18 +23,18 @@ describe('the limit of requests in progress', () => {
     return { time, inProgress: 0, limit: createRequestLimit({ monotonic: () => time.now }) }
   }
 
-  it('shrinks while answers are slow, and grows back when they are quick', () => {
+  it('shrinks while answers are slow, and grows again when they are fast', () => {
     const state = loaded(2, 500)
     expect(state.inProgress).toBeLessThanOrEqual(REQUESTS_MIN)
     loaded(3, 5, state)
     expect(state.inProgress).toBeGreaterThan(REQUESTS_MAX * 0.95)
   })
 
-  it('lets a burst of two hundred pass', () => {
+  it('allows a burst of two hundred requests to pass', () => {
     expect(loaded(0.01, 500).inProgress).toBeGreaterThan(200)
   })
 
-  it('lets bursts of two hundred pass one after the other, however slow they are', () => {
+  it('allows bursts of two hundred in succession, however slow the requests are', () => {
     const state = unloaded()
     for (let burst = 0; burst < 20; burst++) {
       for (let call = 0; call < 200; call++) {
@@ -48,7 +48,7 @@ describe('the limit of requests in progress', () => {
     }
   })
 
-  it('lets a burst of two hundred pass after an overload has ended', () => {
+  it('allows a burst of two hundred after an overload has ended', () => {
     const state = loaded(2, 500)
     while (state.inProgress > 0) {
       state.inProgress--
@@ -58,7 +58,7 @@ describe('the limit of requests in progress', () => {
     expect(loaded(0.01, 500, state).inProgress).toBeGreaterThan(200)
   })
 
-  it('does not shrink while nothing is answered: requests then wait for a lock and not for the machine', () => {
+  it('does not shrink while nothing is answered, because the requests then wait for a lock', () => {
     const state = loaded(1, 500)
     const before = state.inProgress
     loaded(10, undefined, state)

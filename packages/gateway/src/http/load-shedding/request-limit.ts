@@ -10,7 +10,7 @@ export interface RequestLimit {
 }
 
 /**
- * With more requests they only wait for each other, on any machine. Two hundred calls with one transactionId are not an
+ * Beyond this many, requests only wait for each other, on any machine. Two hundred calls with one transactionId are not an
  * overload.
  */
 export const REQUESTS_MAX = 512
@@ -21,7 +21,7 @@ const SLOW_MS = 20
 /** The time for which answers are counted before the limit is adapted. A burst is over by then. */
 const COUNTED_MS = 100
 const ANSWERED_MIN = 8
-/** If fewer than ANSWERED_MIN requests are answered in this time, requests wait for a lock and not for the machine. */
+/** If fewer than ANSWERED_MIN requests are answered in this time, they are waiting for a lock, not for the machine. */
 const FEW_ANSWERS_MS = 500
 const SHRINKS_TO = 0.7
 const GROWS_TO = 1.2

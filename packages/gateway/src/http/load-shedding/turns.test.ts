@@ -12,7 +12,7 @@ const createDeps = (inProgress = 0) => ({
 })
 
 describe('turns', () => {
-  it('are granted one per turn of the event loop, tenant by tenant, until all are granted', async () => {
+  it('are granted one per event loop iteration, tenant by tenant, until all are granted', async () => {
     const turns = createTurns(createDeps())
     const order: string[] = []
     const started = ['a', 'a', 'a', 'b', 'c'].map(async (tenantId) => {
@@ -27,7 +27,7 @@ describe('turns', () => {
     expect(turns.take('a')).toBeUndefined()
   })
 
-  it('of one tenant are refused beyond half of the requests that may be in progress, and those of others are not', () => {
+  it('are refused to a tenant that uses half of the allowed requests, but not to other tenants', () => {
     let refused = 0
     const turns = createTurns({ ...createDeps(), countRefused: () => void refused++ })
     for (let at = 0; at < 1 + REQUESTS_MAX / 2; at++) void turns.take('a')
@@ -36,7 +36,7 @@ describe('turns', () => {
     expect(refused).toBe(1)
   })
 
-  it('come first to work that has begun', async () => {
+  it('are given first to work that has already begun', async () => {
     const turns = createTurns(createDeps())
     const order: string[] = []
     const build = async (page: string) => {
@@ -49,7 +49,7 @@ describe('turns', () => {
     expect(order.join('')).toBe('111222333')
   })
 
-  it('pause while other requests are in progress, and do not wait for their end', async () => {
+  it('pause while other requests are in progress, but not until all of those have ended', async () => {
     const turns = createTurns(createDeps(100))
     const startedAt = performance.now()
     for (let part = 0; part < 5; part++) await Promise.all([turns.take('a'), turns.take('b')])

@@ -2,7 +2,7 @@ import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 import { REQUESTS_MAX, type RequestLimit } from './request-limit.ts'
 
-/** Starts parts of long work one in a turn of the event loop, so that other dealers' requests are served in between. */
+/** Starts parts of long work one per turn of the event loop, so that other dealers' requests are served in between. */
 export interface Turns {
   /**
    * @param goesOn true for another part of work that has begun: it comes before work of this tenant that has not, so that few
@@ -16,7 +16,7 @@ export interface Turns {
 /** Half of the requests that may be in progress, so that one tenant leaves room for the others. */
 const WAITING_OF_TENANT_MAX = REQUESTS_MAX / 2
 
-/** Between two turns while other requests are in progress. A page of 500 packages has ten parts. */
+/** The time between two turns while other requests are in progress. A page of 500 packages has ten parts. */
 const PAUSE_MS = 4
 
 interface TurnDeps {
@@ -37,7 +37,7 @@ export function createTurns({ clock, requests, countRefused }: TurnDeps): Turns 
     setImmediate(nextTurn)
   }
 
-  /** True if requests other than those that take turns are in progress, of which one may be in its turn. */
+  /** True if requests are in progress besides those waiting for a turn and the one that may be having its turn. */
   function isBusy(): boolean {
     let inTurns = 1
     for (const own of waiting.values()) inTurns += own.length

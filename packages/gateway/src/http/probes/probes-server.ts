@@ -17,10 +17,10 @@ export interface Readiness {
 }
 
 /**
- * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (this process serves and the
- * database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop reads
- * the database. `/moves/…` returns the state of a dealer's move out of this cell, for the cell that takes the dealer over
- * (cells/move/arrival.ts).
+ * Serves health probes and metrics on a separate port: `/livez` (the event loop runs), `/readyz` (this process serves and
+ * the database answers; else 503) and `/metrics` in Prometheus' text format. A scrape reads only memory: a background loop
+ * reads the database. `/moves/…` returns the state of a dealer's move out of this cell, for the cell that takes over the
+ * dealer (cells/move/arrival.ts).
  */
 export async function startProbes(deps: Deps, readiness: Readiness): Promise<Running & { port: number }> {
   addProcessGauges(deps)
@@ -58,8 +58,9 @@ const OTHER_HOST =
   'these metrics are not served under this host name: ask by the address, or add the name to METRICS_HOSTS\n'
 
 /**
- * True if the request names this listener. A browser inside the network sends requests to private addresses under names that
- * somebody else controls, and then lets that page read the answers (DNS rebinding). An address cannot be rebound.
+ * True if the request is addressed to this listener. A browser inside the network sends requests to private addresses under
+ * names that somebody else controls, and then lets that page read the answers (DNS rebinding). An address cannot be
+ * rebound.
  */
 export function isMetricsHost(
   { metricsHost, metricsHosts }: Pick<Deps['config'], 'metricsHost' | 'metricsHosts'>,

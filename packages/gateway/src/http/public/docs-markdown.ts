@@ -8,7 +8,7 @@ export interface Rendered {
 }
 
 /**
- * Renders Markdown as HTML. Links in the files name files (`signing.md`, `../CHANGELOG.md`); here they become relative
+ * Renders Markdown as HTML. Links in the files point to files (`signing.md`, `../CHANGELOG.md`); here they become relative
  * URLs of the served pages, so that a proxy's path prefix does not matter. A link or picture whose file is not served is
  * replaced by its text. Raw HTML is shown as text.
  */
@@ -22,7 +22,7 @@ export function renderMarkdown(markdown: string, page: { path: string; address: 
   return { title: titleOf(tokens) ?? page.address, html: engine.renderer.render(tokens, engine.options, {}) }
 }
 
-/** The address under /docs that a link leads to; undefined if its target is not served. */
+/** The address under /docs that a link points to; undefined if its target is not served. */
 export function servedAddress(href: string, fromPath: string, files: DocsFiles): string | undefined {
   const [path = '', hash] = href.split('#')
   const target = path === '' ? fromPath : posix.join(posix.dirname(fromPath), decodeURI(path))

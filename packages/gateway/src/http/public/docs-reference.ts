@@ -38,8 +38,8 @@ export const REFERENCE_PAGE = `<!doctype html>
 `
 
 /**
- * The page cannot send requests: they need a signature, and a secret must not be entered in a browser. So it asks for no
- * credentials (a style hides what no setting does), and shows each request only as a curl command.
+ * The page cannot send requests: they need a signature, and a secret must not be entered in a browser. So it does not ask
+ * for credentials (a style hides what no setting can hide), and shows each request only as a curl command.
  */
 export const REFERENCE_START = `Scalar.createApiReference('#reference', {
   url: 'openapi.json',

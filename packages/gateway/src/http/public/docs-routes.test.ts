@@ -47,7 +47,7 @@ async function crawl(): Promise<Map<string, string>> {
 }
 
 describe('the served pages', () => {
-  test('every link is relative and leads to an existing page and fragment', async () => {
+  test('every link is relative and points to an existing page and fragment', async () => {
     const pages = await crawl()
     expect([...pages.keys()]).toEqual(
       expect.arrayContaining(['/docs/quick-start', '/docs/codes', '/docs/reference', '/docs/sdk']),
@@ -84,7 +84,7 @@ describe('the served pages', () => {
     expect(await policy('/docs/reference')).not.toMatch(/unsafe-eval|https?:|\*/)
   })
 
-  test('pictures have the right type and are not compressed again', async () => {
+  test('pictures have the right content type and are not compressed again', async () => {
     const answer = await get('/docs/images/order-light-desktop.png', { 'accept-encoding': 'gzip' })
     expect(answer.statusCode).toBe(200)
     expect(answer.headers).toMatchObject({
@@ -102,7 +102,7 @@ describe('the served pages', () => {
     expect([answer.statusCode, answer.headers.location]).toEqual([308, 'docs/'])
   })
 
-  test('an unknown address is answered 404 and cannot reach the file system', async () => {
+  test('an unknown address is answered with 404 and cannot reach the file system', async () => {
     for (const url of ['/docs/nothing', '/docs/a/b', '/docs/../package.json', '/docs/..%2f..%2fpackage.json']) {
       const answer = await get(url)
       expect([url, answer.statusCode]).toEqual([url, 404])
@@ -128,11 +128,11 @@ describe('the served pages', () => {
     for (const [at, html] of await crawl()) expect(html, at).not.toMatch(/<(iframe|object|embed|form|input)\b/)
   })
 
-  test('tables scroll in a container of their own', async () => {
+  test('each table scrolls in its own container', async () => {
     expect((await get('/docs/codes')).body).toContain('<div class="wide"><table>')
   })
 
-  test('pages are compressed on request, and answered 304 if the browser has them', async () => {
+  test('pages are compressed on request, and answered with 304 if the browser has them cached', async () => {
     const plain = await get('/docs/codes')
     const packed = await get('/docs/codes', { 'accept-encoding': 'gzip, br' })
     expect(packed.headers['content-encoding']).toBe('gzip')
@@ -148,7 +148,7 @@ describe('the served pages', () => {
     })
   })
 
-  test.each(['openapi.json', 'openapi-rt.json'])("%s names this gateway's own address", async (file) => {
+  test.each(['openapi.json', 'openapi-rt.json'])('%s contains the gateway’s own address', async (file) => {
     expect((await get(`/docs/${file}`)).json()).toMatchObject({
       openapi: '3.1.0',
       servers: [{ url: 'https://esim.example.com/prefix' }],
@@ -157,7 +157,7 @@ describe('the served pages', () => {
 })
 
 describe('the Markdown files', () => {
-  test('every link leads to an existing file and heading', () => {
+  test('every link points to an existing file and heading', () => {
     const dead: string[] = []
     for (const path of markdownFiles()) {
       for (const href of linksOf(path)) {
@@ -172,7 +172,7 @@ describe('the Markdown files', () => {
     expect(dead).toEqual([])
   })
 
-  test('docs/limits.md states the limits of the contract', () => {
+  test('docs/limits.md states the limits in the contract', () => {
     const text = readFileSync(join(root, 'docs/limits.md'), 'utf8')
     const row = (start: string) => text.split('\n').find((line) => line.startsWith(`| ${start} |`)) ?? ''
     const documented: [string, string][] = [

@@ -90,7 +90,7 @@ function renderPage(address: string, { path, file }: DocsFile, files: DocsFiles)
   return docsPage(address, renderMarkdown(readFileSync(file, 'utf8'), { path, address }, files), files)
 }
 
-/** More segments than any address of ours has. */
+/** More segments than any of our addresses has. */
 const SEGMENTS_MAX = 8
 
 /**

@@ -19,7 +19,7 @@ const USER_AGENTS = [undefined, BROWSER, PREVIEW, 'curl/8.5.0']
 const DESTINATIONS = ['document', 'image', 'iframe', 'empty']
 
 describe('qrFormatFor', () => {
-  it('returns the page to a request with Sec-Fetch headers only if it asks for a document, whatever its other headers', () => {
+  it('returns the page only if Sec-Fetch headers ask for a document, whatever the other headers say', () => {
     for (const dest of DESTINATIONS)
       for (const accept of ACCEPTS)
         for (const userAgent of USER_AGENTS) {
@@ -34,11 +34,11 @@ describe('qrFormatFor', () => {
         }
   })
 
-  it('does not return the page to a request whose Sec-Fetch headers name no destination', () => {
+  it('does not return the page if the Sec-Fetch headers state no destination', () => {
     expect(qrFormatFor({ 'sec-fetch-mode': 'navigate', accept: HTML, 'user-agent': BROWSER })).toBe('png')
   })
 
-  it('returns the page to a request without Sec-Fetch headers only if it accepts text/html, and never to a preview', () => {
+  it('returns the page without Sec-Fetch headers only if text/html is accepted', () => {
     for (const accept of ACCEPTS)
       for (const userAgent of USER_AGENTS) {
         const isPage = accept === HTML && userAgent !== PREVIEW
@@ -59,12 +59,12 @@ describe('qrFormatFor', () => {
     'LinkedInBot/1.0 (compatible; Mozilla/5.0; Apache-HttpClient)',
     'Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5',
     'Viber/20.3.0',
-  ])('the preview %s gets the picture', (userAgent) => {
+  ])('returns the picture to the link-preview bot %s', (userAgent) => {
     expect(qrFormatFor({ accept: HTML, 'user-agent': userAgent })).toBe('png')
   })
 
   it.each(['Mozilla/5.0 (Linux; Android 9) Chrome/70 Mobile Viber/20.3.0', 'Mozilla/5.0 (iPhone) Line/13.1.0'])(
-    'returns the page to the browser inside an app: %s',
+    'returns the page to an in-app browser: %s',
     (userAgent) => expect(qrFormatFor({ accept: HTML, 'user-agent': userAgent })).toBe('page'),
   )
 
@@ -78,5 +78,5 @@ describe('qrFormatFor', () => {
     ['nonsense;;,', 'png'],
     ['TEXT/HTML;level=1;q=0.1', 'page'],
     ['text/*', 'png'],
-  ])('Accept: %s is answered with %s', (accept, format) => expect(qrFormatFor({ accept })).toBe(format))
+  ])('answers the header Accept: %s with %s', (accept, format) => expect(qrFormatFor({ accept })).toBe(format))
 })

@@ -22,11 +22,10 @@ const NOTHING_TO_SHOW =
 
 /**
  * `/qr/TOKEN` is the QR code of an eSIM that is ready to install: a picture, or for a browser's page load a page with other
- * ways to install it. `/qr/TOKEN.svg` and `/qr/TOKEN.png` are always the picture. Everything else is answered 404 alike,
+ * ways to install it. `/qr/TOKEN.svg` and `/qr/TOKEN.png` are always the picture. Everything else gets the same 404,
  * including installed and cancelled eSIMs.
- *
- * `/share/TOKEN` is the traveller's page, which remains after installation; `/share/TOKEN.svg` and `/share/TOKEN.png` are its
- * QR code until then.
+ * `/share/TOKEN` is the traveller's page, which remains after installation; `/share/TOKEN.svg` and `/share/TOKEN.png` are
+ * its QR code until then.
  */
 export function addQrRoutes(
   app: FastifyInstance,
@@ -74,7 +73,7 @@ const QR_VARY = 'Accept, Sec-Fetch-Dest, User-Agent'
 
 /**
  * Decides whether a QR link without a file extension is answered with the page or with a picture. Only a browser that loads
- * a page gets the page: a mail's <img>, a chat's preview and curl get the picture.
+ * a page gets the page: an e-mail's <img>, a chat's preview and curl get the picture.
  */
 export function qrFormatFor(headers: IncomingHttpHeaders): QrFormat {
   return isPageLoad(headers) ? 'page' : namesOnlySvg(headers.accept) ? 'svg' : 'png'
@@ -91,7 +90,7 @@ function namesOnlySvg(accept: string | undefined): boolean {
   return ranges.length > 0 && ranges.every((range) => range === 'image/svg+xml')
 }
 
-/** The media ranges of an Accept header, without those that it excludes by q=0. */
+/** The media ranges of an Accept header, without those that it excludes with q=0. */
 function mediaRanges(accept = ''): string[] {
   return accept.split(',').flatMap((part) => {
     const [range = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
@@ -100,8 +99,9 @@ function mediaRanges(accept = ''): string[] {
 }
 
 /**
- * User agents that fetch a link to preview it, some of which accept HTML. Viber and WhatsApp only at the beginning, because
- * browsers inside apps name their app behind "Mozilla". iMessage calls itself facebookexternalhit, Signal WhatsApp.
+ * User agents that fetch a link to preview it, some of which accept HTML. Viber and WhatsApp are matched only at the
+ * beginning, because browsers inside apps name their app behind "Mozilla". iMessage calls itself facebookexternalhit,
+ * Signal WhatsApp.
  */
 const PREVIEWS =
   /^viber|^whatsapp|facebookexternalhit|facebot|twitterbot|telegrambot|slackbot|slack-imgproxy|discordbot|linkedinbot|skypeuripreview|microsoftpreview|bingpreview|googleimageproxy|google-pagerenderer|applebot|line-poker|linespider|kakaotalk-scrap|snapchat url preview|pinterestbot|redditbot|vkshare|mattermost-bot|rocket\.chat|embedly|iframely|zulipurlpreview|synapse/i

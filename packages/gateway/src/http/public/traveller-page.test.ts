@@ -34,7 +34,7 @@ const CODES: QrContent = {
   ...{ iccid: ESIM.iccid, packageName: ESIM.packageName, apn: null, kycUrl: null, msisdn: null, terms: ESIM.terms },
 }
 
-it('says what the package includes and its condition of fair use, before and after the installation', () => {
+it('the page shows the package contents and fair use policy before and after installation', () => {
   const terms = { description: 'Includes 100 minutes of calls.', fupPolicy: '1 Mbps after <2> GB a day' }
   const shown = { Description: 'Includes 100 minutes of calls.', 'Fair use': '1 Mbps after &lt;2&gt; GB a day' }
   expect(factsOf(qrPage('token', { ...CODES, terms }))).toMatchObject(shown)
@@ -43,7 +43,7 @@ it('says what the package includes and its condition of fair use, before and aft
   expect(sharePage('token', ESIM)).not.toContain('Your package')
 })
 
-it('links to the page on which the traveller proves their identity, until the installation', () => {
+it('the page links to the traveller’s identity check until the eSIM is installed', () => {
   const codes = { ...CODES, kycUrl: 'https://kyc.example.com/a?b=1&c=2' }
   const link = 'href="https://kyc.example.com/a?b=1&amp;c=2"'
   expect(qrPage('token', codes)).toContain(link)
@@ -67,7 +67,7 @@ it('says when the eSIM was installed, if its supplier says so', () => {
   expect(factsOf(sharePage('token', { ...ESIM, installationTime })).Installed).toBe('20 November 2026 at 09:05 UTC')
 })
 
-it('names the access point once, before and after the installation, if one is known', () => {
+it('the page shows a known access point once, before and after installation', () => {
   const before = (apn: string | null) => sharePage('token', { ...ESIM, apn, codes: { ...CODES, apn } })
   const after = (apn: string | null) => sharePage('token', { ...ESIM, apn })
   for (const page of [before, after]) {
@@ -76,7 +76,7 @@ it('names the access point once, before and after the installation, if one is kn
   }
 })
 
-it('names the telephone number of the eSIM, if it has one', () => {
+it('the page shows the eSIM’s telephone number, if there is one', () => {
   const msisdn = '+85200000000'
   expect(factsOf(qrPage('token', { ...CODES, msisdn }))['Phone number']).toBe(msisdn)
   expect(factsOf(sharePage('token', { ...ESIM, msisdn, codes: { ...CODES, msisdn } }))['Phone number']).toBe(msisdn)
@@ -84,7 +84,7 @@ it('names the telephone number of the eSIM, if it has one', () => {
   expect(sharePage('token', ESIM)).not.toContain('Phone number')
 })
 
-it('offers the installation by one tap on the phone that shows the page', () => {
+it('the page offers installation with one tap on the phone that displays it', () => {
   const links = [...qrPage('token', CODES).matchAll(/<a class="button" href="(https:[^"]+)"/g)].map(([, url]) => url)
   const code = 'carddata=LPA%3A1%24a.example.com%24M'
   expect(links).toEqual([
@@ -94,7 +94,7 @@ it('offers the installation by one tap on the phone that shows the page', () => 
 })
 
 describe('the page of a share link after the installation', () => {
-  it('shows status, usage, the time of the report and the validity', () => {
+  it('shows the status, usage, report time and validity', () => {
     const page = sharePage('token', ESIM)
     expect(factsOf(page)).toEqual({
       Status: 'In use',
@@ -106,16 +106,16 @@ describe('the page of a share link after the installation', () => {
     expect(page).toContain('<h1>Japan &amp; South Korea &lt;10 GB&gt;</h1>')
   })
 
-  it('names its language, because its texts are English', () => {
+  it('declares English as its language, because its texts are in English', () => {
     expect(sharePage('token', ESIM)).toContain('<html lang="en">')
   })
 
-  it('has no code, picture or link to install', () => {
+  it('shows no code, picture or installation link', () => {
     const page = sharePage('token', ESIM)
     for (const part of ['LPA:', '<img', 'href="http', 'token.']) expect(page).not.toContain(part)
   })
 
-  it('shows each status in words of its own', () => {
+  it('shows a different text for each status', () => {
     const texts = ESIM_STATUSES.map((esimStatus) => factsOf(sharePage('token', { ...ESIM, esimStatus })).Status)
     expect(new Set(texts).size).toBe(ESIM_STATUSES.length)
     expect(texts).not.toContain(undefined)
@@ -130,13 +130,13 @@ describe('the page of a share link after the installation', () => {
     ['more used than it has', { orderUsage: 11n * GIGABYTE }, '11 GB used of 10 GB', '100'],
     ['unlimited data', { totalVolume: null }, '3 GB used of unlimited', undefined],
     ['less than a gigabyte', { totalVolume: GIGABYTE / 2n, orderUsage: GIGABYTE / 8n }, '128 MB used of 512 MB', '25'],
-  ])('with %s shows only what is known', (_, parts, data, percent) => {
+  ])('shows only the known facts if it has %s', (_, parts, data, percent) => {
     const page = sharePage('token', { ...ESIM, ...parts })
     expect(factsOf(page).Data).toBe(data)
     expect(/<progress max="100" value="(\d+)"/.exec(page)?.[1]).toBe(percent)
   })
 
-  it('shows the last day of installation only while that matters', () => {
+  it('shows the installation deadline only while it matters', () => {
     const unused = factsOf(sharePage('token', { ...ESIM, esimStatus: 'GOT_RESOURCE', expiredTime: null }))
     expect(unused).toMatchObject({ 'Install before': '1 May 2027 at 00:00 UTC' })
     expect(unused).not.toHaveProperty('Valid until')

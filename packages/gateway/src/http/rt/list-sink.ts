@@ -3,15 +3,15 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGzip } from 'node:zlib'
 
-/** Takes the parts of an answer and hands them to the connection, as they are or compressed. */
+/** Takes the parts of an answer and hands them to the connection, either unchanged or compressed. */
 export interface ListSink {
   /** @returns false if the next part must wait for `ready` */
   write(part: string): boolean
-  /** Waits until the reader has taken enough. Returns early if it has gone. Cuts off a reader that reads nothing. */
+  /** Waits until the reader has taken enough. Returns early if it has gone away. Cuts off a reader that reads nothing. */
   ready(): Promise<void>
   /** Writes the last part and ends the answer. */
   end(part: string): Promise<void>
-  /** Frees the memory of an answer that has ended or was given up. */
+  /** Frees the memory of an answer that has ended or was abandoned. */
   close(): void
 }
 
@@ -31,12 +31,13 @@ export function createListSink(
 }
 
 /**
- * A window of 16 KiB holds some twenty packages, which have nearly all of their text in common. With these settings a
- * compressor takes 128 KiB, and a list becomes a fifteenth of its length; the defaults take twice as much for a few percent.
+ * A window of 16 KiB holds about twenty packages, which have nearly all of their text in common. With these settings a
+ * compressor takes 128 KiB, and a list becomes a fifteenth of its length; the defaults take twice as much for a few
+ * percent.
  */
 const GZIP = { level: 4, windowBits: 14, memLevel: 7 }
 
-/** Compresses in a thread of its own. What the reader does not take stops the compressor, and that stops `write`. */
+/** Compresses in a separate thread. What the reader does not take stops the compressor, and that stops `write`. */
 function gzipSink(response: ServerResponse, stalledMs: number): ListSink {
   const gzip = createGzip(GZIP)
   gzip.on('error', () => response.req.socket.destroy())
@@ -52,7 +53,7 @@ function gzipSink(response: ServerResponse, stalledMs: number): ListSink {
   }
 }
 
-/** True if the reader has gone. An answer that waits for an earlier one on its connection has no event for that. */
+/** True if the reader has gone away. An answer that waits for an earlier one on its connection has no event for that. */
 export function isGone(response: ServerResponse): boolean {
   return response.destroyed || response.req.socket.destroyed
 }

@@ -10,7 +10,7 @@ export class ListStream {
   readonly member: string
   /** The first page is built before the answer begins, so that its failures are answered like all others. */
   readonly pages: AsyncIterator<readonly object[], void>
-  /** Quoted; undefined: the answer depends on more than the catalogue. */
+  /** Quoted; undefined if the answer depends on more than the catalogue. */
   readonly etag: string | undefined
 
   constructor(member: string, pages: AsyncIterator<readonly object[], void>, etag: string | undefined) {
@@ -54,8 +54,8 @@ export interface ListWriter {
 }
 
 /**
- * Writes lists with memory that does not depend on their length: each page is built after its reader has taken the previous
- * one, also if they are compressed.
+ * Writes lists using memory that does not depend on their length: each page is built after its reader has taken the
+ * previous one, even if the list is compressed.
  */
 export function createListWriter(
   { turns, unread }: Pick<LoadShedder, 'turns' | 'unread'>,
@@ -130,7 +130,7 @@ export function createListWriter(
         sink.close()
         end(tenantId)
         await list.pages.return?.()
-        // Cuts off the connection, so that the caller does not mistake the part that it has for the whole list.
+        // Cuts off the connection, so that the caller does not mistake the part that it has for the complete list.
         if (!response.writableEnded) socket.destroy()
       }
       return response.writableEnded

@@ -3,7 +3,7 @@ import { listPackages } from '#catalogue/snapshot/list-packages.ts'
 import type { RtCall } from './rt-call.ts'
 
 /**
- * Finds the packageCode of a name: programs send a slug where a packageCode is expected. An unknown name is returned
+ * Finds the packageCode for a name: programs send a slug where a packageCode is expected. An unknown name is returned
  * unchanged.
  */
 export function packageCodeOf(

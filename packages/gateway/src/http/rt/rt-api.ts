@@ -53,7 +53,7 @@ interface Context {
   address: string
   operation: RtOperationName | 'none'
   requestId?: string
-  /** The UUID as which it is spent, and which names its trace. */
+  /** The UUID under which it is spent, and which identifies its trace. */
   spentAs?: string
   tenantId?: string
   /** True for a request that was accepted without a signature. */
@@ -63,9 +63,9 @@ interface Context {
 }
 
 /**
- * The API of the RT family (docs/coming-from-another-api.md), for programs written for it. It makes the checks of the dealer
- * API in the same order, with the same admission. A request without a signature is accepted if the operator allows it.
- * Failures are answered with HTTP 200, because such programs read no error code with any other status.
+ * The API of the RT family (docs/coming-from-another-api.md), for programs written for it. It makes the checks of the
+ * dealer API in the same order, with the same admission. A request without a signature is accepted if the operator allows
+ * it. Failures are answered with HTTP 200, because such programs do not read error codes with any other status.
  */
 export async function rtApi(app: FastifyInstance, deps: Deps, shedder: LoadShedder): Promise<void> {
   const callerOf = callerReader(deps.config.trustedProxies)
@@ -126,7 +126,7 @@ function checkTransport({ callerOf, deps }: RtApi, context: Context, request: In
 /** A request's headers, and its sender if that is known without a signature. */
 interface Credentials {
   headers: RequestHeaders
-  /** The UUID as which the RequestID is spent. */
+  /** The UUID under which the RequestID is spent. */
   spentAs: string
   unsigned?: Unsigned
 }
@@ -185,7 +185,7 @@ function pacedAsBody(api: RtApi): RtApi {
   return { ...api, shedder: { ...api.shedder, refusals: api.shedder.bodyRefusals } }
 }
 
-/** Sends a request to the cell that serves its dealer, and the answer back. Never rejects. */
+/** Sends a request to the cell that serves its dealer, and returns that cell's answer. Never rejects. */
 async function forwardMoved(
   api: RtApi,
   context: Context,
@@ -207,7 +207,7 @@ async function forwardMoved(
   }
 }
 
-/** The place of one request in the limit of requests in progress. */
+/** The place of one request within the limit on requests in progress. */
 interface Slot {
   /** Only the first call counts. */
   release(durationMs: number | undefined): void
@@ -242,7 +242,7 @@ async function perform(
   if (tenant.currencyCode !== 'USD') {
     throw new RtFailure(
       '401001',
-      `This API is in USD and the account is in ${tenant.currencyCode}: use the dealer API.`,
+      `This API uses USD, but the account is in ${tenant.currencyCode}: use the dealer API.`,
     )
   }
   if (unsigned && SIGNED_ONLY.has(operation)) {
@@ -295,13 +295,14 @@ const SIGNED_ONLY: ReadonlySet<string> = new Set(['webhook/save'])
 
 /**
  * Answers with a list part by part, compressed where that is accepted. No other answer is compressed: the length of a
- * compressed answer says something about the activation codes and secrets in it. If the caller already has the list (If-None-Match), the answer is `{notModified: true}`
- * with HTTP 200: programs of the family throw on 304, and they must not mistake the answer for an empty list. Never rejects.
+ * compressed answer reveals something about the activation codes and secrets in it. If the caller already has the list
+ * (If-None-Match), the answer is `{notModified: true}` with HTTP 200: programs of the family throw on 304, and they must
+ * not mistake the answer for an empty list. Never rejects.
  */
 async function respondWithList(api: RtApi, context: Context, list: ListStream): Promise<void> {
   const { response, tenantId = '' } = context
   const isZipped = acceptsGzip(response.req.headers['accept-encoding'])
-  // The compressed bytes are others, so their tag is weak: the same list, not the same answer.
+  // The compressed bytes differ, so their tag is weak: it stands for the same list, not for the same bytes.
   const etag = list.etag === undefined ? undefined : { etag: isZipped ? `W/${list.etag}` : list.etag }
   if (list.isKnown(response.req.headers['if-none-match'])) {
     respond(api, context, { notModified: true }, undefined, etag)

@@ -11,7 +11,7 @@ export interface RtCall extends Admitted {
   headers: RequestHeaders
   address: string
   receivedAt: number
-  /** The address that sent an unsigned request; absent: the request was signed. */
+  /** The address that sent an unsigned request; absent if the request was signed. */
   unsignedFrom?: string
   /** Puts the span of this request into the trace of the order that it placed, or on whose eSIM it began an action. */
   traceWith(order: OrderTrace): void

@@ -14,7 +14,7 @@ export class RtFailure extends Error {
   }
 }
 
-/** Our codes for which the family has other codes. The family's programs repeat a request only on 900001. */
+/** Our codes for which the family has different codes. The family's programs repeat a request only on 900001. */
 const CODES: { [Code in Exclude<FailureCode, RtCode>]: RtCode } = {
   '000002': '900001',
   '000108': '200008',
@@ -40,7 +40,7 @@ const CODES: { [Code in Exclude<FailureCode, RtCode>]: RtCode } = {
 
 const WAIT = 'Wait a second and repeat the request with a new RT-RequestID.'
 
-/** Messages in place of those that name members or headers which this API does not have. */
+/** Messages in place of those that mention members or headers which this API does not have. */
 const MESSAGES: Partial<Record<FailureCode, string>> = {
   '000002': `The gateway is temporarily unavailable and nothing was changed. ${WAIT}`,
   '000101': 'A required header is missing. Send RT-AccessCode, RT-RequestID, RT-Timestamp and RT-Signature.',
@@ -58,7 +58,7 @@ export function failureOf(error: unknown): { code: RtCode; message: string } {
   return { code: codeOf(code), message: text.replace(API_PATH, RT_API_PATH) }
 }
 
-/** The dealer API has one member that is sent here under another name. */
+/** The dealer API has one member that is sent here under a different name. */
 function sentName(field: string): string {
   return field === 'callbackUrl' ? 'webhook' : field
 }

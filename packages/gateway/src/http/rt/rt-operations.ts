@@ -29,7 +29,8 @@ import { rtPackage } from './rt-shapes.ts'
 import { findBase, topUpTypeOf } from './rt-top-ups.ts'
 
 /**
- * The operations of the RT family that we serve. Each checks its request by the dealer API's rules and calls the same module.
+ * The operations of the RT family that we serve. Each checks its request against the dealer API's rules and calls the same
+ * module.
  */
 export const handlers: { [Name in RtOperationName]: Handler } = {
   async 'balance/query'(deps, { tenant }) {
@@ -71,15 +72,15 @@ export const handlers: { [Name in RtOperationName]: Handler } = {
 }
 
 /**
- * Starts an action on an eSIM and waits for its end. The family sends no transactionId: a repeat finds the open action, or
- * succeeds immediately if the eSIM is already in the requested state.
+ * Starts an action on an eSIM and waits for its end. The family does not send a transactionId: a repeat finds the open
+ * action, or succeeds immediately if the eSIM is already in the requested state.
  */
 function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspend' | 'esim/revoke'): Handler {
   const action = operation.slice('esim/'.length).toUpperCase() as EsimAction
   return async (deps, { tenant, request, waitForEnd, traceWith, unsignedFrom }) => {
     const { tenantId } = tenant
     const { esimTranNo, iccid } = request
-    // A request of the dealer API names its action, because the signature does not cover the path.
+    // A request of the dealer API states its action, because the signature does not cover the path.
     const checked = checkRequest(operation, {
       ...{ transactionId: 'none', esimTranNo, iccid },
       action: request.action ?? action,
@@ -90,12 +91,12 @@ function actionHandler(operation: 'esim/cancel' | 'esim/suspend' | 'esim/unsuspe
     const { actionId, orderId, isNew } = begun
     if (isNew) traceWith({ orderId, part: 'continues', actionId })
     const ended = await waitForEnd({ kind: 'ACTION', tenantId, id: actionId })
-    if (ended !== 'DONE') throw new RtFailure('200002', 'The supplier of this eSIM refused it.')
+    if (ended !== 'DONE') throw new RtFailure('200002', 'The supplier of this eSIM refused the action.')
     return {}
   }
 }
 
-/** Packages that are built per turn of the event loop, in half a millisecond. */
+/** How many packages are built per turn of the event loop, in half a millisecond. */
 const PAGE_SIZE = 100
 /** Incremented when the form of a package changes, so that no client keeps answers in the earlier form. */
 const FORM = 2
@@ -147,7 +148,7 @@ async function* pagesFrom(
   shape: (item: PackageOnSale) => object[],
 ): AsyncGenerator<object[], void> {
   for (let page = first; ; page = await pageAt(page.nextCursor)) {
-    yield page.packageList.flatMap((item) => shape(item as PackageOnSale)) // off sale: only in changes
+    yield page.packageList.flatMap((item) => shape(item as PackageOnSale)) // off sale: listed only as a change
     if (page.nextCursor == null) return
   }
 }
@@ -163,7 +164,7 @@ async function sendOneSms(deps: Deps, { tenant, request }: RtCall): Promise<obje
   const { message } = request
   if (esimTranNo === undefined && iccid === undefined) throw new RtFailure('000105', 'Send esimTranNo or iccid.')
   if (message === undefined) throw new RtFailure('000105', 'Send message, the text of the SMS.')
-  if (typeof message !== 'string') throw new RtFailure('200008', 'message: send a text.')
+  if (typeof message !== 'string') throw new RtFailure('200008', 'message: send a string.')
   if (message.length > SMS_LENGTH_MAX) {
     const details = [{ field: 'message', reason: `Use at most ${SMS_LENGTH_MAX} characters.` }]
     throw new ApiError('000107', { details })

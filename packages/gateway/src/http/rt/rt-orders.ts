@@ -42,7 +42,7 @@ interface RtLine extends SentLine {
 }
 
 /**
- * Adds up lines that name the same package for the same days.
+ * Adds up lines for the same package and the same days.
  * @returns the lines as sent, and the requested lines. The latter stay as sent if a line is not an object.
  * @throws RtFailure 200008 for more lines than an order has eSIMs, before any of them is looked up
  */
@@ -64,7 +64,7 @@ function linesOf(
     const member = packageCode === undefined ? 'slug' : 'packageCode'
     const meant = typeof name === 'string' ? resolve(member, name) : name
     const parts = { packageCode: meant, count, price: guardOf(price), periodNum }
-    // A line that the schema refuses stays as it is: a count below 1 must not be made up for by another line.
+    // A line that the schema refuses stays as it is: another line must not compensate for a count below 1.
     const isAddable = Number.isInteger(count) && (count as number) >= 1 && typeof meant === 'string'
     const key = isAddable ? JSON.stringify([meant, periodNum]) : String(index)
     const earlier = merged.get(key)
@@ -84,7 +84,7 @@ function withoutUndefined(members: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** A price that no package has, so it is refused: of two different guards for a package at least one is wrong. */
+/** A price that no package has, so it is refused: if there are two different guards for a package, at least one is wrong. */
 const IMPOSSIBLE_PRICE = -1
 
 function guarded(
@@ -138,12 +138,12 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
   const answer =
     ended === 'DELIVERED' ? await inProgressIfUnavailable(toppedUpAnswer(deps, tenantId, toppedUp!)) : undefined
   if (!isNamed) {
-    // Last, because a program that gets no answer repeats the call.
+    // Last, because a program that receives no answer repeats the call.
     const report = { tenantId, orderId: awaited.id, callId: orderId }
     await inProgressIfUnavailable(recordReport(deps.db, report, call.onLostAnswer))
-    await setImmediate() // a connection that has broken meanwhile is noticed before the answer is written
+    await setImmediate() // a connection that has broken by now is noticed before the answer is written
   }
-  if (answer === undefined) throw new RtFailure('200009', 'The top-up failed and is refunded.')
+  if (answer === undefined) throw new RtFailure('200009', 'The top-up failed and was refunded.')
   return { transactionId: key.sent.transactionId ?? transactionId, ...answer }
 }
 

@@ -29,7 +29,7 @@ export async function query(deps: Deps, { tenant, request, catalogueVersion }: R
   }
   const isFiltered = isOfOrder || Object.values(filter).some((value) => value !== undefined)
   if (!isFiltered && request.pager === undefined) {
-    throw new RtFailure('000105', 'Send orderNo, transactionId, iccid, esimTranNo, startTime and endTime, or a pager.')
+    throw new RtFailure('000105', 'Send at least one of orderNo, transactionId, iccid, esimTranNo, startTime, endTime and pager.')
   }
   const found = isOfOrder
     ? await pageOfOrder(deps, tenant.tenantId, order, filter, pager)
@@ -37,7 +37,7 @@ export async function query(deps: Deps, { tenant, request, catalogueVersion }: R
   if (!found)
     throw new RtFailure(
       '200008',
-      `More than ${COUNTED_PROFILES_MAX} eSIMs match: send a startTime and an endTime, or other members.`,
+      `More than ${COUNTED_PROFILES_MAX} eSIMs match: narrow the query with startTime and endTime, or with other members.`,
     )
   const catalogue = await deps.catalogue.current(catalogueVersion)
   const topUpType = topUpReader(catalogue, tenant)
@@ -90,7 +90,7 @@ async function pageOfOrder(
       throw pending(packageInfoList)
     case 'FAILED':
     case 'CANCELLED':
-      throw new RtFailure('200009', 'The order ended without eSIMs and is refunded.')
+      throw new RtFailure('200009', 'The order ended without eSIMs and was refunded.')
     case 'DELIVERED':
     case 'PARTIALLY_DELIVERED':
       break
@@ -107,7 +107,9 @@ async function pageOfOrder(
   return { profiles: matching.slice((pageNum - 1) * pageSize, pageNum * pageSize), total: matching.length }
 }
 
-/** Begins with the words of the family: some programs recognise a pending order by its text only, and give up on any other. */
+/**
+ * Begins with the words of the family: some programs recognise a pending order only by its text, and give up on any other.
+ */
 function pending(lines: readonly Pick<OrderLine, 'count' | 'deliveredCount'>[]): RtFailure {
   const total = lines.reduce((sum, { count }) => sum + count, 0)
   const delivered = lines.reduce((sum, { deliveredCount }) => sum + deliveredCount, 0)

@@ -20,7 +20,7 @@ export function parseBody(body: Buffer): RtRequest {
   if (body.length === 0) return {}
   const json = parseStrictJson(body)
   if (!json.ok) throw new ApiError('000104', { details: [{ field: 'body', reason: json.reason }] })
-  if (Object.hasOwn(json.value, 'notifyType')) throw new RtFailure('200008', 'This is an event and not a request.')
+  if (Object.hasOwn(json.value, 'notifyType')) throw new RtFailure('200008', 'This is an event, not a request.')
   return withoutEmpty(json.value) as RtRequest
 }
 
@@ -67,7 +67,7 @@ export function sentKeyOf({ transactionId: sent }: RtRequest): string | undefine
   }
   if (typeof sent !== 'string') throw refuse('000108', 'Send a text.')
   if (sent.length > SENT_LENGTH_MAX) throw refuse('000107', `Use at most ${SENT_LENGTH_MAX} characters.`)
-  if (UNSTORABLE.test(sent)) throw refuse('000108', 'Use text without U+0000 and lone surrogates.')
+  if (UNSTORABLE.test(sent)) throw refuse('000108', 'Use text without U+0000 or lone surrogates.')
   if (sent.startsWith(DERIVED_ID_PREFIX)) throw refuse('000108', `Do not begin with ${DERIVED_ID_PREFIX}`)
   return storedTransactionId(sent)
 }
@@ -81,7 +81,10 @@ export function guardOf(value: unknown): unknown {
   return guard === 0 ? undefined : guard
 }
 
-/** Reads a number, which some programs send as text. What is not a whole number is returned unchanged, to be refused. */
+/**
+ * Reads a number, which some programs send as text. Anything but a whole number is returned unchanged, so that it is
+ * refused.
+ */
 export function numberOf(value: unknown): unknown {
   return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
 }
@@ -90,7 +93,7 @@ export function numberOf(value: unknown): unknown {
 export function textOf(request: RtRequest, member: string): string | undefined {
   const value = request[member]
   if (value === undefined || (typeof value === 'string' && value.length <= 64)) return value
-  throw new RtFailure('200008', `${member}: send a text of at most 64 characters.`)
+  throw new RtFailure('200008', `${member}: send a string of at most 64 characters.`)
 }
 
 /** @returns milliseconds since 1970; 0 for an earlier time, before which there is nothing. @throws RtFailure 200008 */

@@ -7,13 +7,11 @@ import { packageCodeOf } from './package-code.ts'
 import type { RtCall } from './rt-call.ts'
 import type { RtRequest } from './rt-request.ts'
 
-/*
- * Programs of the family top up by the package that was bought, where the dealer API takes a TOPUP package only.
- */
+/* Programs of the family top up by the package that was bought, where the dealer API accepts only a TOPUP package. */
 
 type Buyer = RtCall['tenant']
 
-/** The BASE package that a program names by its packageCode or slug, whether or not it is on sale. */
+/** The BASE package that a program identifies by packageCode or slug, whether or not it is on sale. */
 export function findBase(catalogue: Snapshot, buyer: Buyer, name: unknown): CataloguePackage | undefined {
   if (typeof name !== 'string') return undefined
   const { index } = catalogue.listSource(buyer)
@@ -41,7 +39,7 @@ export function topUpTypeOf(
   return fitting.some((topUp) => topUp.periodNumMax !== null && isOffered(topUp)) ? 3 : 2
 }
 
-/** The package of a top-up as its program named it, and its packageCode. Both are undefined if it names none. */
+/** The package of a top-up as its program specified it, and its packageCode. Both are undefined if it specified none. */
 interface NamedTopUp {
   name: unknown
   packageCode: unknown
@@ -49,8 +47,8 @@ interface NamedTopUp {
 
 /**
  * Finds the package of a top-up. A BASE package stands for the TOPUP package with its volume and days that fits the eSIM;
- * without a name but with days, the eSIM's own package is meant. Without such a package the name stays, and the
- * order refuses it.
+ * days without a name stand for the eSIM's own package. If there is no such package, the name stays, and the order is
+ * refused.
  * @throws ApiError 310403 for days without a package if the tenant has no such eSIM
  */
 export async function findTopUp(
@@ -79,7 +77,7 @@ function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** The cheapest TOPUP package that fits an eSIM, as it fits those of a BASE package, and has the volume and days of that. */
+/** The cheapest TOPUP package that fits this eSIM and eSIMs of the BASE package, and has that package's volume and days. */
 function findLike(catalogue: Snapshot, buyer: Buyer, base: CataloguePackage, esim: EsimToTopUp): string | undefined {
   const { index } = catalogue.listSource(buyer)
   const isLike = ({ volume, duration, periodNumMax }: CataloguePackage) =>

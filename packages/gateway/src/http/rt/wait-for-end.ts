@@ -28,7 +28,8 @@ export async function waitForEnd(ends: EndWatch, response: ServerResponse, await
 }
 
 /**
- * Awaits work that follows after an order or action has begun: its failure must not be answered as if nothing had been changed.
+ * Awaits work that follows once an order or action has begun: its failure must not be answered as if nothing had been
+ * changed.
  * @throws RtFailure 900001 instead of 000002
  */
 export async function inProgressIfUnavailable<Result>(work: Promise<Result>): Promise<Result> {

@@ -50,7 +50,7 @@ export async function checkDatabase({ db, config }: DatabaseCheckInput, findings
   if (foreignTables > 0) {
     found.push(
       findings.fault(
-        `${foreignTables} tables belong to another user, so ${user} cannot change them. Start as their owner, or: reassign owned by THE_OWNER to ${user}.`,
+        `${foreignTables} tables belong to another user, so ${user} cannot change them. Start the gateway as their owner, or run: reassign owned by THE_OWNER to ${user}.`,
       ),
     )
   }
@@ -58,7 +58,7 @@ export async function checkDatabase({ db, config }: DatabaseCheckInput, findings
   if (connections < needed) {
     found.push(
       findings.fault(
-        `The server accepts ${connections} connections, and one gateway process may open ${needed}. Raise max_connections, or lower DATABASE_POOL_SIZE.`,
+        `The server accepts ${connections} connections, but one gateway process may open ${needed}. Raise max_connections, or lower DATABASE_POOL_SIZE.`,
       ),
     )
   }
@@ -92,7 +92,7 @@ const STATE = `
             and not pg_has_role(current_user, relowner, 'usage')) as foreign_tables,
          current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections`
 
-/** Compares the settings of a connection with those that the gateway made: a pooler in between may lose them. */
+/** Compares a connection's settings with those that the gateway requested: a pooler in between may drop them. */
 export async function checkSession({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const expected = sessionSettings({ schema: config.databaseSchema })
   const rows = await db.query<{ name: string; setting: string }>({
@@ -105,12 +105,12 @@ export async function checkSession({ db, config }: DatabaseCheckInput, findings:
   const which = wrong.map(({ name, setting }) => `${name} is ${setting} instead of ${expected[name]}`).join(', ')
   return [
     findings.fault(
-      `Connections do not keep the settings of the gateway: ${which}. Connect to PostgreSQL itself, or through a pooler in session mode.`,
+      `Connections do not keep the settings of the gateway: ${which}. Connect to PostgreSQL directly, or through a pooler in session mode.`,
     ),
   ]
 }
 
-/** Checks whether an acknowledged order survives a crash, and the loss, of the database's machine. */
+/** Checks whether an acknowledged order survives a crash or the loss of the database's machine. */
 export async function checkDurability({ db, config }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const rows = await db.query<{ name: string; setting: string }>({ text: DURABILITY_SETTINGS })
   const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
@@ -145,7 +145,10 @@ const DURABILITY_SETTINGS = `
 
 const CLOCK_TOLERANCE_MS = 1_000
 
-/** The database's clock decides which timestamps pass; this machine's clock is used in logs and to sign what is sent. */
+/**
+ * The database's clock decides which timestamps are accepted; this machine's clock is used in logs and to sign what is
+ * sent.
+ */
 export async function checkClock({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const { databaseMs, sentAt, receivedAt } = await readDatabaseTime(db, Date.now)
   const differenceMs = databaseMs - (sentAt + receivedAt) / 2

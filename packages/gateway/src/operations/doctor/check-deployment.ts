@@ -9,7 +9,7 @@ import {
 import { listPeers } from '#platform/deployment/peers.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
-/** Requests of dealers who moved are forwarded over HTTP, so the other cell's nodes have to be in a private network. */
+/** Requests of dealers who moved are forwarded over HTTP, so the other cell's nodes must be in a private network. */
 async function checkForwarding(db: DatabaseCheckInput['db'], findings: Findings): Promise<Finding[]> {
   const nodes = await db.query<{ cell: string; host: string }>({
     text: `select distinct other_cell as cell, node ->> 'host' as host
@@ -27,7 +27,7 @@ async function checkForwarding(db: DatabaseCheckInput['db'], findings: Findings)
   return found.flat()
 }
 
-/** Checks which deployment the database belongs to, whether we have its key, and lists the other gateways on it. */
+/** Checks which deployment the database belongs to and whether we have its key, and lists the other gateways that use it. */
 export async function checkDeployment(
   { db, cipher, config }: DatabaseCheckInput,
   findings: Findings,
@@ -38,12 +38,12 @@ export async function checkDeployment(
   if (config.deployment !== undefined) refuseOtherKind(row, config.deployment)
   found.push(findings.ok(`The database belongs to a ${row.kind} deployment.`))
   if (cipher === undefined) {
-    // On test and production its absence is a fault of the configuration already.
+    // On test and production, a missing key is already reported as a configuration fault.
     if (config.deployment !== 'local') return found
     return [
       ...found,
       findings.fault(
-        'The database is encrypted, and DATA_DIR contains no valid master.key. Restore that file, or set MASTER_KEY.',
+        'The database is encrypted, but DATA_DIR contains no valid master.key. Restore that file, or set MASTER_KEY.',
       ),
     ]
   }
@@ -73,7 +73,7 @@ export async function checkDeployment(
   return found
 }
 
-/** Warns if catalogues of other cells are imported without a key: a person who can write such a file sets prices here. */
+/** Warns if catalogues of other cells are imported without a key: anyone who can write such a file sets prices here. */
 export async function checkPublications(
   { db, config }: DatabaseCheckInput,
   { ok, warning }: Findings,

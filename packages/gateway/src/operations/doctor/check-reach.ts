@@ -4,14 +4,12 @@ import { readCertificate } from '@dealer-esim/lib/process/certificate.ts'
 import { isLoopback } from '#platform/config/rules.ts'
 import type { CheckInput, Finding, Findings } from './finding.ts'
 
-/*
- * Checks of what surrounds the process: its addresses, proxies, certificate and mail server.
- */
+/* Checks of the process's environment: its addresses, proxies, certificate and mail server. */
 
 const TIMEOUT_MS = 5_000
 const ANSWER_SIZE_MAX_BYTES = 65_536
 
-/** What stands between dealers and the gateway: HOST, the metrics' address, and whether PUBLIC_URL leads to a gateway. */
+/** Checks what lies between dealers and the gateway: HOST, the metrics' address, and whether PUBLIC_URL reaches a gateway. */
 export async function checkAddresses({ config, outbound }: CheckInput, findings: Findings): Promise<Finding[]> {
   const found: Finding[] = []
   const { deployment, host, publicUrl, metricsHost, metricsPort, trustedProxies = [] } = config
@@ -34,7 +32,7 @@ export async function checkAddresses({ config, outbound }: CheckInput, findings:
     return [
       ...found,
       findings.warning(
-        `PUBLIC_URL ${publicUrl} does not answer this machine: ${outcome.message}. Start the gateway, and check DNS, the firewall and the proxy.`,
+        `PUBLIC_URL ${publicUrl} cannot be reached from this machine: ${outcome.message}. Start the gateway, and check DNS, the firewall and the proxy.`,
       ),
     ]
   }
@@ -58,7 +56,7 @@ function judgeAnswer(publicUrl: string, status: number, code: string | undefined
   if (code === '000101') return findings.ok(`PUBLIC_URL ${publicUrl} reaches a gateway.`)
   if (code === '101008') {
     return findings.fault(
-      `PUBLIC_URL ${publicUrl} reaches a gateway that considers the request plain HTTP. List the proxy's address in TRUSTED_PROXIES, and let it send X-Forwarded-Proto and X-Forwarded-For.`,
+      `PUBLIC_URL ${publicUrl} reaches a gateway that takes the request for plain HTTP. List the proxy's address in TRUSTED_PROXIES, and make the proxy send X-Forwarded-Proto and X-Forwarded-For.`,
     )
   }
   return findings.warning(
@@ -91,7 +89,7 @@ export function checkProxies({ config }: CheckInput, findings: Findings): Findin
   if (wide.length > 0) {
     return [
       findings.fault(
-        `TRUSTED_PROXIES holds ${wide.join(' and ')}: any caller could claim to use HTTPS and to have any address. List only your own proxies.`,
+        `TRUSTED_PROXIES contains ${wide.join(' and ')}: any caller could claim to use HTTPS and to have any address. List only your own proxies.`,
       ),
     ]
   }
@@ -108,7 +106,7 @@ export function checkCertificate({ config }: CheckInput, findings: Findings): Fi
   const { tlsCertFile: certFile, tlsKeyFile: keyFile, publicUrl, consoleUrl } = config
   if (certFile === undefined || keyFile === undefined) return []
   const certificate = tryReadCertificate(certFile, keyFile)
-  if (certificate === undefined) return [] // reported as a fault of the configuration
+  if (certificate === undefined) return [] // reported as a configuration fault
   const { startsAt, expiresAt, isFor, names, isSelfSigned } = certificate
   const [from, until] = [startsAt, expiresAt].map((time) => time.toISOString().slice(0, 10))
   const found: Finding[] = []
@@ -120,14 +118,16 @@ export function checkCertificate({ config }: CheckInput, findings: Findings): Fi
       ),
     )
   } else if (expiresAt.getTime() <= now) {
-    found.push(findings.fault(`The certificate expired on ${until}. Renew it; a running gateway loads the new one.`))
+    found.push(
+      findings.fault(`The certificate expired on ${until}. Renew it; a running gateway will load the new one.`),
+    )
   } else if (expiresAt.getTime() - now < EXPIRES_SOON_MS) {
     found.push(findings.warning(`The certificate expires on ${until}. Make sure that its renewal works.`))
   } else found.push(findings.ok(`The certificate fits its key and is valid until ${until}.`))
   if (isSelfSigned) {
     found.push(
       findings.warning(
-        'The certificate is self-signed: browsers and dealers’ programs refuse it. Install one of a certificate authority.',
+        'The certificate is self-signed: browsers and dealers’ programs refuse it. Install one from a certificate authority.',
       ),
     )
   }
@@ -136,7 +136,9 @@ export function checkCertificate({ config }: CheckInput, findings: Findings): Fi
     const host = url && new URL(url).hostname.replace(/^\[|\]$/g, '')
     if (!host || isFor(host)) continue
     found.push(
-      findings.fault(`The certificate is for ${names}, not for ${host} of ${variable}. Get one for that host.`),
+      findings.fault(
+        `The certificate is for ${names}, not for ${host}, the host in ${variable}. Get one for that host.`,
+      ),
     )
   }
   return found
@@ -162,7 +164,7 @@ export async function checkMail({ config }: CheckInput, findings: Findings): Pro
   if (fault === undefined) return [findings.ok('Signed in to the mail server.')]
   return [
     findings.fault(
-      `The mail server of SMTP_URL cannot be used: ${fault}. Correct SMTP_URL, or let this machine reach it.`,
+      `The mail server of SMTP_URL cannot be used: ${fault}. Correct SMTP_URL, or allow this machine to connect to it.`,
     ),
   ]
 }

@@ -51,7 +51,7 @@ export async function checkBackups({ db, config }: DatabaseCheckInput, findings:
 }
 
 const HOUR_MS = 3_600_000
-/** One check a day, plus half a day for its duration. */
+/** One check a day, plus half a day for the check itself. */
 const STALE_MS = 36 * HOUR_MS
 
 export async function checkLedger({ db }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
@@ -61,7 +61,7 @@ export async function checkLedger({ db }: DatabaseCheckInput, findings: Findings
     const [first] = state.firstFaults
     return [
       findings.fault(
-        `The check of ${state.checkedOn} found faults in the ledger: ${state.faults}, the first: ${first} List all of them on the server.`,
+        `The check of ${state.checkedOn} found faults in the ledger: ${state.faults}. The first one: ${first} List all of them on the server.`,
         'npm run -s admin -- ledger verify',
       ),
     ]

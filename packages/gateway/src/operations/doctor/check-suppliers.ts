@@ -9,7 +9,7 @@ import { testSupplier } from '#suppliers/state/test-supplier.ts'
 import { loadSuppliers, type Suppliers } from '#suppliers/supplier-registry.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
-/** Tests every supplier without buying, saves what was seen, and looks for packages that no supplier can deliver. */
+/** Tests every supplier without buying, saves the results, and looks for packages that no supplier can deliver. */
 export async function checkSuppliers(input: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
   const { db, cipher, outbound } = input
   const packages = [
@@ -18,7 +18,7 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
   ]
   if (cipher === undefined || !(await hasMasterKey(input, cipher))) return packages // checkDeployment reports why
   const rows = await listSuppliers(db)
-  const linkKey = Buffer.alloc(0) // nothing is issued with it
+  const linkKey = Buffer.alloc(0) // nothing is issued with this key
   const wake = { wake() {}, on: () => () => {} } // nothing is bought
   const deps = { db, cipher, outbound, linkKey, ids: systemIds, clock: systemClock, log: silentLog, wake }
   const suppliers = await loadSuppliers(deps)
@@ -35,7 +35,7 @@ export async function checkSuppliers(input: DatabaseCheckInput, findings: Findin
   return [...found, ...packages]
 }
 
-/** With another master key every configuration looks broken, and an operator might replace it and so lose it. */
+/** With the wrong master key every configuration looks broken, and an operator might replace it and thus lose it. */
 async function hasMasterKey({ db }: DatabaseCheckInput, cipher: Cipher): Promise<boolean> {
   const row = await findDeployment(db)
   try {
@@ -51,13 +51,13 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, input: Database
   const { name, type, paused } = row
   if (type === 'sandbox' && input.config.deployment === 'production') {
     return findings.fault(
-      `${name} is a sandbox: a production gateway sells no test eSIMs and does not start with one. Remove it, or use a test deployment.`,
+      `${name} is a sandbox: a production gateway does not sell test eSIMs and will not start while a sandbox is configured. Remove it, or use a test deployment.`,
     )
   }
   const supplied = suppliers.get(name)
   if (supplied === undefined) {
     return findings.fault(
-      `${name} has a configuration that cannot be used. Enter it again on its page of the console.`,
+      `The configuration of ${name} cannot be used. Enter it again on the page of the supplier in the console.`,
       `npm run -s admin -- supplier set ${name} --help`,
     )
   }
@@ -69,7 +69,7 @@ async function judge(row: SupplierSummary, suppliers: Suppliers, input: Database
   const fault = await testSupplier({ db: input.db, suppliers }, name)
   if (fault === null && row.verificationFault !== null) {
     return findings.fault(
-      `${name} is not verified, because its charges are misread: ${row.verificationFault} Record its answers: npm run -s admin -- supplier record ${name} --help`,
+      `${name} is not verified, because the gateway does not read its charges correctly: ${row.verificationFault} To record its answers, run: npm run -s admin -- supplier record ${name} --help`,
     )
   }
   return fault === null ? findings.ok(`${name} (${type}) works.`) : findings.fault(`${name} does not work: ${fault}`)

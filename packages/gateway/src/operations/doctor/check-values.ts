@@ -6,7 +6,7 @@ import { supplierOwner } from '@dealer-esim/wholesalers/supplier.ts'
 import type { StockSecrets } from '#stock/stock.ts'
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
-/* Values that an earlier release accepted from files and that are wrong in all likelihood. */
+/* Values that an earlier release accepted from files and that are almost certainly wrong. */
 
 /** Finds damaged names, prices that no dealer can pay, and stock that travellers cannot install. */
 export async function checkValues({ db, cipher }: DatabaseCheckInput, findings: Findings): Promise<Finding[]> {
@@ -97,7 +97,7 @@ function takeOffSale(supplier: string, batchId: string): string {
 
 const PAGE = 1_000
 
-/** Decrypts every code, in pages. */
+/** Decrypts every code, page by page. */
 async function missingCodes(db: Db, cipher: Cipher): Promise<string[]> {
   const batches = new Map<string, { supplier: string; batchId: string; iccid: string; codes: number }>()
   let after = { supplier: '', codeId: '00000000-0000-0000-0000-000000000000' }
@@ -128,7 +128,7 @@ function lacksCode(cipher: Cipher, supplier: string, encrypted: Buffer): boolean
     const secrets: StockSecrets = JSON.parse(cipher.decrypt(encrypted, supplierOwner(supplier)).toString())
     return secrets.ac.endsWith('$1') && secrets.ac.split('$').length === 5 && secrets.confirmationCode === undefined
   } catch (error) {
-    if (error instanceof DecryptionFailed) return false // another check reports the key
+    if (error instanceof DecryptionFailed) return false // another check reports the missing key
     throw error
   }
 }

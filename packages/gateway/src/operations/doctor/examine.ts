@@ -45,17 +45,17 @@ const CONTENT: readonly Check<DatabaseCheckInput>[] = [
 
 export interface ExamineInput {
   config: Partial<Config>
-  /** Messages about variables. */
+  /** Faults found in the variables. */
   configFaults: readonly string[]
   /** undefined: there is no database yet, or DATABASE_URL cannot be read. */
   databaseUrl: string | undefined
   masterKeys: readonly [Buffer, ...Buffer[]] | undefined
 }
 
-/** Checks a configuration and what surrounds it, without changing anything. A check that fails does not stop the others. */
+/** Checks a configuration and its environment without changing anything. A failing check does not stop the others. */
 export async function examine({ config, configFaults, databaseUrl, masterKeys }: ExamineInput): Promise<Finding[]> {
   const { ok, fault } = createFindings('configuration')
-  const found = configFaults.length > 0 ? configFaults.map((text) => fault(text)) : [ok('Every variable can be read.')]
+  const found = configFaults.length > 0 ? configFaults.map((text) => fault(text)) : [ok('Every variable is valid.')]
   const outbound = createOutbound()
   try {
     found.push(...(await runChecks(OUTSIDE, { config, outbound })))
@@ -69,7 +69,7 @@ export async function examine({ config, configFaults, databaseUrl, masterKeys }:
   }
 }
 
-/** Checks a running gateway with its own connections. */
+/** Checks a running gateway over its own connections. */
 export async function examineRunning({ config, outbound, db, cipher }: DatabaseCheckInput): Promise<Finding[]> {
   const input = { config, outbound, db, cipher }
   return [
@@ -89,7 +89,7 @@ async function examineDatabase(url: string, input: Omit<DatabaseCheckInput, 'db'
     const connectionFault = await findConnectionFault(db)
     if (connectionFault !== undefined) return [fault(connectionFault)]
     const found = await runChecks(DATABASE, { ...input, db })
-    // On the tables of another release, the other checks would fail with errors that do not help.
+    // On another release's tables, the other checks would fail with unhelpful errors.
     const hasTables = !found.some(({ check, state }) => check === 'schema' && state !== 'OK')
     return hasTables ? [...found, ...(await runChecks(CONTENT, { ...input, db }))] : found
   } finally {

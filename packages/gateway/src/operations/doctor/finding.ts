@@ -31,7 +31,7 @@ export interface CheckInput {
   outbound: Outbound
 }
 
-/** Input of a check of a database that responds. */
+/** Input of a check that needs a responding database. */
 export interface DatabaseCheckInput extends CheckInput {
   db: Db
   /** undefined: no key is configured, or its file does not exist yet. */

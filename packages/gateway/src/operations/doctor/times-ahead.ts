@@ -20,8 +20,8 @@ import { DELIVERIES_AHEAD, QUEUE_LEASES_AHEAD } from '#webhooks/sending/due-tena
 import type { DatabaseCheckInput, Finding, Findings } from './finding.ts'
 
 /**
- * SQL: how long an order may wait. An order under review waits as long as its items have been open, at most an hour; any other
- * order waits for the retry of an item.
+ * SQL: how long an order may wait. An order under review waits as long as its items have been open, but at most an hour;
+ * any other order waits until an item is retried.
  */
 const WAIT_MS = `
   case when order_status = 'UNDER_REVIEW'
@@ -29,7 +29,7 @@ const WAIT_MS = `
                   greatest(${REVIEW_WAIT_MIN_MS}, extract(epoch from now() - created_at) * 1000))::float8
        else ${LONGEST_RETRY_MS} end`
 
-/** Orders that wait longer than any retry takes. */
+/** Orders that wait longer than the longest retry interval. */
 const ORDERS_AHEAD: TimesAhead = {
   table: 'orders',
   key: ['tenant_id', 'order_id'],
@@ -37,7 +37,7 @@ const ORDERS_AHEAD: TimesAhead = {
   repair: 'due_at = now()',
 }
 
-/** Leases that claims ignore. */
+/** Leases too far in the future, which claims ignore. */
 const ORDER_LEASES_AHEAD: TimesAhead = {
   table: 'orders',
   key: ['tenant_id', 'order_id'],
@@ -87,15 +87,18 @@ interface TimesAheadDeps {
 
 /** How often this node checks whether the database's clock was set back. */
 const POLL_MS = 1_000
-/** How often the tables are searched even if this node saw no step: another node may have written while this one did not run. */
+/** How often the tables are searched even if this node saw no step: another node may have written while this one was down. */
 const SEARCH_EVERY_MS = 60_000
-/** How the tables are searched after the clock was set back, because nodes that have not noticed it may still write. */
+/**
+ * How often, and for how long, the tables are searched after the clock was set back: nodes that have not noticed may still
+ * write.
+ */
 const AFTER_STEP = { everyMs: 5_000, forMs: 30_000 }
-/** A smaller difference may be an error of measurement. */
+/** A smaller difference may be a measurement error. */
 const STEP_MIN_MS = 500
 
 /**
- * Makes work due that waits for a time that a fast clock has written: immediately after the database's clock was set back,
+ * Makes due any work that waits for a time written by a fast clock: immediately after the database's clock was set back,
  * and once a minute.
  */
 export function timesAheadLoop(deps: TimesAheadDeps): Loop {
@@ -135,10 +138,10 @@ export function timesAheadLoop(deps: TimesAheadDeps): Loop {
 }
 
 const COUNTED_MAX = 1_000
-/** Bounds one transaction. */
+/** Limits the size of one transaction. */
 const REPAIRED_MAX = 1_000
 
-/** Counts up to 1 000 such rows per table. Takes no lock. */
+/** Counts such rows, up to 1 000 per table. Takes no lock. */
 export async function countTimesAhead(
   db: Pick<Db, 'query'>,
   tables: readonly TimesAhead[],
@@ -152,7 +155,7 @@ export async function countTimesAhead(
   return counts
 }
 
-/** Makes such rows due now. Each statement locks up to 1 000 rows and skips locked ones. @returns how many */
+/** Makes such rows due now. Each statement locks up to 1 000 rows and skips locked ones. @returns the number of rows */
 export async function repairTimesAhead(db: Pick<Db, 'query'>, tables: readonly TimesAhead[]): Promise<number> {
   let repaired = 0
   for (const { table, key, isAhead: condition, repair } of tables) {

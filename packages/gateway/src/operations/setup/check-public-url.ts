@@ -10,8 +10,9 @@ import { callPublicUrl } from '../doctor/check-reach.ts'
 type Address = Pick<Config, 'host' | 'port' | 'publicUrl' | 'tlsCertFile' | 'tlsKeyFile'>
 
 /**
- * Does PUBLIC_URL lead to this machine? Listens where the gateway will listen, and calls PUBLIC_URL as a dealer would.
- * @returns what is wrong, and what to do; undefined if it leads here
+ * Checks whether PUBLIC_URL points to this machine: listens where the gateway will listen, and calls PUBLIC_URL as a dealer
+ * would.
+ * @returns what is wrong and how to fix it; undefined if it points here
  */
 export async function findWrongRoute(config: Address, outbound: Outbound): Promise<string | undefined> {
   const { host, port, publicUrl, tlsCertFile, tlsKeyFile } = config

@@ -6,13 +6,13 @@ import { findConnectionFault } from '../doctor/check-database.ts'
 
 /** A role and a database of the same name, which the role owns. */
 export interface NewDatabase {
-  /** The URL of a role that may create roles and databases. */
+  /** The URL of a role that is allowed to create roles and databases. */
   adminUrl: string
   name: string
   password: string
 }
 
-/** The gateway's DATABASE_URL on the server of an administrator's URL. */
+/** The gateway's DATABASE_URL on the server of the administrator's URL. */
 export function newDatabaseUrl({ adminUrl, name, password }: NewDatabase): string {
   const url = new URL(adminUrl)
   url.username = name
@@ -22,7 +22,7 @@ export function newDatabaseUrl({ adminUrl, name, password }: NewDatabase): strin
 }
 
 /**
- * Checks that role and database can be created. With `isOurs`, an earlier setup may have created them.
+ * Checks that the role and the database can be created. With `isOurs`, an earlier setup may already have created them.
  * @throws Refusal that says what to do instead
  */
 export async function checkNewDatabase({ adminUrl, name }: NewDatabase, isOurs: boolean): Promise<void> {
@@ -36,17 +36,17 @@ export async function checkNewDatabase({ adminUrl, name }: NewDatabase, isOurs: 
     })
     if (!found?.mayCreate)
       throw refusal(
-        'This administrator may not create roles and databases. Use the URL of one who may, or --database-url.',
+        'This administrator may not create roles and databases. Use the URL of an administrator who may, or --database-url.',
       )
     if (isOurs || !(found.role || found.database)) return
     const what = [...(found.role ? ['role'] : []), ...(found.database ? ['database'] : [])].join(' and a ')
     throw refusal(
-      `The server already has a ${what} named ${name}. Choose another name with --database-name, or give the URL of an existing database with --database-url.`,
+      `The server already has a ${what} named ${name}. Choose another name with --database-name, or specify an existing database with --database-url.`,
     )
   })
 }
 
-/** Checks that the gateway can use a database that exists. @throws Refusal that says what to do instead */
+/** Checks that the gateway can use an existing database. @throws Refusal that says what to do instead */
 export async function checkExistingDatabase(url: string): Promise<void> {
   const db = createDb({ url, poolSize: 1, applicationName: 'dealer-esim setup' })
   try {
@@ -65,7 +65,7 @@ export async function createDatabase(wanted: NewDatabase): Promise<void> {
     if (!role) await db.query({ text: `create role "${name}" login password '${scramVerifier(wanted.password)}'` })
     const [database] = await db.query({ text: 'select 1 from pg_database where datname = $1', values: [name] })
     if (database) return
-    // An administrator who is no superuser creates databases only for roles of which they are a member.
+    // An administrator who is not a superuser can create databases only for roles of which they are a member.
     await db.query({ text: `grant "${name}" to current_user` })
     await db.query({ text: `create database "${name}" owner "${name}" encoding UTF8 template template0` })
   })
@@ -77,7 +77,7 @@ async function withServer(url: string, work: (db: Database) => Promise<void>): P
     await work(db)
   } catch (error) {
     if (error instanceof Refusal) throw error
-    throw refusal(`The PostgreSQL of --database-admin cannot be used: ${messageOf(error)}.`)
+    throw refusal(`The PostgreSQL server of --database-admin cannot be used: ${messageOf(error)}.`)
   } finally {
     await db.close()
   }
@@ -89,7 +89,7 @@ function refusal(message: string): Refusal {
 
 const ITERATIONS = 4_096
 
-/** The password as PostgreSQL stores it (RFC 5802), so that a log of statements does not show it. */
+/** The password as PostgreSQL stores it (RFC 5802), so that statement logs do not reveal it. */
 function scramVerifier(password: string): string {
   const salt = randomBytes(16)
   const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256')

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 export type Settings = Readonly<Record<string, string>>
 
 /**
- * Reads a file of lines like `PORT=8080`, as systemd (EnvironmentFile) and container engines (--env-file) do; {} if there is
- * none.
+ * Reads a file of lines such as `PORT=8080`, as systemd (EnvironmentFile) and container engines (--env-file) do; {} if the
+ * file does not exist.
  */
 export function readEnvironmentFile(file: string): Settings {
   if (!existsSync(file)) return {}
@@ -23,7 +23,7 @@ function unquoted(text: string): string {
 
 /**
  * Replaces the file atomically; only its owner can read it, because it contains the master key.
- * @throws Error if a value cannot be written so that every reader of such files reads the same
+ * @throws Error if a value cannot be written in a way that every reader of such files understands alike
  */
 export function writeEnvironmentFile(file: string, settings: Settings): void {
   for (const [name, value] of Object.entries(settings)) {

@@ -4,7 +4,7 @@ import { secretFileName } from '#platform/config/variable-text.ts'
 import { type NewDatabase, newDatabaseUrl } from './create-database.ts'
 import type { Settings } from './environment-file.ts'
 
-/** What an operator decides; settings by variable, e.g. `{ PUBLIC_URL: 'https://esim.example.com' }`. */
+/** The operator's decisions; settings by variable, e.g. `{ PUBLIC_URL: 'https://esim.example.com' }`. */
 export interface SetupAnswers {
   settings: Settings
   databaseAdminUrl?: string | undefined
@@ -15,7 +15,7 @@ export interface SetupPlan {
   settings: Settings
   /** Created before the first start. */
   database: NewDatabase | undefined
-  /** An earlier setup has written the database into the file, and may have created it. */
+  /** An earlier setup has written the database into the file, and may already have created it. */
   isDatabaseOurs: boolean
   faults: string[]
 }
@@ -25,8 +25,8 @@ const MASTER_KEY_BYTES = 32
 const PASSWORD_BYTES = 24
 
 /**
- * Completes the settings: answers before what the file already has, and what is secret generated. A master key in the file is
- * kept, because the database is encrypted under it.
+ * Completes the settings: answers override what the file already contains, and secrets are generated. A master key in the
+ * file is kept, because the database is encrypted with it.
  */
 export function planSetup(
   { settings: answers, databaseAdminUrl, databaseName }: SetupAnswers,
@@ -45,7 +45,7 @@ export function planSetup(
       faults.push(`--database-name must be up to 63 lower-case letters, digits and _, not “${databaseName}”.`)
     if (!/^postgres(ql)?:\/\//.test(databaseAdminUrl) || !URL.canParse(databaseAdminUrl)) {
       faults.push(
-        '--database-admin must be an address like postgres://postgres:password@host:5432/postgres, of one server.',
+        '--database-admin must be the address of one server, like postgres://postgres:password@host:5432/postgres.',
       )
     } else {
       database = {
@@ -63,7 +63,7 @@ export function planSetup(
   return { settings: given, database, isDatabaseOurs, faults: [...faults, ...inspectConfig(given, []).faults] }
 }
 
-/** MASTER_KEY for MASTER_KEY_FILE, and the reverse: both together are a fault. */
+/** MASTER_KEY for MASTER_KEY_FILE, and the reverse: setting both is a fault. */
 function counterpart(name: string): string {
   return name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : secretFileName(name)
 }

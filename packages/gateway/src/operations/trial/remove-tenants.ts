@@ -3,9 +3,9 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { subtractTenants } from '#sales/update-sales.ts'
 
 /**
- * Deletes every row of these tenants, from every table that has a tenant_id, in one transaction: referencing tables first.
- * Rows without a tenant_id that belong to their people go by `on delete cascade`; what the sandbox recorded of their orders
- * is found by its keys.
+ * Deletes every row of these tenants from every table that has a tenant_id, in one transaction, referencing tables first.
+ * Rows without a tenant_id that belong to their people are deleted by `on delete cascade`; the sandbox's records of their
+ * orders are found by their keys.
  */
 export async function removeTenants(db: Db, tenantIds: readonly string[]): Promise<void> {
   await db.tx(async (tx) => {
@@ -27,7 +27,10 @@ async function removeSandboxRecords(tx: Tx, tenantIds: readonly string[]): Promi
   tx.send({ text: 'delete from sandbox_issued where key = any ($1)', values: [keys] })
 }
 
-/** The tables of this schema with a tenant_id, each before those that it references. Partitions are left to their parents. */
+/**
+ * The tables of this schema with a tenant_id, each before the tables that it references. Partitions are covered by their
+ * parents.
+ */
 async function tenantTables(tx: Tx): Promise<string[]> {
   const tables = await tx.query<{ name: string; referenced: string[] }>({
     text: `select c.relname as name,
@@ -43,7 +46,7 @@ async function tenantTables(tx: Tx): Promise<string[]> {
   while (left.length > 0) {
     const referenced = new Set(left.flatMap((table) => table.referenced))
     const free = left.filter(({ name }) => !referenced.has(name))
-    if (free.length === 0) throw new Error('tables that reference each other in a circle')
+    if (free.length === 0) throw new Error('the tables reference each other in a circle')
     ordered.push(...free.map(({ name }) => name))
     left = left.filter(({ name }) => referenced.has(name))
   }

@@ -10,9 +10,9 @@ import type { TrialDealer } from './trial-history.ts'
 import { createHistoryPartitions, writeWeek } from './write-history.ts'
 
 /*
- * Trial data for a local gateway: dealers with orders, eSIMs, events and movements of four weeks, so that a person sees
- * every page of the console filled. The past is written directly, because modules date what they do by the database's
- * clock; what happens today goes through them. Removal deletes the rows of these dealers, and nothing else.
+ * Trial data for a local gateway: dealers with four weeks of orders, eSIMs, events and movements, so that every page of the
+ * console has something to show. The past is written directly, because modules date their work by the database's clock;
+ * today's data goes through the modules. Removal deletes the rows of these dealers, and nothing else.
  */
 
 const TRIAL_DEALERS: readonly TrialDealer[] = [
@@ -54,8 +54,8 @@ export async function getTrialData({ db }: Pick<TrialDeps, 'db'>): Promise<Trial
 }
 
 /**
- * Creates the dealers, and fills them in the background. If it is started again, it continues where it ended.
- * @returns a promise in `filled` that resolves when all data is written
+ * Creates the dealers, and fills them in the background. If started again, it continues where it left off.
+ * @returns a promise in `filled` that resolves when all data has been written
  * @throws Refusal on a gateway that is not local
  */
 export async function startTrialData(deps: TrialDeps, by: By): Promise<{ filled: Promise<void> }> {
@@ -113,7 +113,7 @@ async function fill(deps: TrialDeps, by: By): Promise<void> {
     const dealer = { ...TRIAL_DEALERS[index]!, tenantId }
     for (let step = stepsDone; step < STEPS; step++) {
       const isOurs = step < WEEKS ? await fillWeek(deps, dealer, step) : await fillToday(deps, dealer, by)
-      // The data was removed meanwhile, or another call has filled it.
+      // The data has since been removed, or another call has filled it.
       if (!isOurs) return
     }
   }
@@ -129,11 +129,11 @@ function fillWeek(deps: TrialDeps, dealer: TrialDealer & { tenantId: string }, w
   })
 }
 
-/** Every reference and transactionId is fixed, so a step that is repeated does nothing twice. */
+/** All references and transactionIds are fixed, so repeating a step has no further effect. */
 async function fillToday(deps: TrialDeps, dealer: TrialDealer & { tenantId: string }, by: By): Promise<boolean> {
   const { tenantId, currencyCode } = dealer
   await topUp(deps, { tenantId, amount: 2_500_000n, reference: 'bank transfer today' }, by)
-  const fee = { tenantId, amount: -15_000n, reference: 'bank fee', reason: 'Fee of the bank for the latest transfer' }
+  const fee = { tenantId, amount: -15_000n, reference: 'bank fee', reason: 'Bank fee for the latest transfer' }
   const goodwill = { tenantId, amount: 50_000n, reference: 'goodwill', reason: 'Goodwill after a late delivery' }
   const { adjustmentId } = await proposeAdjustment(deps, fee, SYSTEM)
   await approveAdjustment(deps, tenantId, adjustmentId, by)
@@ -159,7 +159,7 @@ const TODAY = [
   ['SANDBOX_UNKNOWN', 1],
 ] as const
 
-/** Locks the dealer's row. @returns false if another call has done the step, or the data was removed */
+/** Locks the dealer's row. @returns false if another call has done the step, or if the data was removed */
 async function finishStep(tx: Tx, tenantId: string, step: number): Promise<boolean> {
   const rows = await tx.query({
     text: 'update trial_dealers set steps_done = steps_done + 1 where tenant_id = $1 and steps_done = $2 returning 1',

@@ -10,7 +10,7 @@ export interface TrialDealer {
   callbackUrl?: string
 }
 
-/** The rows of a week in the life of a dealer, by table. Members are named as columns are, in camelCase. */
+/** The rows of one week of a dealer's business, by table. Members are named like the columns, in camelCase. */
 export type WeekRows = Record<
   | 'orders'
   | 'order_items'
@@ -48,12 +48,12 @@ const TOP_UP = 9_000_000n
 const SMDP_ADDRESS = 'sandbox.dealer-esim.example'
 const REFUSAL = 'The sandbox has no profile of this product left.'
 
-/** Makes a week of orders with everything that follows from them. The same input gives the same week, except for ids. */
+/** Creates a week of orders with everything that follows from them. The same input gives the same week, except for ids. */
 export function makeWeek(input: WeekInput): { rows: WeekRows; balance: bigint; version: bigint } {
   return new WeekMaker(input).make()
 }
 
-/** How orders end, by how often it happens. */
+/** How orders end, by frequency. */
 const ENDS = [
   { upTo: 0.91, end: 'DELIVERED' },
   { upTo: 0.95, end: 'FAILED' },
@@ -93,7 +93,7 @@ class WeekMaker {
     const { startMs, endMs, week } = this.#input
     const reference = `bank transfer of week ${week + 1}`
     this.#post(startMs, { kind: 'TOP_UP', amount: TOP_UP, reference, actor: 'system' })
-    // Transfers of a wallet are in the order of time, so an order is finished before the next one begins.
+    // A wallet's movements must be in chronological order, so each order is finished before the next one begins.
     for (const atMs of this.#orderTimes(startMs, endMs)) this.#makeOrder(atMs)
     return { rows: this.#rows, balance: this.#balance, version: this.#version }
   }
@@ -127,7 +127,7 @@ class WeekMaker {
 
   #makeOrder(paidMs: number): void {
     const { tenantId, currencyCode, products } = this.#input
-    // A few packages sell most.
+    // A few packages account for most sales.
     const { item, price } = products[Math.floor(this.#random() ** 2 * products.length)]!
     const count = this.#random() < 0.75 ? 1 : 2 + Math.floor(this.#random() * 2)
     const end = this.#endOf(count)
@@ -332,7 +332,7 @@ function timeOf(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** A small generator of numbers in [0, 1): the same seed gives the same numbers. */
+/** A small generator of random numbers in [0, 1): the same seed gives the same numbers. */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

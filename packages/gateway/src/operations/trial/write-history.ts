@@ -7,15 +7,15 @@ import { AGED_BY_CLOCK } from '#platform/retention/retention-table.ts'
 import { lockTenantWallet } from '#wallet/ledger/lock-wallets.ts'
 import { makeWeek, type Product, type TrialDealer, type WeekInput } from './trial-history.ts'
 
-/** Packages that a trial dealer sells. */
+/** The number of packages that a trial dealer sells. */
 const PRODUCTS_MAX = 14
 
-/** Creates those past partitions, from this moment on, that retention keeps. */
+/** Creates the past partitions from this time on, as far as retention keeps them. */
 export async function createHistoryPartitions(db: Db, sinceMs: number): Promise<void> {
   await createPartitions(db, AGED_BY_CLOCK, sinceMs)
 }
 
-/** Writes one week of a dealer into its tables, and updates its wallet. Locks the wallet. */
+/** Writes one week of a dealer into its tables and updates its wallet. Locks the wallet. */
 export async function writeWeek(
   tx: Tx,
   deps: Pick<Deps, 'catalogue' | 'cipher'>,
@@ -30,7 +30,7 @@ export async function writeWeek(
     ...{ balance: wallet.balance, version: wallet.version },
     encryptSecrets: (esim) => encryptEsimSecrets(deps.cipher, tenantId, esim),
   })
-  // In the order of their foreign keys.
+  // In foreign-key order.
   for (const [table, tableRows] of Object.entries(rows)) insert(tx, table, tableRows)
   tx.send({
     text: 'update wallets set balance = $2, version = $3, updated_at = $4 where tenant_id = $1',
@@ -55,7 +55,7 @@ async function chooseProducts(
   return products.filter((_, index) => index % step === dealer.ordersPerDay % step).slice(0, PRODUCTS_MAX)
 }
 
-/** A column that no row names keeps its default. */
+/** A column that appears in no row keeps its default. */
 function insert(tx: Tx, table: string, rows: readonly object[]): void {
   if (rows.length === 0) return
   const records = recordset(rows, (_, value) => (typeof value === 'bigint' ? value.toString() : value))

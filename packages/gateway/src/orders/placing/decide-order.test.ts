@@ -7,7 +7,7 @@ import type { NewOrderInput } from './order-input.ts'
 const NOW = new Date('2026-11-20T13:00:00.000Z')
 const TENANT = { tenantId: '01939ab2-9c11-7d20-8a34-5b6c7d8e9f01', currencyCode: 'USD' }
 
-/** The verdict on an order of one eSIM at this price. */
+/** The verdict on an order for one eSIM at this price. */
 function verdictOn(price: bigint, wallet: Partial<Wallet>) {
   const before: Wallet = {
     ...TENANT,
@@ -24,7 +24,7 @@ function verdictOn(price: bigint, wallet: Partial<Wallet>) {
   return decideWallet(before, [input], context as unknown as DecisionContext).verdicts[0]!
 }
 
-test('a refusal states amounts that are exact in JSON, even at the largest price and the lowest balance', () => {
+test('a refusal states amounts exactly in JSON, even for the largest price and the lowest balance', () => {
   const max = BigInt(MONEY_MAX)
   for (const balance of [-1n, -max]) {
     expect(verdictOn(max, { balance })).toMatchObject({
@@ -36,7 +36,7 @@ test('a refusal states amounts that are exact in JSON, even at the largest price
   expect(verdictOn(max, { balance: 0n, creditLimit: max })).toMatchObject({ kind: 'placed' })
 })
 
-test('balance and daily limit may be used up exactly', () => {
+test('an order may use up the whole balance and the whole daily limit', () => {
   expect(verdictOn(10n, { balance: -5n, creditLimit: 15n, dailySpendLimit: 30n, spent: 20n }).kind).toBe('placed')
   expect(verdictOn(11n, { balance: -5n, creditLimit: 15n })).toMatchObject({
     ...{ code: '200007', parts: { data: { shortfall: 1 } } },

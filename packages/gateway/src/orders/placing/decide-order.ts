@@ -30,12 +30,12 @@ import {
 } from './order-input.ts'
 import { offerTopUp, topUpVolume } from './top-up-offer.ts'
 
-/** The part of an existing order that an answer needs. */
+/** The part of an existing order that is needed for an answer. */
 export interface ExistingOrder {
   orderId: string
   transactionId: string
   orderType: OrderType
-  /** The eSIM that a TOPUP adds to. */
+  /** The eSIM that a TOPUP is added to. */
   toppedUpProfileId: string | null
   toppedUpIccid: string | null
   orderStatus: OrderStatus
@@ -55,7 +55,7 @@ export interface PlacedOrder extends ExistingOrder {
   sent: (Omit<SentRequest, 'lines'> & { key?: OrderKey }) | null
 }
 
-/** The answer of `esim/order`, or of `esim/topup`, which also names its eSIM. */
+/** The answer to `esim/order`, or to `esim/topup`, which also identifies its eSIM. */
 export type PlacementAnswer = OrderAnswer & Partial<TopupAnswer>
 
 export type Verdict =
@@ -63,13 +63,13 @@ export type Verdict =
   | { kind: 'replayed'; answer: PlacementAnswer }
   | { kind: 'refused'; code: FailureCode; parts: ErrorParts }
 
-/** The facts that decide orders, besides their wallets. */
+/** The facts on which orders are decided, apart from their wallets. */
 export interface DecisionContext {
   now: Date
   catalogue: Snapshot
   /** Earlier orders, by tenant and transactionId. */
   existing: ReadonlyMap<string, ReadonlyMap<string, ExistingOrder>>
-  /** The eSIMs of top-ups (topped-up-esims.ts). A top-up without an entry names no eSIM of its tenant. */
+  /** The eSIMs of top-ups (topped-up-esims.ts). A top-up without an entry identifies no eSIM of its tenant. */
   esims: ReadonlyMap<OrderInput, ToppedUpEsim>
   suppliers: Pick<Suppliers, 'get'>
   /** The restricted keys of the orders, by id. An order whose key is missing was signed with one that is revoked. */
@@ -83,13 +83,13 @@ export interface BatchDecision {
   placed: PlacedOrder[]
   /** The debited wallets, as the batch leaves them. */
   wallets: Wallet[]
-  /** Those of them whose low-balance percentage changed. */
+  /** The debited wallets whose low-balance percentage changed. */
   lowBalanceChanges: LowBalanceChange[]
   /** The restricted keys that debited, as the batch leaves them. */
   keys: KeySpending[]
 }
 
-/** Decides the orders of several wallets, wallet by wallet. Pure: the wallets that are passed in stay as they are. */
+/** Decides the orders of several wallets, one wallet after another. Pure: the wallets passed in are not changed. */
 export function decideBatch(
   wallets: readonly Wallet[],
   inputs: readonly OrderInput[],
@@ -112,12 +112,12 @@ export function decideBatch(
 }
 
 /**
- * Decides the orders of one wallet, each on the balance that the previous ones left, as if they came one by one. Replay and
- * conflict are checked before price, sale, stock and balance. A refused order leaves no trace, so a later one with its
- * transactionId is decided on its own.
+ * Decides the orders of one wallet, each on the balance left by the previous ones, as if they had arrived one at a time.
+ * Replay and conflict are checked before price, sale, stock and balance. A refused order leaves no trace, so a later order
+ * with the same transactionId is decided independently.
  */
 export function decideWallet(before: Wallet, inputs: readonly OrderInput[], context: DecisionContext) {
-  const now = later(context.now, before.updatedAt) // the time of a wallet's movements never goes back
+  const now = later(context.now, before.updatedAt) // the times of a wallet's movements never decrease
   const wallet = onDay(before, now)
   const existing = context.existing.get(wallet.tenantId)
   const placed = new Map<string, PlacedOrder>()
@@ -163,17 +163,17 @@ function later(left: Date, right: Date): Date {
   return left > right ? left : right
 }
 
-/** The verdict on an order whose transactionId is taken. */
+/** The verdict on an order whose transactionId is already in use. */
 export function replayOrConflict(input: OrderInput, earlier: ExistingOrder): Verdict {
   if (!hasSameContent(input, earlier)) return refuse('200012')
-  // An order with the id that was created for this call was placed by an attempt whose COMMIT was not answered.
+  // An order with the id created for this call was placed by an attempt whose COMMIT was not answered.
   return { kind: earlier.orderId === input.orderId ? 'placed' : 'replayed', answer: answerOf(earlier) }
 }
 
 /** The content of an order at today's prices. */
 interface Priced {
   lines: PackageLine[]
-  /** The eSIM of a top-up, and the volume that the batch's top-ups add to it, up to this one. */
+  /** The eSIM of a top-up, and the volume that the batch's top-ups add to it, including this one. */
   esim?: ToppedUpEsim
   addedVolume: bigint
 }
@@ -183,7 +183,7 @@ function priceLines(input: NewOrderInput, context: DecisionContext): Priced | { 
   for (const [index, line] of input.request.packageInfoList.entries()) {
     const offer = context.catalogue.offer(input.tenant, line.packageCode)
     if (typeof offer === 'string') {
-      return refuseAt(index, 'packageCode', offer, `${line.packageCode} cannot be bought now.`)
+      return refuseAt(index, 'packageCode', offer, `${line.packageCode} cannot be bought at the moment.`)
     }
     const priced = priceLine(offer, line, index, context)
     if ('refused' in priced) return priced
@@ -215,8 +215,8 @@ interface RequestedLine {
 }
 
 /**
- * Decides 000105 and 000108 of periodNum, then 200005, then 200011.
- * @param index of the line in the request; undefined: a top-up, which has no list of lines
+ * Decides 000105 and 000108 for periodNum, then 200005, then 200011.
+ * @param index of the line in the request; undefined for a top-up, which has no list of lines
  */
 function priceLine(
   offer: Offer,
@@ -230,7 +230,7 @@ function priceLine(
   const price = Number(offer.price)
   if (requested.price !== undefined && requested.price !== price) {
     const unit = offer.periodNumMin === null ? 'One eSIM' : 'One day of one eSIM'
-    return refuseAt(index, 'price', '200005', `${unit} costs ${price} now.`, { current: price })
+    return refuseAt(index, 'price', '200005', `${unit} now costs ${price}.`, { current: price })
   }
   const available = context.available(offer)
   if (available !== undefined && available < requested.count) {
@@ -251,7 +251,7 @@ function refuseAt(
   return { refused: refuse(code, { details: [{ field, reason }], ...(data && { data }) }) }
 }
 
-/** The days of a day pass. They depend on the catalogue, so they are checked after replay and conflict. */
+/** The number of days of a day pass. It depends on the catalogue, so it is checked after replay and conflict. */
 function periodOf(
   { packageCode, periodNumMin, periodNumMax }: Offer,
   sent: number | undefined,
@@ -262,7 +262,7 @@ function periodOf(
   }
   if (sent === undefined) {
     if (periodNumMin === 1) return { periodNum: 1, periodNumDefaulted: true }
-    return { code: '000105', reason: `Send the days of the day pass, ${periodNumMin} to ${periodNumMax}.` }
+    return { code: '000105', reason: `Send the number of days of the day pass, ${periodNumMin} to ${periodNumMax}.` }
   }
   if (sent >= periodNumMin && sent <= periodNumMax) return { periodNum: sent }
   return { code: '000108', reason: `Send ${periodNumMin} to ${periodNumMax} days.` }
@@ -279,7 +279,7 @@ function refuseAmount(
   key: KeySpending | undefined,
 ): Verdict | undefined {
   if (amount > AMOUNT_MAX) {
-    const reason = 'The total exceeds the largest amount that the API can represent. Order fewer.'
+    const reason = 'The total exceeds the largest amount that the API can represent. Order fewer eSIMs.'
     const field = input.orderType === 'TOPUP' ? 'periodNum' : 'packageInfoList'
     return refuse('000108', { details: [{ field, reason }] })
   }
@@ -292,7 +292,7 @@ function refuseAmount(
       data: {
         currentBalance: Number(funds.balance),
         requiredAmount: Number(amount),
-        shortfall: Math.min(Number(amount - available), MONEY_MAX), // no top-up is larger
+        shortfall: Math.min(Number(amount - available), MONEY_MAX), // a wallet cannot be credited with more
         currencyCode: wallet.currencyCode,
       },
     })
@@ -308,12 +308,12 @@ function refuse(code: FailureCode, parts: ErrorParts = {}): Verdict {
   return { kind: 'refused', code, parts }
 }
 
-/** The UTC day of a moment, in the form in which dates are read from the database. */
+/** The UTC day of a moment, in the format in which dates are read from the database. */
 export function dayOf(moment: Date): string {
   return formatTime(moment).slice(0, 10)
 }
 
-/** `spent` counts for its own day only. Days are UTC days of the database's clock. */
+/** `spent` counts only for its own day. Days are UTC days by the database's clock. */
 function onDay(wallet: Wallet, now: Date): Wallet {
   const today = dayOf(now)
   return wallet.spentOn === today ? wallet : { ...wallet, spentOn: today, spent: 0n }
@@ -365,7 +365,7 @@ function keptOf(sent: SentRequest | undefined, key: OrderKey | undefined): Place
   return Object.keys(kept).length > 0 ? kept : null
 }
 
-/** A replay differs from the first answer in `orderStatus` only. */
+/** A replay differs from the first answer only in `orderStatus`. */
 function answerOf(order: ExistingOrder): PlacementAnswer {
   return {
     orderNo: orderNoOf(order.orderId),

@@ -10,7 +10,7 @@ import {
 import type { RestrictedKey, Tenant } from '#tenants/tenant.ts'
 import type { PackageLine } from '../order-item.ts'
 
-/** An order to be placed. Its id is created beforehand, so that the order is recognised after a lost COMMIT. */
+/** An order to be placed. Its id is created beforehand, so that the order can be recognised after a lost COMMIT. */
 export type OrderInput = NewOrderInput | TopUpInput
 
 interface InputMembers {
@@ -33,20 +33,20 @@ export type OrderKey = Pick<RestrictedKey, 'keyId' | 'label'>
 export interface SentRequest {
   /** The dealer's text, if the transactionId is derived from it. */
   transactionId?: string
-  /** The address of a request without a signature. */
+  /** The address that an unsigned request came from. */
   unsignedFrom?: string
   /** A top-up without a transactionId whose final result has not been returned yet (orders/unanswered-topup.ts). */
   isUnanswered?: true
-  /** The calls that have reported the end of such a top-up. */
+  /** The calls that have reported that such a top-up has ended. */
   answeredBy?: string[]
-  /** The lines as they were sent, before lines of one package were added up. */
+  /** The lines as sent, before lines with the same package were added up. */
   lines: readonly SentLine[]
 }
 
 export interface SentLine {
   /** A packageCode or a slug. */
   name: string
-  /** The package that the name means in today's catalogue; the name itself if it is unknown. */
+  /** The package that the name refers to in today's catalogue; the name itself if it is unknown. */
   packageCode: string
   count: number
   periodNum?: number | undefined
@@ -84,7 +84,7 @@ export interface ToppedUpEsim {
   suspended: boolean
   /** Bytes; null: unlimited. */
   totalVolume: bigint | null
-  /** The open action that forbids a top-up; null: none. */
+  /** The open action that prevents a top-up; null: none. */
   openActionId: string | null
   /** The lines of its open top-ups; null: none. */
   openLines: PackageLine[] | null
@@ -97,7 +97,7 @@ interface EarlierOrder {
   packageLines: PackageLine[]
 }
 
-/** Compares an order with an earlier one of its transactionId. A top-up's ICCID names any eSIM that has it. */
+/** Compares an order with an earlier one with the same transactionId. A top-up's ICCID matches any eSIM that has it. */
 export function hasSameContent(input: OrderInput, earlier: EarlierOrder): boolean {
   if (input.orderType !== 'TOPUP') {
     return earlier.orderType === 'NEW' && hasSameLines(input, input.request.packageInfoList, earlier.packageLines)
@@ -121,7 +121,8 @@ interface ContentLine {
 }
 
 /**
- * The set of (packageCode, count, periodNum as sent). The order of lines, prices, amount and remark do not count as content.
+ * The set of (packageCode, count, periodNum as sent). The sequence of lines, prices, amount and remark do not count as
+ * content.
  */
 function contentOf(lines: readonly ContentLine[]): string {
   return JSON.stringify(
@@ -138,8 +139,8 @@ function byCode(left: readonly [string, ...unknown[]], right: readonly [string, 
 }
 
 /**
- * Adds up the lines of a repeat under the packages that their names meant in the earlier order. In today's catalogue a slug
- * may be gone or belong to another package.
+ * Adds up the lines of a repeat by the packages that their names referred to in the earlier order. In today's catalogue a
+ * slug may be gone or belong to a different package.
  */
 function asOrdered(lines: readonly SentLine[], earlier: readonly PackageLine[]): ContentLine[] {
   const merged = new Map<string, ContentLine>()
@@ -157,7 +158,7 @@ function asOrdered(lines: readonly SentLine[], earlier: readonly PackageLine[]):
   return [...merged.values()]
 }
 
-/** Adds the names under which the request sent this package, apart from its packageCode. */
+/** Adds the names with which the request identified this package, apart from its packageCode. */
 export function withSentNames(line: PackageLine, lines: readonly SentLine[]): PackageLine {
   const names = lines.filter(({ packageCode, name }) => packageCode === line.packageCode && name !== packageCode)
   return names.length === 0 ? line : { ...line, sentAs: [...new Set(names.map(({ name }) => name))] }

@@ -16,7 +16,7 @@ import { createRecentOrders } from './recent-orders.ts'
 import { readToppedUpEsims } from './topped-up-esims.ts'
 
 export interface OrderPlacer {
-  /** Places one order, together with those that arrive at the same moment. Never rejects: a failure is a verdict too. */
+  /** Places one order, together with those that arrive at about the same time. Never rejects: a failure is a verdict too. */
   place(input: OrderInput): Promise<Verdict>
   /** Decides what `place` would answer now, and writes nothing. */
   dryRun(input: OrderInput): Promise<DryRunVerdict>
@@ -33,17 +33,17 @@ export interface OrderPlacerDeps extends Omit<PlacementDeps, 'walletCache'> {
 type PlacerDeps = OrderPlacerDeps & PlacementDeps
 
 /**
- * Orders in one transaction, which then holds its locks for about ten milliseconds. With 256 the server's time per order is
- * hardly less, and gateway and server take turns instead of working at the same time.
+ * Orders per transaction, which holds its locks for about ten milliseconds. With 256, the server's time per order is hardly
+ * less, and gateway and server take turns instead of working at the same time.
  */
 const BATCH_MAX = 128
-/** One transaction proceeds while another waits for the disk, or for a wallet that another transaction holds. */
+/** One transaction proceeds while another waits for the disk, or for a wallet that a third transaction holds. */
 const CONCURRENT_BATCHES = 2
-/** An order that arrives up to this much later goes into the next batch. */
+/** An order that arrives up to this much later joins the next batch. */
 const OVERLAP_AFTER_MS = 1
 /** After a large batch it takes about this long until its callers have sent their next orders. */
 const GATHER_MS = 2
-/** About a second's work. With more orders waiting, a prompt refusal is better than a longer wait. */
+/** About a second's work. If more orders are waiting, a prompt refusal is better than a longer wait. */
 const QUEUE_MAX = 5_000
 
 export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
@@ -96,7 +96,7 @@ export function createOrderPlacer(options: OrderPlacerDeps): OrderPlacer {
   }
 }
 
-/** True if an order with the transactionId exists. A conflict shows that, too. */
+/** True if an order with the transactionId exists. A conflict also shows that. */
 function orderExists(verdict: Verdict): boolean {
   return verdict.kind !== 'refused' || verdict.code === '200012'
 }
@@ -104,17 +104,17 @@ function orderExists(verdict: Verdict): boolean {
 const UNAVAILABLE: Verdict = { kind: 'refused', code: '000002', parts: {} }
 const UNKNOWN: Verdict = { kind: 'refused', code: '000001', parts: {} }
 
-/** Attempts while it is certain that nothing was committed. */
+/** The number of attempts while it is certain that nothing was committed. */
 const ATTEMPTS_MAX = 3
 /**
- * No attempt begins this long after the oldest request of the batch arrived, even if a COMMIT was not answered: callers get
- * an answer within ten seconds. It is longer than one attempt on a stalled connection (deps.ts), so that another attempt
- * follows on a new one.
+ * No attempt begins this long after the batch's oldest request arrived, even if a COMMIT was not answered: callers get an
+ * answer within ten seconds. The time is longer than one attempt on a stalled connection (deps.ts), so that another attempt
+ * follows on a new connection.
  */
 const RETRY_MS = 7_000
 const BETWEEN_ATTEMPTS_MS = 100
 
-/** What attempts at placing a batch hand on to attempts at placing its parts. */
+/** What attempts to place a batch pass on to attempts to place its parts. */
 interface Effort {
   /** When the oldest request arrived (monotonic). */
   since: number
@@ -127,7 +127,7 @@ function isTimeUp({ clock }: PlacerDeps, { since }: Pick<Effort, 'since'>): bool
 }
 
 /**
- * Refuses orders that have waited too long behind an earlier batch of their dealer, because its wallet stays locked or the
+ * Refuses orders that have waited too long behind an earlier batch of their dealer, because the wallet stays locked or the
  * database is unreachable.
  */
 async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<Verdict[]> {
@@ -143,13 +143,12 @@ async function placeInTime(deps: PlacerDeps, inputs: OrderInput[]): Promise<Verd
 
 /**
  * Places a batch, and keeps a failure of one order from failing the others. A temporary failure (deadlock, lock time-out,
- * lost connection) is retried. A batch with any other failure is split until the order that causes it fails alone. A batch
+ * lost connection) is retried. After any other failure the batch is split until the order that causes it is alone. A batch
  * that waits for a lock is split by dealer and no further: all orders of a dealer need the same wallet.
- *
  * A batch whose COMMIT was not answered runs again with the ids that it already has. The wallet's lock makes it wait until
- * the first attempt has ended, and an order found under its own id was placed by that attempt. An optimistic first attempt
- * may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer is 000001 (internal
- * error, or unknown) if the database does not come back in time, or if an order fails for a reason of its own.
+ * the first attempt has ended, and an order found with its own id was placed by that attempt. An optimistic first attempt
+ * may not have its lock yet: if it gets it later, it finds the wallet changed and writes nothing. The answer is 000001
+ * (internal error, or unknown) if the database does not come back in time, or if an order fails for an unrelated reason.
  */
 async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Effort): Promise<Verdict[]> {
   const { since } = effort
@@ -178,7 +177,7 @@ async function placeWithRetry(deps: PlacerDeps, inputs: OrderInput[], effort: Ef
   }
 }
 
-/** Decides how to proceed with a batch that failed. A verdict ends it, for all of its orders. */
+/** Decides how to proceed with a batch that failed. A verdict ends it for all its orders. */
 function remedyFor(
   failure: unknown,
   inputs: readonly OrderInput[],
@@ -189,17 +188,17 @@ function remedyFor(
   const lastVerdict = inDoubt || !isTemporary ? UNKNOWN : UNAVAILABLE
   if (isLate) return lastVerdict
   const isLocked = sqlState(failure) === LOCK_TIMEOUT
-  // Waiting for the locked wallet again would use up the time of the other dealers.
+  // Waiting again for the locked wallet would use up the other dealers' time.
   if (isLocked && byDealer(inputs).length > 1) return 'by dealer'
   if (isTemporary && (inDoubt || attempt < ATTEMPTS_MAX)) return 'retry'
-  // A smaller batch does not help against a full disk or a locked wallet.
+  // A smaller batch would not help with a full disk or a locked wallet.
   const mayBeOfOneOrder = !isTemporary || (isContended && !isLocked)
   return mayBeOfOneOrder && inputs.length > 1 ? 'halve' : lastVerdict
 }
 
 const NO_PARTITION = '23514'
 const LOCK_TIMEOUT = '55P03'
-/** Serialization failure, deadlock, lock time-out, statement time-out, a partition that does not exist yet. */
+/** Serialization failure, deadlock, lock time-out, statement time-out, or a partition that does not exist yet. */
 const TEMPORARY: ReadonlySet<string> = new Set(['40001', '40P01', LOCK_TIMEOUT, '57014', NO_PARTITION])
 
 function byDealer(inputs: readonly OrderInput[]): OrderInput[][] {
@@ -207,9 +206,9 @@ function byDealer(inputs: readonly OrderInput[]): OrderInput[][] {
 }
 
 /**
- * Places the parts of a split batch. Halves run one after the other, in the order of their requests. Dealers run in parallel,
- * so that none waits for another's lock, on at most one batch's share of the connections: even while two batches are split,
- * other orders find a connection.
+ * Places the parts of a split batch. Halves run one after the other, in the order of their requests. Dealers run in
+ * parallel, so that none waits for another's lock, but they use no more connections than one batch's share: even while two
+ * batches are split, other orders find a connection.
  */
 async function placeParts(
   deps: PlacerDeps,

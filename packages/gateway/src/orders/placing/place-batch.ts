@@ -45,9 +45,9 @@ export async function placeBatch(deps: PlacementDeps, inputs: OrderInput[], inDo
 }
 
 /**
- * Stores the RequestIDs again of requests that arrived before this connection was made. A standby may have become primary
- * since, without the RequestIDs that the old primary had just accepted. An older connection is to the server that accepted
- * them, and COMMIT confirms them together with the order, so it needs no extra statement.
+ * Stores again the RequestIDs of requests that arrived before this connection was made. A standby may have become primary
+ * since, without the RequestIDs that the old primary had just accepted. An older connection leads to the server that
+ * accepted them, and COMMIT confirms them together with the order, so no extra statement is needed.
  */
 export function reenter(tx: Tx, { databaseClock }: PlacementDeps, inputs: readonly OrderInput[]): void {
   const accepted = inputs.flatMap(({ tenant, headers, receivedAt = tx.connectedAt }) => {
@@ -60,22 +60,21 @@ export function reenter(tx: Tx, { databaseClock }: PlacementDeps, inputs: readon
 const UNCOUNTED: PlacementDeps['stock'] = { available: () => undefined }
 
 interface Placement {
-  /** In the order of the inputs. */
+  /** In the same order as the inputs. */
   verdicts: Verdict[]
   /** The debited wallets, as the batch leaves them. Known when the transaction has committed. */
   wallets: Promise<CachedWallet[]>
 }
 
 /**
- * Places the orders of several wallets in one transaction: locks the wallets, reads, decides and writes. Order, debit, items,
- * entries and event commit together or not at all.
- *
+ * Places the orders of several wallets in one transaction: locks the wallets, reads, decides and writes. Order, debit,
+ * items, entries and event commit together or not at all.
  * Locks: the wallets' rows, in ascending tenant order. All other rows are new. The context is read after the locks, by a
  * separate statement: a statement's snapshot is older than the lock that it waits for, and would not show the orders of the
- * transaction that held the lock. Statements of a transaction run in the order in which they are sent (read committed), also
- * where nothing waits for an answer before the next one, and COMMIT follows the last.
- *
- * The locks are held for two round trips for any number of orders: locks and reads, then the writing statement and COMMIT.
+ * transaction that held the lock. Statements of a transaction run in the order in which they are sent (read committed),
+ * even if the next one is sent before the previous one is answered, and COMMIT follows the last.
+ * The locks are held for two round trips whatever the number of orders: locking and reading, then the writing statement and
+ * COMMIT.
  */
 export async function placeLocked(
   tx: Tx,
@@ -100,7 +99,7 @@ export async function placeLocked(
   auditUnsigned(tx, deps.ids, batch.placed)
   saveKeySpending(tx, batch.keys)
   const written = writePlaced(tx, deps.ids, batch)
-  written.catch(() => {}) // its failure fails the transaction
+  written.catch(() => {}) // if it fails, so does the transaction
   if (batch.placed.length > 0) await failpoint('orders.before-commit')
   return { verdicts: inputs.map((input) => batch.verdicts.get(input)!), wallets: written }
 }
@@ -121,7 +120,7 @@ function auditUnsigned(tx: Tx, ids: Ids, placed: readonly PlacedOrder[]): void {
   if (entries.length > 0) auditAll(tx, ids, entries)
 }
 
-/** The facts from the database that decide a batch of orders, besides their wallets. */
+/** The facts from the database on which a batch of orders is decided, apart from their wallets. */
 export interface OrderContext {
   now: Date
   catalogueVersion: bigint
@@ -129,7 +128,9 @@ export interface OrderContext {
   existing: Map<string, Map<string, ExistingOrder>>
 }
 
-/** One statement, without a lock. Time and catalogue version are in every row, and there is always at least one row. */
+/**
+ * One statement, without a lock. The time and the catalogue version are in every row, and there is always at least one row.
+ */
 export async function readOrderContext(db: Pick<Tx, 'query'>, inputs: readonly OrderInput[]): Promise<OrderContext> {
   // Two hundred calls with one transactionId cause one look-up.
   const keys = new Map(inputs.map((input) => [input.tenant.tenantId + input.request.transactionId, input]))

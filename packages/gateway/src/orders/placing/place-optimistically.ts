@@ -7,8 +7,8 @@ import { type AssumedEsims, assumeEsims, expectedEsims } from './topped-up-esims
 import { type Assumptions, writeIfUnchanged } from './write-orders.ts'
 
 /*
- * An optimisation: without this file, place-batch.ts places every order. With it a single order takes 0.62 of the time, a batch
- * on one wallet 0.85 to 0.97 (docs/decisions/0003-wallet-cache.md).
+ * An optimisation: without this file, place-batch.ts would place every order. With it, a single order takes 0.62 of the
+ * time, and a batch on one wallet 0.85 to 0.97 (docs/decisions/0003-wallet-cache.md).
  */
 
 /**
@@ -45,7 +45,8 @@ export async function placeOptimistically(deps: PlacementDeps, inputs: OrderInpu
     case 'exists':
       return undefined
     case 'changed':
-      // In a batch with top-ups, the likely reason is an eSIM that is not as expected, which says nothing about other wallets.
+      // In a batch with top-ups, the likely reason is an eSIM that is not as expected, which says nothing about the
+      // wallets.
       deps.walletCache.markOutdated(esims.length > 0 ? esims.map(({ tenantId }) => tenantId) : tenantIds)
       return undefined
     default: {
@@ -57,12 +58,12 @@ export async function placeOptimistically(deps: PlacementDeps, inputs: OrderInpu
 
 const NO_ESIMS: AssumedEsims = { byInput: new Map(), fitting: new Map() }
 
-/** True if every order was placed or repeats another one of the batch, and no low-balance percentage changed. */
+/** True if every order was placed or repeats another order of the batch, and no low-balance percentage changed. */
 function isPlain({ verdicts, lowBalanceChanges }: BatchDecision): boolean {
   return lowBalanceChanges.length === 0 && [...verdicts.values()].every(({ kind }) => kind !== 'refused')
 }
 
-/** The constraint that allows one order per transactionId. */
+/** The constraint that allows only one order per transactionId. */
 const TRANSACTION_IDS = 'orders_tenant_id_transaction_id_key'
 
 /** @returns 'exists' if one of the transactionIds already has an order; 'changed' if an assumption did not hold */
@@ -70,7 +71,7 @@ async function tryToWrite(deps: PlacementDeps, inputs: OrderInput[], batch: Batc
   try {
     const { writing } = await deps.db.tx(async (tx) => {
       const writing = writeIfUnchanged(tx, deps.ids, batch, assumed)
-      writing.catch(() => {}) // its failure fails the transaction
+      writing.catch(() => {}) // if it fails, so does the transaction
       reenter(tx, deps, inputs)
       await failpoint('orders.before-commit')
       return { writing }
@@ -79,7 +80,7 @@ async function tryToWrite(deps: PlacementDeps, inputs: OrderInput[], batch: Batc
   } catch (failure) {
     const key = violatedKey(failure)
     if (key?.constraint !== TRANSACTION_IDS) throw failure
-    // For a while this dealer's wallet is read first: a dealer that keeps repeating orders would make each write fail.
+    // For a while, this dealer's wallet is read first: a dealer that keeps repeating orders would make every write fail.
     deps.walletCache.markOutdated(batch.wallets.map(({ tenantId }) => tenantId).filter((id) => key.detail.includes(id)))
     return 'exists'
   }

@@ -5,22 +5,23 @@ import type { OrderInput } from './order-input.ts'
 import { readOrderContext } from './place-batch.ts'
 
 /**
- * The transactionIds that this node answered recently, to answer repeats without the wallet's lock: an order is never moved
- * or deleted, so what is read is committed and final.
+ * The transactionIds that this node answered recently. With them, repeats are answered without locking the wallet: an order
+ * is never moved or deleted, so whatever is read is committed and final.
  */
 export interface RecentOrders {
   /** True if this node has recently answered an order with this transactionId, so that this one is probably a repeat. */
   has(input: OrderInput): boolean
   /** @returns undefined if there is no such order, or the database does not answer: the order is then placed */
   lookUp(input: OrderInput): Promise<Verdict | undefined>
-  /** Called when an order with this transactionId exists. */
+  /** Called when it is known that an order with this transactionId exists. */
   add(input: OrderInput): void
 }
 
 type LookUpLimits = Pick<BatchOptions<OrderInput, Verdict | undefined>, 'limit' | 'concurrency' | 'queueLimit'>
 
 /**
- * Up to twice as many transactionIds are kept, some hundred bytes each. At full load a node answers that many within seconds.
+ * Up to twice as many transactionIds are kept, at a few hundred bytes each. At full load a node answers that many within
+ * seconds.
  */
 const KEPT_MAX = 10_000
 

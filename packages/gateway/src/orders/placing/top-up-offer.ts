@@ -6,11 +6,12 @@ import type { Suppliers } from '#suppliers/supplier-registry.ts'
 import { allowanceOf, type PackageLine } from '../order-item.ts'
 import type { OrderInput, ToppedUpEsim } from './order-input.ts'
 
-/** 2^53 - 1: a JSON number must hold the volume exactly. */
+/** 2^53 - 1: a JSON number must represent the volume exactly. */
 export const VOLUME_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
- * Decides which offer a top-up buys: 200002 (state of the eSIM), then 310241 and 310244, then 310245, then 200015. Pure.
+ * Decides which offer a top-up buys, or refuses: 200002 (state of the eSIM), then 310241 and 310244, then 310245, then
+ * 200015. Pure.
  * @param added the volume that earlier top-ups of the same batch add
  */
 export function offerTopUp(
@@ -31,13 +32,13 @@ export function offerTopUp(
   }
   const offer = catalogue.topUpOffer(tenant, packageCode, esim)
   if (offer === '310245') return refuse(offer, `${packageCode} does not fit this eSIM.`)
-  if (typeof offer === 'string') return refuse(offer, `${packageCode} cannot be bought now.`)
+  if (typeof offer === 'string') return refuse(offer, `${packageCode} cannot be bought at the moment.`)
   const open = (esim.openLines ?? []).reduce((sum, line) => sum + topUpVolume(catalogue, line), added)
   const volume = open + topUpVolume(catalogue, { packageCode, periodNum: periodNum ?? 1 })
   if (esim.totalVolume !== null && esim.totalVolume + volume > VOLUME_MAX) {
-    return refuse('310245', 'With it the eSIM would have a larger volume than the API can represent.')
+    return refuse('310245', 'This top-up would give the eSIM more volume than the API can represent.')
   }
-  // A supplier that this node has not loaded is known to another node, which fulfils the order.
+  // A supplier not loaded on this node is known to another node, which fulfils the order.
   if (supplier !== undefined && supplier.topUp === undefined)
     return { code: '200015', parts: { data: { action: 'TOPUP' } } }
   return offer

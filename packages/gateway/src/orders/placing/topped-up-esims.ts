@@ -10,10 +10,9 @@ import type { OrderInput, ToppedUpEsim, TopUpInput } from './order-input.ts'
 import { allowsTopUp, topUpVolume, VOLUME_MAX } from './top-up-offer.ts'
 
 /*
- * Top-ups on cached wallets are decided without reading their eSIMs: each eSIM is assumed to exist, to take the package, and
- * to have no action in progress. The statement that writes the batch checks that, and writes nothing if it is wrong. Then the
- * eSIMs are read under the wallets' locks, and the top-ups are decided on what was read.
- *
+ * Top-ups on cached wallets are decided without reading their eSIMs: each eSIM is assumed to exist, to take the package,
+ * and to have no action in progress. The statement that writes the batch checks these assumptions, and writes nothing if
+ * one is wrong. Then the eSIMs are read under the wallets' locks, and the top-ups are decided on the result.
  * Reading the eSIMs first, while an earlier batch was written, cost 12 to 15 µs of the gateway's time per top-up.
  */
 
@@ -23,11 +22,11 @@ export interface ExpectedEsim {
   profileId: string
   /** null: the request has no ICCID. */
   iccid: string | null
-  /** The package that is added. */
+  /** The package being added. */
   packageCode: string
-  /** The eSIM must be one of these products. */
+  /** The eSIM must have been bought as one of these products. */
   fitting: readonly EsimToTopUp[]
-  /** Bytes that the batch adds to it, up to this top-up. */
+  /** Bytes that the batch adds to it, including this top-up. */
   addedVolume: bigint
 }
 
@@ -43,13 +42,13 @@ interface OfferContext {
   available(offer: Pick<Offer, 'routes'>): number | undefined
 }
 
-/** The statement compares each eSIM with all that take its package. No catalogue has a product family this large. */
+/** The statement compares each eSIM with all products that take its package. No catalogue has a product family this large. */
 const FITTING_MAX = 500
 
 /**
- * Makes assumed eSIMs for deciding the top-ups of a batch: each fits its package, and the decision is the same for all that
- * fit.
- * @returns undefined if an eSIM has to be read, because its id is not known or its top-up will be refused
+ * Makes assumed eSIMs for deciding the top-ups of a batch: each fits its package, and the decision is the same for every
+ * eSIM that fits.
+ * @returns undefined if an eSIM has to be read, because its id is unknown or its top-up will be refused
  */
 export function assumeEsims(topUps: readonly TopUpInput[], context: OfferContext): AssumedEsims | undefined {
   const byInput = new Map<OrderInput, ToppedUpEsim>()
@@ -67,7 +66,9 @@ export function assumeEsims(topUps: readonly TopUpInput[], context: OfferContext
   return { byInput, fitting }
 }
 
-/** Lists the eSIMs that take a package, of suppliers that offer top-ups and, as far as this node knows, have not sold out. */
+/**
+ * Lists the eSIMs that take a package, from suppliers that offer top-ups and, as far as this node knows, are not sold out.
+ */
 function listFitting(packageCode: string, { catalogue, suppliers, available }: OfferContext): readonly EsimToTopUp[] {
   const routes = (catalogue.find(packageCode)?.routes ?? []).filter((route) => {
     const known = suppliers.get(route.supplier)?.supplier
@@ -94,7 +95,7 @@ function assumedEsim(profileId: string, iccid: string | null, { packageCode, sup
   }
 }
 
-/** Lists what each top-up that was decided on an assumed eSIM expects of that eSIM. */
+/** Lists what each top-up decided on an assumed eSIM expects of that eSIM. */
 export function expectedEsims(
   placed: readonly PlacedOrder[],
   { fitting }: AssumedEsims,
@@ -123,7 +124,7 @@ const EXPECTED: Columns = {
 
 const FITTING: Columns = { package_no: 'integer', supplier: 'text', package_code: 'text' }
 
-/** The values of the parameters of `areAsExpected`. */
+/** The values for the parameters of `areAsExpected`. */
 export function expectedValues(esims: readonly ExpectedEsim[]): unknown[] {
   const numbers = new Map<string, number>()
   const fitting: (EsimToTopUp & { packageNo: number })[] = []
@@ -145,16 +146,15 @@ export function expectedValues(esims: readonly ExpectedEsim[]): unknown[] {
   ]
 }
 
-/** The statuses that allow a top-up whatever the supplier. */
+/** The statuses that allow a top-up with every supplier. */
 const STATUSES = ESIM_STATUSES.filter((esimStatus) => allowsTopUp({ esimStatus, smdpStatus: null }, undefined))
 
 /**
- * SQL condition: all eSIMs are as expected in the snapshot of the statement. The snapshot may be older than the wallets'
- * locks, but an action, a top-up or a cancel that commits in between changes the row hash of the wallet. A report or an
- * expiry does not: the supplier then decides, as it does for an eSIM that was read.
- *
+ * SQL condition: all eSIMs are as expected in the statement's snapshot. The snapshot may be older than the wallets' locks,
+ * but an action, a top-up or a cancel that commits in between changes the wallet's row hash. A report or an expiry does
+ * not: the supplier then decides, as it does for an eSIM that was read.
  * The limits make the planner look up each eSIM by index, whatever the statistics say.
- * @param first the number of its first parameter
+ * @param first the number of the condition's first parameter
  */
 export function areAsExpected(first: number): string {
   return `(
@@ -184,12 +184,13 @@ export function areAsExpected(first: number): string {
 }
 
 /**
- * Reads the eSIMs that top-ups name, each within its tenant. If several have the ICCID, the newest is taken; if a top-up
- * gives both id and ICCID, both must match. One statement for those named by id and one for the others, without a lock.
- *
+ * Reads the eSIMs that top-ups identify, each within its tenant. If several have the ICCID, the newest is taken; if a
+ * top-up gives both id and ICCID, both must match. One statement for those identified by id and one for the others, without
+ * a lock.
  * An action or another top-up that begins afterwards locks the wallet and changes its row, and so does a supplier's cancel,
- * which is refunded. So the answer holds for a caller that has locked the wallets in an earlier statement. A report or an
- * expiry changes the eSIM under the lock of its order only: the caller does not exclude that, and the supplier decides.
+ * because it is refunded. So the result stays valid for a caller that has locked the wallets in an earlier statement. A
+ * report or an expiry changes the eSIM under the lock of its order only: the caller does not rule that out, and the
+ * supplier decides.
  */
 export async function readToppedUpEsims(
   db: Pick<Db, 'query'>,

@@ -21,12 +21,12 @@ import type { BatchDecision, PlacedOrder } from './decide-order.ts'
 import { areAsExpected, type ExpectedEsim, expectedValues } from './topped-up-esims.ts'
 
 /**
- * Writes what a batch has placed: orders, items, debits, events and the new state of the wallets, by one statement without
- * a round trip of its own. The caller holds the wallets' row locks and all other rows are new, so nothing here waits for a
- * lock. After the commit the caller wakes fulfilment and the sender.
+ * Writes what a batch has placed: orders, items, debits, events and the new state of the wallets, in one statement
+ * without a separate round trip. The caller holds the wallets' row locks and all other rows are new, so nothing here
+ * waits for a lock. After the commit the caller wakes fulfilment and the sender.
  *
  * Measured, in µs of the server's time per order:
- *                                                  a lone one   16 of 16 wallets   64 of one wallet   64 of 64 wallets
+ *                                                a single one   16 of 16 wallets   64 of one wallet   64 of 64 wallets
  *   this statement                                        617                145                 74                 90
  *   a statement per table, JSON for orders, items         894                157                 88                105
  *   this statement over jsonb_to_recordset                829                158                 91                107
@@ -38,12 +38,12 @@ export async function writePlaced(tx: Tx, ids: Ids, batch: BatchDecision): Promi
   return batch.wallets.map((wallet, index) => ({ ...wallet, rowHash: rowHashes[index]! }))
 }
 
-/** The assumptions on which orders were decided without reading the database. */
+/** The assumptions under which orders were decided without reading the database. */
 export interface Assumptions {
   /** One element per wallet, in ascending tenant order. */
   rowHashes: readonly string[]
   catalogueVersion: bigint
-  /** The UTC day on which the daily limits were decided. */
+  /** The UTC day for which the daily limits were decided. */
   today: string
   /** The eSIMs of the batch's top-ups. */
   esims: readonly ExpectedEsim[]
@@ -73,14 +73,13 @@ export async function writeIfUnchanged(
 }
 
 interface WrittenRow {
-  /** One element per wallet in ascending tenant order, joined by commas: one row is faster to read than a row per wallet. */
+  /**
+   * One element per wallet in ascending tenant order, joined with commas: one row is faster to read than a row per wallet.
+   */
   rowHashes: string
 }
 
-/**
- * The columns of the new orders. The statement's parameters are these, the lines, the wallets and the assumptions, in this
- * order.
- */
+/** The columns of the new orders. The statement's parameters are these, then the lines, the wallets and the assumptions. */
 const PLACED: Columns = {
   tenant_id: 'uuid',
   order_id: 'uuid',
@@ -98,7 +97,7 @@ const PLACED: Columns = {
   content: 'json',
 }
 
-/** The first columns of PLACED, up to the transactionId. */
+/** The first columns of PLACED, up to and including the transactionId. */
 const NAMED: Columns = { tenant_id: 'uuid', order_id: 'uuid', transaction_id: 'text' }
 
 function placedValues(ids: Ids, placed: readonly PlacedOrder[]): unknown[] {
@@ -179,9 +178,10 @@ function valuesOf(ids: Ids, { placed, wallets }: BatchDecision): unknown[] {
 
 /**
  * SQL: inserts all new rows of `placed` and `line`; the wallets are updated elsewhere. The server runs the last part first.
- * That is the part which a unique index may refuse, so an existing order leaves little for vacuum to clean up. The
- * `created_at` of what is written is the time of the debit; that of an order is the time of its id, by which lists sort. An
- * order is due immediately, even if its debit, which follows the wallet's latest movement, is ahead of a clock that was set back.
+ * That is the part that a unique index may refuse, so an existing order leaves little for vacuum to clean up. The
+ * `created_at` of everything written is the time of the debit; that of an order is the time of its id, by which lists sort.
+ * An order is due immediately, even if its debit, which follows the wallet's latest movement, is ahead of a clock that was
+ * set back.
  */
 const NEW_ROWS = `
 itemised as (
@@ -202,7 +202,7 @@ itemised as (
 
 const ROW_HASHES = `string_agg(row_hash::text, ',' order by tenant_id) as row_hashes`
 
-/** The status history of a new order. If all orders have one time, it is built once. */
+/** The status history of a new order. If all orders have the same time, it is built once. */
 function paidAt(moment: string): string {
   return `jsonb_build_array(jsonb_build_object('orderStatus', 'PAID', 'time', ${moment}))`
 }
@@ -221,12 +221,12 @@ with placed as materialized (
 select ${ROW_HASHES} from moved`,
 }
 
-/** Longer than it takes to get a free lock on a busy machine. */
+/** Longer than it takes to acquire a free lock on a busy machine. */
 const LOCK_WAIT_MAX_MS = 50
 
 /**
- * SQL: actions on eSIMs that have one of the transactionIds. They are read in the snapshot of the statement, which may be
- * older than the lock: an action that commits in between changes the row hash of the wallet (touchWallet).
+ * SQL: actions on eSIMs that have one of the transactionIds. They are read in the statement's snapshot, which may be older
+ * than the lock: an action that commits in between changes the wallet's row hash (touchWallet).
  */
 const ACTIONS = `
   select from ${unnest(1, NAMED, 'named')}
@@ -236,8 +236,9 @@ const ACTIONS = `
   ) action`
 
 // Locks the wallets first, in ascending tenant order; writes nothing unless row hashes, catalogue and day are as assumed.
-// The catalogue version is from the statement's snapshot, which is older than the lock and may be outdated after a wait:
-// hence LOCK_WAIT_MAX_MS. Earlier orders need no look-up: the unique index, which every insert searches, refuses the statement.
+// The catalogue version comes from the statement's snapshot, which is older than the lock and may be outdated after a wait:
+// hence LOCK_WAIT_MAX_MS. Earlier orders need no look-up: every insert searches the unique index, which fails the
+// statement.
 const ifUnchanged = (more = '') => `
 with locked as materialized (${lockAndHashWallets(`$${WALLETS_FIRST}::uuid[]`)}
 ), unchanged as materialized (

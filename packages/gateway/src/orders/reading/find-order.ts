@@ -5,14 +5,14 @@ import { notFound } from '@dealer-esim/lib/refusal.ts'
 import sql, { empty } from 'sql-template-tag'
 import { storedTransactionId } from '../transaction-id.ts'
 
-/** The id of an order and that of its ORDER_PAID event are created within this time of each other. */
+/** An order's id and the id of its ORDER_PAID event are created within this time of each other. */
 const PAID_WITHIN_MS = 600_000
-/** The latest time that a UUID contains. */
+/** The latest time that a UUID can contain. */
 const LATEST_MS = 2 ** 48 - 1
 
 /**
- * Finds an order and its tenant by the order number alone, for operators. The events of that time name the tenant, so one
- * index probe is enough; for an order older than all events it takes one index probe per tenant.
+ * Finds an order and its tenant by the order number alone, for operators. The events of that time identify the tenant, so
+ * one index probe is enough; for an order older than all events, it takes one index probe per tenant.
  */
 export async function findOrder(
   db: Pick<Db, 'query'>,
@@ -40,7 +40,10 @@ const FIND = `
        where exists (select from orders o where o.tenant_id = t.tenant_id and o.order_id = $1) limit 1)) as tenant_id
   ) found where tenant_id is not null`
 
-/** Finds the orders with this transactionId, of one tenant or of all. There are few, because a dealer uses each only once. */
+/**
+ * Finds the orders with this transactionId, of one tenant or of all. There are few, because a dealer uses each
+ * transactionId only once.
+ */
 export async function findOrdersOfTransaction(
   db: Pick<Db, 'query'>,
   tenantId: string | undefined,
@@ -53,14 +56,14 @@ export async function findOrdersOfTransaction(
     limit ${SAME_TRANSACTION_MAX}`)
 }
 
-/** Orders that are listed at most, if many dealers use the same transactionId. */
+/** The most orders listed if many dealers use the same transactionId. */
 const SAME_TRANSACTION_MAX = 100
 
 /** The number of an order's debit, as people write it: 1042 for `#1042` or `1042`. */
 export function parseEntryNo(text: string): bigint | undefined {
   return ENTRY_NO.test(text) ? BigInt(text.replace('#', '')) : undefined
 }
-/** Fits a bigint column. A wallet never has as many entries. */
+/** Fits a bigint column. A wallet never has that many entries. */
 const ENTRY_NO = /^#?[1-9]\d{0,14}$/
 
 /** @throws Refusal if the text is not an order number */

@@ -1,18 +1,18 @@
 /*
- * An order is late if it is undecided after three times the time within which 95 % of its supplier's orders of a day were
- * delivered, and after a minute at least. Without enough deliveries it is five minutes.
+ * An order is late if it is still undecided after three times the time within which 95 % of its supplier's orders of a day
+ * were delivered, but never before one minute. Without enough deliveries the limit is five minutes.
  */
 
 export const LATE_MIN_MS = 60_000
 export const LATE_DEFAULT_MS = 300_000
 
-/** SQL: the order waits for a supplier. Orders under review have an alert of their own. A partial index serves it. */
+/** SQL: the order is waiting for a supplier. Orders under review have a separate alert. Uses a partial index. */
 export function waitsForSupplier(order: string): string {
   return `${order}.due_at is not null and ${order}.order_status in ('PAID', 'ALLOCATING')
     and ${order}.created_at < now() - interval '${LATE_MIN_MS} milliseconds'`
 }
 
-/** SQL: since when the order is late, in the future for one that is not yet. */
+/** SQL: since when the order has been late; in the future if it is not late yet. */
 export function lateAt(order: string): string {
   return `${order}.created_at + interval '1 millisecond' * (
     select min(coalesce(s.late_after_ms, ${LATE_DEFAULT_MS}))

@@ -52,7 +52,7 @@ function idRange({ startTime, endTime }: OrderListRequest): [from: string, to: s
 }
 
 /**
- * The index that a filter is read by. A partial index serves a statement only if the statement repeats its condition.
+ * The index that serves a filter. A partial index serves a statement only if the statement repeats its condition.
  *
  *   PAID, ALLOCATING                        orders_due: the orders that fulfilment still works on
  *   UNDER_REVIEW                            orders_under_review
@@ -76,7 +76,7 @@ function accessPath({ orderStatus, orderType }: OrderListRequest): { name: strin
   }
 }
 
-/** The orders first, then all of their items by one index scan. */
+/** The orders first, then all their items with one index scan. */
 function select(where: string): string {
   return `
   with found as materialized (
@@ -117,7 +117,7 @@ interface Row {
   packageLines: PackageLine[]
   createdAt: Date
   updatedAt: Date
-  /** One element per line, in their order. */
+  /** One element per line, in the same order. */
   counts: Pick<OrderLine, 'deliveredCount' | 'failedCount' | 'failureReason'>[]
 }
 

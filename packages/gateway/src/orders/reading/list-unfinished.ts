@@ -23,8 +23,8 @@ export interface UnfinishedFilter {
 }
 
 /**
- * Lists the unfinished orders of all tenants, the oldest first. Reads the two partial indexes that hold exactly these, so
- * that the cost depends on the backlog and not on past sales. Takes no lock.
+ * Lists the unfinished orders of all tenants, oldest first. Reads the two partial indexes that contain only these, so that
+ * the cost depends on the backlog and not on past sales. Takes no lock.
  */
 export async function listUnfinished(db: Db, filter: UnfinishedFilter, limit: number): Promise<UnfinishedOrder[]> {
   const { statuses, before, after } = filter

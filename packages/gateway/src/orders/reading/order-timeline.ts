@@ -15,7 +15,7 @@ export type Step = { at: Date } & (
       itemNo: number
       supplier: string
       operation: string
-      /** null: not known yet. */
+      /** null if not known yet. */
       outcome: string | null
       detail: string | null
       durationMs: number | null
@@ -25,10 +25,10 @@ export type Step = { at: Date } & (
   | { kind: 'DECISION'; actor: string; action: string; after: unknown }
 )
 
-/** Limits the steps shown of each kind. A hundred eSIMs with a dozen attempts each stay below it. */
+/** Limits how many steps of each kind are shown. A hundred eSIMs with a dozen attempts each stay below it. */
 const STEPS_MAX = 2_000
 
-/** Reads the history of an order, oldest step first, from the tables of all modules. */
+/** Reads the history of an order, oldest step first, from all modules' tables. */
 export async function readTimeline(
   db: Pick<Db, 'query'>,
   tenantId: string,
@@ -51,7 +51,7 @@ export async function readTimeline(
 }
 
 function transfers(db: Pick<Db, 'query'>, tenantId: string, orderId: string): Promise<Step[]> {
-  // The debit is found by the version that the order names, the refunds by their index.
+  // The debit is found by the version stored in the order, the refunds by their index.
   return db.query<Step>(sql`
     select created_at as at, case kind when 'REFUND' then 'REFUND' else 'DEBIT' end as kind, amount,
            balance_after, item_no, reason

@@ -13,31 +13,31 @@ const DOUBTED: WaitingItem = {
 const decide = (...items: WaitingItem[]) =>
   waitingOf(items, { createdAt: at(0), dueAt: at(21) }, at(20), (name) => (name === 'gone' ? undefined : 3_600_000))
 
-it('an order without an answer says since when, when its supplier is asked again, and by when it is reviewed', () => {
+it('a pending order shows how long it has waited, and when the next query and the review are due', () => {
   expect(decide(DOUBTED)).toEqual({
     ...{ reason: 'NO_ANSWER', supplier: 'eSIM Access', since: at(1) },
     ...{ nextAskAt: at(21), reviewAt: at(60) },
   })
 })
 
-it('an order waits for the eSIM whose money may be spent before those that were certainly not bought', () => {
+it('an order waits for the eSIM that may have been paid for, not for eSIMs certainly not bought', () => {
   const putOff: WaitingItem = { ...DOUBTED, itemStatus: 'WAITING', supplier: 'other', inDoubtAt: null, retryAt: at(20) }
   expect(decide(NEW, putOff, DOUBTED)).toMatchObject({ reason: 'NO_ANSWER', supplier: 'eSIM Access' })
   expect(decide(NEW, putOff)).toMatchObject({ reason: 'NOT_BOUGHT', supplier: 'other', since: at(0), nextAskAt: null })
 })
 
-it('an order that no supplier was asked about waits since it was paid, without a time of review', () => {
+it('an order for which no supplier was asked has waited since its payment', () => {
   expect(decide(NEW)).toMatchObject({ reason: 'NOT_ASKED', supplier: null, since: at(0), reviewAt: null })
 })
 
-it('an eSIM that is being bought is asked about now, and the latest of several reviews counts', () => {
+it('an eSIM that is being bought has no next query, and the latest review time counts', () => {
   const asked: WaitingItem = { ...DOUBTED, itemStatus: 'ASKED', inDoubtAt: null, retryAt: null, requestedAt: at(10) }
   expect(decide(asked)).toMatchObject({ reason: 'NO_ANSWER', since: at(10), nextAskAt: null, reviewAt: at(70) })
   expect(decide(DOUBTED, asked)).toMatchObject({ since: at(1), nextAskAt: at(21), reviewAt: at(70) })
   expect(decide({ ...DOUBTED, supplier: 'gone' })).toMatchObject({ reviewAt: null })
 })
 
-it('an order under review has no time of review, and a decided order waits for nothing', () => {
+it('an order under review has no review time, and a decided order does not wait for anything', () => {
   expect(decide({ ...DOUBTED, itemStatus: 'REVIEW' })).toMatchObject({ reason: 'REVIEW', reviewAt: null })
   for (const itemStatus of ['DELIVERED', 'REFUSED', 'CANCELLED'] as const)
     expect(decide({ ...DOUBTED, itemStatus })).toBeUndefined()

@@ -1,6 +1,6 @@
 import type { ItemStatus } from '../order-item.ts'
 
-/** The columns of an item that say whom it waits for. */
+/** The columns of an item that show what it is waiting for. */
 export interface WaitingItem {
   itemStatus: ItemStatus
   supplier: string | null
@@ -11,28 +11,28 @@ export interface WaitingItem {
 }
 
 /**
- * Whom an open order waits for, and what happens next:
+ * What an open order is waiting for, and what happens next:
  *
- *   NOT_ASKED   no supplier was asked yet
- *   NOT_BOUGHT  the supplier was asked, and has certainly not sold it so far: it is asked again
- *   NO_ANSWER   the supplier may have sold it and has not said so: it is asked again
- *   REVIEW      an operator decides it with the supplier's answer
+ *   NOT_ASKED   no supplier has been asked yet
+ *   NOT_BOUGHT  the supplier was asked and has definitely not sold it so far: it will be asked again
+ *   NO_ANSWER   the supplier may have sold it but has not said so: it will be asked again
+ *   REVIEW      an operator decides, based on the supplier's answer
  */
 export interface OrderWaiting {
   reason: 'NOT_ASKED' | 'NOT_BOUGHT' | 'NO_ANSWER' | 'REVIEW'
   supplier: string | null
   since: Date
-  /** When the supplier is asked next; null: now, or only when an operator asks. */
+  /** When the supplier will be asked next; null: now, or only when an operator asks. */
   nextAskAt: Date | null
-  /** When it goes to review at the latest; null: no supplier was asked yet, or it is under review. */
+  /** When it goes to review at the latest; null: no supplier has been asked yet, or it is under review. */
   reviewAt: Date | null
 }
 
 /**
- * Decides whom an order waits for, from its items. Pure. An item without an answer comes before one that was not bought, because
- * its money may be spent.
+ * Derives what an order is waiting for from its items. Pure. An item without an answer comes before one that was not
+ * bought, because money may already have been spent on it.
  * @param giveUpAfterMs how long an item of this supplier may be undecided; undefined: the supplier is unknown
- * @returns undefined if the order waits for nothing
+ * @returns undefined if the order is not waiting for anything
  */
 export function waitingOf(
   items: readonly WaitingItem[],
@@ -49,7 +49,7 @@ export function waitingOf(
       const allowedMs = supplier === null ? undefined : giveUpAfterMs(supplier)
       return requestedAt === null || allowedMs === undefined ? [] : [requestedAt.getTime() + allowedMs]
     })
-    // After its deadline an item goes to review with the next answer that decides nothing.
+    // After its deadline, an item goes to review with the next inconclusive answer.
     const soonest = Math.max(now.getTime(), next?.getTime() ?? 0)
     return {
       reason,

@@ -18,22 +18,22 @@ export interface FoundOrder {
   tenantId: string
   clientName: string
   orderId: string
-  /** The number of its debit among the dealer's ledger entries: its number for people, `#1042`. */
+  /** The number of its debit among the dealer's ledger entries, which people use as the order's number: `#1042`. */
   entryNo: bigint
   transactionId: string
   orderType: OrderType
-  /** The eSIM that a TOPUP adds to. */
+  /** The eSIM that a TOPUP is added to. */
   toppedUpProfileId: string | null
   orderStatus: OrderStatus
   amount: bigint
   refundedAmount: bigint
   currencyCode: string
-  /** The names of its packages when it was placed. */
+  /** The names of its packages at the time of the order. */
   packages: string[]
-  /** The code of the first of them. */
+  /** The code of the first of its packages. */
   packageCode: string
   esims: number
-  /** The address from which an unsigned request placed it; null: the request was signed. */
+  /** The address from which the order was placed if the request was unsigned; null: the request was signed. */
   unsignedFrom: string | null
   createdAt: Date
   updatedAt: Date
@@ -51,7 +51,7 @@ export interface OrderFilter {
   entryNo?: bigint | undefined
   transactionId?: string | undefined
   iccid?: string | undefined
-  /** Only orders of at least one of these packages. */
+  /** Only orders that contain at least one of these packages. */
   packageCodes?: readonly string[] | undefined
   /** Only orders for which this supplier delivered something. */
   supplier?: string | undefined
@@ -61,7 +61,7 @@ export interface OrderFilter {
   to?: Date | undefined
 }
 
-/** The expressions to sort by for each column; an empty list sorts by time. Amounts are grouped by currency. */
+/** The sort expressions for each column; an empty list sorts by time. Amounts are grouped by currency. */
 const SORTS = {
   createdAt: [],
   amount: ['r.currency_code', 'r.amount'],
@@ -73,7 +73,7 @@ export type OrderSort = keyof typeof SORTS
 
 const ORDERS: RowTable = { table: 'orders', id: 'order_id' }
 
-/** Searches the orders of one tenant or of all, newest first or by a column. */
+/** Searches the orders of one tenant or of all, newest first or sorted by a column. */
 export async function searchOrders(
   db: Pick<Db, 'query'>,
   filter: OrderFilter,
@@ -83,7 +83,7 @@ export async function searchOrders(
   return { orders: await readOrders(db, keys), ...rest }
 }
 
-/** Counts the orders that match and sums their amounts. */
+/** Counts the matching orders and sums their amounts. */
 export function countOrders(db: Pick<Db, 'query'>, filter: OrderFilter): Promise<RowCount> {
   return countRows(db, ORDERS, rowFilter(filter), 'r.amount')
 }
@@ -106,7 +106,7 @@ async function readOrders(db: Pick<Db, 'query'>, keys: RowKey[]): Promise<FoundO
 }
 
 /**
- * Builds the conditions. Statuses that few orders have (as in order/list) and top-ups are found by partial indexes; all other
+ * Builds the conditions. Rare statuses (as in order/list) and top-ups are found through partial indexes; all other
  * conditions are checked on the orders themselves.
  */
 function rowFilter(filter: OrderFilter): RowFilter {
@@ -127,7 +127,7 @@ function rowFilter(filter: OrderFilter): RowFilter {
   }
 }
 
-/** Finds the ids of the tenant's orders with each of these names, by an index. */
+/** Finds the ids of the tenant's orders with each of these names, through an index. */
 function ordersNamed({ orderId, entryNo, transactionId, iccid }: OrderFilter): Sql[] {
   const named: Sql[] = []
   if (orderId !== undefined) named.push(sql`select ${orderId}::uuid`)

@@ -18,7 +18,7 @@ export interface EsimTopUp {
 
 const LISTED_MAX = 100
 
-/** The latest top-ups of one eSIM, newest first, by the index of its top-ups. */
+/** The latest top-ups of one eSIM, newest first, read through the index of its top-ups. */
 export function listTopUpsOf(
   db: Pick<Db, 'query'>,
   { tenantId, profileId }: { tenantId: string; profileId: string },

@@ -4,7 +4,7 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { createRandomToken, hashToken } from '../secret-token.ts'
 
-/** Lets secret scanners recognise a leaked token. */
+/** Allows secret scanners to recognise a leaked token. */
 export const ACCESS_TOKEN_PREFIX = 'dep_'
 const TOKENS_MAX = 20
 
@@ -21,7 +21,7 @@ export interface AccessToken {
   createdAt: Date
 }
 
-/** Creates a personal access token. Its text is returned only here. */
+/** Creates a personal access token. Its text is returned only this once. */
 export async function createAccessToken(
   tx: Tx,
   ids: Ids,
@@ -45,7 +45,7 @@ export async function createAccessToken(
   return { tokenId, token }
 }
 
-/** Finds a token that has not expired, and records its use at most once a minute. */
+/** Finds a token that has not expired, and records that it was used, at most once a minute. */
 export async function findAccessToken(
   db: Db,
   token: string,

@@ -13,8 +13,8 @@ import { type Reauthentication, reauthenticate, type SignInDeps, wrongPassword }
 import { type AccessScope, createAccessToken, deleteAccessToken, deleteAccessTokens } from './access-token.ts'
 
 /*
- * Changes that people make to their own account. A change is refused if the person has not chosen a password yet, or if
- * the password changed or the person was disabled after they were identified.
+ * Changes that people make to their own account. A change is refused if the person has not chosen a password yet, or if the
+ * password was changed or the person disabled after they were identified.
  */
 
 export function renameSelf(deps: SignInDeps, person: Person, name: string, by: By): Promise<void> {
@@ -23,7 +23,10 @@ export function renameSelf(deps: SignInDeps, person: Person, name: string, by: B
   })
 }
 
-/** Confirms a signed-in person by the password, with the code if a second factor is set. Returns what replaces them. Audited */
+/**
+ * Confirms a signed-in person with the password, plus the code if a second factor is set. Returns a confirmation that
+ * replaces both. Audited
+ */
 export async function confirmByPassword(
   deps: SignInDeps,
   person: Person,
@@ -37,7 +40,7 @@ export async function confirmByPassword(
   return { confirmation: createConfirmation(deps, person, credentials.sessionId) }
 }
 
-/** Not audited: the second factor takes effect with `confirmOwnSecondFactor`. */
+/** Not audited: the second factor takes effect only with `confirmOwnSecondFactor`. */
 export async function setUpOwnSecondFactor(
   deps: SignInDeps,
   person: Person,
@@ -85,7 +88,7 @@ export function endOtherSessions(deps: SignInDeps, person: Person, keep: string,
   })
 }
 
-/** Chooses which kinds of alerts are not mailed to the person. */
+/** Chooses which kinds of alerts are not e-mailed to the person. */
 export function muteAlerts(deps: SignInDeps, person: Person, kinds: readonly string[], by: By): Promise<void> {
   return changeAccount(deps, person, { action: 'person.mute_alerts', after: { muted: kinds } }, by, (tx) => {
     tx.send(sql`
@@ -93,7 +96,7 @@ export function muteAlerts(deps: SignInDeps, person: Person, kinds: readonly str
   })
 }
 
-/** Requires the password, because a token outlives the session: a stolen session must not become permanent access. */
+/** Requires the password, because a token outlives the session: a stolen session must not lead to permanent access. */
 export async function createOwnToken(
   deps: SignInDeps,
   person: Person,
@@ -118,7 +121,7 @@ export function deleteOwnToken(deps: SignInDeps, person: Person, tokenId: string
   })
 }
 
-/** Locks the person, makes the change and records it, in one transaction. */
+/** Locks the person, then makes and records the change, in one transaction. */
 export async function changeAccount<Result>(
   deps: SignInDeps,
   person: Person,
@@ -137,9 +140,9 @@ export async function changeAccount<Result>(
 }
 
 /**
- * Changes the password, and ends all other sessions. Access tokens outlive the password, because programs use them, unless the
- * person has them deleted, as after a theft.
- * @returns what has ended
+ * Changes the password and ends all other sessions. Access tokens survive a password change, because programs use them,
+ * unless the person has them deleted, e.g. after a theft.
+ * @returns what was ended
  */
 export async function changePassword(
   deps: SignInDeps,

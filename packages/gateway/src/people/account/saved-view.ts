@@ -3,7 +3,7 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 
-/** How a person wants to see a list: its filters, order and columns, as the query of the console's page. */
+/** How a person wants to see a list: its filters, sort order and columns, as the query string of the console's page. */
 export interface SavedView {
   viewId: string
   list: string
@@ -11,7 +11,7 @@ export interface SavedView {
   search: string
 }
 
-/** The most saved views of a person: a longer menu would need to be a list of its own. */
+/** The maximum number of saved views per person: with more, the menu would itself need a list. */
 const VIEWS_MAX = 100
 
 export function listViews(db: Pick<Db, 'query'>, personId: string): Promise<SavedView[]> {
@@ -19,7 +19,7 @@ export function listViews(db: Pick<Db, 'query'>, personId: string): Promise<Save
     select view_id, list, name, search from saved_views where person_id = ${personId} order by list, lower(name)`)
 }
 
-/** Saves a view, or replaces the one of the same list and name. It changes nothing but a menu, so it is not audited. */
+/** Saves a view, or replaces the one for the same list with the same name. It changes only a menu, so it is not audited. */
 export async function saveView(
   { db, ids }: { db: Db; ids: Ids },
   personId: string,

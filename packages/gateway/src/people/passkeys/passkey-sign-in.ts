@@ -21,7 +21,7 @@ export function requestSignIn(deps: SignInDeps, relyingParty: RelyingParty, flow
 }
 
 /**
- * Signs in with a passkey alone. The authenticator has verified its user, so no code is asked for.
+ * Signs in with only a passkey. The authenticator has verified its user, so no code is requested.
  * @throws Refusal PASSKEY_UNKNOWN, PASSKEY_REFUSED, CHALLENGE_DEAD, PERSON_DISABLED
  */
 export async function signInByPasskey(
@@ -57,7 +57,7 @@ export async function requestConfirmation(
 }
 
 /**
- * Confirms a signed-in person by one of their own passkeys, in place of the password and the code.
+ * Confirms a signed-in person with one of their own passkeys, in place of the password and the code.
  * @throws Refusal PASSKEY_UNKNOWN, PASSKEY_REFUSED, CHALLENGE_DEAD
  */
 export async function confirmByPasskey(

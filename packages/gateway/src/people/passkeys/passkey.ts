@@ -2,7 +2,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 
-/** More than anybody's devices and security keys. */
+/** More than the devices and security keys of any one person. */
 export const PASSKEYS_MAX = 20
 
 export interface Passkey {
@@ -12,7 +12,7 @@ export interface Passkey {
   usedAt: Date | null
 }
 
-/** What an authenticator's answer is verified with. */
+/** The data for verifying an authenticator's answer. */
 export interface StoredCredential {
   passkeyId: string
   personId: string
@@ -46,7 +46,7 @@ export async function recordUse(tx: Tx, passkeyId: string, signCount: number): P
   return rows.length > 0
 }
 
-/** Inserts a passkey. @throws Refusal PASSKEY_KNOWN, also if it is another person's */
+/** Inserts a passkey. @throws Refusal PASSKEY_KNOWN, also if it belongs to someone else */
 export async function insertPasskey(
   tx: Tx,
   { passkeyId, personId, name, ...credential }: StoredCredential & { name: string },
@@ -57,7 +57,7 @@ export async function insertPasskey(
     values (${passkeyId}, ${personId}, ${name}, ${credentialId}, ${publicKey}, ${signCount}, ${transports}::text[])
     on conflict (credential_id) do nothing returning 1`)
   if (rows.length === 0)
-    throw new Refusal(409, 'PASSKEY_KNOWN', 'This passkey is registered already. Use it to sign in.')
+    throw new Refusal(409, 'PASSKEY_KNOWN', 'This passkey is already registered. Use it to sign in.')
 }
 
 /** @returns false if the person has no such passkey */

@@ -12,7 +12,7 @@ import { deletePasskey, insertPasskey, listCredentials, listPasskeys, PASSKEYS_M
 import type { RelyingParty } from './relying-party.ts'
 import { challengeBytes, refusedPasskey } from './verify-passkey.ts'
 
-/** A person and one of their sessions: another session's registration cannot be finished here. */
+/** A person and one of their sessions: a registration can be finished only in the session that started it. */
 interface Registrant {
   person: Person
   sessionId: string
@@ -20,7 +20,7 @@ interface Registrant {
 }
 
 /**
- * Starts to register a passkey, which requires the person to be confirmed, because it signs in permanently.
+ * Starts registering a passkey. This requires the person to be confirmed, because a passkey signs in permanently.
  * @throws Refusal TOO_MANY_PASSKEYS, and those of reauthentication
  */
 export async function startRegistration(
@@ -52,8 +52,8 @@ export async function startRegistration(
 }
 
 /**
- * Registers the passkey that the authenticator created, and notifies the person, because a passkey outlives a new password.
- * Returns the recovery codes if it is the person's first second factor.
+ * Registers the passkey that the authenticator created, and notifies the person, because a passkey survives a password
+ * change. Returns the recovery codes if it is the person's first second factor.
  * @throws Refusal PASSKEY_REFUSED, PASSKEY_KNOWN, CHALLENGE_DEAD
  */
 export async function finishRegistration(
@@ -87,7 +87,7 @@ export function renameOwnPasskey(deps: SignInDeps, person: Person, passkeyId: st
   })
 }
 
-/** Removes a passkey, and with the last second factor the recovery codes. @throws Refusal SECOND_FACTOR_NEEDED */
+/** Removes a passkey; if it is the last second factor, also the recovery codes. @throws Refusal SECOND_FACTOR_NEEDED */
 export async function removeOwnPasskey(
   deps: SignInDeps,
   person: Person,
@@ -132,7 +132,7 @@ async function verifyRegistration(
   }
 }
 
-/** WebAuthn defines six. */
+/** WebAuthn defines six transports. */
 const TRANSPORTS_MAX = 10
 
 function purposeFor({ person, sessionId }: Registrant): string {

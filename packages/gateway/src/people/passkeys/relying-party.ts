@@ -1,10 +1,10 @@
 import ipaddr from 'ipaddr.js'
 
-/** Where passkeys of this gateway are valid. */
+/** Where this gateway's passkeys are valid. */
 export interface RelyingParty {
-  /** The host name that passkeys are bound to. A passkey of one name does not work under another. */
+  /** The host name that passkeys are bound to. A passkey for one name does not work with another. */
   id: string
-  /** The pages that may ask for a passkey. */
+  /** The origins that may request a passkey. */
   origins: string[]
   name: string
 }
@@ -13,7 +13,7 @@ const NAME = 'eSIM console'
 
 /**
  * The relying party at the console's address, which comes from CONSOLE_URL or PUBLIC_URL and never from a request. Browsers
- * refuse passkeys under a bare address, so a local gateway's people open it as localhost. Undefined if there is no name.
+ * refuse passkeys on a bare IP address, so people open a local gateway as localhost. Undefined if there is no host name.
  */
 export function relyingPartyOf(consoleUrl: string): RelyingParty | undefined {
   const url = new URL(consoleUrl)

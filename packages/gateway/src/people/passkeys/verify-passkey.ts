@@ -11,8 +11,8 @@ export type PasskeyDeps = ChallengeDeps & { db: Db }
 const TIMEOUT_MS = 10 * 60_000
 
 /**
- * What a browser passes to the authenticator. User verification is required: a device in the wrong hands is not enough,
- * which makes a passkey two factors.
+ * What a browser passes to the authenticator. User verification is required: possession of the device is not enough, which
+ * makes a passkey two factors.
  * @param credentials those that may answer; empty: any that the authenticator keeps for this relying party
  */
 export async function createRequest(
@@ -34,7 +34,7 @@ export async function createRequest(
   })
 }
 
-/** An answer that was verified. The caller must spend its challenge and record its count in one transaction. */
+/** A verified answer. The caller must redeem its challenge and record its count in one transaction. */
 export interface VerifiedPasskey {
   passkeyId: string
   personId: string
@@ -43,8 +43,8 @@ export interface VerifiedPasskey {
 }
 
 /**
- * Verifies what an authenticator answered: our challenge for this purpose, from a page of ours, signed with the key that was
- * registered, with user verification. A count that has not grown means that the passkey was copied.
+ * Verifies an authenticator's answer: our challenge for this purpose, from one of our pages, signed with the registered
+ * key, with user verification. A count that has not increased means that the passkey was copied.
  * @throws Refusal PASSKEY_UNKNOWN, PASSKEY_REFUSED, CHALLENGE_DEAD
  */
 export async function verifyAnswer(
@@ -54,7 +54,8 @@ export async function verifyAnswer(
   answer: AuthenticationResponseJSON,
 ): Promise<VerifiedPasskey> {
   const credential = await findCredential(deps.db, Buffer.from(answer.id, 'base64url'))
-  if (!credential) throw new Refusal(422, 'PASSKEY_UNKNOWN', 'This passkey is not registered here. Use another one.')
+  if (!credential)
+    throw new Refusal(422, 'PASSKEY_UNKNOWN', 'This passkey is not registered here. Use a different one.')
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   let challenge: string | undefined
   let isOurs = false
@@ -88,10 +89,10 @@ export async function verifyAnswer(
 }
 
 export function refusedPasskey(): Refusal {
-  return new Refusal(422, 'PASSKEY_REFUSED', 'The passkey could not be verified. Try again, or use another one.')
+  return new Refusal(422, 'PASSKEY_REFUSED', 'The passkey could not be verified. Try again, or use a different one.')
 }
 
-/** The library encodes a text as UTF-8, but the challenge is base64url already. */
+/** The library encodes text as UTF-8, but the challenge is already base64url. */
 export function challengeBytes(challenge: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(challenge, 'base64url'))
 }

@@ -6,7 +6,7 @@ import { audit, type By } from '#platform/audit/audit.ts'
 import { lockPerson } from '../person.ts'
 import { endSessionsOfProvider } from '../session.ts'
 
-/** Finds the person of an account at a provider, and records its use. */
+/** Finds the person linked to an account at a provider, and records that the account was used. */
 export async function findAccountPerson(tx: Tx, issuer: string, subject: string): Promise<string | undefined> {
   const [account] = await tx.query<{ personId: string }>(sql`
     update provider_accounts set used_at = now() where issuer = ${issuer} and subject = ${subject}
@@ -15,15 +15,15 @@ export async function findAccountPerson(tx: Tx, issuer: string, subject: string)
 }
 
 /**
- * Links an account to a person, for good: the provider may give the address to somebody else later.
- * @throws Refusal PROVIDER_ACCOUNT_OTHER if the person has another account there
+ * Permanently links an account to a person: the provider may later give the address to somebody else.
+ * @throws Refusal PROVIDER_ACCOUNT_OTHER if the person has a different account there
  */
 export async function linkAccount(tx: Tx, personId: string, issuer: string, subject: string): Promise<void> {
   const rows = await tx.query(sql`
     insert into provider_accounts (issuer, subject, person_id) values (${issuer}, ${subject}, ${personId})
     on conflict do nothing returning 1`)
   if (rows.length > 0) return
-  // Another sign-in with the same account may have linked it in the meantime.
+  // Another sign-in with the same account may have linked it since.
   if ((await findAccountPerson(tx, issuer, subject)) === personId) return
   const message =
     'This address now belongs to a different account at the provider. Ask an administrator to unlink the earlier one.'
@@ -31,13 +31,13 @@ export async function linkAccount(tx: Tx, personId: string, issuer: string, subj
 }
 
 /**
- * Unlinks a person's accounts, so that the next sign-in with a verified address links another. Ends the sessions that began
- * with a sign-in at the provider, which may be another person's by now.
- * @returns how many accounts
+ * Unlinks a person's accounts, so that the next sign-in with a verified address links a new one. Ends the sessions that
+ * began with a sign-in at the provider, because they may by now be somebody else's.
+ * @returns the number of accounts
  * @throws Refusal NOT_FOUND
  */
 export async function unlinkProvider(tx: Tx, ids: Ids, personId: string, by: By): Promise<number> {
-  // A sign-in locks the account before the person, too.
+  // A sign-in also locks the account before the person.
   await tx.query(sql`select from provider_accounts where person_id = ${personId} order by issuer, subject for update`)
   const person = await lockPerson(tx, personId)
   if (!person) throw notFound('person')

@@ -5,8 +5,9 @@ import { normalEmail, type Person } from '../person.ts'
 export type PasswordConfig = Pick<Config, 'oidcIssuer' | 'oidcName' | 'oidcDomains' | 'oidcPasswords'>
 
 /**
- * Checks that a person may use a password. With OIDC_PASSWORDS=off, addresses of OIDC_DOMAINS sign in through the provider or
- * with a passkey, whether or not they belong to a person, unless the command line has allowed a password for some hours.
+ * Checks that a person may use a password. With OIDC_PASSWORDS=off, people with addresses in OIDC_DOMAINS sign in through
+ * the provider or with a passkey, whether or not the address is known, unless the command line has allowed a password for
+ * some hours.
  * @throws Refusal PASSWORDS_OFF
  */
 export function checkPasswordAllowed(

@@ -15,24 +15,24 @@ export interface ProviderSignInDeps extends SignInDeps {
   config: SignInDeps['config'] & Pick<Config, 'oidcRoles'>
 }
 
-/** One browser and what it does at the provider: it signs in, or confirms who the signed-in person is. */
+/** A browser and what it does at the provider: it signs in, or confirms the identity of the signed-in person. */
 export interface ProviderFlow {
-  /** The token in the browser's cookie: a code that another browser began cannot be redeemed here. */
+  /** The token in the browser's cookie: a code obtained by a different browser cannot be redeemed here. */
   flow: string
-  /** The person who confirms; undefined for a sign-in. */
+  /** The person to be confirmed; undefined for a sign-in. */
   confirming: Person | undefined
   redirectUri: string
 }
 
-/** Starts a sign-in. Returns the provider's address to which the browser goes. */
+/** Starts a sign-in. Returns the provider's address that the browser goes to. */
 export function startProviderSignIn(deps: SignInDeps, provider: Provider, flow: ProviderFlow): Promise<string> {
   const state = createChallenge(deps, purposeFor(flow))
   return provider.authorizationUrl({ ...requestOf(deps, flow, state), again: flow.confirming !== undefined })
 }
 
 /**
- * Signs in the person of the provider's account. An account is linked to the person whose address the provider has verified;
- * with OIDC_ROLES, people of its groups are created.
+ * Signs in the person linked to the provider's account. An account is linked to the person whose address the provider has
+ * verified; with OIDC_ROLES, people in its groups are created.
  * @throws Refusal CHALLENGE_DEAD, PROVIDER_REFUSED, PROVIDER_UNREACHABLE, PROVIDER_ADDRESS, PROVIDER_DOMAIN,
  * PROVIDER_PERSON_UNKNOWN, PROVIDER_ACCOUNT_OTHER, PERSON_DISABLED
  */
@@ -55,7 +55,7 @@ export async function finishProviderSignIn(
   }
 }
 
-/** Confirms a signed-in person by another sign-in at the provider, with the account that is linked to them. */
+/** Confirms a signed-in person with another sign-in at the provider, using the account linked to them. */
 export async function finishProviderConfirmation(
   deps: SignInDeps,
   provider: Provider,
@@ -66,7 +66,11 @@ export async function finishProviderConfirmation(
   await deps.db.tx(async (tx) => {
     await spendChallenge(tx, state)
     if ((await findAccountPerson(tx, claims.issuer, claims.subject)) === flow.confirming.personId) return
-    throw new Refusal(422, 'PROVIDER_ACCOUNT_OTHER', 'You signed in as somebody else at the provider. Start again.')
+    throw new Refusal(
+      422,
+      'PROVIDER_ACCOUNT_OTHER',
+      'You signed in with a different account at the provider. Start again.',
+    )
   })
   return { confirmation: createConfirmation(deps, flow.confirming, flow.sessionId) }
 }
@@ -78,7 +82,7 @@ async function redeem(deps: SignInDeps, provider: Provider, flow: ProviderFlow, 
   return { state, claims: await provider.redeem({ ...requestOf(deps, flow, state), again, query }) }
 }
 
-/** Finds, links or creates the person, and locks the row. */
+/** Finds, links or creates the person, and locks their row. */
 async function lockPersonOf(tx: Tx, deps: ProviderSignInDeps, claims: ProviderClaims): Promise<Person> {
   const { issuer, subject, email } = claims
   const { oidcDomains } = deps.config
@@ -121,7 +125,7 @@ async function create(tx: Tx, deps: ProviderSignInDeps, { email, name, groups }:
 
 const NAME_LENGTH_MAX = 100
 
-/** The first role of OIDC_ROLES that has one of the person's groups. */
+/** The role of the first group in OIDC_ROLES that the person belongs to. */
 function roleOf(roles: ReadonlyMap<string, Role>, groups: readonly string[]): Role | undefined {
   for (const [group, role] of roles) if (groups.includes(group)) return role
   return undefined

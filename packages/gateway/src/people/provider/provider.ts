@@ -18,17 +18,17 @@ export interface ProviderClaims {
   groups: string[]
 }
 
-/** The operator's OpenID Connect provider. Each method asks it for its addresses first, until it has answered once. */
+/** The operator's OpenID Connect provider. Each method first asks it for its addresses, until it has answered once. */
 export interface Provider {
   /** The address at which the person signs in. @param again the person must enter their credentials again */
   authorizationUrl(request: ProviderRequest & { again: boolean }): Promise<string>
   /**
    * Redeems the code with which the provider sent the browser back, and verifies the ID token.
-   * @param query of the address to which the browser came back
+   * @param query of the address to which the browser returned
    * @throws Refusal PROVIDER_REFUSED, PROVIDER_UNREACHABLE
    */
   redeem(request: ProviderRequest & { again: boolean; query: string }): Promise<ProviderClaims>
-  /** Where a person signs out of the provider too; undefined if it has no such page. */
+  /** The page on which a person also signs out of the provider; undefined if it has no such page. */
   signOutUrl(returnUrl: string): Promise<string | undefined>
 }
 
@@ -36,7 +36,7 @@ export interface ProviderRequest {
   redirectUri: string
   /** A challenge (challenge.ts). */
   state: string
-  /** The key from which nonce and code verifier are derived, so neither is stored. */
+  /** The key from which the nonce and the code verifier are derived, so that neither needs to be stored. */
   key: Buffer
 }
 
@@ -46,7 +46,7 @@ const TIMEOUT_MS = 10_000
 const ANSWER_SIZE_MAX_BYTES = 1_000_000
 const GROUPS_MAX = 1_000
 
-/** undefined without OIDC_ISSUER. Reads the secret now, so that a missing file is found at the start. */
+/** undefined without OIDC_ISSUER. Reads the secret now, so that a missing file is noticed at the start. */
 export function createProvider(deps: { config: ProviderConfig; outbound: Outbound; log: Log }): Provider | undefined {
   const { oidcIssuer, oidcClientId, oidcClientSecretFile } = deps.config
   if (oidcIssuer === undefined || oidcClientId === undefined || oidcClientSecretFile === undefined) return undefined
@@ -57,7 +57,7 @@ export function createProvider(deps: { config: ProviderConfig; outbound: Outboun
   }
   let configuration: Promise<Configuration> | undefined
   const configured = () => {
-    // Metadata is kept once it was read; a failure is tried again by the next person.
+    // Metadata is kept once it has been read; after a failure, the next person's sign-in tries again.
     configuration ??= discover(deps, client).catch((error) => {
       configuration = undefined
       throw unreachable(deps.log, error)
@@ -103,12 +103,12 @@ async function discover(
   return discovery(new URL(issuer), clientId, secret, ClientSecretBasic(secret), {
     [customFetch]: fetchWith(outbound),
     timeout: TIMEOUT_MS / 1_000,
-    // The ID token's signature is verified, although the token comes directly from the provider.
+    // The ID token's signature is verified even though the token comes directly from the provider.
     execute: [enableNonRepudiationChecks, ...(config.deployment === 'local' ? [allowInsecureRequests] : [])],
   })
 }
 
-/** How old a person's sign-in at the provider may be, if the provider was asked to verify the person again. */
+/** The maximum age of a person's sign-in at the provider, if the provider was asked to verify the person again. */
 const AGAIN_MAX_S = 5 * 60
 
 async function redeem(
@@ -125,13 +125,13 @@ async function redeem(
   })
   const idToken = tokens.claims()!
   const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined
-  // Some providers leave the address out of the ID token.
+  // Some providers omit the address from the ID token.
   const userInfo =
     idToken.email === undefined && hasUserInfo
       ? await fetchUserInfo(configuration, tokens.access_token, idToken.sub)
       : {}
   const { name, groups } = { ...idToken, ...userInfo } as Record<string, unknown>
-  // A provider vouches for the address beside which it says so, not for the address of another answer.
+  // A provider vouches only for the address in the same answer as its statement, not for an address in another answer.
   const { email, email_verified } = (idToken.email === undefined ? userInfo : idToken) as Record<string, unknown>
   return {
     issuer: idToken.iss,
@@ -143,7 +143,7 @@ async function redeem(
   }
 }
 
-/** Fetches through lib/outbound. The operator names the provider, so it may have a private address. */
+/** Fetches through lib/outbound. The operator configures the provider, so it may have a private address. */
 function fetchWith(outbound: Outbound): CustomFetch {
   return async (url, { method, headers, body }) => {
     const outcome = await outbound.request({
@@ -166,7 +166,7 @@ function derive(key: Buffer, purpose: string, state: string): string {
   return createHmac('sha256', key).update(`provider ${purpose}\n${state}`).digest('base64url')
 }
 
-/** For the log. The error itself may carry claims or tokens. */
+/** For the log. The error itself may contain claims or tokens. */
 function describe(error: unknown) {
   const { message, code, cause } = error as Error & { code?: string }
   return { failure: message, code, cause: cause instanceof Error ? cause.message : undefined }
@@ -178,7 +178,7 @@ function unreachable(log: Log, error: unknown): Refusal {
   return new Refusal(503, 'PROVIDER_UNREACHABLE', message)
 }
 
-/** The provider's own error codes are safe to show; everything else is for the log. */
+/** The provider's own error codes are safe to show; everything else goes to the log. */
 function refusalOf(log: Log, error: unknown): Refusal {
   const { error: code } = error as { error?: unknown }
   log.warn(describe(error), 'a sign-in at the provider failed')

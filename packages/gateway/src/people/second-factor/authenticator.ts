@@ -9,7 +9,7 @@ import { lockPerson, type Person } from '../person.ts'
 import { ensureRecoveryCodes, type Redeemed, redeemRecoveryCode } from './recovery-codes.ts'
 
 const PERIOD_S = 30
-/** A phone's clock may be off by this many periods, either way. */
+/** A phone's clock may be wrong by this many periods in either direction. */
 const WINDOW_STEPS = 1
 const SECRET_BYTES = 20
 
@@ -22,7 +22,7 @@ export interface SecondFactorDeps {
 
 /**
  * Prepares a second factor, which takes effect with `confirmSecondFactor`. Replaces an unconfirmed one, but not one that
- * was confirmed meanwhile in another tab.
+ * has since been confirmed in another tab.
  * @throws Refusal NOT_FOUND, SECOND_FACTOR_SET
  */
 export async function setUpSecondFactor(
@@ -42,8 +42,8 @@ export async function setUpSecondFactor(
 }
 
 /**
- * Turns the authenticator on. Returns the recovery codes, which are never shown again, or none if a passkey has created them
- * before.
+ * Turns the authenticator on. Returns the recovery codes, which are never shown again, or none if they were already created
+ * with a passkey.
  */
 export async function confirmSecondFactor(
   tx: Tx,
@@ -54,7 +54,11 @@ export async function confirmSecondFactor(
   const person = await lockPerson(tx, personId)
   if (person?.totpConfirmed) throw alreadySet()
   if (!person?.totpSecret)
-    throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'No second factor was set up. Start the set-up first.')
+    throw new Refusal(
+      409,
+      'SECOND_FACTOR_MISSING',
+      'There is no set-up to confirm. Start setting up the second factor first.',
+    )
   const plain = plainCode(code)
   const redeemed = TOTP_CODE.test(plain) ? await redeemTotp(tx, deps, person, plain) : 'wrong'
   if (redeemed !== 'accepted') throw wrongCode(redeemed)
@@ -68,11 +72,11 @@ export function removeAuthenticator(tx: Tx, personId: string): void {
     where person_id = ${personId}`)
 }
 
-/** Accepts a code of the authenticator or a recovery code, each once. The caller must have locked the person. */
+/** Accepts a code from the authenticator or a recovery code, each only once. The caller must have locked the person. */
 export async function redeemCode(tx: Tx, deps: SecondFactorDeps, person: Person, code: string): Promise<Redeemed> {
   const plain = plainCode(code)
-  // An authenticator that was set up but never confirmed does not count, for example if the person's second factor is a
-  // passkey.
+  // An authenticator that was set up but never confirmed does not count; the person's second factor may be a passkey, for
+  // example.
   if (TOTP_CODE.test(plain)) return person.totpConfirmed ? redeemTotp(tx, deps, person, plain) : 'wrong'
   return redeemRecoveryCode(tx, person.personId, plain)
 }
@@ -86,8 +90,8 @@ function plainCode(code: string): string {
 
 export function wrongCode(redeemed: Exclude<Redeemed, 'accepted'>): Refusal {
   return redeemed === 'used'
-    ? new Refusal(422, 'CODE_USED', 'This code was used before. Wait for the next code and enter that.')
-    : new Refusal(422, 'CODE_WRONG', 'The code is wrong. Check it and the clock of your phone, and enter it again.')
+    ? new Refusal(422, 'CODE_USED', 'This code has already been used. Wait for the next code and enter that.')
+    : new Refusal(422, 'CODE_WRONG', 'The code is wrong. Check it and the clock on your phone, and enter it again.')
 }
 
 function alreadySet(): Refusal {
@@ -101,7 +105,7 @@ async function redeemTotp(tx: Tx, deps: SecondFactorDeps, person: Person, code: 
   const delta = totpOf(base32, person.email).validate({ token: code, timestamp: now, window: WINDOW_STEPS })
   if (delta === null) return 'wrong'
   const step = Math.floor(now / 1000 / PERIOD_S) + delta
-  // Checks and records the step in one statement, so that a code works for only one of two concurrent sign-ins.
+  // Checks and records the step in one statement, so that a code works in only one of two concurrent sign-ins.
   const rows = await tx.query(sql`
     update people set totp_last_step = ${step} where person_id = ${person.personId} and totp_last_step < ${step}
     returning 1`)

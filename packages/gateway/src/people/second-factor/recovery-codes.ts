@@ -8,7 +8,7 @@ const RECOVERY_CODE_BYTES = 8
 
 /**
  * Creates recovery codes with a person's first second factor, an authenticator or a passkey. They are never shown again.
- * Returns none if the person has codes already.
+ * Returns none if the person already has codes.
  */
 export async function ensureRecoveryCodes(tx: Tx, ids: Ids, personId: string): Promise<string[]> {
   const existing = await tx.query(sql`select 1 from recovery_codes where person_id = ${personId} limit 1`)
@@ -21,7 +21,7 @@ export async function ensureRecoveryCodes(tx: Tx, ids: Ids, personId: string): P
   return codes.map((code) => code.match(/.{4}/g)?.join('-') ?? code)
 }
 
-/** `used`: the code was right, and has been redeemed before. */
+/** `used`: the code was correct, but has already been redeemed. */
 export type Redeemed = 'accepted' | 'wrong' | 'used'
 
 /** @param plain without separators, in capitals */

@@ -5,14 +5,14 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { hasSecondFactor, type Person, ROLES, type Role } from '../person.ts'
 
-/** The roles whose people must have a second factor, an authenticator or a passkey. */
+/** The roles whose people must have a second factor: an authenticator or a passkey. */
 export async function listRequiredRoles(db: Db | Tx): Promise<Role[]> {
   const rows = await db.query<{ role: Role }>(sql`select role from second_factor_roles`)
   return ROLES.filter((role) => rows.some((row) => row.role === role))
 }
 
 /**
- * Requires a second factor for a role, or stops requiring it. People set it up when they next use the console, before
+ * Requires a second factor for a role, or stops requiring it. People set it up the next time they use the console, before
  * anything else, so nobody is locked out.
  */
 export function requireSecondFactor(tx: Tx, ids: Ids, role: Role, required: boolean, by: By): void {
@@ -25,7 +25,7 @@ export function requireSecondFactor(tx: Tx, ids: Ids, role: Role, required: bool
 }
 
 /**
- * A provider verifies its people in its own way, so a session that it began needs no second factor here.
+ * A provider verifies people in its own way, so a session started with a sign-in there needs no second factor here.
  * @throws Refusal SECOND_FACTOR_REQUIRED
  */
 export function checkSecondFactorSet(person: Person, { byProvider }: { byProvider: boolean }): void {
@@ -38,9 +38,12 @@ export function isSecondFactorMissing(person: Person, { byProvider }: { byProvid
   return person.secondFactorRequired && !hasSecondFactor(person) && !byProvider
 }
 
-/** Keeps the last second factor of a person whose role requires one. @throws Refusal SECOND_FACTOR_NEEDED */
+/**
+ * Refuses to remove the last second factor of a person whose role requires one.
+ * @throws Refusal SECOND_FACTOR_NEEDED
+ */
 export function checkSecondFactorLeft(person: Person, left: { authenticator: boolean; passkeys: number }): void {
   if (!person.secondFactorRequired || left.authenticator || left.passkeys > 0) return
-  const message = 'Your role requires a second factor, and this is your last. Set up another one first.'
+  const message = 'Your role requires a second factor, and this is your last one. Set up another one first.'
   throw new Refusal(409, 'SECOND_FACTOR_NEEDED', message)
 }

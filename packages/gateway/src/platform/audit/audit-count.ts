@@ -5,13 +5,14 @@ import sql from 'sql-template-tag'
 import { type AuditEntry, NIL_TENANT } from './audit.ts'
 
 const MINUTE_MS = 60_000
-/** How many counted entries a tenant, or the deployment, gets in a minute. One more entry counts everything beyond them. */
+/** How many counted entries a tenant, or the deployment, gets per minute. One more entry counts everything beyond that. */
 export const COUNTED_PER_MINUTE_MAX = 30
 
 /**
- * Records what anybody can cause as often as they like, such as a failed sign-in: one entry per minute and `key` with a count,
- * instead of one entry each time. The id is derived from the minute and the key, so that all nodes count in the same row.
- * Beyond the limit all keys of an action share one row, so the log grows by at most 31 rows per minute, tenant and action.
+ * Records events that anybody can cause as often as they like, such as a failed sign-in: one entry per minute and `key`
+ * with a count, instead of one entry each time. The id is derived from the minute and the key, so that all nodes count in
+ * the same row. Beyond the limit, all keys of an action share one row, so the log grows by at most 31 rows per minute,
+ * tenant and action.
  */
 export async function auditCounted(
   db: Pick<Db, 'query'>,
@@ -38,7 +39,7 @@ export async function auditCounted(
     set after = jsonb_set(audit_log.after, '{count}', to_jsonb((audit_log.after ->> 'count')::bigint + 1))`)
 }
 
-/** A UUIDv7 of this time. Its other bits are a digest of the key. */
+/** A UUIDv7 for this time. Its other bits are a digest of the key. */
 function countedId(timeMs: number, key: string): string {
   const digest = createHash('sha256').update(key).digest('hex')
   return `${firstUuidAt(timeMs).slice(0, 14)}7${digest.slice(0, 3)}-8${digest.slice(3, 6)}-${digest.slice(6, 18)}`

@@ -7,15 +7,15 @@ import type { AuditAction } from './audited-actions.ts'
 export const NIL_TENANT = '00000000-0000-0000-0000-000000000000'
 
 /**
- * `cli:<os user>`, `person:<id>`, `tenant` (a signed request of the dealer), `unsigned` (one without a signature), `visitor`
- * (somebody who is not signed in) or `system`.
+ * `cli:<os user>`, `person:<id>`, `tenant` (a signed request from the dealer), `unsigned` (a request without a signature),
+ * `visitor` (somebody who is not signed in) or `system`.
  */
 export type Actor = `cli:${string}` | `person:${string}` | 'tenant' | 'unsigned' | 'visitor' | 'system'
 
-/** The author of a change. APIs create it; modules take it as their last parameter. */
+/** The author of a change. Created by the APIs; modules take it as their last parameter. */
 export interface By {
   actor: Actor
-  /** The address of a request over the network. */
+  /** The address that a network request came from. */
   address?: string
 }
 
@@ -40,7 +40,7 @@ export function audit(tx: Tx, ids: Ids, entry: AuditEntry): void {
   auditAll(tx, ids, [entry])
 }
 
-/** Records many changes with one statement. */
+/** Records several changes with one statement. */
 export function auditAll(tx: Tx, ids: Ids, entries: readonly AuditEntry[]): void {
   const rows = entries.map((entry) => ({ ...entry, tenantId: entry.tenantId ?? NIL_TENANT, auditId: ids.uuid() }))
   tx.send({

@@ -1,4 +1,6 @@
-/** Every action in the audit log, as noun.verb. The console has a text for each, and searches by action or by noun. */
+/**
+ * Every action in the audit log, as noun.verb. The console has a label for each, and can be searched by action or by noun.
+ */
 export const AUDIT_ACTIONS = [
   'cell.import',
   'deployment.check',

@@ -34,13 +34,13 @@ export interface AuditPage {
   after?: string | undefined
 }
 
-/** How many entries are read for one page or count, whether they match or not. */
+/** How many entries are read for one page or count, whether or not they match. */
 const READ_MAX = 100_000
 const COUNTED_ENTRIES_MAX = 10_000
 
 /**
- * Finds entries by time. Ids are ordered by time, so a range of time is a range of ids. If too many other entries lie between,
- * the page is cut and `searchedTo` has the id from which the search can continue.
+ * Finds entries by time. Ids are ordered by time, so a time range is a range of ids. If too many other entries lie in
+ * between, the page is cut short, and `searchedTo` contains the id from which the search can continue.
  */
 export async function searchAudit(
   db: Pick<Db, 'query'>,
@@ -61,7 +61,7 @@ export async function searchAudit(
   return { rows, searchedTo: last?.auditId ?? null }
 }
 
-/** Counts the matching entries, as far as one call may read. */
+/** Counts the matching entries, as far as a single call may read. */
 export async function countAudit(
   db: Pick<Db, 'query'>,
   filter: AuditFilter,

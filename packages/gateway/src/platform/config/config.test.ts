@@ -43,7 +43,7 @@ function faultsOf(env: Record<string, string>, argv: string[] = []): readonly st
 }
 
 describe('the configuration', () => {
-  it('needs nothing on a local deployment', () => {
+  it('needs no settings on a local deployment', () => {
     const config = readConfig({}, [])
     expect(config).toMatchObject({
       deployment: 'local',
@@ -63,7 +63,7 @@ describe('the configuration', () => {
     })
   })
 
-  it('allows --trial on a local deployment only', () => {
+  it('allows --trial only on a local deployment', () => {
     expect(readConfig({}, ['--trial']).isTrial).toBe(true)
     expect(readConfig({}, []).isTrial).toBe(false)
     expect(faultsOf(production, ['--trial'])).toEqual([
@@ -71,7 +71,7 @@ describe('the configuration', () => {
     ])
   })
 
-  it('is complete on a production deployment', () => {
+  it('reads every setting of a production deployment', () => {
     const config = readConfig(production, ['--role', 'worker'])
     expect(config.publicUrl).toBe('https://esim.example.com/dealers')
     expect(config.trustedProxies).toEqual(['10.0.0.0/8', '2001:db8::1'])
@@ -79,26 +79,23 @@ describe('the configuration', () => {
     expect(config.role).toBe('worker')
   })
 
-  it.each(['test', 'production'])(
-    'requires on a %s deployment every setting that has no safe default',
-    (deployment) => {
-      const noTls = `A ${deployment} deployment requires HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, or list the proxies that terminate TLS in TRUSTED_PROXIES.`
-      expect(faultsOf({ DEPLOYMENT: deployment })).toEqual([
-        `PUBLIC_URL must be set on a ${deployment} deployment.`,
-        `DATABASE_URL must be set on a ${deployment} deployment.`,
-        `MASTER_KEY must be set on a ${deployment} deployment.`,
-        noTls,
-      ])
-      const { TRUSTED_PROXIES: _, ...withoutTls } = { ...production, DEPLOYMENT: deployment }
-      expect(faultsOf(withoutTls)).toEqual([noTls])
-      expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
-      expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
-        `PUBLIC_URL must begin with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
-      ])
-    },
-  )
+  it.each(['test', 'production'])('requires every setting without a safe default on a %s deployment', (deployment) => {
+    const noTls = `A ${deployment} deployment requires HTTPS: set TLS_CERT_FILE and TLS_KEY_FILE, or list the proxies that terminate TLS in TRUSTED_PROXIES.`
+    expect(faultsOf({ DEPLOYMENT: deployment })).toEqual([
+      `PUBLIC_URL must be set on a ${deployment} deployment.`,
+      `DATABASE_URL must be set on a ${deployment} deployment.`,
+      `MASTER_KEY must be set on a ${deployment} deployment.`,
+      noTls,
+    ])
+    const { TRUSTED_PROXIES: _, ...withoutTls } = { ...production, DEPLOYMENT: deployment }
+    expect(faultsOf(withoutTls)).toEqual([noTls])
+    expect(faultsOf({ ...withoutTls, TLS_CERT_FILE: cert, TLS_KEY_FILE: key })).toEqual([])
+    expect(faultsOf({ ...production, DEPLOYMENT: deployment, PUBLIC_URL: 'http://esim.example.com' })).toEqual([
+      `PUBLIC_URL must begin with https:// on a ${deployment} deployment; it is “http://esim.example.com”.`,
+    ])
+  })
 
-  it('lists all faults together, each in a sentence that names its variable', () => {
+  it('lists all faults, each in a sentence that names the variable', () => {
     const faults = faultsOf({ PORT: '70000', METRICS_PORT: 'x', LOG_LEVEL: 'loud', DEFAULT_QPS_LIMIT: '0' }, ['--fast'])
     expect(faults).toHaveLength(5)
     for (const fault of faults) expect(fault).toMatch(/^\S.*\.$/)
@@ -114,24 +111,30 @@ describe('the configuration', () => {
       'PUBLIC_URL must begin',
       'A production deployment',
     ])
-    // An unreadable variable takes part in no rule: only its own fault is listed.
+    // An unreadable variable is not checked against any rule: only its own fault is listed.
     expect(faultsOf({ ...withoutTls, TRUSTED_PROXIES: 'proxy' })).toHaveLength(1)
   })
 
-  it.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.example.com'])('keeps a local deployment off %s', (HOST) => {
-    expect(faultsOf({ HOST })[0]).toMatch(/^HOST is .* but a local deployment listens on loopback only/)
-  })
+  it.each(['0.0.0.0', '::', '192.168.1.5', 'gateway.example.com'])(
+    'does not let a local deployment listen on %s',
+    (HOST) => {
+      expect(faultsOf({ HOST })[0]).toMatch(/^HOST is .* but a local deployment listens on loopback only/)
+    },
+  )
 
-  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', '::ffff:127.0.0.1'])('lets it listen on %s', (HOST) => {
-    expect(faultsOf({ HOST })).toEqual([])
-  })
+  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', '::ffff:127.0.0.1'])(
+    'lets a local deployment listen on %s',
+    (HOST) => {
+      expect(faultsOf({ HOST })).toEqual([])
+    },
+  )
 
-  it('requires certificate and key together, both readable', () => {
+  it('requires a certificate and a key together, and both must be readable', () => {
     expect(faultsOf({ TLS_CERT_FILE: cert })).toEqual([
       'TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither.',
     ])
     expect(faultsOf({ TLS_CERT_FILE: join(folder, 'none'), TLS_KEY_FILE: key })).toEqual([
-      `TLS_CERT_FILE names ${join(folder, 'none')}, which cannot be read.`,
+      `TLS_CERT_FILE points to ${join(folder, 'none')}, which cannot be read.`,
     ])
   })
 
@@ -163,7 +166,7 @@ describe('the configuration', () => {
   })
 
   it.each(['short', `${KEY}AAAA`, 'ab'.repeat(31), `${KEY},`])(
-    'refuses the master key %s and does not repeat it',
+    'refuses the master key %s without repeating the key',
     (MASTER_KEY) => {
       const [fault] = faultsOf({ MASTER_KEY })
       expect(fault).toMatch(/^MASTER_KEY must be 32 bytes/)
@@ -208,7 +211,7 @@ describe('the configuration', () => {
   // Every path is valid.
   const checked = Object.values<Variable<unknown>>(VARIABLES).filter(({ name }) => name !== 'DATA_DIR')
   it.each(checked.map(({ name }) => name))(
-    'refuses nonsense in %s with one sentence that begins with the name',
+    'refuses nonsense in %s with one sentence that begins with the variable name',
     (name) => {
       expect(faultsOf({ [name]: '§ §' })).toEqual([expect.stringMatching(new RegExp(`^${name} \\S.*\\.$`))])
     },
@@ -231,13 +234,13 @@ describe('the configuration', () => {
       `${name} and ${name}_FILE are both set: remove one.`,
     )
     expect(faultsOf({ [`${name}_FILE`]: join(folder, 'absent') })[0]).toBe(
-      `${name}_FILE names ${join(folder, 'absent')}, which cannot be read.`,
+      `${name}_FILE points to ${join(folder, 'absent')}, which cannot be read.`,
     )
     writeFileSync(file, ' \n')
-    expect(faultsOf({ [`${name}_FILE`]: file })[0]).toBe(`${name}_FILE names ${file}, which is empty.`)
+    expect(faultsOf({ [`${name}_FILE`]: file })[0]).toBe(`${name}_FILE points to ${file}, which is empty.`)
   })
 
-  it('never repeats a faulty secret of a file', () => {
+  it('never repeats a faulty secret from a file', () => {
     writeFileSync(join(folder, 'faulty'), 'hunter2')
     for (const { name } of secrets)
       expect(faultsOf({ [`${name}_FILE`]: join(folder, 'faulty') }).join()).not.toContain('hunter2')
@@ -252,23 +255,23 @@ describe('the configuration', () => {
     expect(faultsOf({}, ['serve'])).toHaveLength(1)
   })
 
-  it('matches docs/configuration.md, which npm run configuration writes', () => {
+  it('matches docs/configuration.md, which npm run configuration generates', () => {
     const document = readFileSync(join(packageRoot(), '../../docs/configuration.md'), 'utf8')
     expect(document).toBe(configurationMarkdown())
   })
 
-  it('matches the number of connections in docs/running.md', () => {
+  it('matches the connection count in docs/running.md', () => {
     const page = readFileSync(join(packageRoot(), '../../docs/running.md'), 'utf8')
     expect(page).toContain(`opens up to \`DATABASE_POOL_SIZE\` + ${OTHER_CONNECTIONS} connections`)
   })
 
-  it('makes a URL from the host and port of a local gateway', () => {
+  it('builds a URL from the host and port of a local gateway', () => {
     expect(localUrl({ host: '::1', tlsCertFile: undefined }, 80)).toBe('http://[::1]:80')
     expect(localUrl({ host: '127.0.0.1', tlsCertFile: cert }, 8443)).toBe('https://127.0.0.1:8443')
   })
 })
 
-it('listeners on one address must have different ports', () => {
+it('listeners on the same address must have different ports', () => {
   const faults = (env: Record<string, string>) => inspectConfig(env, []).faults
   expect(faults({ PORT: '9000', CONSOLE_PORT: '9000' })).toEqual([
     'PORT and CONSOLE_PORT are both 9000: give each its own port.',

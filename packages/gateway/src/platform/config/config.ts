@@ -12,7 +12,7 @@ export type Config = Values & {
   readonly isTrial: boolean
 }
 
-/** Lists all faults together, so that an operator need not start five times to find five faults. */
+/** Lists all faults together, so that an operator does not need five starts to find five faults. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly faults: readonly string[]) {
@@ -27,7 +27,7 @@ export function readConfig(env: NodeJS.ProcessEnv, argv: readonly string[]): Con
   return config as Config
 }
 
-/** Reads a configuration that may have faults: what could be read, and a message for each fault. */
+/** Reads a configuration that may have faults: returns what could be read, and a message for each fault. */
 export function inspectConfig(
   env: NodeJS.ProcessEnv,
   argv: readonly string[],
@@ -42,7 +42,7 @@ export function inspectConfig(
   return { config: { ...values, role, isTrial } as Partial<Config>, faults }
 }
 
-/** The URL of a local gateway without PUBLIC_URL. */
+/** The URL of a local gateway that has no PUBLIC_URL. */
 export function localUrl(config: Pick<Config, 'host' | 'tlsCertFile'>, port: number): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   return `${config.tlsCertFile ? 'https' : 'http'}://${host}:${port}`

@@ -1,6 +1,6 @@
 /*
- * Connections that a process opens in addition to DATABASE_POOL_SIZE. Operators plan for their sum, so every new pool must be
- * added here.
+ * Connections that a process opens in addition to DATABASE_POOL_SIZE. Operators plan for the total, so every new pool must
+ * be added here.
  */
 
 /** For placing and looking up orders in the dealer API. */

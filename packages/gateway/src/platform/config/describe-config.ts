@@ -4,9 +4,9 @@ import { VARIABLES, type Variable } from './variables.ts'
 interface DescribedVariable {
   name: string
   description: string
-  /** null: it is not set, or a secret. */
+  /** null: it is not set, or it is a secret. */
   value: string | null
-  /** SECRET: it is set, and never shown. */
+  /** SECRET: it is set, but never shown. */
   state: 'SET' | 'DEFAULT' | 'NOT_SET' | 'SECRET'
 }
 
@@ -14,7 +14,7 @@ interface DescribedVariable {
 export function describeVariables(config: Config): DescribedVariable[] {
   return Object.entries<Variable<unknown>>(VARIABLES).map(([key, variable]) => {
     const { name } = variable
-    const description = variable.description.replaceAll(/\[([^[\]]+)\]\([^()]*\)/g, '$1') // links of the documentation
+    const description = variable.description.replaceAll(/\[([^[\]]+)\]\([^()]*\)/g, '$1') // links in the documentation
     const value = textOf(config[key as keyof Config])
     const usual = variable.default === undefined ? null : textOf(variable.parse(variable.default))
     if (value === null) return { name, description, value, state: 'NOT_SET' }
@@ -23,7 +23,7 @@ export function describeVariables(config: Config): DescribedVariable[] {
   })
 }
 
-/** A parsed value as it is written in the environment; null if it is empty. */
+/** A parsed value as written in the environment; null if it is empty. */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null) return null
   if (value instanceof Map) return textOf(Array.from(value, (pair) => pair.join('=')))

@@ -8,10 +8,10 @@ export interface LocalAccess {
   appSecret: string
   /** Absent if the console is off. */
   consoleUrl?: string
-  /** Opens the console signed in, once. Absent if the console is off. */
+  /** Opens the console already signed in; works once. Absent if the console is off. */
   signInUrl?: string
   consoleUser: string
-  /** Valid until the first sign-in changes it; absent if unknown. */
+  /** Valid until it is changed at the first sign-in; absent if unknown. */
   consolePassword?: string
 }
 

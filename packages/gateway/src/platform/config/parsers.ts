@@ -13,7 +13,7 @@ export function smtpUrl(value: string): string {
     throw new Error('must be an address like smtps://user:password@host:465 or smtp://user:password@host:587')
   }
   if (tls !== null && (ca !== null || url.protocol === 'smtps:'))
-    throw new Error('has ?tls=none, which excludes TLS: remove it, or remove smtps:// and ca')
+    throw new Error('has ?tls=none, which turns TLS off: remove it, or remove smtps:// and ca')
   if (ca !== null) checkAuthorities(ca)
   return value
 }
@@ -22,7 +22,7 @@ function checkAuthorities(file: string): void {
   try {
     readAuthorities(file)
   } catch (error) {
-    throw new Error(`has a faulty file of certificates: ${(error as Error).message}`)
+    throw new Error(`has an invalid certificate file: ${(error as Error).message}`)
   }
 }
 
@@ -39,7 +39,7 @@ export function mailAddresses(value: string): string[] {
   return addresses.filter((address) => address !== '').map(mailAddress)
 }
 
-/** The provider's own name for itself. It is compared, so it is kept exactly as written. */
+/** The provider's own identifier. It is compared, so it is kept exactly as written. */
 export function issuer(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
@@ -51,7 +51,7 @@ export function domains(value: string): string[] {
   const names = value.split(',').map((name) => name.trim().toLowerCase())
   for (const name of names)
     if (name !== '' && !/^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name))
-      throw new Error(`must list domains, such as example.com, example.org; “${name}” is not one`)
+      throw new Error(`must list domains, such as example.com, example.org; “${name}” is not a domain`)
   return names.filter((name) => name !== '')
 }
 
@@ -76,7 +76,7 @@ export function groupRoles(value: string): ReadonlyMap<string, (typeof GROUP_ROL
 
 export function clientId(value: string): string {
   if (!/^[\x21-\x7e]{1,200}$/.test(value))
-    throw new Error(`must be up to 200 characters of ASCII without spaces, not “${value}”`)
+    throw new Error(`must be up to 200 ASCII characters without spaces, not “${value}”`)
   return value
 }
 
@@ -90,7 +90,7 @@ export function hostNames(value: string): string[] {
   const names = value.split(',').map((name) => name.trim().toLowerCase())
   for (const name of names)
     if (!/^[a-z0-9.:_-]{0,253}$/.test(name))
-      throw new Error(`must list hosts without ports, such as node1.internal, node2.internal; “${name}” is not one`)
+      throw new Error(`must list hosts without ports, such as node1.internal, node2.internal; “${name}” is not a host`)
   return names.filter((name) => name !== '')
 }
 
@@ -103,17 +103,17 @@ export function publicationKeyFile(value: string): string {
   return file
 }
 
-/** Reads the key without a line break at its end. @throws Error whose message completes "PUBLICATION_KEY_FILE …" */
+/** Reads the key without the line break at its end. @throws Error whose message completes "PUBLICATION_KEY_FILE …" */
 export function readPublicationKey(file: string): Buffer {
   let text: string
   try {
     text = readFileSync(file, 'latin1').trim()
   } catch {
-    throw new Error(`names ${file}, which cannot be read`)
+    throw new Error(`points to ${file}, which cannot be read`)
   }
   if (text.length >= KEY_MIN_BYTES && text.length <= KEY_MAX_BYTES) return Buffer.from(text, 'latin1')
   throw new Error(
-    `names ${file}, which has ${text.length} bytes: write from ${KEY_MIN_BYTES} to ${KEY_MAX_BYTES} random ones into it, such as those of \`openssl rand -base64 32\``,
+    `points to ${file}, which has ${text.length} bytes: fill it with ${KEY_MIN_BYTES} to ${KEY_MAX_BYTES} random bytes, such as those of \`openssl rand -base64 32\``,
   )
 }
 
@@ -130,11 +130,11 @@ export function headers(value: string): Record<string, string> {
   return Object.fromEntries(entries)
 }
 
-/** PostgreSQL reserves names with pg_. */
+/** PostgreSQL reserves names that start with pg_. */
 export function databaseSchema(value: string): string {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(value) || value.startsWith('pg_') || value === 'information_schema') {
     throw new Error(
-      `must be a name of up to 63 lower-case letters, digits and _ that begins with a letter or _ and is not PostgreSQL’s own; it is “${value}”`,
+      `must be a name of up to 63 lower-case letters, digits and _ that begins with a letter or _ and is not reserved by PostgreSQL; it is “${value}”`,
     )
   }
   return value

@@ -2,15 +2,15 @@ import { readCertificate } from '@dealer-esim/lib/process/certificate.ts'
 import ipaddr from 'ipaddr.js'
 import type { Values } from './variables.ts'
 
-/** A rule on several variables, or on one variable of some deployments. */
+/** A rule about several variables, or about one variable in some deployments. */
 interface Rule {
-  /** The rule is skipped if any of these variables cannot be read. */
+  /** The rule is skipped if any of these variables could not be read. */
   variables: readonly (keyof Values)[]
   /** Messages; none if the rule holds. */
   check(values: Values): string[]
 }
 
-/** A message for each broken rule, as far as the variables can be read. */
+/** Returns a message for each broken rule, as far as the variables can be read. */
 export function findBrokenRules(values: Values, unreadable: ReadonlySet<string>): string[] {
   const checked = RULES.filter((rule) => !rule.variables.some((key) => unreadable.has(key)))
   return checked.flatMap((rule) => rule.check(values))
@@ -95,7 +95,10 @@ function brokenProviderRules(values: Values): string[] {
 
 const EVERYWHERE = ['0.0.0.0', '::']
 
-/** Checks ports before the start, because otherwise the second listener would fail only after the database was migrated. */
+/**
+ * Checks ports before the start, because otherwise the second listener would fail only after the database had been
+ * migrated.
+ */
 function samePorts({ host, port, console, consoleHost, consolePort, metricsHost, metricsPort }: Values): string[] {
   const listeners = [
     { name: 'PORT', host, port },
@@ -105,7 +108,7 @@ function samePorts({ host, port, console, consoleHost, consolePort, metricsHost,
   return listeners.flatMap((one, i) =>
     listeners.slice(i + 1).flatMap((other) => {
       const collide = one.host === other.host || [one, other].some((listener) => EVERYWHERE.includes(listener.host))
-      if (one.port === 0 || one.port !== other.port || !collide) return [] // 0 chooses a free port
+      if (one.port === 0 || one.port !== other.port || !collide) return [] // 0: the system chooses a free port
       return [`${one.name} and ${other.name} are both ${one.port}: give each its own port.`]
     }),
   )

@@ -6,16 +6,18 @@ export interface VariableText {
   /** undefined: not set, and there is no default. */
   text: string | undefined
   source: 'ENVIRONMENT' | 'FILE' | 'DEFAULT' | 'NOT_SET'
-  /** The file from which a secret was read. */
+  /** The file that a secret was read from. */
   file?: string
 }
 
-/** As long as the longest list of headers or four master keys; a certificate by mistake is longer than most. */
+/**
+ * As long as the longest list of headers, or four master keys; a certificate given by mistake is longer than most of these.
+ */
 const SECRET_MAX_BYTES = 16_384
 
 /**
- * The text of a variable. Every secret can also be in a file that NAME_FILE names, e.g. MASTER_KEY_FILE=/run/secrets/key: other
- * programs can often read a process's environment, and container engines deliver secrets as files.
+ * The text of a variable. Every secret can also be in a file given by NAME_FILE, e.g. MASTER_KEY_FILE=/run/secrets/key:
+ * other programs can often read a process's environment, and container engines deliver secrets as files.
  * @throws Error whose message is a sentence without its full stop, and never quotes a secret
  */
 export function readVariableText(
@@ -42,11 +44,11 @@ function readSecret(name: string, file: string): string {
   try {
     bytes = readFileSync(file)
   } catch {
-    throw new Error(`${variable} names ${file}, which cannot be read`)
+    throw new Error(`${variable} points to ${file}, which cannot be read`)
   }
   if (bytes.length > SECRET_MAX_BYTES)
-    throw new Error(`${variable} names ${file}, which is longer than ${SECRET_MAX_BYTES} bytes`)
+    throw new Error(`${variable} points to ${file}, which is longer than ${SECRET_MAX_BYTES} bytes`)
   const text = bytes.toString('utf8').trim()
-  if (text === '') throw new Error(`${variable} names ${file}, which is empty`)
+  if (text === '') throw new Error(`${variable} points to ${file}, which is empty`)
   return text
 }

@@ -21,10 +21,9 @@ import {
 } from './parsers.ts'
 
 /*
- * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT (packages/lib/src/process/failpoint.ts) by
- * tests, and sudo's by the CLI. `npm run configuration` writes docs/configuration.md from this table; a test fails when it
- * is stale.
- *
+ * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT
+ * (packages/lib/src/process/failpoint.ts) by tests, and sudo's variable by the CLI. `npm run configuration` writes
+ * docs/configuration.md from this table; a test fails if that file is outdated.
  * A parser returns the value or throws an Error whose message completes the sentence "NAME …".
  */
 
@@ -37,7 +36,7 @@ export interface Variable<Value> {
   parse(text: string): Value
   /** Used if the variable is absent or empty. */
   default?: string
-  /** Deployments that must set the variable. */
+  /** Deployments in which the variable must be set. */
   requiredOn?: readonly Deployment[]
   /** Never printed. */
   secret?: true
@@ -364,7 +363,7 @@ const MASTER_KEYS_MAX = 4
 
 function masterKeys(value: string): [Buffer, ...Buffer[]] {
   const keys = value.split(',').map((part) => masterKey(part.trim())) as [Buffer, ...Buffer[]]
-  // More key ids do not fit into a connection's application name, by which gateways see each other's keys.
+  // More key ids do not fit into a connection's application name, through which gateways see each other's keys.
   if (keys.length > MASTER_KEYS_MAX) throw new Error(`must have at most ${MASTER_KEYS_MAX} keys; it has ${keys.length}`)
   return keys
 }
@@ -373,7 +372,7 @@ function masterKeys(value: string): [Buffer, ...Buffer[]] {
 export function masterKey(value: string): Buffer {
   if (/^[0-9a-f]{64}$/i.test(value)) return Buffer.from(value, 'hex')
   if (/^[A-Za-z0-9+/_-]{43}=?$/.test(value)) {
-    const key = Buffer.from(value, 'base64url') // reads both alphabets
+    const key = Buffer.from(value, 'base64url') // decodes both alphabets
     if (key.length === MASTER_KEY_BYTES) return key
   }
   throw new Error('must be 32 bytes in base64, base64url or hexadecimal, as `openssl rand -base64 32` prints them')
@@ -384,7 +383,7 @@ function readableFile(value: string): string {
   try {
     accessSync(file, constants.R_OK)
   } catch {
-    throw new Error(`names ${file}, which cannot be read`)
+    throw new Error(`points to ${file}, which cannot be read`)
   }
   return file
 }

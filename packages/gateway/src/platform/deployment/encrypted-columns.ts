@@ -4,9 +4,9 @@ import { NIL_TENANT } from '../audit/audit.ts'
 export interface EncryptedColumn {
   table: string
   column: string
-  /** SQL of the owner to which the ciphertext is bound (`Cipher.encrypt`). */
+  /** SQL for the owner to which the ciphertext is bound (`Cipher.encrypt`). */
   owner: string
-  /** The first column of the primary key, and the SQL that lists its values. Rows are locked within one value. */
+  /** The first column of the primary key, and the SQL that lists its values. Rows are locked one value at a time. */
   within?: Scope
   /** The last column of the primary key. */
   id: { column: string; type: 'uuid' | 'text' }

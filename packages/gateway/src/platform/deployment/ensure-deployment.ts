@@ -9,8 +9,8 @@ import { incompatiblePeers, listPeers, peersText } from './peers.ts'
 const LINK_KEY_BYTES = 32
 
 /**
- * Stores the kind of deployment and the fingerprint of the master key in a new database. Refuses the start of a gateway of
- * another kind or with another key before it can do harm.
+ * Stores the deployment's kind and the fingerprint of the master key in a new database. Refuses to start a gateway of
+ * another kind or with a different key before it can do harm.
  * @returns the key that authenticates cursors and QR links and seeds the sandbox; the same on every node
  * @throws StartRefused
  */
@@ -50,7 +50,7 @@ export interface DeploymentRow {
 export function refuseOtherKind(row: DeploymentRow, kind: Config['deployment']): void {
   if (row.kind === kind) return
   throw new StartRefused(
-    `The database belongs to a ${row.kind} deployment, and this is a ${kind} one. Use another database, or set DEPLOYMENT=${row.kind}.`,
+    `The database belongs to a ${row.kind} deployment, but this is a ${kind} one. Use another database, or set DEPLOYMENT=${row.kind}.`,
   )
 }
 
@@ -61,12 +61,15 @@ export function decryptLinkKey(cipher: Cipher, row: DeploymentRow): Buffer {
   } catch (error) {
     if (!(error instanceof DecryptionFailed)) throw error
     throw new StartRefused(
-      'The database is encrypted under another master key. Set MASTER_KEY to the key of this database (during a rotation: the new key first, then the old one).',
+      'The database is encrypted with a different master key. Set MASTER_KEY to the key of this database (during a rotation: the new key first, then the old one).',
     )
   }
 }
 
-/** Refuses an old key, because a rotation that is running or finished would miss what it encrypts. @throws StartRefused */
+/**
+ * Refuses an old key, because a running or finished rotation would miss whatever is encrypted with it.
+ * @throws StartRefused
+ */
 export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
   if (row.rotatingTo !== null && row.rotatingTo !== cipher.fingerprint) {
     throw new StartRefused(
@@ -75,7 +78,7 @@ export function refuseOutdatedKey(cipher: Cipher, row: DeploymentRow): void {
   }
   if (row.masterKeyFingerprint !== cipher.fingerprint && row.retiredKeys.includes(cipher.fingerprint)) {
     throw new StartRefused(
-      `The first key of MASTER_KEY was replaced by a rotation. Put the key with the fingerprint ${row.masterKeyFingerprint} first.`,
+      `The first key of MASTER_KEY has been replaced by a rotation. Put the key with the fingerprint ${row.masterKeyFingerprint} first.`,
     )
   }
 }
@@ -85,6 +88,6 @@ export async function refuseIncompatiblePeers(db: Pick<Db, 'query'>, cipher: Cip
   const peers = incompatiblePeers(await listPeers(db), cipher)
   if (peers.length === 0) return
   throw new StartRefused(
-    `Other gateways use this database with other master keys: ${peersText(peers)}. Each gateway must have the first keys of all others: add a new key to MASTER_KEY as the second one everywhere, before it becomes the first one anywhere.`,
+    `Other gateways use this database with different master keys: ${peersText(peers)}. Each gateway must have the first keys of all the others: add a new key to MASTER_KEY as the second key on every gateway before it becomes the first key on any of them.`,
   )
 }

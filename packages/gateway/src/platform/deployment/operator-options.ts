@@ -5,11 +5,11 @@ import sql from 'sql-template-tag'
 import { audit, type By } from '../audit/audit.ts'
 import { mailAddress } from '../config/parsers.ts'
 
-/** What the operator sets in the console. Read whenever it is needed, so a change applies to every node immediately. */
+/** What the operator sets in the console. Read whenever it is needed, so that a change applies to every node immediately. */
 interface OperatorSettings {
-  /** The requests per second that a new dealer may send; null: new dealers get no limit of their own. */
+  /** The requests per second that a new dealer may send; null: new dealers get no individual limit. */
   newDealerQpsLimit: number | null
-  /** Recipients of the operator's alerts; empty: those of OPERATOR_EMAIL. */
+  /** Recipients of the operator's alerts; if empty, those of OPERATOR_EMAIL. */
   alertEmails: string[]
 }
 
@@ -30,7 +30,7 @@ export async function setOperatorSettings(
   const malformed = alertEmails.filter((address) => !isMailAddress(address))
   if (malformed.length > 0) {
     const names = malformed.map((address) => `“${address}”`).join(', ')
-    const fault = `Write each address like esim@example.com, on its own line. Malformed: ${names}.`
+    const fault = `Enter one address per line, such as esim@example.com. Malformed: ${names}.`
     throw new Refusal(422, 'SETTING_INVALID', fault, { fields: { alertEmails: fault } })
   }
   const after = { newDealerQpsLimit, alertEmails }

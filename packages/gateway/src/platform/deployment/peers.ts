@@ -4,8 +4,7 @@ import { APPLICATION_PREFIX, applicationPrefix, DEFAULT_SCHEMA } from '@dealer-e
 
 /*
  * Every gateway and every admin command lists its master keys in the application name of its connections. A process never
- * changes the key that it encrypts under, so when no process that encrypts under a key is connected, nothing new is
- * encrypted under it.
+ * changes its encryption key, so when no process that encrypts with a key is connected, nothing new is encrypted with it.
  */
 
 export interface Peer {
@@ -13,11 +12,11 @@ export interface Peer {
   address: string | null
   /** The purpose of the connection: `gateway`, `wake` or `admin`. */
   part: string
-  /** The process id on its own machine; null: the name had no space for it. */
+  /** The process id on its own machine; null: the name had no room for it. */
   pid: number | null
-  /** The process id of its PostgreSQL server process, for `pg_terminate_backend`. */
+  /** The id of the PostgreSQL server process, for `pg_terminate_backend`. */
   backendPid: number
-  /** The ids of its keys. It encrypts under the first one. */
+  /** The ids of its keys. It encrypts with the first one. */
   keyIds: string[]
 }
 
@@ -52,7 +51,7 @@ export async function listPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
   })
 }
 
-/** Groups connections by process, with the first connection and the number of connections of each. */
+/** Groups connections by process, giving the first connection and the number of connections of each. */
 export function processesOf(peers: readonly Peer[]): (Peer & { connections: number })[] {
   const byProcess = new Map<string, Peer & { connections: number }>()
   for (const peer of peers) {
@@ -65,7 +64,7 @@ export function processesOf(peers: readonly Peer[]): (Peer & { connections: numb
   return [...byProcess.values()]
 }
 
-/** The processes that could not decrypt what we encrypt, or we what they encrypt. */
+/** The processes that could not decrypt what we encrypt, or whose ciphertexts we could not decrypt. */
 export function incompatiblePeers(peers: readonly Peer[], { keyIds: ours }: Pick<Cipher, 'keyIds'>): Peer[] {
   return peers.filter(({ keyIds }) => !ours.includes(keyIds[0]!) || !keyIds.includes(ours[0]!))
 }

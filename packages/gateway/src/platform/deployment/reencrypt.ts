@@ -3,12 +3,12 @@ import type { Db, Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import type { EncryptedColumn } from './encrypted-columns.ts'
 
-/** Rows per transaction. They are locked for the milliseconds that rewriting them takes. */
+/** Rows per transaction. They stay locked for the few milliseconds that it takes to rewrite them. */
 const BATCH_ROWS = 500
 
 type Deps = { db: Db; cipher: Cipher }
 
-/** Counts the ciphertexts of a column that are not encrypted under the current key. */
+/** Counts the ciphertexts of a column that are not encrypted with the current key. */
 export async function countOutdated({ db, cipher }: Deps, encrypted: EncryptedColumn): Promise<number> {
   const [row] = await db.query<{ count: number }>({
     text: `select count(*)::int as count from ${encrypted.table} where ${outdated(encrypted)}`,
@@ -18,7 +18,7 @@ export async function countOutdated({ db, cipher }: Deps, encrypted: EncryptedCo
 }
 
 /**
- * Re-encrypts a column under the current key, in batches. Each batch is a transaction, so an interruption loses one batch,
+ * Re-encrypts a column with the current key, in batches. Each batch is a transaction, so an interruption loses one batch,
  * and the next run skips finished rows. Locked rows are left for the next pass, so this never waits for others.
  */
 export async function reencryptColumn(
@@ -45,11 +45,11 @@ export async function reencryptColumn(
 
 interface Batch {
   rows: number
-  /** The id to continue after; null: there are no more rows. */
+  /** The id after which to continue; null: there are no more rows. */
   last: string | null
 }
 
-/** Re-encrypts one batch. Locks its rows, all of one table and of one tenant or supplier. */
+/** Re-encrypts one batch. Locks its rows, which all belong to one table and to one tenant or supplier. */
 async function reencryptBatch(
   tx: Tx,
   cipher: Cipher,

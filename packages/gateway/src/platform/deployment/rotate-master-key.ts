@@ -9,15 +9,15 @@ import { listPeers, type Peer, peersText, processesOf } from './peers.ts'
 import { countOutdated, reencryptColumn } from './reencrypt.ts'
 
 /*
- * A rotation re-encrypts everything under the first key of MASTER_KEY while gateways are running:
+ * A rotation re-encrypts everything with the first key of MASTER_KEY while gateways are running:
  *
  *   1. every gateway knows both keys            MASTER_KEY=old,new   (other starts are refused by ensure.ts)
- *   2. every gateway encrypts under the new one MASTER_KEY=new,old
- *   3. `admin master-key rotate`                deployment.rotating_to = new: a gateway that would encrypt under the old
+ *   2. every gateway encrypts with the new one  MASTER_KEY=new,old
+ *   3. `admin master-key rotate`                deployment.rotating_to = new: a gateway that would encrypt with the old
  *                                               key cannot start; all ciphertexts are rewritten; fingerprint = new
  *   4. every gateway drops the old one          MASTER_KEY=new
  *
- * If step 3 is interrupted, it continues when it is run again.
+ * If step 3 is interrupted, run it again to continue.
  */
 
 export interface RotationDeps {
@@ -40,7 +40,7 @@ export async function rotateMasterKey(
   await refuseOtherKeys(deps)
   await markStarted(deps, by)
   try {
-    // Finds a gateway that started after the first check and before the rotation was marked.
+    // Finds any gateway that started after the first check and before the rotation was marked.
     await refuseOtherKeys(deps)
   } catch (error) {
     await deps.db.query({ text: 'update deployment set rotating_to = null' })
@@ -53,8 +53,8 @@ export async function rotateMasterKey(
 }
 
 /**
- * How often connections are checked. A gateway that is refused because of its keys and restarted by its supervisor connects for
- * only a moment each time.
+ * How often connections are checked. A gateway that is refused because of its keys and restarted by its supervisor connects
+ * only briefly each time.
  */
 const CHECKS_MAX = 8
 const BETWEEN_CHECKS_MS = 250
@@ -69,7 +69,7 @@ async function refuseOtherKeys({ db, cipher }: RotationDeps): Promise<void> {
   throw new Refusal(
     409,
     'OTHER_KEY_IN_USE',
-    `Gateways that encrypt under another key are connected: ${peersText(others)}. Put the new key first in the MASTER_KEY of each, and restart them.`,
+    `Gateways that encrypt with a different key are connected: ${peersText(others)}. Put the new key first in the MASTER_KEY of each, and restart them.`,
   )
 }
 
@@ -87,7 +87,7 @@ async function markStarted({ db, cipher, ids }: RotationDeps, by: By): Promise<v
 }
 
 /**
- * How often locked rows are tried again. Rows are normally locked for milliseconds; a row that stays locked for a minute
+ * How often locked rows are retried. Rows are normally locked for milliseconds; a row that stays locked for a minute
  * belongs to an open transaction.
  */
 const PASSES_MAX = 120
@@ -110,7 +110,11 @@ async function rewriteAll(deps: RotationDeps, onProgress: (progress: RotationPro
       })
     }
   }
-  throw new Refusal(409, 'ROWS_LOCKED', 'Some rows were locked by others for a minute. Run the command again.')
+  throw new Refusal(
+    409,
+    'ROWS_LOCKED',
+    'Some rows stayed locked by other transactions for a minute. Run the command again.',
+  )
 }
 
 async function saveRotation({ db, cipher, ids }: RotationDeps, rewritten: number, by: By): Promise<void> {
@@ -136,9 +140,9 @@ export interface KeyState {
   fingerprint: string
   configured: string
   rotatingTo: string | null
-  /** The ids of these keys, by which processes list their keys; null: not one of ours. */
+  /** The ids of these keys, as processes list them; null: not one of ours. */
   keyIds: { fingerprint: string | null; configured: string; rotatingTo: string | null }
-  /** The number of ciphertexts that are not encrypted under the first configured key. */
+  /** The number of ciphertexts that are not encrypted with the first configured key. */
   outdated: number
   connected: ReturnType<typeof processesOf>
 }

@@ -3,21 +3,20 @@ import { dropPartitions, type PartitionedTable } from '@dealer-esim/lib/postgres
 
 /*
  * A RequestID that is forgotten too early can be accepted again, so a slot (an hour of RT-Timestamp, one partition) is not
- * dropped because the database's clock says that it is old. Its age is stored, and each pass adds the time that has really
- * passed (steady-clock.ts). A slot whose hour has not ended by the database's clock has age 0, also when it seemed to have
- * ended while the clock was ahead.
- *
- * While a clock is ahead, dealers who follow its time (data.serverTime) use slots that are valid again after it was set
- * back. So a slot is dropped at its usual age only if the confirmed clock has passed it too, and a day later otherwise.
- * That bound holds whatever the clock does and however often processes restart.
+ * dropped just because it is old by the database's clock. Its age is stored, and each pass adds the time that has really
+ * passed (steady-clock.ts). A slot whose hour has not ended by the database's clock has age 0, even if it seemed to have
+ * ended while the clock was fast.
+ * While a clock is fast, dealers who follow its time (data.serverTime) use slots that become valid again when the clock is
+ * set back. So a slot is dropped at its usual age only if the confirmed clock has also passed it, and a day later
+ * otherwise. That limit holds whatever the clock does and however often processes restart.
  */
 
 /** How long a slot is kept if only an unconfirmed clock has passed it. */
 const UNCONFIRMED_HOURS = 24
 
 /**
- * Adds the elapsed time to the age of every slot that has ended. The caller has locked retention_clock, so only one node does
- * it at a time.
+ * Adds the elapsed time to the age of every slot that has ended. The caller has locked retention_clock, so only one node at
+ * a time does it.
  */
 export function ageRequestIdSlots(tx: Tx, elapsedMs: number): void {
   tx.send({ text: AGE, values: [elapsedMs] })

@@ -23,8 +23,8 @@ export interface RetentionDeps {
 const POLL_MS = 10 * 60_000
 
 /**
- * Enforces the retention table: creates partitions ahead of time, drops old ones whole, and deletes rows step by step.
- * Except for RequestIDs, data is deleted only while the database's clock runs steadily (steady-clock.ts).
+ * Enforces the retention table: creates partitions in advance, drops old ones whole, and deletes rows step by step. Except
+ * for RequestIDs, data is deleted only while the database's clock runs steadily (steady-clock.ts).
  */
 export function retentionLoop(deps: RetentionDeps): Loop {
   const { db, log } = deps
@@ -53,7 +53,10 @@ export function retentionLoop(deps: RetentionDeps): Loop {
   })
 }
 
-/** Deletes one step of every table. A table that fails does not stop the others; the first failure is thrown at the end. */
+/**
+ * Deletes one step's rows from every table. A failure in one table does not stop the others; the first failure is thrown at
+ * the end.
+ */
 export async function enforceRetention(deps: Pick<RetentionDeps, 'db' | 'databaseClock'>): Promise<Step[]> {
   const now = new Date(deps.databaseClock.now())
   const steps: Step[] = []
@@ -75,18 +78,21 @@ interface Step {
   more: boolean
 }
 
-/** Drops the partitions past their retention. The caller must have reason to trust the clock. @returns their names */
+/**
+ * Drops the partitions that are past their retention. The caller must have reason to trust the clock.
+ * @returns their names
+ */
 export function dropPastPartitions(db: Db): Promise<string[]> {
   return dropPartitions(db, AGED_BY_CLOCK)
 }
 
-/** How many rows a statement deletes, so that it holds its locks only for some milliseconds. */
+/** How many rows a statement deletes; few enough that it holds its locks for only a few milliseconds. */
 const STEP_MAX = 1_000
 const DAY_MS = 86_400_000
 
 /**
- * Deletes up to STEP_MAX rows that are older than the table keeps them, of one tenant where the table belongs to tenants.
- * Locks the rows that it deletes; several nodes may run it concurrently.
+ * Deletes up to STEP_MAX rows that are past the table's retention, of one tenant if the table belongs to tenants. Locks the
+ * rows that it deletes; several nodes may run it concurrently.
  */
 async function deleteOld(db: Db, table: DeletedTable, now: Date): Promise<{ rows: number; more: boolean }> {
   const before = new Date(now.getTime() - table.keepDays * DAY_MS)

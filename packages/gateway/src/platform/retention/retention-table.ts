@@ -6,14 +6,14 @@ import { createPartitions, type PartitionedTable } from '@dealer-esim/lib/postgr
  * rows because of their age.
  */
 
-/** Rows are deleted in bounded steps when `column` is older than this. */
+/** Rows are deleted in limited steps when `column` is older than this. */
 export interface DeletedTable {
   table: string
   keepDays: number
-  /** The column, a time or a UUIDv7, that gives the age of a row. It is indexed, or the table is small. */
+  /** The column, a time or a UUIDv7, that gives a row's age. It is indexed, or the table is small. */
   column: string
   age: 'time' | 'uuid'
-  /** The table's key begins with tenant_id, so rows of one tenant are deleted at a time. */
+  /** The table's key begins with tenant_id, so rows are deleted one tenant at a time. */
   ofTenant: boolean
   /** What the table contains, for operators. */
   what: string
@@ -24,8 +24,8 @@ export type Partitioned = PartitionedTable & { what: string }
 const DAY = 24
 
 /**
- * A RequestID counts until its timestamp is too old to be accepted (5 min), plus one hour: 65 minutes, rounded up to two slots.
- * The age of a slot is not measured by the database's clock alone (request-id-slots.ts).
+ * A RequestID counts until its timestamp is too old to be accepted (5 min), plus one hour: 65 minutes, rounded up to two
+ * slots. A slot's age is not measured by the database's clock alone (request-id-slots.ts).
  */
 export const REQUEST_IDS: Partitioned = {
   table: 'request_ids',
@@ -36,7 +36,7 @@ export const REQUEST_IDS: Partitioned = {
   what: 'RequestIDs that were used',
 }
 
-/** Partitioned tables whose rows are as old as the database's clock says. */
+/** Partitioned tables whose rows' age is given by the database's clock. */
 export const AGED_BY_CLOCK: readonly Partitioned[] = [
   {
     table: 'supplier_attempts',
@@ -44,10 +44,10 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     spanHours: 30 * DAY,
     ahead: 3,
     keepHours: 400 * DAY,
-    fillfactor: 70, // each row gets its outcome
+    fillfactor: 70, // each row is given its outcome
     what: 'attempts at suppliers, with their outcomes',
   },
-  // An event can be resent until 36 days after it was recorded, and its attempts then take up to 6 days more
+  // An event can be resent until 36 days after it was recorded, and its attempts can then take up to 6 more days
   // (webhooks/sending/delivery-attempt.ts).
   {
     table: 'events',
@@ -57,7 +57,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     keepHours: 42 * DAY,
     what: 'events, sent and unsent: what can be resent or replayed, for 36 days',
   },
-  // A day longer than the events, because an event without a delivery counts as acknowledged.
+  // A day longer than for the events, because an event without a delivery counts as acknowledged.
   {
     table: 'deliveries',
     key: 'uuid',
@@ -78,7 +78,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
 
 export const PARTITIONED: readonly Partitioned[] = [REQUEST_IDS, ...AGED_BY_CLOCK]
 
-/** Creates the partitions that are needed soon, of every partitioned table. @returns their names */
+/** Creates the partitions that will soon be needed in every partitioned table. @returns their names */
 export function maintainPartitions(db: Db): Promise<string[]> {
   return createPartitions(db, PARTITIONED)
 }
@@ -104,7 +104,7 @@ export const DELETED: readonly DeletedTable[] = [
   ofNoTenant('ledger_checks', 400, 'checked_on', 'daily checks of the ledger'),
 ]
 
-/** Tables that are kept forever, with the reason: money, what was sold, and small tables. */
+/** Tables that are kept forever, and why: money, what was sold, and small tables. */
 export const KEPT: Readonly<Record<string, string>> = {
   orders: 'a transactionId counts forever',
   order_items: 'what was sold, and what it cost',

@@ -18,13 +18,13 @@ export interface Applied {
   readonly changed: number
 }
 
-/** Packages written together. */
+/** The number of packages written together. */
 const BATCH_ROWS = 250
 
 /**
  * Applies the rules in one transaction under the catalogue's lock, exactly as previewed.
  * @param basis of that preview
- * @throws Refusal if applying would do anything else by now
+ * @throws Refusal if applying the rules would now do anything different
  */
 export async function applyRules(deps: ApplyDeps, basis: string, by: By): Promise<Applied> {
   return changeCatalogue(deps.db, async (tx, stamp) => {
@@ -68,11 +68,11 @@ export async function writeRulePackages(
 export interface PackageOwner {
   readonly packageCode: string
   readonly ruleName: string
-  /** The rule took the package off sale. */
+  /** The rule has taken the package off sale. */
   readonly offSaleByRule: boolean
 }
 
-/** Makes packages follow the rules that made them. */
+/** Makes packages follow the rules that created them. */
 export function writeOwners(tx: Tx, owners: readonly PackageOwner[]): void {
   tx.send({
     text: `insert into rule_packages (package_code, rule_name, off_sale_by_rule)

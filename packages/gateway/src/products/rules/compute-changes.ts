@@ -11,24 +11,24 @@ import type { OfferedProduct } from './package-templates.ts'
 import { type PackagePlan, type PlannedPackage, planPackages } from './plan-packages.ts'
 import { type ParsedRule, parseRule, type SaleRule } from './sale-rule.ts'
 
-/** A package as it is, and as the rules would make it now. */
+/** A package as it is, and as the rules would now make it. */
 export interface RulePackage {
   readonly packageCode: string
   readonly before: PackageDocument | undefined
-  /** null: no rule has made it. */
+  /** null: it was not made by a rule. */
   readonly ruleBefore: string | null
   /** A rule took it off sale. */
   readonly wasOffByRule: boolean
-  /** undefined: no rule makes it any longer. */
+  /** undefined: no rule makes it any more. */
   readonly planned: PlannedPackage | undefined
   readonly after: PackageDocument
-  /** A rule takes it off sale, or keeps it off sale. */
+  /** A rule takes it off sale, or keeps it so. */
   readonly isOffByRule: boolean
 }
 
 export interface ComputedChanges {
   readonly packages: readonly RulePackage[]
-  /** By code: why a package is left as it is. */
+  /** By code: why a package is left unchanged. */
   readonly blocked: ReadonlyMap<string, string>
   readonly plan: PackagePlan
   readonly rules: ReadonlyMap<string, ParsedRule>
@@ -36,13 +36,13 @@ export interface ComputedChanges {
   readonly products: number
 }
 
-/** Packages read and merged together: blocks the event loop for some 20 ms. */
+/** How many packages are read and merged together; this blocks the event loop for about 20 ms. */
 const BATCH_ROWS = 250
 
 /**
- * Computes what the rules make of the products that suppliers list, and compares it with the packages. Changes nothing.
- * @param which the rules as operators last set them, or as they were last applied
- * @param drafts replace the rules of these names, or add to them
+ * Computes what the rules make of the suppliers' listed products, and compares it with the packages. Changes nothing.
+ * @param which the rules as last edited by operators, or as last applied
+ * @param drafts replace the rules with the same names, or are added to them
  */
 export async function computeChanges(
   tx: Tx,
@@ -105,11 +105,11 @@ function changeOf(
     planned,
   }
   if (planned === undefined) {
-    // If an operator took the package off sale, it stays so. Otherwise it would come back with its product.
+    // If an operator took the package off sale, it stays off sale. Otherwise it would return with its product.
     const isOffByRule = before!.status === 'ON_SALE' || shared.wasOffByRule
     return { ...shared, before: before!, after: { ...before!, status: 'OFF_SALE' }, isOffByRule }
   }
-  // An operator who takes a package off sale wants it to stay so.
+  // An operator who takes a package off sale wants it to stay off sale.
   const staysOff = before?.status === 'OFF_SALE' && !shared.wasOffByRule
   const status = staysOff ? 'OFF_SALE' : 'ON_SALE'
   const merged = mergePackage(before, { ...planned.input, ...describedBy(before, planned), status })
@@ -117,7 +117,7 @@ function changeOf(
   return { ...shared, before, after: merged.document, isOffByRule: false }
 }
 
-/** The rule describes what a package includes. A description that an operator has written stays. */
+/** The rule describes what a package includes. A description written by an operator is kept. */
 function describedBy(
   before: PackageDocument | undefined,
   { included }: PlannedPackage,
@@ -131,7 +131,7 @@ function faultsText(faults: readonly Fault[]): string {
   return `It would not be valid: ${faults.map(({ field, reason }) => `${field}: ${reason}`).join(' ')}`
 }
 
-/** A new package's slug is its code, which may be the slug of another package. */
+/** The slug of a new package is its code, which may already be the slug of another package. */
 async function blockTakenSlugs(
   tx: Tx,
   packages: readonly RulePackage[],

@@ -4,18 +4,18 @@ import { checkCurrency, invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import { type Rates, rateKey } from './plan-packages.ts'
 
-/** A rate that an operator entered: 1 of the currency of costs is so many of the currency of sales. */
+/** A rate entered by an operator: how much of the sales currency 1 unit of the cost currency is worth. */
 export interface ExchangeRate {
   readonly costCurrency: string
   readonly saleCurrency: string
   /** In 1/1 000 000. */
   readonly rate: bigint
-  /** The date of the rate, as the operator states it. */
+  /** The date of the rate, as stated by the operator. */
   readonly ratedAt: Date
   readonly updatedAt: Date
 }
 
-/** The preview points out prices that follow from an older rate. */
+/** The preview points out prices based on an older rate. */
 export const RATE_DAYS_MAX = 30
 const PLACES = 6
 
@@ -23,7 +23,7 @@ const PLACES = 6
 export function parseRate(text: string): bigint {
   const [, whole = '', places = ''] = /^(\d{1,6})(?:\.(\d{1,6}))?$/.exec(text) ?? []
   const rate = whole === '' ? 0n : BigInt(whole + places.padEnd(PLACES, '0'))
-  if (rate === 0n) throw invalidField('rate', 'Write a rate above zero, with up to six decimal places, like 0.92.')
+  if (rate === 0n) throw invalidField('rate', 'Enter a rate above zero with up to six decimal places, such as 0.92.')
   return rate
 }
 
@@ -44,7 +44,7 @@ export function ratesByPair(rates: readonly ExchangeRate[]): Rates {
 }
 
 /**
- * Enters a rate, or removes it (null). Packages follow it as they follow changed costs.
+ * Sets a rate, or removes it (null). Packages follow it as they follow changed costs.
  * @throws Refusal
  */
 export async function setRate(
@@ -55,7 +55,7 @@ export async function setRate(
 ): Promise<void> {
   const { costCurrency, saleCurrency } = pair
   for (const currency of [costCurrency, saleCurrency]) checkCurrency(currency)
-  if (costCurrency === saleCurrency) throw invalidField('saleCurrency', 'A rate is between two currencies.')
+  if (costCurrency === saleCurrency) throw invalidField('saleCurrency', 'A rate needs two different currencies.')
   await deps.db.tx(async (tx) => {
     if (value !== null) await checkDate(tx, value.ratedAt)
     const [before] = await tx.query<Pick<ExchangeRate, 'rate' | 'ratedAt'>>({
@@ -98,5 +98,5 @@ async function checkDate(tx: Tx, ratedAt: Date): Promise<void> {
     text: `select $1::timestamptz > now() + interval '1 day' as is_future`,
     values: [ratedAt],
   })
-  if (row!.isFuture) throw invalidField('ratedAt', 'The date of a rate is not in the future.')
+  if (row!.isFuture) throw invalidField('ratedAt', 'The date of a rate cannot be in the future.')
 }

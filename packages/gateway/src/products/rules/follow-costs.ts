@@ -10,23 +10,23 @@ import type { PlannedPackage } from './plan-packages.ts'
 import { isChange } from './preview-rules.ts'
 import type { ParsedRule } from './sale-rule.ts'
 
-/** How packages followed a change of costs. The lists contain package codes. */
+/** How packages followed a change in costs. The lists contain package codes. */
 export interface CostsFollowed {
   readonly repriced: number
-  /** Packages with other costs, other suppliers, or another order of suppliers. */
+  /** Packages with different costs, different suppliers, or a different order of suppliers. */
   readonly rerouted: number
   readonly offSale: readonly string[]
   readonly onSale: readonly string[]
-  /** Packages whose price would fall by more than half, which is left for an operator to decide. */
+  /** Packages whose price would fall by more than half; an operator has to decide about these. */
   readonly doubtful: readonly string[]
 }
 
 export const NOTHING_FOLLOWED: CostsFollowed = { repriced: 0, rerouted: 0, offSale: [], onSale: [], doubtful: [] }
 
 /**
- * Makes the packages of rules follow changed costs, by the rules as last applied. Costs and suppliers always follow; as the
- * rule says, either the price follows, or the package goes off and on sale. Nothing else changes, and nothing new goes on sale.
- * Takes the catalogue's lock.
+ * Makes the packages of rules follow changed costs, according to the rules as last applied. Costs and suppliers always
+ * follow; depending on the rule, either the price follows, or the package goes off and on sale. Nothing else changes, and
+ * nothing new goes on sale. Takes the catalogue's lock.
  */
 export async function followCosts(tx: Tx, deps: { ids: Ids }): Promise<CostsFollowed> {
   const { stamp, checkTime } = await beginChange(tx)
@@ -34,7 +34,7 @@ export async function followCosts(tx: Tx, deps: { ids: Ids }): Promise<CostsFoll
   const followed: RulePackage[] = []
   const doubtful: string[] = []
   for (const one of packages) {
-    // If the rule of a package was deleted or is not applied, the package waits for an operator.
+    // If a package's rule was deleted or is not applied, the package waits for an operator.
     const rule = rules.get(one.planned?.ruleName ?? one.ruleBefore ?? '')
     if (one.before === undefined || rule === undefined) continue
     const { change, isDoubtful } = followOne(one, one.before, rule)
@@ -56,7 +56,7 @@ function followOne(one: RulePackage, before: PackageDocument, rule: ParsedRule) 
     warningsOf(listDifferences({ before, after: repriced })).includes('PRICE_FALLS')
   const prices = rule.whenCostsChange === 'REPRICE' && !isDoubtful ? one.after.prices : before.prices
   const sells = hasMargin(prices, planned, rule)
-  // A package that an operator took off sale stays so.
+  // A package that an operator took off sale stays off sale.
   const mayBeOn = before.status === 'ON_SALE' || wasOffByRule
   const after: PackageDocument = { ...before, suppliers, prices, status: mayBeOn && sells ? 'ON_SALE' : 'OFF_SALE' }
   return { change: { ...one, after, isOffByRule: mayBeOn && !sells }, isDoubtful }

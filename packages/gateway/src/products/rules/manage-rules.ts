@@ -13,7 +13,7 @@ interface RuleDeps {
 export interface RuleDetails {
   readonly ruleName: string
   readonly rule: SaleRule
-  /** The packages that the rule made follow it in its present form. false: it was changed, or never applied. */
+  /** The rule has been applied as it now is. false: it was changed since, or never applied. */
   readonly isApplied: boolean
   readonly packages: number
   readonly updatedAt: Date
@@ -39,7 +39,10 @@ export async function getRule(db: Pick<Db, 'query'>, ruleName: string): Promise<
   return found
 }
 
-/** Adds a rule, or changes the members that the input names. Packages change when the rules are applied. @throws Refusal */
+/**
+ * Adds a rule, or changes the given members of an existing one. Packages change when the rules are applied.
+ * @throws Refusal
+ */
 export async function setRule(deps: RuleDeps, ruleName: string, input: SaleRuleInput, by: By): Promise<void> {
   checkName('ruleName', ruleName)
   await deps.db.tx(async (tx) => {
@@ -59,8 +62,9 @@ export async function setRule(deps: RuleDeps, ruleName: string, input: SaleRuleI
 }
 
 /**
- * Deletes a rule. Its packages go off sale when the rules are next applied, unless another rule makes them;
- * `keepPackages`: they stay as they are, and no rule changes them any more. @throws Refusal
+ * Deletes a rule. Its packages go off sale when the rules are next applied, unless another rule makes them; with
+ * `keepPackages` they stay as they are, and rules no longer change them.
+ * @throws Refusal
  */
 export async function deleteRule(
   deps: RuleDeps,
@@ -78,7 +82,10 @@ export async function deleteRule(
   })
 }
 
-/** Separates packages from their rules: no rule changes them any more. @returns the codes of those that had one */
+/**
+ * Separates packages from their rules, so that rules no longer change them.
+ * @returns the codes of those that had a rule
+ */
 export async function releasePackages(deps: RuleDeps, packageCodes: readonly string[], by: By): Promise<string[]> {
   return deps.db.tx(async (tx) => {
     const rows = await tx.query<{ packageCode: string }>({
@@ -107,7 +114,7 @@ async function checkCount(tx: Tx): Promise<void> {
     throw new Refusal(
       409,
       'TOO_MANY_RULES',
-      `There are ${RULES_MAX} sale rules: delete one, or widen the filter of another.`,
+      `There are already ${RULES_MAX} sale rules, the maximum: delete one, or widen the filter of another.`,
     )
   }
 }

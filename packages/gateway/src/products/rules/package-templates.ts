@@ -4,7 +4,7 @@ import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { placeOf, REGION } from './place-name.ts'
 
-/** A product with the supplier that sells it. */
+/** A product and the supplier that sells it. */
 export interface OfferedProduct extends SupplierProduct {
   supplier: string
 }
@@ -24,7 +24,7 @@ export function checkTemplate(field: string, template: string): void {
   }
 }
 
-/** The name of a package: `Japan 1 GB 7 days`, of a day pass `Japan 1 GB/day`. */
+/** The name of a package: `Japan 1 GB 7 days`; for a day pass, `Japan 1 GB/day`. */
 export function nameOf(template: string, product: OfferedProduct): string {
   const { countries, volume, isDayPass, durationDays, packageType, name, supplier, productCode } = product
   const values: Record<Member, string> = {
@@ -52,7 +52,7 @@ export function codeOf(template: string, product: OfferedProduct): string {
   }
   const code = filled(template, values).replace(/[^A-Za-z0-9_.:-]+/g, '-')
   if (code.length <= NAME_LENGTH_MAX) return code
-  // The hash keeps the codes of different texts different.
+  // The hash keeps the codes of different texts distinct.
   return `${code.slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}-${hashOf(code)}`
 }
 
@@ -60,7 +60,7 @@ function filled(template: string, values: Record<Member, string>): string {
   return template.replace(/\{([^{}]*)\}/g, (_, name: Member) => values[name])
 }
 
-/** A country's code; a region's label; for several of them, R and a hash of all. */
+/** The code of one country, or the label of a region; for several of them, R and a hash of all. */
 function areaOf(countries: readonly string[]): string {
   const [only, ...others] = countries
   if (others.length > 0) return `R${hashOf(countries.join())}`
@@ -87,7 +87,7 @@ function hashOf(text: string): string {
 
 /**
  * The size as which a volume is sold, exact and without a decimal point, for codes. 1 GB may be 10^9 or 2^30 bytes, because
- * suppliers count in either.
+ * suppliers use either.
  */
 export function sizeOf(volume: bigint): string {
   for (const [unit, decimal, binary] of UNITS) {

@@ -24,6 +24,6 @@ it.each([
   [on('EU').slice(0, 5), 'Roaming plan 5GB', '5 countries'],
   [on('SA'), '5GB', `${on('SA').length} countries`],
   [['XX', 'YY', 'ZZ', 'JP'], '', '4 countries'],
-])('the place of %j, sold as “%s”, is %s', (countries, name, place) => {
+])('the countries %j, sold as “%s”, are summarised as %s', (countries, name, place) => {
   expect(placeOf({ countries, name })).toBe(place)
 })

@@ -1,12 +1,12 @@
 import { countries as KNOWN } from 'countries-list'
 import { countryName, isCountry } from '#catalogue/coverage.ts'
 
-/** Begins the code of a region whose supplier names no countries: `!RG-Western Europe`. */
+/** The prefix of the code of a region whose supplier lists no countries: `!RG-Western Europe`. */
 export const REGION = '!RG-'
 
 /**
- * Where a product works, as people call it: `Japan`, `Japan and South Korea`. Of more countries the region by which its
- * supplier calls it, such as `Asia` of “Asia 2GB/Day”, a well-known set, or else `13 countries`.
+ * Where a product works, in everyday words: `Japan`, `Japan and South Korea`. For more countries, the region in the
+ * supplier's name for it, such as `Asia` in “Asia 2GB/Day”, a well-known set, or else `13 countries`.
  */
 export function placeOf({ countries, name }: { countries: readonly string[]; name: string }): string {
   if (countries.every((code) => code.startsWith(REGION)))
@@ -15,14 +15,14 @@ export function placeOf({ countries, name }: { countries: readonly string[]; nam
   return ownRegion(name) ?? knownSet(countries) ?? `${countries.length} countries`
 }
 
-/** More countries are not named one by one. */
+/** More countries are not listed individually. */
 const NAMED_MAX = 3
 
 function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
-/** The region with which a supplier begins the name of a product; undefined if it does not begin with one. */
+/** The region at the beginning of a supplier's product name; undefined if the name does not begin with one. */
 function ownRegion(name: string): string | undefined {
   const end = name.search(/[\d([,:|]/)
   const start = (end === -1 ? name : name.slice(0, end)).replaceAll(/[\s_-]+/g, ' ').trim()
@@ -48,7 +48,7 @@ const REGION_WORDS = new Set([
   ...['pacific', 'scandinavia', 'world', 'worldwide', 'mediterranean', 'antilles', 'baltic', 'apac', 'latam'],
 ])
 
-/** Sets whose names promise no more than they hold: a few countries of Europe are not called Europe. */
+/** Sets whose names promise no more than they contain: a few European countries are not called Europe. */
 function knownSet(countries: readonly string[]): string | undefined {
   const continents = countries.map((code) =>
     isCountry(code) ? KNOWN[code as keyof typeof KNOWN].continent : undefined,
@@ -61,7 +61,7 @@ function knownSet(countries: readonly string[]): string | undefined {
   return undefined
 }
 
-/** Sets of Europe commonly have Turkey and Israel as well. */
+/** European sets commonly also include Turkey and Israel. */
 const MOST = 0.85
 const EUROPE_MIN = 25
 const ASIA_PACIFIC_MIN = 10

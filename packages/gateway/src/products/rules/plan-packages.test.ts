@@ -16,14 +16,14 @@ function product(parts: Partial<OfferedProduct> = {}): OfferedProduct {
   }
 }
 
-/** The package that one rule makes of these products, or the reason why it makes no package. */
+/** The package that one rule makes from these products, or the reason why it makes no package. */
 function planOne(products: OfferedProduct[], input: SaleRuleInput = {}, rates = NO_RATES) {
   const { packages, blocked, skipped } = planPackages([ruleOf('r', input)], products, rates)
   const [made] = packages.values()
   return made ?? [...blocked.values()][0] ?? Object.entries(skipped).find(([, count]) => count > 0)?.[0]
 }
 
-it('a package has the condition of fair use of its product', () => {
+it('a package takes the fair use policy from its product', () => {
   const fupPolicy = '1 Mbps after 2 GB a day'
   expect(planOne([product({ volume: null, fupPolicy })])).toMatchObject({ input: { fupPolicy } })
   for (const none of [null, undefined]) {
@@ -41,7 +41,7 @@ it('a package includes the calls and SMS that every one of its suppliers include
   expect(some).not.toHaveProperty('input.smsStatus')
 })
 
-it('a package has the condition of fair use of whichever supplier has one', () => {
+it('a package takes the fair use policy from any supplier that has one', () => {
   const other = product({ supplier: 'b', productCode: 'B', cost: 30_000n, fupPolicy: '1 Mbps after 2 GB a day' })
   expect(planOne([product(), other])).toMatchObject({ input: { fupPolicy: '1 Mbps after 2 GB a day' } })
 })
@@ -50,16 +50,16 @@ describe('a product of a region whose countries are not named', () => {
   const region = (name: string, parts: Partial<OfferedProduct> = {}) =>
     product({ countries: [`!RG-${name}`], ...parts })
 
-  it('is sold as regional, with the name of the region', () => {
+  it('is sold as regional, with the region name', () => {
     expect(planOne([region('Western Europe')])).toMatchObject({
       packageCode: 'RG-WESTERN-EUROPE_1GB_7',
       input: { name: 'Western Europe 1 GB 7 days', locationCodes: ['!RG'] },
     })
-    // Which countries it has is not known: it is not offered in every one of them.
+    // Its countries are unknown: it is not offered in each of them.
     expect(planOne([region('Global')])).toMatchObject({ input: { name: 'Global 1 GB 7 days', locationCodes: ['!RG'] } })
   })
 
-  it('is never mixed with another region, and is no single country', () => {
+  it('is never combined with another region, and does not count as a single country', () => {
     const others = [region('Asia'), region('Africa', { supplier: 'b' })]
     expect(planOne(others, { codeTemplate: 'X' })).toMatch(/differ in coverage/)
     expect(planOne([region('Asia')], { filter: { countriesMax: 300 } })).toBeUndefined()
@@ -70,7 +70,7 @@ describe('a product of a region whose countries are not named', () => {
 describe('products of several suppliers', () => {
   const b = product({ supplier: 'b', productCode: 'B', cost: 19_000n, volume: 1024n ** 3n })
 
-  it('become one package: the cheapest supplier is first and sets the price, and the smallest volume is sold', () => {
+  it('form one package with the cheapest supplier first and the smallest volume', () => {
     expect(planOne([product(), b])).toMatchObject({
       ...{ packageCode: 'JP_1GB_7', price: 20_900n, cost: 19_000n },
       suppliers: [
@@ -81,21 +81,21 @@ describe('products of several suppliers', () => {
     })
   })
 
-  it('are in the order of the rule if that is fixed', () => {
+  it('keep the order that the rule fixes', () => {
     expect(planOne([product(), b], { supplierOrder: 'FIXED', suppliers: ['a', 'b'] })).toMatchObject({
       price: 22_000n,
       suppliers: [{ supplier: 'a' }, { supplier: 'b' }],
     })
   })
 
-  it('are compared in the currency of the sale, with converted costs rounded up', () => {
+  it('are compared in the sale currency, with converted costs rounded up', () => {
     const euro = product({ supplier: 'e', cost: 18_001n, currencyCode: 'EUR' })
     expect(planOne([euro])).toBe('NO_RATE')
     const made = planOne([product(), euro], {}, new Map([[rateKey('EUR', 'USD'), 1_100_000n]]))
     expect(made).toMatchObject({ cost: 19_802n, suppliers: [{ costPrice: 18_001, costCurrency: 'EUR' }, {}] })
   })
 
-  it('of one supplier are represented by the cheapest', () => {
+  it('from the same supplier are represented by the cheapest product', () => {
     const dear = product({ productCode: 'DEAR', cost: 30_000n })
     expect(planOne([dear, product()])).toMatchObject({ suppliers: [{ productCode: 'P' }] })
   })
@@ -106,13 +106,13 @@ describe('products of several suppliers', () => {
     ['days', { durationDays: 8 }],
     ['kind', { packageType: 'TOPUP' }],
     ['daily volume', { isDayPass: true }],
-  ])('that differ in %s are never mixed', (_, parts) => {
+  ])('that differ in %s are never combined', (_, parts) => {
     const products = [product(), product({ supplier: 'b', ...parts })]
     const made = planOne(products, { codeTemplate: 'X', filter: { packageType: null } })
     expect(made).toMatch(/differ in coverage, data, days or kind/)
   })
 
-  it('make the same packages in whatever order they are listed', () => {
+  it('result in the same packages, whatever the order of the products', () => {
     const some = fc.record({
       supplier: fc.constantFrom('a', 'b', 'c'),
       productCode: fc.constantFrom('P', 'Q', 'R'),
@@ -153,7 +153,7 @@ describe('a rule', () => {
     expect(planPackages([ruleOf('r', { filter })], [product()], NO_RATES).unselected).toBe(isSelected ? 0 : 1)
   })
 
-  it('of a lower position takes a product first, and two rules never share a code', () => {
+  it('with a lower position takes a product first, and no two rules share a code', () => {
     const [first, second] = [ruleOf('first', { filter: { countries: ['KR'] } }), ruleOf('second')]
     const korea = product({ countries: ['KR'] })
     expect(planPackages([first, second], [korea], NO_RATES).packages.get('KR_1GB_7')).toMatchObject({
@@ -164,14 +164,14 @@ describe('a rule', () => {
     expect(blocked.get('X')).toMatch(/The rules one and two both make this code/)
   })
 
-  it('does not sell what has no country or no cost', () => {
+  it('does not sell products without a country or a cost', () => {
     expect(planOne([product({ countries: [] })])).toBe('NO_COUNTRY')
     expect(planOne([product({ countries: ['ZZ'] })])).toBe('NO_COUNTRY')
     expect(planOne([product({ cost: 0n })])).toBe('NO_COST')
     expect(planOne([product({ cost: 9_007_199_254_740_991n })])).toBe('PRICE_TOO_HIGH')
   })
 
-  it('sells a day pass by the day, and an unlimited one for its one day', () => {
+  it('sells a day pass by the day, and an unlimited day pass for exactly one day', () => {
     const pass = product({ isDayPass: true, durationDays: 1 })
     expect(planOne([pass], { dayPassDaysMax: 60 })).toMatchObject({
       packageCode: 'JP_1GB-DAY_PASS',
@@ -197,11 +197,11 @@ describe('templates', () => {
       'Japan and South Korea 512 MB 7 days',
     ],
     ['{name} by {supplier} ({product})', {}, 'Japan 1GB by a (P)'],
-  ])('%s names a package', (template, parts, name) => {
+  ])('the template %s produces the expected package name', (template, parts, name) => {
     expect(nameOf(template, product(parts))).toBe(name)
   })
 
-  it('make codes of the allowed characters, at most 64 long and still distinct', () => {
+  it('create distinct codes of allowed characters, at most 64 characters long', () => {
     expect(codeOf('{product}', product({ productCode: 'jp 1gb/ü' }))).toBe('jp-1gb-')
     const [one, other] = ['x'.repeat(70), `${'x'.repeat(69)}y`].map((code) =>
       codeOf('{product}', product({ productCode: code })),

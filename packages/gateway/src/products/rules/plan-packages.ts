@@ -6,13 +6,13 @@ import { convertCost, priceFromCost, roundingIn } from '#catalogue/prices/price-
 import { codeOf, isRegion, nameOf, type OfferedProduct, sizeOf } from './package-templates.ts'
 import type { ParsedRule, ProductFilter } from './sale-rule.ts'
 
-/** A package as a rule makes it from the products of one or more suppliers. */
+/** A package as made by a rule from the products of one or more suppliers. */
 export interface PlannedPackage {
   readonly packageCode: string
   readonly ruleName: string
-  /** Members of the package that the rule decides. */
+  /** The members of the package that the rule decides. */
   readonly input: PackageInput
-  /** Calls and SMS that it has with every supplier; undefined: none are known. */
+  /** Calls and SMS that are included with every supplier; undefined: none are known. */
   readonly included: string | undefined
   /** In the order in which suppliers are tried. */
   readonly suppliers: PackageDocument['suppliers']
@@ -24,21 +24,21 @@ export interface PlannedPackage {
 
 /** Why a selected product is not sold. */
 export type SkipReason =
-  /** There is no rate from the currency of the cost to that of the price. */
+  /** There is no rate from the currency of the cost to the currency of the price. */
   | 'NO_RATE'
-  /** It names no country that is known. */
+  /** It lists no known country. */
   | 'NO_COUNTRY'
-  /** It costs nothing, which is more often a mistake than a gift. */
+  /** It costs nothing, which is more often a mistake than intended. */
   | 'NO_COST'
-  /** The price exceeds the largest amount. */
+  /** The price exceeds the maximum amount. */
   | 'PRICE_TOO_HIGH'
 
 export interface PackagePlan {
   readonly packages: ReadonlyMap<string, PlannedPackage>
-  /** Codes that are left out, each with a reason that says what to do. */
+  /** Codes that are left out, each with a reason that says how to fix it. */
   readonly blocked: ReadonlyMap<string, string>
   readonly skipped: Readonly<Record<SkipReason, number>>
-  /** Products that no rule selects. */
+  /** Products not selected by any rule. */
   readonly unselected: number
 }
 
@@ -49,7 +49,7 @@ export function rateKey(costCurrency: string, saleCurrency: string): string {
   return `${costCurrency} ${saleCurrency}`
 }
 
-/** A product that a rule has selected. */
+/** A product selected by a rule. */
 interface Candidate extends OfferedProduct {
   rule: ParsedRule
   /** In the currency of the price. */
@@ -57,8 +57,9 @@ interface Candidate extends OfferedProduct {
 }
 
 /**
- * Makes packages of products. Pure: the same rules, products and rates give the same packages. The first rule that selects
- * a product takes it; the products that get the same code are one package, tried by the order of the rule.
+ * Makes packages from products. Pure: the same rules, products and rates give the same packages. A product belongs to the
+ * first rule that selects it; products that get the same code form one package, and are tried in the order given by the
+ * rule.
  * @param rules in the order of their positions
  */
 export function planPackages(
@@ -104,9 +105,9 @@ function matches(filter: ProductFilter, { volume, countries, durationDays, ...pr
   const { volumeMin, volumeMax, daysMin, daysMax, unlimited, packageType, dayPass, name } = filter
   return (
     (filter.countries === null || countries.some((code) => filter.countries!.includes(code))) &&
-    // A region has any number of countries.
+    // A region can have any number of countries.
     (filter.countriesMax === null || (countries.length <= filter.countriesMax && !countries.some(isRegion))) &&
-    // An unlimited volume exceeds any smallest and any largest volume.
+    // An unlimited volume exceeds every minimum and every maximum.
     (volumeMin === null || volume === null || volume >= BigInt(volumeMin)) &&
     (volumeMax === null || (volume !== null && volume <= BigInt(volumeMax))) &&
     (unlimited === null || (volume === null) === unlimited) &&
@@ -159,7 +160,7 @@ function priceOf({ currencyCode }: ParsedRule, price: bigint) {
   return { currencyCode, price: Number(price) }
 }
 
-/** A key that is equal for products that are the same to a traveller. */
+/** A key that is equal for products that are equivalent to a traveller. */
 function kindOf({ packageType, countries, volume, isDayPass, durationDays }: OfferedProduct): string {
   const size = volume === null ? 'unlimited' : sizeOf(volume)
   return [packageType, countries.join(), size, isDayPass, durationDays].join(' ')
@@ -185,15 +186,15 @@ function compare<Value extends bigint | string>(a: Value, b: Value): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The members of the package. Its volume is the smallest of all routes, so that no traveller is promised more than there is. */
+/** The members of the package. Its volume is the smallest of all routes, so that travellers are never promised too much. */
 function membersOf(rule: ParsedRule, product: Candidate, routes: readonly Candidate[]): PackageInput {
   const { packageType, countries, isDayPass, durationDays } = product
   const volumes = routes.map((route) => route.volume).filter((bytes) => bytes !== null)
   const volume = volumes.sort(compare)[0] ?? null
-  // A condition of any supplier may apply.
+  // The conditions of any of the suppliers may apply.
   const fupPolicy = routes.map((route) => route.fupPolicy).find(Boolean)
   const included = includedInAll(routes)
-  // A day pass needs a volume, so an unlimited one is sold for its one day.
+  // A day pass needs a volume, so an unlimited product is sold for its single day.
   const isPass = isDayPass && volume !== null
   return {
     name: nameOf(rule.nameTemplate, product),
@@ -203,14 +204,14 @@ function membersOf(rule: ParsedRule, product: Candidate, routes: readonly Candid
     duration: isPass ? 1 : durationDays,
     periodNumMin: isPass ? 1 : null,
     periodNumMax: isPass ? rule.dayPassDaysMax : null,
-    // As !GL it would be offered in every country.
+    // With !GL it would be offered in every country.
     locationCodes: countries.some(isRegion) ? [REGIONAL] : countries,
     ...(fupPolicy && { fupPolicy }),
     ...(included?.includes('SMS') && { smsStatus: 1 }),
   }
 }
 
-/** Another supplier may deliver, so what only some include is not promised. */
+/** Another supplier may deliver, so only what all of them include is promised. */
 function includedInAll(routes: readonly Candidate[]): string | undefined {
   const [first] = routes
   return routes.every(({ included }) => included === first?.included) ? (first?.included ?? undefined) : undefined

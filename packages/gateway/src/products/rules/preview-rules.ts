@@ -28,9 +28,9 @@ export interface PreviewLine {
   /** The price minus that cost. */
   readonly margin: number | null
   readonly suppliers: PackageDocument['suppliers']
-  /** PRICE_FALLS, PRICE_REMOVED, BELOW_COST: check it before you apply. */
+  /** PRICE_FALLS, PRICE_REMOVED, BELOW_COST: check the change before applying it. */
   readonly warnings: readonly string[]
-  /** Why it is left as it is, or goes off sale. */
+  /** Why it is left unchanged, or goes off sale. */
   readonly reason: string | null
 }
 
@@ -38,7 +38,7 @@ export const PREVIEW_CHANGES = ['ADDED', 'CHANGED', 'ON_SALE', 'OFF_SALE', 'BLOC
 export type PreviewChange = (typeof PREVIEW_CHANGES)[number]
 
 export interface Preview {
-  /** Identifies what applying would do: it applies only while that is the same. */
+  /** Identifies what applying would do: the rules are applied only if that is still the same. */
   readonly basis: string
   readonly counts: Readonly<Record<PreviewChange | 'UNCHANGED', number>>
   /** Changed packages whose price changes. */
@@ -48,9 +48,9 @@ export interface Preview {
   readonly products: number
   readonly unselected: number
   readonly skipped: Readonly<Record<SkipReason, number>>
-  /** Rates that are older than a month. */
+  /** Rates older than a month. */
   readonly oldRates: readonly Pick<ExchangeRate, 'costCurrency' | 'saleCurrency' | 'ratedAt'>[]
-  /** Suppliers' catalogues that the preview does not fully include. */
+  /** Suppliers' catalogues that are not fully included in the preview. */
   readonly notRead: readonly UnreadCatalogue[]
   /** All packages that would change or are blocked, by code. */
   readonly lines: readonly PreviewLine[]
@@ -58,11 +58,13 @@ export interface Preview {
 
 export interface UnreadCatalogue {
   readonly supplier: string
-  /** NEVER: no catalogue was accepted yet. HELD: the latest one was not accepted yet, so the previous one is used. */
+  /**
+   * NEVER: no catalogue has been accepted yet. HELD: the latest one has not been accepted yet, so the previous one is used.
+   */
   readonly reason: 'NEVER' | 'HELD'
 }
 
-/** Previews the rules on one snapshot of the database. @param drafts rules that are not saved yet */
+/** Previews the rules on one snapshot of the database. @param drafts rules that have not been saved yet */
 export async function previewRules(db: Db, drafts: ReadonlyMap<string, SaleRule> = new Map()): Promise<Preview> {
   return db.tx(async (tx) => {
     tx.send({ text: 'set transaction isolation level repeatable read, read only' })
@@ -142,7 +144,7 @@ export function changeIn({ before, after }: RulePackage): PackageChange {
   return { before, after }
 }
 
-/** A hash of every change in full. Blocked packages are not part of it, because applying leaves them as they are. */
+/** A hash of every change in full. Excludes blocked packages, because applying leaves them unchanged. */
 export function basisOf({ packages }: Pick<ComputedChanges, 'packages'>): string {
   const hash = createHash('sha256')
   for (const one of packages) {
@@ -162,7 +164,7 @@ async function listOldRates(tx: Tx): Promise<Preview['oldRates']> {
   return old.map(({ costCurrency, saleCurrency, ratedAt }) => ({ costCurrency, saleCurrency, ratedAt }))
 }
 
-/** The cells of a CSV file: a header, then a row for each package. */
+/** The cells of a CSV file: a header, then one row per package. */
 export function previewCells({ lines }: Preview): string[][] {
   const header = [
     'packageCode',

@@ -41,7 +41,7 @@ export const productFilter = Type.Object(
   CLOSED,
 )
 
-/** A sale rule as operators edit it: the products that it makes packages from, and their prices. */
+/** A sale rule as operators edit it: from which products it makes packages, and at what prices. */
 export const saleRule = Type.Object(
   {
     position: Type.Integer({
@@ -69,14 +69,14 @@ export const saleRule = Type.Object(
 export type SaleRule = Static<typeof saleRule>
 export type ProductFilter = Static<typeof productFilter>
 
-/** A rule as typed: members that are absent keep their value, or get their default in a new rule. */
+/** A rule as typed: absent members keep their value, or get their default in a new rule. */
 export const saleRuleInput = Type.Partial(
   Type.Object({ ...saleRule.properties, filter: Type.Partial(productFilter, CLOSED) }, CLOSED),
   CLOSED,
 )
 export type SaleRuleInput = Static<typeof saleRuleInput>
 
-/** A rule with its name, and its price in the form in which it is computed. */
+/** A rule with its name, and its price in the form used for calculation. */
 export interface ParsedRule extends SaleRule {
   readonly ruleName: string
   readonly costPlus: CostPlus
@@ -128,18 +128,18 @@ function checkMeaning(rule: SaleRule): void {
   const { filter, supplierOrder, suppliers } = rule
   const unknown = filter.countries?.find((code) => !isCountry(code))
   if (unknown !== undefined)
-    throw invalidField('filter.countries', `${unknown} is not a country of ISO 3166-1 alpha-2.`)
+    throw invalidField('filter.countries', `${unknown} is not an ISO 3166-1 alpha-2 country code.`)
   if ((filter.volumeMin ?? 0) > (filter.volumeMax ?? BYTES_MAX)) {
-    throw invalidField('filter.volumeMax', 'It is less than volumeMin: swap the two.')
+    throw invalidField('filter.volumeMax', 'volumeMax is less than volumeMin: swap the two.')
   }
   if ((filter.daysMin ?? 0) > (filter.daysMax ?? BYTES_MAX)) {
-    throw invalidField('filter.daysMax', 'It is less than daysMin: swap the two.')
+    throw invalidField('filter.daysMax', 'daysMax is less than daysMin: swap the two.')
   }
   if (supplierOrder === 'FIXED' && suppliers === null) {
-    throw invalidField('suppliers', 'A fixed order needs the suppliers in that order.')
+    throw invalidField('suppliers', 'A fixed order needs a list of suppliers in that order.')
   }
   if (suppliers !== null && new Set(suppliers).size < suppliers.length) {
-    throw invalidField('suppliers', 'A supplier is named twice: remove one.')
+    throw invalidField('suppliers', 'A supplier is listed twice: remove one.')
   }
   checkTemplate('nameTemplate', rule.nameTemplate)
   checkTemplate('codeTemplate', rule.codeTemplate)
@@ -156,7 +156,7 @@ function costPlusOf({ percent, fixed, minMargin, rounding }: SaleRule): CostPlus
 
 function parseMarkup(value: string): bigint {
   const percent = parsePercent(value)
-  if (percent < 0n) throw new MalformedPercent('The percentage is added to the cost: use 0 or more.')
+  if (percent < 0n) throw new MalformedPercent('The percentage is added to the cost, so it must be 0 or more.')
   return percent
 }
 

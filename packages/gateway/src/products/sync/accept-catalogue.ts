@@ -6,7 +6,7 @@ import { finishDone, followChanges, type SyncDeps } from './run-sync.ts'
 import { type ProductChanges, readProducts, saveProducts } from './save-products.ts'
 
 /**
- * Accepts a catalogue that was held, as it was read at `heldAt`, without asking the supplier again.
+ * Accepts a catalogue that was held, as read at `heldAt`, without querying the supplier again.
  * @throws Refusal if that catalogue is no longer held
  */
 export async function acceptCatalogue(
@@ -48,5 +48,5 @@ function notHeld(supplier: string, heldAt: Date | null): Refusal {
     heldAt === null
       ? 'No catalogue of it waits to be accepted.'
       : `A later one, of ${heldAt.toISOString()}, waits instead: check it, then accept that time.`
-  return new Refusal(409, 'NOT_HELD', `That catalogue of ${supplier} is not held any more. ${present}`)
+  return new Refusal(409, 'NOT_HELD', `That catalogue of ${supplier} is no longer held. ${present}`)
 }

@@ -3,7 +3,7 @@ import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 /** A reason to hold a catalogue until an operator accepts it. */
 export type Doubt =
   | { kind: 'EMPTY' }
-  /** More products are missing than usually leave a catalogue between two readings. */
+  /** More products are missing than usually disappear from a catalogue between two readings. */
   | { kind: 'SHORT'; known: number; missing: number }
   | { kind: 'COSTS_JUMP'; known: number; jumped: number; example: CostChange }
   | { kind: 'OTHER_CURRENCY'; products: number; example: CostChange }
@@ -16,9 +16,9 @@ interface CostChange {
 
 type Cost = Pick<SupplierProduct, 'cost' | 'currencyCode'>
 
-/** If more than a fifth of the products is missing, the catalogue is held. */
+/** If more than a fifth of the products are missing, the catalogue is held. */
 const MISSING_MAX = { of: 5 }
-/** If more than a tenth of the costs has jumped, the catalogue is held. */
+/** If more than a tenth of the costs have jumped, the catalogue is held. */
 const JUMPED_MAX = { of: 10 }
 /** A cost that rises or falls by more than this factor is more often a mistake than a new price. */
 const JUMP_FACTOR = 3n
@@ -26,7 +26,7 @@ const JUMP_FACTOR = 3n
 /**
  * Compares a catalogue with the products that the supplier listed before. Pure.
  * @param kept how many of these stay as they were because their entry is unreadable
- * @returns no doubt if it is plausible; a first catalogue is, unless it is empty
+ * @returns no doubts if the catalogue is plausible; a first catalogue is plausible unless it is empty
  */
 export function findDoubts(
   known: ReadonlyMap<string, SupplierProduct>,

@@ -2,17 +2,17 @@ import { MONEY_MAX } from '@dealer-esim/contract'
 import type { Supplier, SupplierProduct, UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
 import { isUnreadable } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 
-/** Bounds memory: several times the largest catalogue of a wholesaler. */
+/** Limits memory: several times the size of the largest wholesaler catalogue. */
 export const PRODUCTS_MAX = 50_000
-/** With those that are not sold twice, and those that cannot be read. */
+/** Including duplicates that are sold only once, and entries that cannot be read. */
 const ENTRIES_MAX = 2 * PRODUCTS_MAX
 const CODE_LENGTH_MAX = 128
 const NAME_LENGTH_MAX = 200
-/** As long as a package allows (catalogue/packages/package-document.ts). */
+/** The maximum length that a package allows (catalogue/packages/package-document.ts). */
 const POLICY_LENGTH_MAX = 2_000
 const DAYS_MAX = 3_650
 
-/** The catalogue cannot be used; the message says why. */
+/** The catalogue is unusable; the message says why. */
 export class UnreadableCatalogue extends Error {
   override readonly name = 'UnreadableCatalogue'
 }
@@ -20,12 +20,12 @@ export class UnreadableCatalogue extends Error {
 /** A catalogue in a canonical form: sorted by code, each product once. */
 export interface ReadCatalogue {
   products: SupplierProduct[]
-  /** Entries that cannot be read, and products that our tables cannot express. */
+  /** Entries that cannot be read, and products that our tables cannot represent. */
   unreadable: UnreadableEntry[]
 }
 
 /**
- * Reads a supplier's catalogue to its end. One odd entry leaves the others.
+ * Reads a supplier's catalogue to its end. A faulty entry does not affect the others.
  * @param onProgress called after each entry with the number read so far
  * @throws UnreadableCatalogue, and whatever the supplier throws
  */
@@ -51,7 +51,7 @@ export async function readCatalogue(
     products.set(productCode, usable)
     if (products.size > PRODUCTS_MAX) throw new UnreadableCatalogue(`it has more than ${PRODUCTS_MAX} products`)
   }
-  // Which of the two is sold is not known, so neither is.
+  // It is unknown which of the two is sold, so neither is.
   for (const productCode of twice) {
     products.delete(productCode)
     unreadable.push({ productCode, entry: productCode, reason: 'two different products have this code' })
@@ -108,7 +108,7 @@ export function isSameCost(
 
 /**
  * The listed products that are missing from a catalogue only because their entry is unreadable. They stay as they were. An
- * entry without a code may be that of any missing product, so all of them stay. Pure.
+ * entry without a code may belong to any missing product, so all of them stay. Pure.
  */
 export function keepKnown<Known extends SupplierProduct>(
   listed: ReadonlyMap<string, Known>,

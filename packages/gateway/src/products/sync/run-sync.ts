@@ -19,7 +19,7 @@ export interface SyncDeps {
   log: Pick<Log, 'warn' | 'info'>
 }
 
-/** A sync that this node may run. */
+/** A sync that this node is allowed to run. */
 export interface SyncClaim {
   supplier: string
   leaseToken: string
@@ -29,7 +29,7 @@ export interface SyncClaim {
 
 export type SyncResult =
   | ({ outcome: 'DONE'; listed: number; followed: CostsFollowed } & ProductChanges & Unread)
-  /** Nothing was changed: an operator may accept the answer that was read at `heldAt`. */
+  /** Nothing was changed: an operator may accept the answer read at `heldAt`. */
   | ({ outcome: 'HELD'; message: string; doubts: Doubt[]; heldAt: Date } & Unread)
   /** Nothing was changed. */
   | { outcome: 'FAILED'; message: string }
@@ -38,12 +38,12 @@ export type SyncResult =
 
 const RENEW_MS = SYNC_LEASE_MS / 4
 const PROGRESS_EVERY = 250
-/** Longer than the largest catalogue takes at a wholesaler that limits requests. */
+/** Longer than it takes to read the largest catalogue from a wholesaler that limits requests. */
 const READ_MAX_MS = 15 * 60_000
-/** SQL: when a failed sync is tried again, unless catalogues are read on demand only. */
+/** SQL: when a failed sync will be retried, unless catalogues are read only on demand. */
 const RETRY_MINUTES = 'case when every_minutes is not null then 15 end'
 
-/** Claims the sync of one of these suppliers, the one due longest. `anyTime`: also one that is not due. */
+/** Claims the sync of one of these suppliers, the one due longest. `anyTime`: even if it is not due. */
 export async function claimSync(
   db: Pick<Db, 'query'>,
   suppliers: readonly string[],
@@ -63,7 +63,7 @@ export async function claimSync(
   return row && { ...row, leaseToken }
 }
 
-/** Gives a claim back: the sync is due again immediately. */
+/** Returns a claim: the sync is due again immediately. */
 export async function releaseSync(db: Pick<Db, 'query'>, { supplier, leaseToken }: SyncClaim): Promise<void> {
   await db.query({
     text: `update supplier_syncs set lease_token = null, lease_until = null, due_at = now()
@@ -73,8 +73,8 @@ export async function releaseSync(db: Pick<Db, 'query'>, { supplier, leaseToken 
 }
 
 /**
- * Reads a catalogue and, if it is plausible, makes it the supplier's products. Renews the lease meanwhile. Nothing is written
- * by a node that has lost it. A catalogue that is broken or not plausible changes nothing; operators are alerted.
+ * Reads a catalogue and, if it is plausible, makes it the supplier's products. Renews the lease during this time. A node
+ * that has lost the lease writes nothing. A broken or implausible catalogue changes nothing; operators are alerted.
  * @param onProgress the number of products read so far
  */
 export async function runSync(
@@ -109,8 +109,8 @@ export async function runSync(
 }
 
 /**
- * Makes packages follow the changed products of all suppliers, and alerts operators of packages that went off sale. Locks the
- * jobs of these suppliers, then the catalogue. If it fails, the next pass of a worker does it.
+ * Makes packages follow the changed products of all suppliers, and alerts operators to packages that went off sale. Locks
+ * the jobs of these suppliers, then the catalogue. If it fails, a worker's next pass does it.
  */
 export async function followChanges(deps: SyncDeps): Promise<CostsFollowed> {
   return deps.db.tx(async (tx) => {
@@ -148,7 +148,7 @@ async function withinTime<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** Locks the job until the commit. */
+/** Locks the job until the transaction is committed. */
 async function isStillOurs(tx: Tx, { supplier, leaseToken }: SyncClaim): Promise<boolean> {
   const rows = await tx.query({
     text: 'select from supplier_syncs where supplier = $1 and lease_token = $2 for no key update',
@@ -176,7 +176,7 @@ async function take(tx: Tx, deps: SyncDeps, { supplier }: SyncClaim, answer: Rea
   return { outcome: 'DONE' as const, listed: products.length, ...changes, ...unread }
 }
 
-/** If more than a fifth of the products stays as it was, because its entries are unreadable, operators are alerted. */
+/** If more than a fifth of the products stay as they were because their entries are unreadable, operators are alerted. */
 const STALE_MAX = { of: 5 }
 
 function saveUnread(tx: Tx, supplier: string, { unreadable, kept, unreadableEntries }: Unread): void {
@@ -187,8 +187,8 @@ function saveUnread(tx: Tx, supplier: string, { unreadable, kept, unreadableEntr
 }
 
 /**
- * Ends the job with an accepted catalogue. The caller holds its lock.
- * @param keepsAlert the alert about its unreadable entries still holds
+ * Ends the job with an accepted catalogue. The caller holds the job's lock.
+ * @param keepsAlert the alert about unreadable entries is still valid
  */
 export function finishDone(
   tx: Tx,
@@ -214,7 +214,7 @@ async function hold(
 ): Promise<SyncResult> {
   const held = JSON.stringify(products, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
   const message = [doubtsText(doubts), unreadText(unread)].filter((text) => text !== '').join('; ')
-  // Milliseconds, because an operator names this time to accept the answer.
+  // In milliseconds, because an operator specifies this time to accept the answer.
   const [row] = await tx.query<{ heldAt: Date }>({
     text: `update supplier_syncs set lease_token = null, lease_until = null, finished_at = now(), outcome = 'HELD',
              message = $2, products_read = $3, held = $4, held_at = date_trunc('milliseconds', now()),

@@ -6,13 +6,13 @@ import { isSameCost, isSameProduct } from './read-catalogue.ts'
 export interface ProductChanges {
   added: number
   changed: number
-  /** Products that have left the catalogue. */
+  /** Products that are no longer in the catalogue. */
   removed: number
 }
 
 type KnownProduct = SupplierProduct & { isListed: boolean }
 
-/** All products that a supplier ever listed, by code. */
+/** All products that a supplier has ever listed, by code. */
 export async function readProducts(tx: Pick<Tx, 'query'>, supplier: string): Promise<Map<string, KnownProduct>> {
   const rows = await tx.query<KnownProduct>({
     text: `select product_code, name, package_type, countries, volume, is_day_pass, duration_days, cost, currency_code,
@@ -24,8 +24,8 @@ export async function readProducts(tx: Pick<Tx, 'query'>, supplier: string): Pro
 }
 
 /**
- * Writes the products that differ from the known ones, with the history of their costs, and marks those that are missing
- * as not listed. An unchanged catalogue writes nothing. The caller holds the lock of the supplier's sync.
+ * Writes the products that differ from the known ones, with their cost history, and marks missing ones as not listed.
+ * Writes nothing if the catalogue is unchanged. The caller holds the lock of the supplier's sync.
  */
 export async function saveProducts(
   tx: Tx,

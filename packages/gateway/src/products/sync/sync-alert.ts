@@ -39,7 +39,7 @@ function costText({ cost, currencyCode }: { cost: bigint; currencyCode: string }
   return `${formatMoney(cost)} ${currencyCode}`
 }
 
-/** A supplier's reason, without the full stop of its sentence. */
+/** A supplier's reason, without its final full stop. */
 export function failureText(error: Error): string {
   return withStorableMessage({ message: error.message.replace(/(?<!\.)\.+$/, '') }).message
 }
@@ -72,15 +72,15 @@ export async function alertAbout(tx: Tx, ids: Ids, supplier: string, problem: Pr
 function alertText(supplier: string, { outcome, message }: Problem): string {
   const kept = 'Nothing was changed: products, costs and packages are as before.'
   if (outcome === 'DONE') {
-    return `A part of the catalogue of ${supplier} could not be read: ${message}. These products keep their last known cost, which may be out of date. The others were updated. Ask ${supplier} what has changed, then choose Read now on its page.`
+    return `Part of the catalogue of ${supplier} could not be read: ${message}. These products keep their last known cost, which may be out of date. The others were updated. Ask ${supplier} what has changed, then choose Read now on its page.`
   }
   if (outcome === 'FAILED') {
-    return `The catalogue of ${supplier} could not be read: ${message}. ${kept} It is tried again by itself. To find the cause, test the supplier on its page.`
+    return `The catalogue of ${supplier} could not be read: ${message}. ${kept} The gateway will retry automatically. To find the cause, test the supplier on its page.`
   }
-  return `The catalogue of ${supplier} is held: ${message}. ${kept} Ask ${supplier} whether this is right. If it is not, the next sync replaces it. If it is, accept it on the supplier’s page.`
+  return `The catalogue of ${supplier} is held: ${message}. ${kept} Ask ${supplier} whether this is right. If it is wrong, the next sync will replace it. If it is right, accept it on the supplier’s page.`
 }
 
-/** Alerts operators that changed costs took packages off sale, or left them for an operator. */
+/** Alerts operators that changed costs have taken packages off sale, or left them for an operator to decide. */
 export function alertOffSale(
   tx: Tx,
   ids: Ids,

@@ -18,10 +18,10 @@ interface SyncLoopDeps {
 }
 
 const POLL_MS = 5_000
-/** How many catalogues this node reads concurrently: they take memory, and orders come first. */
+/** How many catalogues this node reads concurrently: they take memory, and orders take precedence. */
 const SYNCS_MAX = 2
 
-/** Reads the catalogues of suppliers when they are due, and makes packages follow the changes. */
+/** Reads suppliers' catalogues when they are due, and makes packages follow the changes. */
 export function syncLoop(deps: SyncLoopDeps): Running {
   const running = new Map<SyncClaim, Promise<void>>()
   const known = new Set<string>()
@@ -64,13 +64,13 @@ export function syncLoop(deps: SyncLoopDeps): Running {
       await loop.stop(deadlineMs)
       const claims = [...running.keys()]
       if (await settlesWithin(Promise.allSettled(running.values()), Math.min(deadlineMs, STOP_WAIT_MS))) return
-      // Another node reads these catalogues from the start.
+      // Another node will read these catalogues from the start.
       await Promise.allSettled(claims.map((claim) => releaseSync(deps.db, claim)))
     },
   }
 }
 
-/** A stopping node waits only this long for a catalogue: another node reads it again. */
+/** A stopping node waits only this long for a catalogue, because another node will read it again. */
 const STOP_WAIT_MS = 1_000
 
 function namesWithCatalogue(suppliers: Suppliers): string[] {

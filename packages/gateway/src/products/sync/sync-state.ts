@@ -6,7 +6,7 @@ import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
 import type { Suppliers } from '#suppliers/supplier-registry.ts'
 
-/** The lease is renewed continually. This long after a node has died, another node may sync. */
+/** The lease is renewed continually. If a node dies, another node may sync after this time. */
 export const SYNC_LEASE_MS = 120_000
 /** Wholesalers change their prices daily. */
 export const EVERY_MINUTES_DEFAULT = 360
@@ -24,27 +24,30 @@ export const SYNCS_AHEAD: TimesAhead = {
 
 export type SyncOutcome = 'DONE' | 'HELD' | 'FAILED'
 
-/** The state of a supplier's catalogue and of the job that reads it. */
+/** The state of a supplier's catalogue, and of the job that reads it. */
 export interface SyncState {
   supplier: string
   /** null: only on demand. */
   everyMinutes: number | null
-  /** When the next one begins by itself; null: only on demand. */
+  /** When the next sync begins automatically; null: only on demand. */
   dueAt: Date | null
   isRunning: boolean
   startedAt: Date | null
-  /** By the running sync, or by the latest one. */
+  /** Read by the running sync, or by the latest one. */
   productsRead: number
   finishedAt: Date | null
   outcome: SyncOutcome | null
-  /** Why the latest one was held or failed, and what to do. */
+  /** Why the latest one was held or failed, and what to do about it. */
   message: string | null
-  /** Products in the latest accepted catalogue, and when it was accepted. */
+  /** The number of products in the latest accepted catalogue, and when it was accepted. */
   listed: number
   acceptedAt: Date | null
-  /** When the catalogue that waits to be accepted was read; null: no catalogue waits. */
+  /** When the catalogue waiting to be accepted was read; null: no catalogue is waiting. */
   heldAt: Date | null
-  /** Entries of the latest answer that could not be read, how many products stay as they were, and the first by name. */
+  /**
+   * Entries of the latest answer that could not be read, how many products stay as they were, and the first entries by
+   * name.
+   */
   unreadable: number
   kept: number
   unreadableEntries: { entry: string; reason: string }[]
@@ -79,12 +82,12 @@ export function requireCatalogue(suppliers: Pick<Suppliers, 'get'>, supplier: st
   const known = suppliers.get(supplier)
   if (known === undefined) throw notFound('usable supplier', supplier)
   if (known.supplier.catalogue === undefined) {
-    const message = `${supplier} is of type ${known.supplier.type}, which has no catalogue to read: enter its products with the packages.`
+    const message = `Suppliers of type ${known.supplier.type} have no catalogue to read. Enter the product codes of ${supplier} in each package.`
     throw new Refusal(422, 'NO_CATALOGUE', message)
   }
 }
 
-/** Makes a sync due now. While one is running this changes nothing. @throws Refusal */
+/** Makes a sync due now. Has no effect while a sync is running. @throws Refusal */
 export async function requestSync(deps: RequestDeps, supplier: string, by: By): Promise<void> {
   requireCatalogue(deps.suppliers, supplier)
   await deps.db.tx(async (tx) => {
@@ -111,7 +114,7 @@ export async function setSyncInterval(
     everyMinutes !== null &&
     (!Number.isInteger(everyMinutes) || everyMinutes < EVERY_MINUTES_MIN || everyMinutes > EVERY_MINUTES_MAX)
   ) {
-    throw new Refusal(422, 'INVALID', 'Read a catalogue every 15 minutes to 30 days, or never.')
+    throw new Refusal(422, 'INVALID', 'The interval must be from 15 minutes to 30 days, or never.')
   }
   await deps.db.tx(async (tx) => {
     await ensureSync(tx, supplier)
@@ -135,7 +138,7 @@ export function nextDue(everyMinutes: string): string {
   return `coalesce(now() + ${everyMinutes} * interval '1 minute', 'infinity')`
 }
 
-/** Adds the job of a supplier, due immediately. Does nothing if it exists. */
+/** Adds a supplier's job, due immediately. Does nothing if the job exists. */
 export async function ensureSync(tx: Pick<Tx, 'query'>, supplier: string): Promise<void> {
   await tx.query({
     text: `insert into supplier_syncs (supplier, every_minutes, due_at)

@@ -3,15 +3,15 @@ import type { UnreadableEntry } from '@dealer-esim/wholesalers/supplier.ts'
 
 /** The entries of a catalogue that could not be read. */
 export interface Unread {
-  /** How many there are. */
+  /** The number of such entries. */
   unreadable: number
-  /** Listed products that stay as they were because their entry is among them. */
+  /** Listed products that stay as they were because their entry is unreadable. */
   kept: number
   /** The first of them by name. */
   unreadableEntries: { entry: string; reason: string }[]
 }
 
-/** As many as a person reads; a format that has changed has thousands. */
+/** As many as a person would read; a changed format results in thousands. */
 const NAMED_MAX = 20
 
 export function unreadOf(entries: readonly UnreadableEntry[], kept: number): Unread {
@@ -21,7 +21,7 @@ export function unreadOf(entries: readonly UnreadableEntry[], kept: number): Unr
   return { unreadable: entries.length, kept, unreadableEntries: named }
 }
 
-/** Such as `2 entries are unreadable, such as H: its price is unreadable`. Empty if all were read. */
+/** For example `2 entries are unreadable, such as H: its price is unreadable`. Empty if all were read. */
 export function unreadText({ unreadable, kept, unreadableEntries: [first] }: Unread): string {
   if (first === undefined) return ''
   const count = unreadable === 1 ? '1 entry is unreadable' : `${unreadable} entries are unreadable`

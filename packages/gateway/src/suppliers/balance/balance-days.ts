@@ -3,24 +3,24 @@ import { firstUuidAt, type Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 
-/** A UTC day on which a balance changed otherwise than by our purchases. */
+/** A UTC day on which a balance changed for reasons other than our purchases. */
 export interface UnexplainedDay {
   /** `2026-11-19` */
   day: string
   currencyCode: string
-  /** In 1/10 000. Above zero: the balance fell by more than the purchases cost; below zero: by less. */
+  /** In 1/10 000. Above zero: the balance fell by more than the purchases cost; below zero: it fell by less. */
   unexplained: bigint
 }
 
 const DAY_MS = 24 * 3_600_000
-/** How long after an answer a supplier may debit, or a reading may still lack the debit. */
+/** How long after its answer a supplier may still debit, or a reading may still lack the debit. */
 const LATE_DEBIT_MAX_MS = 15 * 60_000
 
 /**
- * Compares yesterday's fall of a balance with the charges of yesterday's purchases, once, as soon as there is a reading of today.
- * Creates an alert if they differ. Rises do not count: they are the operator's top-ups, or eSIMs that were cancelled.
- *
- * A purchase that was under way at a reading counts for both sides of it, so the comparison errs towards “explained”.
+ * Compares yesterday's fall in a balance with the charges for yesterday's purchases, once, as soon as there is a reading
+ * from today. Creates an alert if they differ. Rises do not count: they are the operator's top-ups, or eSIMs that were
+ * cancelled.
+ * A purchase in progress during a reading counts on both sides of it, so the comparison errs towards “explained”.
  */
 export async function checkYesterday(deps: { db: Db; ids: Ids }, supplier: string): Promise<void> {
   const due = await findDue(deps.db, supplier)
@@ -40,7 +40,7 @@ export async function checkYesterday(deps: { db: Db; ids: Ids }, supplier: strin
       tenantId: null,
       kind: 'SUPPLIER_CHARGES',
       audience: 'OPERATOR',
-      message: `On ${day} (UTC) your balance at ${supplier} fell by ${formatMoney(fell)} ${currencyCode}, but the purchases of this gateway cost ${formatMoney(expected)} ${currencyCode}: ${differenceText({ day, currencyCode, unexplained })}. Somebody else buys with this account, or its charges are misread: compare with the supplier's own list, or run supplier verify.`,
+      message: `On ${day} (UTC) your balance at ${supplier} fell by ${formatMoney(fell)} ${currencyCode}, but the purchases of this gateway cost ${formatMoney(expected)} ${currencyCode}: ${differenceText({ day, currencyCode, unexplained })}. Somebody else may be buying with this account, or the gateway may not read its charges correctly. Compare the purchases with the supplier's own list, or run supplier verify.`,
       data: { supplier, day, unexplained: Number(unexplained), currencyCode },
     })
   })
@@ -51,7 +51,7 @@ export function differenceText({ unexplained, currencyCode }: UnexplainedDay): s
   return `${formatMoney(isMore ? unexplained : -unexplained)} ${currencyCode} ${isMore ? 'more' : 'less'} is unexplained`
 }
 
-/** Lists the latest unexplained days first. */
+/** Lists the unexplained days, latest first. */
 export function listUnexplainedDays(db: Pick<Db, 'query'>, supplier: string, days = 30): Promise<UnexplainedDay[]> {
   return db.query<UnexplainedDay>({
     text: `select to_char(day, 'YYYY-MM-DD') as day, currency_code, unexplained from supplier_balance_days
@@ -61,7 +61,7 @@ export function listUnexplainedDays(db: Pick<Db, 'query'>, supplier: string, day
   })
 }
 
-/** The change of a balance from the last reading before a day to the first one after it. */
+/** The change in a balance from the last reading before a day to the first one after it. */
 interface DueDay {
   day: string
   currencyCode: string
@@ -101,12 +101,15 @@ async function findDue(db: Pick<Db, 'query'>, supplier: string): Promise<DueDay 
 interface Purchases {
   min: bigint
   max: bigint
-  /** A purchase has no known charge, or one in another currency. */
+  /** A purchase has no known charge, or its charge is in another currency. */
   hasUnknown: boolean
   hasCancelled: boolean
 }
 
-/** Sums charges, or where the supplier states none, costs. An item counts once, however often it was asked for. */
+/**
+ * Sums the charges, or the costs where the supplier states no charge. Each item counts once, however many times it was
+ * requested.
+ */
 async function sumPurchases(tx: Tx, supplier: string, { opensAt, closesAt, currencyCode }: DueDay): Promise<Purchases> {
   const [sums] = await tx.query<Purchases>({
     text: `
@@ -146,7 +149,7 @@ async function sumPurchases(tx: Tx, supplier: string, { opensAt, closesAt, curre
   return sums!
 }
 
-/** Pure: the part of the change that purchases do not explain. null: the comparison is not possible. */
+/** Pure: the part of the change that is not explained by purchases. null: the comparison is not possible. */
 function compare({ fell, rose }: DueDay, { min, max, hasUnknown, hasCancelled }: Purchases): bigint | null {
   if (hasUnknown) return null
   if (fell > max) return fell - max

@@ -21,13 +21,13 @@ interface BalanceLoopDeps {
 }
 
 const POLL_MS = 5_000
-/** How many balances a node reads concurrently, so that a supplier that does not answer delays few others. */
+/** How many balances a node reads concurrently, so that an unresponsive supplier delays few others. */
 const READINGS_MAX = 8
 
 /**
- * Reads the operator's balances at suppliers when they are due, and tests suppliers that nobody has tested. One node at a time
- * reads each. Each pass also takes packages
- * off sale, or puts them back, whose suppliers were changed since, according to whether these suppliers have money.
+ * Reads the operator's balances at suppliers when they are due, and tests suppliers that have not been tested yet. Each is
+ * read by one node at a time. If suppliers have changed, each pass also takes off sale the packages whose suppliers lack
+ * money, or puts them back.
  */
 export function balanceLoop(deps: BalanceLoopDeps): Running {
   const known = new Set<string>()

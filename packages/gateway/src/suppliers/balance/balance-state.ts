@@ -19,15 +19,15 @@ export const BALANCES_AHEAD: TimesAhead = {
 /** The operator's balance at a supplier, as last read. */
 export interface SupplierBalance {
   supplier: string
-  /** In 1/10 000; null, like its currency and time, if it was never read. */
+  /** In 1/10 000; null if it was never read, as are its currency and time. */
   amount: bigint | null
   currencyCode: string | null
   readAt: Date | null
-  /** Why the latest reading failed; null: it did not. */
+  /** Why the latest reading failed; null: it did not fail. */
   message: string | null
-  /** Operators are alerted of a balance below this, in its currency; null: never. */
+  /** Operators are alerted to a balance below this, in its currency; null: never. */
   alertBelow: bigint | null
-  /** Since when the supplier refuses purchases for lack of money; null: it does not. */
+  /** Since when the supplier has been refusing purchases for lack of money; null: it is not. */
   noMoneySince: Date | null
 }
 
@@ -49,12 +49,12 @@ export function requireBalance(suppliers: Pick<Suppliers, 'get'>, supplier: stri
   const known = suppliers.get(supplier)
   if (known === undefined) throw notFound('usable supplier', supplier)
   if (known.supplier.balance === undefined) {
-    const message = `${supplier} is of type ${known.supplier.type}, where you have no balance.`
+    const message = `${supplier} is of type ${known.supplier.type}, and suppliers of this type do not state a balance.`
     throw new Refusal(422, 'NO_BALANCE', message)
   }
 }
 
-/** The highest level that can be set: PostgreSQL's and JSON's numbers are exact up to there. */
+/** The highest level that can be set: numbers in PostgreSQL and JSON are exact up to this value. */
 export const ALERT_BELOW_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** Sets the level below which operators are alerted; null: never. @throws Refusal */
@@ -66,7 +66,7 @@ export async function setAlertBelow(
 ): Promise<void> {
   requireBalance(deps.suppliers, supplier)
   if (alertBelow !== null && (alertBelow <= 0n || alertBelow > ALERT_BELOW_MAX)) {
-    throw new Refusal(422, 'INVALID', 'The level must be above zero. To get no alert, remove it.')
+    throw new Refusal(422, 'INVALID', 'The level must be above zero. To turn the alert off, remove the level.')
   }
   await deps.db.tx(async (tx) => {
     await ensureBalance(tx, supplier)
@@ -75,7 +75,7 @@ export async function setAlertBelow(
       values: [supplier],
     })
     if (before!.alertBelow === alertBelow) return
-    // Due now, so that a balance that is below the level already is reported immediately.
+    // Due now, so that a balance already below the level is reported immediately.
     tx.send({
       text: `update supplier_balances set alert_below = $2, is_low = false, due_at = least(due_at, now())
              where supplier = $1`,
@@ -87,7 +87,7 @@ export async function setAlertBelow(
   })
 }
 
-/** Adds the job that reads the balance at a supplier, due immediately. Does nothing if it exists. */
+/** Adds the job that reads the balance at a supplier, due immediately. Does nothing if the job exists. */
 export async function ensureBalance(tx: Pick<Tx, 'query'>, supplier: string): Promise<void> {
   await tx.query({
     text: `insert into supplier_balances (supplier, due_at)

@@ -9,9 +9,9 @@ import type { ConfiguredSupplier } from '../supplier-registry.ts'
 import { ensureBalance } from './balance-state.ts'
 
 /*
- * A supplier that refuses a purchase for lack of money is skipped: its orders go to the next supplier of their package, or wait
- * if there is no other, and a package without another supplier goes off sale. The supplier sells again once a reading shows
- * that its balance has risen or is enough, or once a trial purchase has succeeded.
+ * A supplier that refuses a purchase for lack of money is skipped: its orders go to the next supplier of their package, or
+ * wait for one, and a package without another supplier goes off sale. The supplier is used again once a reading
+ * shows that its balance has risen or is sufficient, or once a trial purchase has succeeded.
  */
 
 interface MoneyDeps {
@@ -20,7 +20,10 @@ interface MoneyDeps {
   wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'wake'>
 }
 
-/** A supplier that has money for some purchases and not for others would alternate all day: it is reported once a day. */
+/**
+ * A supplier that has enough money for some purchases but not for others would alternate all day, so it is reported once a
+ * day.
+ */
 const ALERT_INTERVAL = '1 day'
 
 export function lacksMoney(outcomes: readonly Outcome[]): string | undefined {
@@ -28,7 +31,7 @@ export function lacksMoney(outcomes: readonly Outcome[]): string | undefined {
   return undefined
 }
 
-/** Records what purchases have shown about the account, for all nodes. Writes only where that has changed. */
+/** Records what purchases have shown about the account, for all nodes. Writes only if that has changed. */
 export async function recordMoney(
   deps: MoneyDeps,
   { supplier, gate }: Pick<ConfiguredSupplier, 'supplier' | 'gate'>,
@@ -50,12 +53,12 @@ export async function recordMoney(
   deps.wake.wake('fulfilment')
 }
 
-/** True if the supplier has sold. */
+/** True if the supplier has sold something. */
 export function isBought({ kind }: Outcome): boolean {
   return kind === 'delivered' || kind === 'toppedUp' || kind === 'ordered'
 }
 
-/** Makes a reading due immediately: the account may have been topped up already. */
+/** Makes a reading due immediately: the account may already have been topped up. */
 async function recordLack(deps: MoneyDeps, supplier: string, message: string): Promise<void> {
   const isNew = await deps.db.tx(async (tx) => {
     await ensureBalance(tx, supplier)
@@ -77,7 +80,7 @@ async function recordLack(deps: MoneyDeps, supplier: string, message: string): P
       tenantId: null,
       kind: 'SUPPLIER_NO_MONEY',
       audience: 'OPERATOR',
-      message: `${refusal} New orders go to the next supplier of their package. ${offSaleText(offSale)} Top up your account at ${supplier}: it is used again, and its packages come back, by themselves as soon as it has money.`,
+      message: `${refusal} New orders go to the next supplier of their package. ${offSaleText(offSale)} Top up your account at ${supplier}. As soon as it has money again, the supplier is used and its packages return to sale automatically.`,
       data: { supplier, packagesOffSale: offSale.length },
     })
     return true
@@ -95,16 +98,16 @@ function offSaleText(packageCodes: readonly string[]): string {
 }
 
 /*
- * Paid orders that can be bought only from suppliers without money have due times ahead. They are made due by the transaction
- * that records that a supplier has money again, so none is forgotten:
+ * Paid orders that can be bought only from suppliers without money are due at a later time. They are made due by the
+ * transaction that records that a supplier has money again, so none is forgotten:
  *
  *   a claim that lets orders wait     locks the orders, then the supplier's balance (shared)
  *   a record that there is money      locks the balance, then the waiting orders, skipping locked ones
  *
- * An order that is skipped is being claimed: its claim sees the record, and does not let it wait for long.
+ * A skipped order is being claimed: its claim sees the record, and does not let the order wait for long.
  */
 
-/** Locks the balances of these suppliers, shared, until the commit. @returns those that lack money */
+/** Takes a shared lock on the balances of these suppliers until the commit. @returns the suppliers that lack money */
 export async function lockLackOfMoney(
   tx: Pick<Tx, 'query'>,
   suppliers: readonly string[],
@@ -119,9 +122,9 @@ export async function lockLackOfMoney(
 }
 
 /**
- * Makes orders due that may be waiting for money at a supplier, with one scan of all pending orders. A claim finds out which of
- * them wait for something else. Runs as a statement of its own after the record that there is money, so that it sees what
- * earlier claims have committed.
+ * Makes due the orders that may be waiting for money at a supplier, with one scan of all pending orders. A claim finds out
+ * which of them are waiting for something else. Runs as a separate statement after the record that there is money, so that
+ * it sees what earlier claims have committed.
  */
 export function makeOrdersDue(tx: Pick<Tx, 'send'>, supplier: string): void {
   tx.send({
@@ -141,11 +144,11 @@ export function makeOrdersDue(tx: Pick<Tx, 'send'>, supplier: string): void {
 }
 
 /**
- * Takes packages off sale whose suppliers all refuse purchases for lack of money, and puts them back when one of them sells
- * again. This is independent of the status that operators and rules give a package: a package is on sale only if both allow it.
- *
- * Compares all packages, which repairs changes that a stopped process has missed. Takes the catalogue's lock only if something
- * differs.
+ * Takes off sale the packages whose suppliers all refuse purchases for lack of money, and puts them back when one of the
+ * suppliers sells again. This is independent of the status that operators and rules give a package: a package is on sale
+ * only if both allow it.
+ * Compares all packages, which repairs changes that a stopped process has missed. Takes the catalogue's lock only if
+ * something differs.
  * @returns the packages that changed
  */
 export async function followMoney(db: Db): Promise<string[]> {
@@ -166,7 +169,7 @@ export async function followMoney(db: Db): Promise<string[]> {
   })
 }
 
-/** A supplier that does not exist is skipped when an eSIM is bought, so it does not keep a package on sale. */
+/** A supplier that does not exist is skipped when buying an eSIM, so it does not keep a package on sale. */
 const ALL_LACK_MONEY = `
   exists (select from package_suppliers r join supplier_balances b using (supplier)
           where r.package_code = p.package_code and b.no_money_since is not null)
@@ -187,7 +190,7 @@ async function listDiffering(db: Pick<Tx, 'query'>): Promise<string[]> {
   return rows.map(({ packageCode }) => packageCode)
 }
 
-/** The supplier's packages that are on sale although all of their suppliers lack money. */
+/** The supplier's packages that are on sale even though all of their suppliers lack money. */
 async function listUnsellable(tx: Pick<Tx, 'query'>, supplier: string): Promise<string[]> {
   const rows = await tx.query<{ packageCode: string }>({
     text: `select p.package_code from packages p

@@ -12,7 +12,7 @@ import { seeSupplier } from '../state/see-supplier.ts'
 import { READ_EVERY_MS } from './balance-state.ts'
 import { followMoney, makeOrdersDue } from './lack-of-money.ts'
 
-/** The right of this node to read a balance. */
+/** This node's claim to read a balance. */
 export interface BalanceClaim {
   supplier: string
   leaseToken: string
@@ -20,14 +20,14 @@ export interface BalanceClaim {
   claimedAt: Date
 }
 
-/** Longer than a reading takes. If the node dies, another one then reads the balance. */
+/** Longer than a reading takes. If the node dies, another node then reads the balance. */
 const LEASE_MS = 120_000
-/** How often a balance is read while its supplier refuses purchases for lack of money. */
+/** How often a balance is read while its supplier is refusing purchases for lack of money. */
 const READ_WITHOUT_MONEY_EVERY_MS = 60_000
-/** Longer than any supplier needs to answer. */
+/** Longer than any supplier takes to answer. */
 const READ_MAX_MS = 30_000
 
-/** Claims the balance of one of these suppliers that has been due longest. `anyTime`: also one that is not due. */
+/** Claims the balance of one of these suppliers, the one due longest. `anyTime`: even if it is not due. */
 export async function claimBalance(
   db: Pick<Db, 'query'>,
   suppliers: readonly string[],
@@ -46,7 +46,7 @@ export async function claimBalance(
   return row && { ...row, leaseToken }
 }
 
-/** Reads a balance and saves it, with an alert if it has fallen below the operator's level. */
+/** Reads a balance and saves it, with an alert if it has fallen below the operator's alert level. */
 export async function readBalance(
   deps: { db: Db; ids: Ids; wake: Pick<Wakeups<'settings' | 'fulfilment'>, 'wake'> },
   claim: BalanceClaim,
@@ -67,7 +67,7 @@ export async function readBalance(
   return outcome
 }
 
-/** A separate transaction: what was seen holds even if another node has read the balance since. */
+/** A separate transaction: what was seen is valid even if another node has read the balance since. */
 async function saveSeen(db: Db, { supplier, claimedAt }: BalanceClaim, outcome: BalanceOutcome): Promise<void> {
   const failure = outcome.kind === 'balance' ? null : outcome.message
   await db.tx((tx) => seeSupplier(tx, supplier, { by: 'BALANCE', failure }, { beganAt: claimedAt }))
@@ -91,9 +91,10 @@ const RELEASE = `lease_token = null, lease_until = null,
     * interval '1 millisecond'`
 
 /**
- * SQL: whether a reading ($3, in currency $4) that began after a refusal shows that the supplier has money again. The balance
- * must be higher than at the reading before, or enough for the supplier's costliest package, or for the operator's alert level
- * if no cost is known. A balance that passed as enough and was refused again does not pass a second time.
+ * SQL: whether a reading ($3, in currency $4) that began after a refusal shows that the supplier has money again. The
+ * balance must be higher than at the previous reading, or enough for the supplier's most expensive package, or for the
+ * operator's alert level if no cost is known. If a balance passed as enough and a purchase was refused again, the same
+ * balance does not pass a second time.
  */
 const HAS_MONEY = `
   coalesce(no_money_since <= lease_until - ${LEASE_MS} * interval '1 millisecond' and $3::bigint > 0
@@ -103,9 +104,9 @@ const HAS_MONEY = `
        where r.supplier = $1 and r.cost_currency = $4), alert_below)), false)`
 
 /**
- * Saves a reading and makes orders due that waited for money. Locks the row until the commit. Without the lease it writes
- * nothing, because another node has read the balance since.
- * @returns whether the supplier lacked money and has some again
+ * Saves a reading and makes due the orders that were waiting for money. Locks the row until the commit. Without the lease
+ * it writes nothing, because another node has read the balance since.
+ * @returns whether the supplier lacked money and has money again
  */
 async function saveBalance(
   tx: Tx,
@@ -138,7 +139,7 @@ async function saveBalance(
     tenantId: null,
     kind: 'SUPPLIER_BALANCE',
     audience: 'OPERATOR',
-    message: `Your balance at ${supplier} is ${formatMoney(amount)} ${currencyCode}, below ${formatMoney(row.alertBelow!)}. Top it up before it is used up: then purchases go to other suppliers, or wait.`,
+    message: `Your balance at ${supplier} is ${formatMoney(amount)} ${currencyCode}, below ${formatMoney(row.alertBelow!)}. Top it up in time: once it is used up, purchases go to other suppliers, or wait.`,
     data: { supplier, amount: Number(amount), currencyCode },
   })
   return row.hasMoneyAgain

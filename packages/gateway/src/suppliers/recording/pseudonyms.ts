@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import { isEid, isIccid, luhnDigit, makeEid, passesLuhn } from '@dealer-esim/contract'
 
 /**
- * Returns a function that replaces values by others of the same form: equal values get equal pseudonyms, and adapters read both
- * alike. A host becomes `host-1.example.com`, an ICCID another one with a valid check digit, any other text one of the same length
- * with other letters and digits.
- * @param key random, and forgotten with the recording: a pseudonym reveals nothing about its value
+ * Returns a function that replaces values with others of the same form: equal values get equal pseudonyms, and adapters
+ * treat both alike. A host becomes `host-1.example.com`, an ICCID becomes another one with a valid check digit, and any
+ * other text one of the same length with different letters and digits.
+ * @param key random, and discarded with the recording: a pseudonym reveals nothing about its value
  */
 export function createPseudonyms(key: Buffer): (value: string) => string {
   const pseudonyms = new Map<string, string>()
@@ -21,12 +21,12 @@ export function createPseudonyms(key: Buffer): (value: string) => string {
     if (HOST.test(value)) return `host-${++counts.host}.example.com`
     for (let attempt = 0; ; attempt++) {
       const pseudonym = likeness(value, createHmac('sha512', key).update(`${attempt}\n${value}`))
-      // Short values have few others of their form.
+      // There are few other values of the same form as a short one.
       if (attempt === ATTEMPTS_MAX || (pseudonym !== value && !taken.has(pseudonym))) return pseudonym
     }
   }
   function pseudonymOf(value: string): string {
-    // An ICCID with and without the padding is one.
+    // An ICCID with and without the padding counts as one.
     if (/^\d{18,19}F$/.test(value)) return `${pseudonymOf(value.slice(0, -1))}F`
     let pseudonym = pseudonyms.get(value)
     if (pseudonym === undefined) {
@@ -45,7 +45,7 @@ const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/
 const IPV6 = /^[0-9a-f]{0,4}(:[0-9a-f]{0,4}){3,7}$/i
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/i
 
-/** Replaces each letter and digit of a value by another of its class. */
+/** Replaces each letter and digit of a value with another of its class. */
 function likeness(value: string, hmac: ReturnType<typeof createHmac>): string {
   if (isIccid(value)) return iccidLike(value, hmac)
   if (isEid(value)) return makeEid(`89${substitute(value.slice(2, -2), hmac, 26)}`)
@@ -63,7 +63,7 @@ function substitute(value: string, hmac: ReturnType<typeof createHmac>, letters:
   }).join('')
 }
 
-/** Begins with 8999, which is assigned to nobody. */
+/** Begins with 8999, which is not assigned to anybody. */
 function iccidLike(value: string, hmac: ReturnType<typeof createHmac>): string {
   const body = `8999${substitute(value.slice(4, -1), hmac, 26)}`
   const check = luhnDigit(body)

@@ -4,11 +4,11 @@ import type { Outbound, OutboundOutcome, OutboundRequest } from '@dealer-esim/li
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 
 /*
- * Records what a supplier sends and receives. The supplier that is called is wrapped only while a recording runs; its connections
- * always check whether a recorded call is under way, which takes some nanoseconds.
+ * Records what a supplier sends and receives. The supplier being called is wrapped only while a recording runs; its
+ * connections always check whether a recorded call is in progress, which takes a few nanoseconds.
  */
 
-/** A request to a supplier with its answer, and the call of `Supplier` that caused it. Not redacted yet. */
+/** A request to a supplier with its answer, and the call of `Supplier` that caused it. Not yet redacted. */
 export interface RecordedExchange {
   /** The same for all exchanges of one call. */
   callId: string
@@ -16,7 +16,7 @@ export interface RecordedExchange {
   arguments: unknown[]
   request: { method: string; path: string; contentType?: string | undefined; body?: string | undefined }
   answer?: RecordedAnswer
-  /** Why there is no answer, e.g. `time-out`. `sent`: the supplier may have got the request. */
+  /** Why there is no answer, e.g. `time-out`. `sent`: the supplier may have received the request. */
   failure?: { phase: string; sent: boolean }
 }
 
@@ -24,13 +24,13 @@ export interface RecordedAnswer {
   status: number
   headers: Record<string, string>
   body: string
-  /** Its long lists were cut. */
+  /** Its long lists were shortened. */
   isShortened?: true
 }
 
-/** Where a recording goes. */
+/** Where a recording is written to. */
 export interface ExchangeSink {
-  /** Bytes of the body of one answer. Longer ones have their lists cut. */
+  /** The maximum size of one answer's body, in bytes. Longer ones have their lists shortened. */
   answerMaxBytes: number
   isOver(): boolean
   /** Never rejects. */
@@ -43,7 +43,7 @@ const OPERATIONS = [
 ] as const
 export type RecordedOperation = (typeof OPERATIONS)[number] | typeof RECEIVE
 
-/** An event that the supplier sent, as a request without an answer. */
+/** An event sent by the supplier, as a request without an answer. */
 export const RECEIVE = 'receive'
 
 /** Operations that return an AsyncIterable. */
@@ -60,8 +60,8 @@ interface Call {
 const calls = new AsyncLocalStorage<Call>()
 
 /**
- * Returns the supplier with calls whose requests go to `sink`, and so do its events. Requests must go through
- * `recordableOutbound`.
+ * Returns a version of the supplier that passes the requests of its calls, and its events, to `sink`. Requests must go
+ * through `recordableOutbound`.
  * @param masked values of the account that must not enter the recording with an event
  */
 export function recordCalls(
@@ -91,7 +91,7 @@ export function recordCalls(
       const call: Call = { callId: newId(), operation: RECEIVE, arguments: [], sink, writes: [] }
       return recordResult(call, async () => {
         const received = await receive(event)
-        // Anybody can send events: those that are not authentic must not fill the recording.
+        // Anybody can send events; those that are not authentic must not fill up the recording.
         if (received.kind !== 'refused') call.writes.push(keepEvent(call, event, masked))
         return received
       })
@@ -102,7 +102,7 @@ export function recordCalls(
 
 type Event = Parameters<NonNullable<Supplier['receive']>>[0]
 
-/** Keeps the body alone: headers sign it, and name its sender. */
+/** Keeps only the body: headers contain its signature, and identify its sender. */
 async function keepEvent({ callId, sink }: Call, { body }: Event, masked: readonly NamedValue[]): Promise<void> {
   const request = { method: 'POST', path: '/events', contentType: 'application/json', body: body.toString() }
   const exchange: RecordedExchange = { callId, operation: RECEIVE, arguments: [], request }
@@ -131,7 +131,7 @@ async function* recordList(call: Call, inner: () => AsyncIterable<unknown>): Asy
   }
 }
 
-/** A slow database must not make an answer late. */
+/** A slow database must not delay an answer. */
 const WRITE_WAIT_MAX_MS = 1_000
 
 /** Waits for the writes of a call, because a command closes the database after its last call. */
@@ -161,7 +161,7 @@ export function recordableOutbound(outbound: Outbound, masked: readonly NamedVal
   }
 }
 
-/** A recording must not change what it records: nothing that goes wrong here may reach the supplier's call. */
+/** A recording must not affect what it records: nothing that goes wrong here may reach the supplier's call. */
 async function keep(
   { callId, operation, arguments: input, sink }: Call,
   request: OutboundRequest,
@@ -194,7 +194,7 @@ function bigintsAsText(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value
 }
 
-/** Other headers may identify the account, and no adapter reads them. */
+/** Other headers may identify the account, and adapters do not read them. */
 const HEADERS = ['content-type', 'retry-after', 'date']
 
 function answerOf({ status, headers, body, truncated }: OutboundOutcome & { kind: 'answer' }, maxBytes: number) {
@@ -206,7 +206,7 @@ function answerOf({ status, headers, body, truncated }: OutboundOutcome & { kind
 
 const ROWS_MAX = 20
 
-/** Cuts the lists of a JSON text. What is still longer, or is not JSON, is left out. */
+/** Shortens the lists of a JSON text. If it is still too long, or is not JSON, it is left out. */
 function shorten(text: string, maxBytes: number): string {
   try {
     const cut = JSON.stringify(
@@ -218,16 +218,16 @@ function shorten(text: string, maxBytes: number): string {
   }
 }
 
-/** A value of an account's configuration, with the name of its member. */
+/** A value from an account's configuration, with the name of its member. */
 export interface NamedValue {
   name: string
   value: string
 }
 
-/** Shorter ones would also replace parts of other texts. They occur only in headers, which are not recorded. */
+/** Shorter values would also replace parts of other texts. They occur only in headers, which are not recorded. */
 const LENGTH_MIN = 6
 
-/** Pure: replaces the values in a JSON text, also where they are part of a URL, e.g. by `recorded-apiKey`. */
+/** Pure: replaces the values in a JSON text, including those that are part of a URL, with e.g. `recorded-apiKey`. */
 export function maskValues(json: string, values: readonly NamedValue[]): string {
   let masked = json
   for (const { name, value } of values) {
@@ -245,7 +245,7 @@ export function maskValues(json: string, values: readonly NamedValue[]): string 
   return masked
 }
 
-/** What stands for a member, also in the configuration that replays a recording. */
+/** The placeholder for a member, also in the configuration that replays a recording. */
 export function maskOf(name: string): string {
   return `recorded-${name}`
 }

@@ -13,10 +13,10 @@ import { type RedactedExchange, redactExchanges } from './redact-recording.ts'
 export const EXCHANGES_MAX = 1_000
 export const MINUTES_MAX = 24 * 60
 const ANSWER_MAX_BYTES = 512 * 1024
-/** Size of an encrypted recording. The answer that exceeds it is the last one. */
+/** The maximum size of an encrypted recording. The answer that exceeds it is the last one. */
 const BYTES_MAX = 32 * 1024 * 1024
 
-/** A recording of a supplier that is running, or was not written to a file yet. */
+/** A recording of a supplier that is running, or that has not been written to a file yet. */
 export interface Recording {
   recordingId: string
   exchanges: number
@@ -26,11 +26,11 @@ export interface Recording {
   isOver: boolean
 }
 
-/** SQL: whether the recording `r` takes no more exchanges. */
+/** SQL: whether the recording `r` accepts no more exchanges. */
 export const IS_OVER = `(r.ends_at <= now() or r.exchanges >= r.exchanges_max or r.bytes >= ${BYTES_MAX})`
 
 /**
- * Begins a recording on all nodes, or returns the one that was begun earlier and not written to a file.
+ * Begins a recording on all nodes, or returns the one that was begun earlier and has not been written to a file.
  * @throws Refusal if there is no such supplier
  */
 export async function beginRecording(
@@ -73,7 +73,7 @@ export async function findRecording(db: Pick<Db, 'query'>, supplier: string): Pr
   return recording
 }
 
-/** Keeps exchanges in the database, encrypted, within the limits of the recording. All nodes write to it. */
+/** Stores exchanges in the database, encrypted, within the limits of the recording. All nodes write to it. */
 export function recordingSink(
   { db, ids, cipher, log }: { db: Pick<Db, 'query'>; ids: Ids; cipher: Pick<Cipher, 'encrypt'>; log: Log },
   supplier: string,
@@ -108,12 +108,15 @@ export function recordingSink(
 export interface RecordingFile {
   supplierType: SupplierType
   recordedAt: Date
-  /** The configuration with which a replay reads the answers: its secrets are masked. */
+  /** The configuration with which a replay reads the answers, with masked secrets. */
   config: Record<string, unknown>
   exchanges: RedactedExchange[]
 }
 
-/** Reads a recording and redacts it. The recording stays until `deleteRecording`. @returns undefined without an exchange */
+/**
+ * Reads a recording and redacts it. The recording stays until `deleteRecording`.
+ * @returns undefined if it contains no exchange
+ */
 export async function readRecording(
   deps: { db: Db; ids: Ids; cipher: Pick<Cipher, 'decrypt'> },
   name: string,
@@ -148,7 +151,7 @@ export async function readRecording(
   })
 }
 
-/** Deletes a recording with its exchanges. */
+/** Deletes a recording and its exchanges. */
 export async function deleteRecording(db: Db, supplier: string): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: 'delete from supplier_recordings where supplier = $1', values: [supplier] })

@@ -35,7 +35,7 @@ describe('redacting', () => {
     expect(matchingId).toMatch(/^[A-Z]\d-[A-Z]{3}-\d$/)
   })
 
-  it('replaces data of people and companies, and keeps what states an outcome', () => {
+  it('replaces data about people and companies, and keeps data that state an outcome', () => {
     const [body] = redacted({
       status: 'DONE',
       code: 'provider_error',
@@ -89,7 +89,7 @@ describe('redacting', () => {
     expect(isEid(JSON.parse(text)[0].eid)).toBe(true)
   })
 
-  it('reads answers that are not JSON, and texts that PostgreSQL cannot store', () => {
+  it('handles answers that are not JSON, and texts that PostgreSQL cannot store', () => {
     expect(redacted('<html>8944501234567890124</html>', { a: 'x\u0000\ud800y' })).toEqual([
       expect.stringMatching(/^<html>8999\d{15}<\/html>$/),
       { a: 'x\ufffd\ufffdy' },

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { createPseudonyms } from './pseudonyms.ts'
 import type { RecordedExchange } from './record-calls.ts'
 
-/** An exchange after secrets, codes of eSIMs and data of people were replaced. */
+/** An exchange in which secrets, eSIM codes and personal data have been replaced. */
 export interface RedactedExchange {
   call: { callId: string; operation: string; arguments: unknown[] }
   request: { method: string; path: string; body?: unknown }
-  /** Absent if none came. */
+  /** Absent if the request was not answered. */
   answer?: { status: number; headers: Record<string, string>; body: unknown; isShortened?: true }
   failure?: { phase: string; sent: boolean }
 }
 
-/** Pure but for its random key: replaces sensitive values wherever they occur by pseudonyms of the same form. */
+/** Pure except for its random key: replaces sensitive values wherever they occur with pseudonyms of the same form. */
 export function redactExchanges(
   exchanges: readonly RecordedExchange[],
   config: Record<string, unknown> = {},
@@ -22,7 +22,7 @@ export function redactExchanges(
   for (const exchange of parsed) findIn(exchange, '', found)
   for (const { path } of parsed.map(({ request }) => request)) findInPath(path, found)
   const pseudonymOf = createPseudonyms(randomBytes(32))
-  // A value may contain another: the longer ones come first.
+  // A value may contain another one, so the longer ones come first.
   const values = [...found].sort((one, other) => other.length - one.length || (one < other ? -1 : 1))
   const by = { found, values, pseudonymOf }
   return {
@@ -55,7 +55,7 @@ function jsonOr(text: string): unknown {
   }
 }
 
-/** Compares the names of members in any spelling: `matchingId`, `matching_id` and `MATCHING_ID`. */
+/** Compares member names in any spelling: `matchingId`, `matching_id` and `MATCHING_ID`. */
 const normalise = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
 const namesOf = (...lines: string[]) => new Set(lines.flatMap((line) => line.split(' ')).map(normalise))
 
@@ -63,7 +63,7 @@ const SECRET_PARTS = [
   ...namesOf('secret password token api_key access_key private_key authorization credential signature'),
 ]
 const NO_SECRETS = namesOf('token_type signature_type')
-/** Codes and numbers of eSIMs, and addresses. */
+/** Codes and numbers of eSIMs, and e-mail or host addresses. */
 const CODES = namesOf(
   'iccid iccids imsi imsis eid eids msisdn pin pin1 pin2 puk puk1 puk2 esim_tran_no',
   'ac lpa lpa_string local_profile_assistant activation_code matching_id confirmation_code conf_code manual_code manual_activation_code',
@@ -77,7 +77,7 @@ const PERSONS = namesOf(
   'customer_name contact_name contact_person holder_name address address1 address2 address3 addr1 addr2 street city post_code',
   'zip zip_code company company_name vat vat_number tax_id iban birth_date date_of_birth passport passport_number',
 )
-/** Members of an object about a person or company, which `CONTACTS` show. */
+/** Members of an object about a person or company, recognised by `CONTACTS`. */
 const CONTACT_NAMES = namesOf('name display_name title notes label')
 const FULL_NAME = normalise('full_name')
 
@@ -86,7 +86,7 @@ function isSensitive(name: string): boolean {
   return SECRET_PARTS.some((part) => name.includes(part)) && !NO_SECRETS.has(name)
 }
 
-/** Collects the sensitive values of a JSON value. `name`: of the member that holds it. */
+/** Collects the sensitive values in a JSON value. `name`: of the member that contains it. */
 function findIn(value: unknown, name: string, found: Set<string>): void {
   if (typeof value === 'string') findInText(value, name, found)
   else if (typeof value === 'number') {
@@ -106,13 +106,13 @@ function findInObject(object: Record<string, unknown>, parent: string, found: Se
   }
 }
 
-/** What is sensitive in any text. A group is the part that is. */
+/** What is sensitive in any text. If a pattern has a group, only the group is sensitive. */
 const PATTERNS = [
   /1(?:\$|%24)([A-Za-z0-9.-]+)(?:\$|%24)/g, // the address in an activation code, LPA:1$smdp.example.com$CODE
   /1(?:\$|%24)[A-Za-z0-9.-]+(?:\$|%24)([A-Za-z0-9-]+)/g, // its matching id
   /(?<![\w.+-])[\w.+-]+@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g, // an e-mail address
   /https?:\/\/([^\s/:?#"'<>]+)/g, // the host of a URL
-  /(?<=\/)(?=[a-z_-]{0,40}\d)([\w-]{6,200}(?:\.\w{1,10})?)(?![\w/.-])/gi, // its last part, if that has a digit
+  /(?<=\/)(?=[a-z_-]{0,40}\d)([\w-]{6,200}(?:\.\w{1,10})?)(?![\w/.-])/gi, // its last part, if that contains a digit
   /(?<![\w.-])(?:[a-z0-9-]{1,63}\.){2,8}[a-z]{2,24}\b/gi, // a host
   /\b\d{1,3}(?:\.\d{1,3}){3}\b/g, // IPv4
   /(?<![\w:])(?:[0-9a-f]{1,4}:){4,7}[0-9a-f]{1,4}(?![\w:])/gi, // IPv6
@@ -121,7 +121,7 @@ const PATTERNS = [
   /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, // a UUID
   /(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]*/g, // a JSON web token
   /\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])(?!\d{8}T\d)[A-Za-z0-9]{16,}/g, // an opaque identifier
-  /[A-Za-z0-9+/]{64,}/g, // a picture of a QR code
+  /[A-Za-z0-9+/]{64,}/g, // an image of a QR code
 ]
 const STATE = /^[A-Z]{2,3}$/
 
@@ -136,11 +136,11 @@ function findInText(text: string, name: string, found: Set<string>): void {
   }
   if (text === '' || !isSensitive(name) || isMask(text) || STATE.test(text)) return
   if (/^https?:/.test(text) && URL.canParse(text)) findInLink(text, found)
-  // An activation code consists of its parts: the form of LPA:1$smdp.example.com$CODE stays.
+  // An activation code is replaced part by part, so the form LPA:1$smdp.example.com$CODE stays.
   else if (!hasPart || !/^\S*1\$/.test(text)) found.add(text)
 }
 
-/** The address of a QR code or of a page about an eSIM gives access to it. */
+/** The address of a QR code or of a page about an eSIM gives access to the eSIM. */
 function findInLink(text: string, found: Set<string>): void {
   const { pathname, searchParams } = new URL(text)
   for (const part of [...pathname.split('/'), ...searchParams.values()]) {
@@ -173,7 +173,7 @@ interface Replacement {
   pseudonymOf(value: string): string
 }
 
-/** Shorter values are replaced only where they are the whole text: a PIN must not change parts of other texts. */
+/** Shorter values are replaced only if they are the whole text: a PIN must not change parts of other texts. */
 const PART_LENGTH_MIN = 6
 
 function replaceIn(value: unknown, name: string, by: Replacement): unknown {
@@ -193,7 +193,7 @@ function numberLike(value: number, { pseudonymOf }: Replacement): number {
 
 function replaceInText(text: string, { found, values, pseudonymOf }: Replacement): string {
   if (found.has(text)) return pseudonymOf(text)
-  // What stands for a value must not be replaced again, so it is first marked by characters that no text has.
+  // A replacement must not be replaced again, so it is first marked with characters that occur in no text.
   const marks: string[] = []
   let replaced = cleaned(text)
   for (const value of values) {
@@ -205,7 +205,7 @@ function replaceInText(text: string, { found, values, pseudonymOf }: Replacement
   return marks.length === 0 ? replaced : replaced.replaceAll(/\u0000(\d+)\u0000/g, (_, index) => marks[Number(index)]!)
 }
 
-/** PostgreSQL stores neither U+0000 nor half of a surrogate pair in JSON. */
+/** PostgreSQL's JSON cannot store U+0000 or half of a surrogate pair. */
 function cleaned(text: string): string {
   return text.replaceAll('\u0000', '\ufffd').replaceAll(/\p{Surrogate}/gu, '\ufffd')
 }

@@ -5,31 +5,34 @@ import { createSupplier, SUPPLIER_TYPES, type SupplierType } from '../create-sup
 import { LISTS, RECEIVE } from './record-calls.ts'
 import type { RedactedExchange } from './redact-recording.ts'
 
-/** What the adapter of a supplier's type makes of the answers to one call. */
+/** What the adapter of the supplier's type makes of the answers to one call. */
 export interface ReplayedCall {
   operation: string
   exchanges: RedactedExchange[]
-  /** Outcomes, reports, a balance or, of a list, its rows. */
+  /** Outcomes, reports, a balance or, for a list, its rows. */
   result: unknown
   /** The exception with which the call ended. */
   error?: string
   /** Requests that the adapter did not send this time. */
   unsent: number
-  /** Requests that the recording has no answer to, such as `GET /v1/orders/KEY`. They time out. */
+  /** Requests for which the recording has no answer, such as `GET /v1/orders/KEY`. They time out. */
   unanswered: string[]
 }
 
 interface ReplayDeps {
-  /** A database of its own: adapters store how far a purchase has come. */
+  /** A separate database: adapters store the progress of a purchase. */
   db: Db
   ids: Ids
 }
 
 const SUPPLIER = 'recorded'
-/** A replay has every answer already, so an adapter need not wait for a delivery longer than for an answer. */
+/** A replay already has every answer, so an adapter does not have to wait longer for a delivery than for an answer. */
 const TIMEOUT_MS = 1_000
 
-/** Calls the adapter of a recording's type again, in the order of the recording, and answers its requests from it. */
+/**
+ * Calls the adapter of a recording's type again, in the order of the recording, and answers its requests from the
+ * recording.
+ */
 export async function* replayRecording(
   deps: ReplayDeps,
   { supplierType, config, exchanges }: RecordedCalls,
@@ -87,7 +90,7 @@ function groupByCall(exchanges: readonly RedactedExchange[]): RedactedExchange[]
   return [...calls.values()]
 }
 
-/** What a replay reads of the file that `supplier record` writes. */
+/** What a replay reads from the file that `supplier record` writes. */
 interface RecordedCalls {
   supplierType: SupplierType
   config: Record<string, unknown>
@@ -107,7 +110,7 @@ export function parseRecording(text: string): RecordedCalls {
   const type = SUPPLIER_TYPES.find((known) => known === supplierType)
   if (type === undefined) throw new Error(`Its supplierType must be one of ${SUPPLIER_TYPES.join(', ')}.`)
   if (!Array.isArray(exchanges) || !exchanges.every(isExchange)) {
-    throw new Error('Its exchanges must each have a call and a request, as supplier record writes them.')
+    throw new Error('Each of its exchanges must have a call and a request, as written by supplier record.')
   }
   return { supplierType: type, config, exchanges }
 }
@@ -126,7 +129,7 @@ async function collect(rows: AsyncIterable<unknown>): Promise<unknown[]> {
   return collected
 }
 
-/** Arguments are JSON: a date of `list` and the prices of a guard have become texts. */
+/** Arguments are JSON: a date passed to `list` and the prices of a guard have become text. */
 function reviveArgument(argument: unknown): unknown {
   if (typeof argument === 'string' && /^\d{4}-\d\d-\d\dT/.test(argument)) return new Date(argument)
   if (!Array.isArray(argument)) return argument
@@ -138,8 +141,8 @@ function reviveArgument(argument: unknown): unknown {
 }
 
 /**
- * Takes the recorded exchange of a request out of `left`: the one with its body, otherwise the first one of its path. A request
- * without one is added to `unanswered`.
+ * Takes the recorded exchange of a request out of `left`: the one with its body, otherwise the first one with its path. A
+ * request without an exchange is added to `unanswered`.
  */
 function answerFrom(
   left: RedactedExchange[],
@@ -172,7 +175,7 @@ function answerFrom(
   return answerOf(answer)
 }
 
-/** For a recording that began when the nodes had a token of Airalo already. */
+/** For a recording that began when the nodes already had an Airalo token. */
 const TOKEN = { data: { access_token: 'recorded-token', expires_in: 86_400 } }
 
 function answerOf({ status, headers, body }: NonNullable<RedactedExchange['answer']>): OutboundOutcome {

@@ -5,13 +5,13 @@ import { isBought } from '../balance/lack-of-money.ts'
 import type { ConfiguredSupplier } from '../supplier-registry.ts'
 import { seeSupplier } from './see-supplier.ts'
 
-/** The same state is saved at most this often, so that most purchases save nothing. */
+/** The same state is saved no more often than this, so that most purchases save nothing. */
 const SAVE_EVERY_MS = 60_000
 
 /**
- * What the outcomes of one call prove about its supplier: a purchase that succeeded, that it works; an answer that certainly
- * bought nothing because the supplier as a whole cannot sell, such as wrong credentials, that it fails. A refused product, a
- * lack of money or a missing answer proves neither.
+ * What the outcomes of one call prove about its supplier: a successful purchase proves that it works; an answer that
+ * definitely bought nothing because the supplier as a whole cannot sell, e.g. because of wrong credentials, proves that it
+ * fails. A refused product, a lack of money or a missing answer proves neither.
  */
 export function provenBy(outcomes: readonly Outcome[]): { failure: string | null } | undefined {
   if (outcomes.some(isBought)) return { failure: null }
@@ -20,7 +20,7 @@ export function provenBy(outcomes: readonly Outcome[]): { failure: string | null
   return isDown && first?.kind === 'retry' ? { failure: first.message } : undefined
 }
 
-/** Saves what a call that began at `beganAt` has shown of its supplier. */
+/** Saves what a call that began at `beganAt` has shown about its supplier. */
 export async function seePurchases(
   deps: { db: Db; databaseClock: Pick<Clock, 'now'> },
   { supplier, seen }: Pick<ConfiguredSupplier, 'supplier' | 'seen'>,

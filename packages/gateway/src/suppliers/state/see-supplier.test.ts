@@ -13,11 +13,11 @@ const sightings = fc.array(
 
 const after = (seen: readonly Sighting[]) => seen.reduce<SeenState>(stateAfter, NOT_TESTED)
 
-it('a supplier that nobody has seen is not tested, neither working nor failing', () => {
+it('a supplier that has not been observed yet counts as not tested', () => {
   expect(after([])).toEqual({ state: 'NOT_TESTED' })
 })
 
-it('the state of a supplier is what was seen last, and fails since the first failure after the latest success', () => {
+it('a supplier has the last observed state, and has been failing since its first failure after a success', () => {
   fc.assert(
     fc.property(sightings, (history) => {
       const seen = history.toSorted((one, other) => one.at.getTime() - other.at.getTime())
@@ -34,7 +34,7 @@ it('the state of a supplier is what was seen last, and fails since the first fai
   )
 })
 
-it('a sighting that is saved late does not replace a newer one', () => {
+it('an observation that is saved late does not replace a newer one', () => {
   fc.assert(
     fc.property(sightings, fc.integer({ min: 1, max: 60_000 }), (history, earlierMs) => {
       const before = after(history)

@@ -1,6 +1,6 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
-/** The columns of supplier_states that hold a state, all null if nothing was seen. */
+/** The columns of supplier_states that contain a state, all null if nothing has been seen. */
 export interface SeenColumns {
   seenAt: Date | null
   seenBy: SeenBy | null
@@ -16,22 +16,25 @@ export function seenStateOf({ seenAt, seenBy, failure, failingSince }: SeenColum
   return { state: 'FAILING', seenAt, seenBy, failure, since: failingSince }
 }
 
-/** Longer than all nodes need to notice changed settings. What begins earlier may have used the old ones. */
+/** Longer than all nodes need to notice changed settings. Anything that begins earlier may have used the old ones. */
 const SETTLED_AFTER = '10 seconds'
-/** A supplier that failed its test is tested again after this time: a fault at the supplier ends without anybody noticing. */
+/**
+ * A supplier that failed its test is tested again after this time, because nothing else may show that a fault at the
+ * supplier has ended.
+ */
 export const TEST_AGAIN_MS = '300000'
 export const TEST_AGAIN = `${TEST_AGAIN_MS} milliseconds`
 
 /**
- * Proves that a sighting is one of the present settings: `settledAt`, which a test has read before, or `beganAt`, the
+ * Proves that a sighting was made with the current settings: `settledAt`, which a test has read before, or `beganAt`, the
  * database's time when a reading or purchase began.
  */
 export type SeenWith = { settledAt: string } | { beganAt: Date }
 
 /**
- * Saves what was seen of a supplier, unless it was seen with other settings than the present ones. Locks the supplier's state
- * until the commit.
- * @returns the new state; undefined if it does not count
+ * Saves what was seen of a supplier, unless it was seen with settings other than the current ones. Locks the supplier's
+ * state until the commit.
+ * @returns the new state; undefined if the sighting does not count
  */
 export async function seeSupplier(
   tx: Tx,
@@ -70,7 +73,7 @@ function columnsOf(after: SeenState): SeenColumns {
   return { seenAt, seenBy, failure: after.failure, failingSince: after.since }
 }
 
-/** Begins the state of a supplier that was added: not tested. */
+/** Creates the state of a newly added supplier: not tested. */
 export function beginSeen(tx: Tx, supplier: string): void {
   tx.send({
     text: `insert into supplier_states (supplier, test_due_at) values ($1, now() + interval '${TEST_BY_WORKER}')`,
@@ -78,7 +81,7 @@ export function beginSeen(tx: Tx, supplier: string): void {
   })
 }
 
-/** Forgets what was seen of a supplier with other settings. Its balance and catalogue are read again with the new ones. */
+/** Discards what was seen of a supplier with other settings. Its balance and catalogue are read again with the new ones. */
 export function forgetSeen(tx: Tx, supplier: string): void {
   const settledAt = `clock_timestamp() + interval '${SETTLED_AFTER}'`
   tx.send({
@@ -95,7 +98,7 @@ export function forgetSeen(tx: Tx, supplier: string): void {
   })
 }
 
-/** The process that adds or changes a supplier tests it. After this time a worker does. */
+/** The process that adds or changes a supplier also tests it. If it has not done so by this time, a worker does. */
 const TEST_BY_WORKER = '1 minute'
 
 function saveTest(tx: Tx, supplier: string, failure: string | null): void {
@@ -119,9 +122,9 @@ export interface Sighting {
 }
 
 /*
- * A supplier's state is what was seen last, never what is hoped:
+ * A supplier's state is what was last seen, never what is hoped for:
  *
- *   NOT_TESTED  nothing was seen since it was added, or since its settings changed
+ *   NOT_TESTED  nothing has been seen since it was added, or since its settings changed
  *   WORKING     the last thing seen worked
  *   FAILING     the last thing seen failed; `since` is the first failure after the latest success
  */
@@ -132,7 +135,7 @@ export type SeenState =
 
 export const NOT_TESTED: SeenState = { state: 'NOT_TESTED' }
 
-/** The state after a sighting. Pure. One that is older than the last one changes nothing: they can be saved out of order. */
+/** The state after a sighting. Pure. A sighting older than the last one changes nothing: they can be saved out of order. */
 export function stateAfter(before: SeenState, { at, by, failure }: Sighting): SeenState {
   if (before.state !== 'NOT_TESTED' && at < before.seenAt) return before
   const seen = { seenAt: at, seenBy: by }

@@ -12,11 +12,11 @@ interface TestDeps {
   suppliers: Pick<Suppliers, 'get' | 'refresh'>
 }
 
-/** Longer than any supplier needs to answer. */
+/** Longer than any supplier takes to answer. */
 const TEST_MAX_MS = 30_000
 
 /**
- * Tests a supplier with its present settings, which buys nothing, and saves the result.
+ * Tests a supplier with its current settings, without buying anything, and saves the result.
  * @returns why it failed; null: it works
  * @throws Refusal if there is no such supplier
  */
@@ -34,8 +34,8 @@ export async function testSupplier({ db, suppliers }: TestDeps, name: string): P
 }
 
 /**
- * Tests the suppliers whose test is due: of a new or changed supplier that nobody has tested, and of one that failed it. Each is
- * tested by one node. Never throws.
+ * Tests the suppliers whose test is due: new or changed suppliers that have not been tested, and those that failed their
+ * test. Each is tested by one node. Never throws.
  */
 export async function testDueSuppliers(deps: TestDeps & { log: Pick<Log, 'error'> }): Promise<void> {
   const due = await deps.db.query<{ supplier: string }>({

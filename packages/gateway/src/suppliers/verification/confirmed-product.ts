@@ -7,9 +7,9 @@ import { findOpenVerification, findProduct, type Verification } from './verify-s
 
 /**
  * Finds an open purchase, or else the product at the confirmed price.
- * @param buy the supplier's product code, or a package of ours that it supplies
+ * @param buy the supplier's product code, or one of our packages that it supplies
  * @param confirm the price as stated before; undefined: state it
- * @throws Refusal that states the price, if none or another one was confirmed
+ * @throws Refusal that states the price, if no price or a different one was confirmed
  */
 export async function findConfirmedProduct(
   db: Pick<Db, 'query'>,
@@ -17,7 +17,7 @@ export async function findConfirmedProduct(
   { buy, confirm }: { buy: string; confirm?: string | undefined },
 ): Promise<SupplierProduct | Verification> {
   if (!needsVerification(supplier.type as SupplierType)) {
-    throw new Refusal(409, 'NOT_VERIFIED', `${supplier.name} is not a wholesaler: it needs no verification.`)
+    throw new Refusal(409, 'NOT_VERIFIED', `${supplier.name} is not a wholesaler and does not need verification.`)
   }
   const open = await findOpenVerification(db, supplier.name)
   if (open !== undefined) return open

@@ -2,38 +2,38 @@ import { formatMoney } from '@dealer-esim/contract'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import type { BalanceOutcome, Charge, Outcome, Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 
-/** The result of comparing what a purchase cost with what the adapter read. */
+/** The result of comparing what a purchase cost with the charge that the adapter read. */
 export interface ChargeFinding {
   /** UNCLEAR: the balance cannot prove it. */
   finding: 'PROVEN' | 'DIFFERS' | 'UNCLEAR'
-  /** For an operator: which amount is wrong, and what was read where. */
+  /** For an operator: which amount is wrong, and where which amount was read. */
   message: string
 }
 
-/** What is known of one purchase. */
+/** What is known about one purchase. */
 export interface ProvenPurchase {
   /** The balances before the purchase and after its look-up. */
   before: BalanceOutcome
   after: BalanceOutcome
-  /** The charges that the answers to the purchase and to its look-up were read as. */
+  /** The charges that were read from the answers to the purchase and to its look-up. */
   ordered: Charge | undefined
   found: Charge | undefined
   /** The cost in the supplier's catalogue. */
   cost: Charge
-  /** Another purchase of this gateway was under way at the supplier. */
+  /** Another purchase by this gateway was in progress at the supplier. */
   isConcurrent: boolean
 }
 
 /**
- * Pure: compares the charges that an adapter read with the fall of the balance.
+ * Pure: compares the charges that an adapter read with the fall in the balance.
  *
  *   | balance                                             | finding                                                  |
  *   |-----------------------------------------------------|----------------------------------------------------------|
- *   | unreadable, risen or unchanged, another currency    | UNCLEAR                                                  |
+ *   | unreadable, risen or unchanged; in another currency | UNCLEAR                                                  |
  *   | fell, while something else was bought               | UNCLEAR                                                  |
  *   | fell by all charges that were read                  | PROVEN                                                   |
- *   | fell by another amount than a charge                | DIFFERS, with the charge that is wrong                   |
- *   | fell, and no charge was read                        | PROVEN if by the catalogue's cost, otherwise DIFFERS     |
+ *   | fell by an amount that differs from a charge        | DIFFERS, with the charge that is wrong                   |
+ *   | fell, and no charge was read                        | PROVEN if it fell by the catalogue's cost, else DIFFERS  |
  */
 export function proveCharge({ before, after, ordered, found, cost, isConcurrent }: ProvenPurchase): ChargeFinding {
   const unreadable = [before, after].find((balance) => balance.kind === 'silent')
@@ -59,7 +59,7 @@ export function proveCharge({ before, after, ordered, found, cost, isConcurrent 
     return { finding: 'PROVEN', message: `The balance fell by ${money(fall)}, as the ${rules[0]!.rule} says.` }
   }
   const faults = wrong.map(
-    ({ rule, charge }) => `the ${rule} is read as ${money(charge.amount)}${unitText(charge.amount, fall)}`,
+    ({ rule, charge }) => `the gateway reads the ${rule} as ${money(charge.amount)}${unitText(charge.amount, fall)}`,
   )
   const right =
     cost.amount === fall && cost.currencyCode === currencyCode ? ' It fell by the cost in the catalogue.' : ''
@@ -70,7 +70,7 @@ function unclear(why: string): ChargeFinding {
   return { finding: 'UNCLEAR', message: `The balance does not show what was charged: ${why}.` }
 }
 
-/** A power of ten between two amounts shows a misread unit, such as cents. */
+/** If two amounts differ by a power of ten, a unit such as cents was misread. */
 function unitText(read: bigint, fall: bigint): string {
   for (const factor of [10n, 100n, 1_000n, 10_000n]) {
     if (read === fall * factor) return `, ${factor} times as much: the unit is misread`
@@ -79,25 +79,27 @@ function unitText(read: bigint, fall: bigint): string {
   return ''
 }
 
-/** Reads the balance for a proof. */
+/** Reads the balance for the comparison. */
 export async function balanceOf(supplier: Pick<Supplier, 'balance'>): Promise<BalanceOutcome> {
   try {
-    return (await supplier.balance?.()) ?? { kind: 'silent', message: 'the supplier states none' }
+    return (await supplier.balance?.()) ?? { kind: 'silent', message: 'the supplier does not state its balance' }
   } catch (error) {
     return { kind: 'silent', message: error instanceof Error ? error.message : String(error) }
   }
 }
 
-/** The charge that an outcome states. */
+/** The charge stated by an outcome. */
 export function chargeOf(outcome: Outcome): Charge | undefined {
   if (outcome.kind === 'delivered') return outcome.esim.charged
   return 'charged' in outcome ? outcome.charged : undefined
 }
 
-/** How long before a reading of the balance an attempt may have ended and still be debited after it. */
+/** How long before a balance reading an attempt may have ended and still be debited after it. */
 const LATE_DEBIT_MAX_S = 60
 
-/** Returns whether this gateway may have changed the balance at a supplier since `since`, other than by a verification. */
+/**
+ * Returns whether this gateway may have changed the balance at a supplier since `since`, other than through a verification.
+ */
 export async function isBuyingSince(db: Pick<Db, 'query'>, supplier: string, since: Date): Promise<boolean> {
   const attempts = await db.query({
     text: `select from supplier_attempts

@@ -1,17 +1,16 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 
-/** What may still be spent at a supplier on one UTC day, in 1/10 000 of a currency. */
+/** How much may still be spent at a supplier on one UTC day, in 1/10 000 of a currency. */
 export interface SpendBudget {
   left: bigint
   currencyCode: string
 }
 
 /**
- * Reads the remaining daily limits of these suppliers. Suppliers without a limit are not in the map. An attempt counts with its
- * cost in the catalogue, or with the charge if that is higher, unless the supplier refused it. An attempt in doubt counts for
- * its day, even if the supplier does not find it later: the limit exists because its look-ups are not verified. The purchase of
- * a verification counts too.
- *
+ * Reads the remaining daily limits of these suppliers. Suppliers without a limit are not in the map. An attempt counts with
+ * its cost in the catalogue, or with the charge if that is higher, unless the supplier refused it. An attempt in doubt
+ * counts for its day, even if the supplier does not find it later: the limit exists because the supplier's look-ups are not
+ * verified. A verification's purchase counts too.
  * Locks the suppliers' rows until the commit, in the order of their names, after the orders. The second of two workers
  * therefore sees the attempts of the first.
  */
@@ -54,7 +53,7 @@ export async function readSpent(
   return new Map(rows.map(({ supplier, spent }) => [supplier, spent]))
 }
 
-/** Attempts that were made while there was no limit have no `spend`, and are in none of the indexes used here. */
+/** Attempts made while there was no limit have no `spend`, and are in none of the indexes used here. */
 const SPENT = `
   select s.supplier, (coalesce((
       select sum(greatest(a.spend, case when i.supplier = a.supplier and i.supplier_charge_currency = s.spend_currency

@@ -28,7 +28,7 @@ export interface VerifyDeps {
 
 export interface SupplierToVerify {
   supplier: Supplier
-  /** The pause between two queries of an eSIM that is not delivered yet. */
+  /** The pause between two queries for an eSIM that has not been delivered yet. */
   pauseMs?: number
 }
 
@@ -41,7 +41,7 @@ export interface Verification {
   reference: string | null
 }
 
-/** How often an undelivered purchase is queried, which takes two minutes. */
+/** How many times an undelivered purchase is queried; this takes two minutes. */
 const QUERIES_MAX = 24
 const PAUSE_MS = 5_000
 
@@ -51,11 +51,11 @@ export interface Verified {
   iccid: string
   reference: string | undefined
   cancelled: CancelOutcome
-  /** The comparison of the charge with the balance. */
+  /** The comparison of the charge and the balance. */
   charge: ChargeFinding
 }
 
-/** The supplier, with what it was sent and has answered. */
+/** The supplier, with a record of what it was sent and what it answered. */
 interface VerifiedSupplier {
   supplier: Supplier
   exchanges: RecordedExchange[]
@@ -64,7 +64,7 @@ interface VerifiedSupplier {
 const EXCHANGES_MAX = 50
 const ANSWER_MAX_BYTES = 16 * 1024
 
-/** Keeps exchanges in memory until they are saved. */
+/** Keeps exchanges in memory until they have been saved. */
 function sinkOf(exchanges: RecordedExchange[]): ExchangeSink {
   return {
     answerMaxBytes: ANSWER_MAX_BYTES,
@@ -75,14 +75,15 @@ function sinkOf(exchanges: RecordedExchange[]): ExchangeSink {
 
 /** Finds what can be bought as a new eSIM. @throws Refusal */
 export async function findProduct(supplier: Supplier, productCode: string): Promise<SupplierProduct> {
-  if (supplier.catalogue === undefined) throw refusal(`${supplier.name} is not a wholesaler: it needs no verification.`)
+  if (supplier.catalogue === undefined)
+    throw refusal(`${supplier.name} is not a wholesaler and does not need verification.`)
   for await (const product of readableProducts(supplier)) {
     if (product.productCode === productCode && product.packageType === 'BASE') return product
   }
   throw refusal(`${supplier.name} does not sell ${productCode} as a new eSIM. Its catalogue lists what it sells.`)
 }
 
-/** Finds a purchase whose result is not known yet. It is continued instead of buying again. */
+/** Finds a purchase whose result is not known yet. It is continued instead of making another purchase. */
 export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: string): Promise<Verification | undefined> {
   const [open] = await db.query<Verification>({
     text: `select verification_id, order_id, product_code, cost, currency_code, reference
@@ -93,9 +94,9 @@ export async function findOpenVerification(db: Pick<Db, 'query'>, supplier: stri
 }
 
 /**
- * Buys one eSIM, looks it up and cancels it where the supplier can. The purchase is committed before the call; it counts
- * towards the daily spend limit. If all succeeded, the supplier is verified on this gateway; a charge that the balance
- * contradicts ends an earlier verification, too.
+ * Buys one eSIM, looks it up, and cancels it if the supplier supports that. The purchase is committed before the call; it
+ * counts towards the daily spend limit. If everything succeeded, the supplier is verified on this gateway; a charge that
+ * the balance contradicts also ends an earlier verification.
  * @param purchase the product to buy, or the open verification to continue
  * @throws Refusal if it is not verified; what may have been bought stays open, and the next call continues it
  */
@@ -126,7 +127,7 @@ export async function verifySupplier(
   if (found.kind !== 'delivered' || found.esim.iccid !== iccid) {
     const message = found.kind === 'delivered' ? 'another eSIM' : messageOf(found)
     await save(deps.db, candidate, open, { state: 'OPEN', reference })
-    throw refusal(`The eSIM was bought, but looking it up gave: ${message}. Run the command again.`)
+    throw refusal(`The eSIM was bought, but looking it up returned: ${message}. Run the command again.`)
   }
   const charge = await findCharge(deps.db, supplier, open, { before, ordered: outcome, found })
   const cancelled = await supplier.cancel(
@@ -150,7 +151,7 @@ export async function verifySupplier(
 
 interface BalanceBefore {
   balance: BalanceOutcome
-  /** Before it was read, by the database's clock. */
+  /** The time before it was read, by the database's clock. */
   readAt: Date
 }
 
@@ -159,7 +160,7 @@ async function readBefore(db: Pick<Db, 'query'>, supplier: Supplier): Promise<Ba
   return { balance: await balanceOf(supplier), readAt: clock!.now }
 }
 
-/** Reads the balance again, before the eSIM is cancelled, and compares. */
+/** Reads the balance again before the eSIM is cancelled, and compares. */
 async function findCharge(
   db: Pick<Db, 'query'>,
   supplier: Supplier,
@@ -178,7 +179,10 @@ async function findCharge(
   })
 }
 
-/** Records the purchase before it is sent. @throws Refusal beyond the daily limit, or while an earlier one is open */
+/**
+ * Records the purchase before it is sent.
+ * @throws Refusal above the daily limit, or while an earlier purchase is open
+ */
 async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduct, by: By): Promise<Verification> {
   const { productCode, cost, currencyCode } = product
   const ids = { verificationId: deps.ids.uuid(), orderId: deps.ids.uuid() }
@@ -205,8 +209,9 @@ async function begin(deps: VerifyDeps, supplier: string, product: SupplierProduc
 }
 
 /**
- * Ends a verification that has no eSIM. Only a definite answer closes it: a later one must not buy a second eSIM. While the
- * purchase may still be executed, because it was accepted or not answered, a look-up that does not find it is not definite.
+ * Ends a verification that has no eSIM. Only a definite answer closes it, so that a later verification does not buy a
+ * second eSIM. While the purchase may still be executed, because it was accepted or not answered, a look-up that does not
+ * find it is not definite.
  * @param result.isAnswered the purchase itself had an outcome other than `ordered` and `unknown`
  */
 async function endWithoutEsim(
@@ -224,13 +229,13 @@ async function endWithoutEsim(
   throw refusal(
     state === 'REFUSED'
       ? `Nothing was bought: ${message}.`
-      : `The eSIM may have been bought: ${message}. Run the command again later: it continues with ${keyOf(open)}.`,
+      : `The eSIM may have been bought: ${message}. Run the command again later: it will continue with ${keyOf(open)}.`,
   )
 }
 
 /**
  * Checks whether the purchase may still be executed. The database's clock decides, because it also timed the start: this
- * node's clock may be ahead.
+ * node's clock may be fast.
  */
 async function mayBeExecuted(
   db: Pick<Db, 'query'>,

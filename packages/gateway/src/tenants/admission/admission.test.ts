@@ -24,7 +24,7 @@ const TENANT: Tenant = {
   secrets: [{ secretId: 's', secret: SECRET, validUntilMs: null, provenAtMs: NOW_MS }],
 }
 
-/** The verdict on a request that was signed this long after the gateway's time. */
+/** The verdict on a request signed this long after the gateway's time. */
 function verdictAt(offsetMs: number) {
   const timestamp = String(NOW_MS + offsetMs)
   const body = Buffer.from('{}')
@@ -36,12 +36,12 @@ function verdictAt(offsetMs: number) {
   return judgement.ok ? 'ok' : judgement.code
 }
 
-test('the clock window is 300 s to either side, its edges included', () => {
+test('the clock window is 300 s in either direction, inclusive', () => {
   expect(CLOCK_WINDOW_MS).toBe(300_000)
   expect([-300_001, -300_000, 0, 300_000, 300_001].map(verdictAt)).toEqual(['101001', 'ok', 'ok', 'ok', '101001'])
 })
 
-/** A table that is read slowly: each read sees what there is when it begins, and ends when the test says so. */
+/** A table that is slow to read: each read sees the state at its start, and ends when the test says so. */
 function slowTable() {
   const table = { version: 1n, isThere: true, reads: 0, ends: [] as ((error?: Error) => void)[] }
   const cache = createTenantCache(async (appKey) => {
@@ -56,7 +56,7 @@ function slowTable() {
 const turn = () => new Promise(setImmediate)
 
 describe('reading a tenant again', () => {
-  it('always begins after it was requested, and requests made meanwhile share one read', async () => {
+  it('starts after it was requested, and requests in the meantime share one read', async () => {
     const { table, cache } = slowTable()
     const first = cache.reload('a')
     await turn()
@@ -79,7 +79,7 @@ describe('reading a tenant again', () => {
     expect(table.reads).toBe(3)
   })
 
-  it('shares a failed read too, without affecting the next one', async () => {
+  it('shares a failed read too, without affecting the next read', async () => {
     const { table, cache } = slowTable()
     const failing = [cache.reload('a'), cache.reload('a')]
     await turn()

@@ -21,12 +21,12 @@ export interface SignedRequest {
   spentAs?: string
 }
 
-/** A request of the RT API without a signature. The gateway creates its RequestID and timestamp. */
+/** An RT API request without a signature. The gateway creates its RequestID and timestamp. */
 export interface UnsignedRequest {
   headers: Pick<RequestHeaders, 'appKey' | 'requestId' | 'timestamp'>
   /** The caller's address in canonical form. */
   address: string
-  /** The AppSecret itself, if the request carries it. Never logged. */
+  /** The AppSecret itself, if the request contains it. Never logged. */
   secretKey?: string
 }
 
@@ -35,12 +35,12 @@ export interface AdmissionDeps {
   batches: Batcher<AdmissionInput, AdmissionResult>
   failures: FailureLimit
   databaseClock: DatabaseClock
-  /** True on local and test gateways, whose answers reveal what should have been signed. */
+  /** True on local and test gateways, whose answers show what should have been signed. */
   revealsStringToSign: boolean
   defaultQpsLimit: number
   /** The key that recognises the RequestIDs of the gateway's own attempts to send events. */
   linkKey: Buffer
-  /** Called at the first request that was signed with a secret: events are signed with it from then on. */
+  /** Called for the first request signed with a secret: from then on, events are signed with it. */
   onSecretProven(tenant: Tenant, secret: TenantSecret): void
   /** Called at each admitted request that a restricted key signed. */
   onKeyUsed(tenant: Tenant, key: RestrictedKey): void
@@ -63,10 +63,10 @@ const BEING_MOVED = {
     'This account is being moved to another server: send the request again in a second, with a new RT-RequestID.',
 }
 
-/** The sender of a request, as far as this node knows. `admit` finds out whether that is still current. */
+/** The sender of a request, as far as this node knows. `admit` finds out whether that is still up to date. */
 export interface Authenticated {
   tenant: Tenant
-  /** Absent for a request that neither is signed nor carries a secret. */
+  /** Absent for a request that is neither signed nor contains a secret. */
   secretId?: string
 }
 
@@ -88,10 +88,10 @@ export async function authenticate(deps: AdmissionDeps, request: SignedRequest):
 }
 
 /**
- * Authenticates a request without a signature. It is accepted only while the operator's switch, a narrow allowlist with the
- * caller's address, and a daily spend limit are all set; a secret that it carries must be the tenant's. A caller at another
- * address gets the same answer as if the switch were off.
- * @throws ApiError 000101, 101003, 101005; 000002 while the tenant changes its cell; ServedElsewhere
+ * Authenticates a request without a signature. It is accepted only while the operator's switch, a narrow allowlist
+ * containing the caller's address, and a daily spend limit are all set; if it contains a secret, that must be the tenant's.
+ * A caller at another address gets the same answer as if the switch were off.
+ * @throws ApiError 000101, 101003, 101005; 000002 while the tenant is moving to another cell; ServedElsewhere
  */
 export async function authenticateUnsigned(deps: AdmissionDeps, request: UnsignedRequest): Promise<Authenticated> {
   const { headers, address } = request
@@ -125,8 +125,9 @@ async function authenticateUnsignedAfterReading(deps: AdmissionDeps, request: Un
 const WRONG_SECRET = 'RT-SecretKey is not the AppSecret of this account. Send its AppSecret, or sign the request.'
 
 /**
- * Compares the secret that a request carries with the tenant's. Digests are compared, and all of them, so that the time says
- * nothing about a secret or its length. @returns undefined if it is another
+ * Compares the secret in a request with the tenant's. All digests are compared, so that the time reveals nothing about a
+ * secret or its length.
+ * @returns undefined if it does not match
  */
 function checkSecretKey(
   { secretKey }: UnsignedRequest,
@@ -149,11 +150,15 @@ function unsignedRefusal({ secretKey }: UnsignedRequest): ApiError {
   })
 }
 
-/** Tenant and secret may change while a request is checked. More changes in a row than this cannot be chance. */
+/**
+ * The tenant and its secret may change while a request is being checked. More consecutive changes than this cannot be a
+ * coincidence.
+ */
 const ROUNDS_MAX = 5
 
 /**
- * Makes the remaining checks: RequestID and QPS, and again all earlier ones if the cached tenant turns out to be outdated.
+ * Makes the remaining checks: RequestID and QPS, and all the earlier ones again if the cached tenant turns out to be
+ * outdated.
  * @throws ApiError 101001 to 101007; 000002 under overload; ServedElsewhere
  */
 export async function admit(
@@ -221,7 +226,7 @@ type Checked =
   | { ok: true; secretId: string }
   | { ok: false; code: '101004' | '101001' | '101003' | '101005' | '101002' | '101009' | '000002' }
 
-/** The checks from the timestamp to the allowlist (contract §3), against the tenant as this node knows it. */
+/** Makes the checks from the timestamp to the allowlist (contract §3), against the tenant as this node knows it. */
 export function checkRequest(request: SignedRequest, tenant: Tenant, nowMs: number): Checked {
   const { headers, body } = request
   const { key } = tenant
@@ -251,9 +256,9 @@ function isLive({ validUntilMs }: TenantSecret, nowMs: number): boolean {
 }
 
 /**
- * True while a move to another cell copies the tenant's last changes, or after it has ended (cells/move). The fence
- * increments the tenant's version, so admission refuses requests that were checked before. Requests that were already
- * admitted are refused by the triggers of the tables that they write.
+ * True while a move to another cell copies the tenant's last changes, and after the move has ended (cells/move). The fence
+ * increments the tenant's version, so admission refuses requests that were checked earlier. Requests that were already
+ * admitted are refused by the triggers on the tables that they write to.
  */
 function isFenced({ fencedUntilMs }: Tenant, nowMs: number): boolean {
   return fencedUntilMs !== null && fencedUntilMs > nowMs
@@ -292,15 +297,15 @@ function noteFirstUse(deps: AdmissionDeps, tenant: Tenant, secretId: string | un
 }
 
 /**
- * Credentials and settings, decrypted, as this node last read them. They may be outdated: every request names the version
- * against which it was checked, and admission refuses an outdated one (admit-batch.ts), so a reset or a suspension applies at
- * once.
+ * Credentials and settings, decrypted, as this node last read them. They may be outdated: every request states the version
+ * against which it was checked, and admission refuses an outdated one (admit-batch.ts), so a reset or a suspension applies
+ * immediately.
  */
 export interface TenantCache {
   get(appKey: string): Tenant | undefined
   /**
-   * Reads the tenant again, by a read that begins after the call. One read per AppKey runs at a time, and all calls made
-   * meanwhile share the next one, so a flood for one tenant causes at most two reads at a time.
+   * Reads the tenant again, with a read that begins after the call. Only one read per AppKey runs at a time, and all calls
+   * made during it share the next one, so a flood of requests for one tenant causes at most two reads at a time.
    * @returns undefined if there is no such AppKey
    */
   reload(appKey: string): Promise<Tenant | undefined>
@@ -314,7 +319,7 @@ export function createTenantCache(load: (appKey: string) => Promise<Tenant | und
   const next = new Map<string, Promise<Tenant | undefined>>()
 
   async function read(appKey: string): Promise<Tenant | undefined> {
-    // The running read may have missed the change that caused this call, so a new read begins after it.
+    // The read in progress may have missed the change that caused this call, so a new one begins after it.
     await running.get(appKey)
     next.delete(appKey)
     const reading = load(appKey)
@@ -332,7 +337,7 @@ export function createTenantCache(load: (appKey: string) => Promise<Tenant | und
     get: (appKey) => tenants.get(appKey),
     reload(appKey) {
       const reading = next.get(appKey) ?? read(appKey)
-      next.set(appKey, reading) // it begins in a later turn
+      next.set(appKey, reading) // it begins in a later turn of the event loop
       return reading
     },
   }

@@ -21,31 +21,31 @@ export interface AdmissionResult {
 }
 
 export interface AdmissionBatcherDeps {
-  /** A database whose commits need not wait for the disk (DbOptions.asynchronousCommit). */
+  /** A database whose commits may be asynchronous (DbOptions.asynchronousCommit). */
   db: Db
   clock: Clock
   databaseClock: DatabaseClock
   defaultQpsLimit: number
-  /** Creates missing partitions; called when a slot has none. */
+  /** Creates missing partitions; called when a slot has no partition. */
   maintainPartitions(): Promise<unknown>
 }
 
-/** A larger batch gains nothing: at 64 requests a statement takes 1.8 ms (36 000 requests/s). */
+/** A larger batch gains nothing: with 64 requests a statement takes 1.8 ms (36 000 requests/s). */
 const BATCH_MAX = 64
-/** One statement runs while the next batch gathers. The second connection is used while a statement is slow. */
+/** One statement runs while the next batch fills up. The second connection is used while a statement is slow. */
 const CONCURRENT_BATCHES = 2
 /** Longer than a statement takes on a busy machine, because two half batches cost more than a whole one. */
 const OVERLAP_AFTER_MS = 10
-/** The wait after a large batch. A statement sent immediately would carry one or two requests, at the cost of ten. */
+/** The wait after a large batch. A statement sent immediately would contain one or two requests, at the cost of ten. */
 const GATHER_MS = 2
-/** About a second's work. With more requests waiting, a prompt refusal is better than a longer wait. */
+/** About a second's work. If more requests are waiting, a prompt refusal is better than a longer wait. */
 const QUEUE_MAX = 10_000
 
 const HOUR_MS = 3_600_000
-/** An id this close to the edge of a slot is stored on both sides of the edge. More than the clock window. */
+/** An id this close to the edge of a slot is stored on both sides of the edge. Longer than the clock window. */
 const EDGE_MS = CLOCK_WINDOW_MS + 60_000
 
-/** Admits the requests of all tenants that arrive together by one statement. */
+/** Admits the requests of all tenants that arrive at about the same time with one statement. */
 export function createAdmissionBatcher(deps: AdmissionBatcherDeps): Batcher<AdmissionInput, AdmissionResult> {
   return createBatcher<AdmissionInput, AdmissionResult>({
     limit: BATCH_MAX,
@@ -53,8 +53,9 @@ export function createAdmissionBatcher(deps: AdmissionBatcherDeps): Batcher<Admi
     pace: { clock: deps.clock, overlapAfterMs: OVERLAP_AFTER_MS, gatherMs: GATHER_MS, splitsBursts: true },
     queueLimit: QUEUE_MAX,
     queueFullError: () => new ApiError('000002'),
-    // One statement cannot contain an id twice, in either case: the second one waits for the next statement. The tenant is not
-    // part of the key, because random ids of two tenants do not collide, and joining the texts costs time for each request.
+    // One statement cannot contain an id twice, in either case: the second request waits for the next statement. The tenant
+    // is not part of the key, because random ids of two tenants do not collide, and joining the texts costs time for each
+    // request.
     key: (input) => input.requestId.toLowerCase(),
     run: (inputs) => admitBatch(deps, inputs),
   })
@@ -65,7 +66,7 @@ async function admitBatch(deps: AdmissionBatcherDeps, inputs: AdmissionInput[]):
     return await runStatement(deps, inputs)
   } catch (error) {
     if (sqlState(error) !== CHECK_VIOLATION) throw error
-    await deps.maintainPartitions() // the slot has no partition: the loop that creates them ahead is late
+    await deps.maintainPartitions() // the slot has no partition: the loop that creates them in advance is late
     return runStatement(deps, inputs)
   }
 }
@@ -114,7 +115,7 @@ function slotOf({ timestampMs }: Pick<AdmissionInput, 'timestampMs'>): number {
   return Math.floor(timestampMs / HOUR_MS)
 }
 
-/** The first slot that still counts, and the last one in which ids are no longer stored. */
+/** The first slot that still counts, and the last one in which no more ids are stored. */
 function earlierSlots(nowMs: number): [number, number] {
   const first = Math.floor((nowMs - CLOCK_WINDOW_MS - REQUEST_ID_KEPT_MS) / HOUR_MS)
   return [first, Math.floor((nowMs - EDGE_MS) / HOUR_MS) - 1]
@@ -130,9 +131,8 @@ export interface AcceptedRequestId {
 }
 
 /**
- * Stores RequestIDs again that were accepted before, in case the database has lost them: a standby that became primary may
- * have missed admission's latest commits, which do not wait for the disk or a standby. Locks index entries in the same order
- * as admission.
+ * Stores previously accepted RequestIDs again, in case the database has lost them: a standby that became primary may have
+ * missed admission's latest commits, which are asynchronous. Locks index entries in the same order as admission.
  */
 export function reenterRequestIds(tx: Tx, accepted: readonly AcceptedRequestId[], nowMs: number): void {
   const rows = accepted.flatMap((input) => {
@@ -163,9 +163,9 @@ export function otherSlot(slot: number, nowMs: number): number | null {
 
 /**
  * Refills the bucket up to the moment of the request, then takes as many of the wanted tokens as it holds. If a bucket was
- * refilled more than a second in the future, the clock was set back since. It is refilled from now on, instead of refusing
- * its tenant until the clock gets there. The clock is read under the row lock, because the request's moment is older than the
- * lock that it waited for.
+ * refilled more than a second in the future, the clock has been set back since. The bucket is then refilled from now on,
+ * instead of refusing its tenant until the clock gets there. The clock is read under the row lock, because the request's
+ * moment is older than the lock that it waited for.
  */
 const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
     tokens = qps_refilled(b.tokens, b.refilled_at, excluded.qps_limit, excluded.refilled_at) - least(excluded.requested,
@@ -177,26 +177,28 @@ const SPENT_FROM_BUCKET = `on conflict (tenant_id) do update set
                        else greatest(b.refilled_at, excluded.refilled_at) end`
 
 /**
- * Admits a batch of requests, of all tenants, in one statement. A row of the batch is
+ * Admits a batch of requests, of all tenants, in one statement. The result for each row of the batch is
  *   S stale     the node checked it against outdated credentials or settings; nothing was changed;
  *   U used      the RequestID was accepted before;
- *   Q over QPS  the RequestID is spent, the bucket is empty;
+ *   Q over QPS  the RequestID is used up, the bucket is empty;
  *   A admitted.
  *
- * RequestIDs are stored in slots of one hour of RT-Timestamp, and the primary key (tenant, id, slot) makes them unique. A
- * replay of a signed message has the same timestamp, hence the same slot, and the index alone refuses it. One id under two
- * timestamps (a dealer's mistake) may fall into two slots. Near the edge of a slot the id is therefore entered on both
- * sides ($4), so that two such requests at one time always meet in one index; ids in earlier slots are looked up ($7 to $8).
+ * RequestIDs are stored in slots of one hour of RT-Timestamp, and the primary key (tenant, id, slot) makes them unique.
+ * A replay of a signed message has the same timestamp, hence the same slot, and the index alone refuses it. The same id
+ * with two timestamps (a dealer's mistake) may fall into two slots. Near the edge of a slot the id is therefore entered
+ * on both sides ($4), so that two such requests at the same time always meet in one index; ids in earlier slots are
+ * looked up ($7 to $8).
  *
  * Locks: index entries in (tenant, RequestID, slot) order, then buckets in tenant order, on every node: no deadlock.
- * Buckets: `on conflict do update` reads the row after locking it, so all nodes spend from one bucket.
+ * Buckets: `on conflict do update` reads the row after locking it, so all nodes share one bucket.
  *
- * Measured, time of the backend: 1.0 ms for 24 requests, 1.8 ms for 64. Of each further request a third is its entry and a
- * quarter the look-up. The slots of the look-up are parameters, so that other partitions are pruned before the statement
- * starts. Entered ids are found by a hash ("in"); a join was planned for one row and took a quarter longer at 64.
+ * Measured time of the backend: 1.0 ms for 24 requests, 1.8 ms for 64. For each further request, a third of the time is
+ * its entry and a quarter the look-up. The slots of the look-up are parameters, so that other partitions are pruned
+ * before the statement starts. Entered ids are found with a hash ("in"); a join was planned for one row and took a
+ * quarter longer with 64 requests.
  *
- * $1 tenants, $2 RequestIDs, $3 slots, $4 slots on the other side (or null), $5 versions, $6 default QPS limit,
- * $7 the earliest slot that still counts, $8 the last one that nobody enters any more.
+ * $1 tenants, $2 RequestIDs, $3 slots, $4 slots on the other side (or null), $5 versions, $6 default QPS limit, $7 the
+ * earliest slot that still counts, $8 the last slot in which no more ids are entered.
  */
 const ADMIT_BATCH = `
 with asked as materialized (
@@ -241,11 +243,10 @@ from (select *, row_number() over (partition by tenant_id, verdict order by posi
 left join spent s on s.tenant_id = j.tenant_id`
 
 /**
- * Admits a single request, without the columns that distinguish the requests of a batch: it takes 0.7 times the server's
- * time. It takes its locks in the same order.
- *
- * $1 tenant, $2 RequestID, $3 slots in which to store it, ascending, $4 version, $5 default QPS limit, $6 and $7 as $7 and $8
- * above.
+ * Admits a single request, without the columns that distinguish the requests of a batch: this takes 0.7 times as long on
+ * the server. It takes its locks in the same order.
+ * $1 tenant, $2 RequestID, $3 slots in which to store it, ascending, $4 version, $5 default QPS limit, $6 and $7 are the
+ * same as $7 and $8 above.
  */
 const ADMIT_ONE = `
 with asked as materialized (

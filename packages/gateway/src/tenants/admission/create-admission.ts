@@ -11,7 +11,7 @@ import { type AdmissionDeps, createTenantCache } from './admission.ts'
 import { createAdmissionBatcher } from './admit-batch.ts'
 import { createFailureLimit } from './failure-limit.ts'
 
-/** Short limits: a request is admitted in milliseconds, and dealers wait for the answer. */
+/** Short limits: admission takes milliseconds, and dealers are waiting for the answer. */
 const LIMITS = { lockTimeoutMs: 3_000, statementTimeoutMs: 3_000, stallMs: 4_000, connectTimeoutMs: 3_000 }
 
 interface AdmissionOptions {
@@ -27,7 +27,7 @@ interface AdmissionOptions {
   log: Log
 }
 
-/** Creates the dependencies of admission, with database connections of their own. */
+/** Creates the dependencies of admission, with its own database connections. */
 export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db: Database } {
   const { hot, config, clock, databaseClock, db, cipher, linkKey, log } = options
   const { defaultQpsLimit } = config
@@ -61,7 +61,10 @@ export function createAdmission(options: AdmissionOptions): AdmissionDeps & { db
   }
 }
 
-/** Saves the first use of a secret. Until it is saved, events are signed with the previous secret (contract §7). */
+/**
+ * Saves that a secret was used for the first time. Until that is saved, events are signed with the previous secret
+ * (contract §7).
+ */
 async function saveFirstUse(db: Db, tenant: Tenant, { secretId }: TenantSecret): Promise<void> {
   await db.query({
     text: `update tenant_secrets set proven_at = clock_timestamp()

@@ -26,7 +26,7 @@ async function exhausted(address: string) {
 }
 
 describe('an address that has failed too often', () => {
-  it('may try again after a while, as often as time has passed', async () => {
+  it('may try again after a wait, and more often after a longer wait', async () => {
     const limit = await exhausted('203.0.113.1')
     clock.time += SECONDS_PER_FAILURE * 1000 - 1
     const refusal = await limit.attempt('203.0.113.1', failing).catch((error: ApiError) => error)
@@ -43,14 +43,14 @@ describe('an address that has failed too often', () => {
     expect(await codeOf(limit.attempt('203.0.113.1', failing))).toBe('101007')
   })
 
-  it('is answered with the time to wait', async () => {
+  it('is told how long to wait before the next attempt', async () => {
     const limit = await exhausted('203.0.113.1')
     const refusal = await limit.attempt('203.0.113.1', failing).catch((error: ApiError) => error)
     const headers = { 'Retry-After': '2', 'RateLimit-Limit': '30', 'RateLimit-Remaining': '0', 'RateLimit-Reset': '2' }
     expect(refusal).toMatchObject({ code: '101007', parts: { headers } })
   })
 
-  it('is forgotten when twenty thousand others have failed since: memory is bounded', async () => {
+  it('is forgotten once twenty thousand others have failed since, so that memory is bounded', async () => {
     const limit = await exhausted('203.0.113.1')
     for (let i = 0; i < 19_999; i++) await codeOf(limit.attempt(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, failing))
     expect(await codeOf(limit.attempt('203.0.113.1', failing))).toBe('101007')
@@ -60,7 +60,7 @@ describe('an address that has failed too often', () => {
 })
 
 describe('attempts at the same time', () => {
-  it('run no more at the same time than could fail, and a success makes room for the next', async () => {
+  it('are limited to the number that may fail, and a success lets the next attempt start', async () => {
     const limit = createFailureLimit(clock)
     const ends: (() => void)[] = []
     const succeeding = () => new Promise<void>((resolve) => ends.push(resolve))
@@ -74,7 +74,7 @@ describe('attempts at the same time', () => {
     expect(new Set(await Promise.all(attempts))).toEqual(new Set(['000000']))
   })
 
-  it('are refused while they wait, once those before them have failed', async () => {
+  it('are refused while waiting, once the attempts before them have failed', async () => {
     const limit = createFailureLimit(clock)
     let begun = 0
     const codes = await Promise.all(
@@ -92,7 +92,7 @@ describe('attempts at the same time', () => {
     expect(codes.filter((code) => code === '101007')).toHaveLength(70)
   })
 
-  it('count only what failed for its credentials', async () => {
+  it('count as failures only if their credentials were refused', async () => {
     const limit = createFailureLimit(clock)
     const refusals = ['101005', '101002', '000002'] as const
     for (let i = 0; i < 100; i++) {

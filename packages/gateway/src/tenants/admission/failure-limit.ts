@@ -3,14 +3,14 @@ import { ApiError, tooManyRequests } from '@dealer-esim/lib/api-error.ts'
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 
 /**
- * Limits failed authentications per IPv4 address or IPv6 /64, before they cost a database call (contract §3).
- *
- * Each network has a bucket that holds the failures it may still make. Only the look-up shows whether an attempt fails, so no
- * more attempts run at the same time than may fail; the others wait briefly. A successful attempt leaves the bucket unchanged.
+ * Limits failed authentications per IPv4 address or IPv6 /64, before they cause a database call (contract §3).
+ * Each network has a bucket that holds the failures it may still make. Only the look-up shows whether an attempt fails, so
+ * no more attempts run at the same time than may fail; the others wait briefly. A successful attempt leaves the bucket
+ * unchanged.
  */
 export interface FailureLimit {
   /**
-   * Runs an attempt to authenticate. An attempt that throws 101003, 101004 or 000101 has failed.
+   * Runs an authentication attempt. An attempt that throws 101003, 101004 or 000101 has failed.
    * @throws ApiError 101007 instead of running it if the network has failed too often
    */
   attempt<Result>(address: string, work: () => Promise<Result>): Promise<Result>
@@ -18,12 +18,12 @@ export interface FailureLimit {
 
 const BURST = 30
 const REGAINED_PER_S = 0.5
-/** Networks that are remembered. The network whose last attempt is oldest is forgotten first. */
+/** The number of networks that are remembered. The network whose last attempt is oldest is forgotten first. */
 const NETWORKS_MAX = 20_000
 
 interface Bucket {
   tokens: number
-  /** When the bucket held that many tokens (monotonic). */
+  /** When the bucket held this many tokens (monotonic). */
   at: number
   inProgress: number
   waiting: (() => void)[]
@@ -63,8 +63,8 @@ export function createFailureLimit(clock: Clock): FailureLimit {
     if (failed) bucket.tokens = Math.max(0, bucket.tokens - 1)
     buckets.delete(network)
     const isWorthKeeping = bucket.tokens < BURST || bucket.inProgress > 0 || bucket.waiting.length > 0
-    if (isWorthKeeping) buckets.set(network, bucket) // set again at the end: the map is in order of use
-    // Each waiting attempt checks again: it begins, keeps waiting, or is refused.
+    if (isWorthKeeping) buckets.set(network, bucket) // set again at the end: the map is ordered by last use
+    // Each waiting attempt checks again: it begins, continues to wait, or is refused.
     for (const resume of bucket.waiting.splice(0)) resume()
   }
 
@@ -92,6 +92,6 @@ function refused(tokens: number): ApiError {
   return tooManyRequests({
     limit: BURST,
     waitS: Math.max(1, Math.ceil((1 - tokens) / REGAINED_PER_S)),
-    message: 'Too many failed authentications from this address: correct the credentials, then wait.',
+    message: 'Too many authentication attempts from this address have failed: correct the credentials, then wait.',
   })
 }

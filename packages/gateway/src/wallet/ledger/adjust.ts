@@ -32,7 +32,7 @@ export interface AdjustmentInput {
 
 /**
  * Proposes an adjustment. If the reference already has an active adjustment of the same amount, that one is returned.
- * @throws Refusal if the reference was used with another amount, the input is malformed, or the tenant does not exist
+ * @throws Refusal if the reference was used with a different amount, the input is malformed, or the tenant does not exist
  */
 export async function proposeAdjustment(deps: AdjustDeps, input: AdjustmentInput, by: By): Promise<Adjustment> {
   const reference = checkLine('reference', input.reference)
@@ -60,9 +60,9 @@ export async function proposeAdjustment(deps: AdjustDeps, input: AdjustmentInput
 }
 
 /**
- * Approves a proposal and posts its transfer, regardless of the wallet's limits. If the same person has approved it
- * before, the adjustment is returned unchanged.
- * @throws Refusal for the proposer, or if the proposal was rejected, has expired or does not exist
+ * Approves a proposal and posts its transfer, regardless of the wallet's limits. If the same person has already approved
+ * it, the adjustment is returned unchanged.
+ * @throws Refusal if the person is its proposer, or if the proposal was rejected, has expired or does not exist
  */
 export async function approveAdjustment(
   deps: AdjustDeps,
@@ -103,7 +103,7 @@ export async function approveAdjustment(
 }
 
 /**
- * Rejects a proposal; its proposer rejects it to withdraw it. If it was rejected before, it is returned unchanged.
+ * Rejects a proposal; the proposer rejects it to withdraw it. If it was already rejected, it is returned unchanged.
  * @throws Refusal if the proposal was approved, has expired or does not exist
  */
 export async function rejectAdjustment(
@@ -128,7 +128,7 @@ export async function rejectAdjustment(
   })
 }
 
-/** Finds the proposed or approved adjustment with a reference. An expired proposal releases its reference here. */
+/** Finds the proposed or approved adjustment with a reference. The reference of an expired proposal is released here. */
 async function findActive(tx: Tx, tenantId: string, reference: string): Promise<Adjustment | undefined> {
   tx.send(sql`
     update wallet_adjustments set adjustment_status = 'EXPIRED'
@@ -165,7 +165,7 @@ function referenceUsed(reference: string, amount: bigint): Refusal {
   return new Refusal(
     409,
     'REFERENCE_USED',
-    `The reference ${reference} belongs to an adjustment of another amount. Nothing was changed; use a new reference.`,
+    `The reference ${reference} belongs to an adjustment with a different amount. Nothing was changed; use a new reference.`,
     { amount },
   )
 }

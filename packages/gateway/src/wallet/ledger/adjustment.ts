@@ -8,7 +8,7 @@ import sql, { empty, type Sql } from 'sql-template-tag'
  * An adjustment moves money without a payment or an order, so it takes two people:
  *
  *   PROPOSED → APPROVED   by a person other than the proposer; the same transaction posts the transfer
- *   PROPOSED → REJECTED   by anybody; by the proposer it is a withdrawal
+ *   PROPOSED → REJECTED   by anybody; if by the proposer, it is a withdrawal
  *   PROPOSED → EXPIRED    after a week, when nobody remembers the details any more
  *
  * Every transition holds the wallet's lock, which is taken before the proposal is read.
@@ -33,7 +33,9 @@ export interface Adjustment {
   walletVersion: bigint | null
 }
 
-/** Columns of wallet_adjustments. A proposal past `expires_at` is shown as EXPIRED even if its row is not updated yet. */
+/**
+ * Columns of wallet_adjustments. A proposal past `expires_at` is shown as EXPIRED even if its row has not been updated yet.
+ */
 export const ADJUSTMENT_COLUMNS = sql`
   adjustment_id, tenant_id, amount, reference, reason, proposed_by,
   created_at, expires_at, decided_by, decided_at,
@@ -49,7 +51,7 @@ const LISTED_DEFAULT = 500
 
 interface AdjustmentFilter {
   tenantId?: string | undefined
-  /** Only those that wait for approval, by their index. */
+  /** Only those waiting for approval, through their index. */
   open?: boolean | undefined
   status?: AdjustmentStatus | undefined
 }
@@ -64,7 +66,7 @@ export async function listAdjustments(
     where true ${conditions(page)} ${idPage('adjustment_id', { limit: LISTED_DEFAULT, ...page })}`)
 }
 
-/** Counts the adjustments that match, and sums their amounts. */
+/** Counts the matching adjustments and sums their amounts. */
 export function countAdjustments(db: Pick<Db, 'query'>, filter: AdjustmentFilter): Promise<RowCount> {
   return countAndSum(
     db,

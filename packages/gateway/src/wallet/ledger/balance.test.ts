@@ -14,26 +14,26 @@ describe('the alerted percentage is the lowest that the balance is below', () =>
     [99n, 10],
     [0n, 10],
     [-5n, 10],
-  ])('%s with a threshold of 1000: %s', (balance, percent) => {
+  ])('a balance of %s with a threshold of 1000 has the percentage %s', (balance, percent) => {
     expect(lowBalancePercent(balance, 1_000n)).toBe(percent)
   })
 
-  test('a wallet without a threshold has no low balance', () => {
+  test('a wallet without a threshold never has a low balance', () => {
     expect(lowBalancePercent(-1n, null)).toBe(0)
   })
 
-  test('a threshold of zero alerts only an overdraft', () => {
+  test('a threshold of zero raises an alert only for an overdraft', () => {
     expect([lowBalancePercent(0n, 0n), lowBalancePercent(-1n, 0n)]).toEqual([0, 10])
   })
 
-  test('amounts that a double cannot multiply are exact', () => {
+  test('amounts beyond the precision of a double are computed exactly', () => {
     const threshold = 9_007_199_254_740_991n
     expect(lowBalancePercent((threshold * 3n) / 4n, threshold)).toBe(75)
     expect(lowBalancePercent((threshold * 3n) / 4n + 1n, threshold)).toBe(100)
   })
 })
 
-test('only a falling balance is alerted', () => {
+test('only a falling balance raises an alert', () => {
   const changes: [number, number, boolean][] = [
     [100, 0, true],
     [75, 100, true],

@@ -6,7 +6,7 @@ import { createAlert } from '#alerts/create-alert.ts'
 import { recordEvents } from '#platform/record-events.ts'
 import type { Wallet } from './lock-wallets.ts'
 
-/** The answer of `account/balance`. Reads without a lock. @throws for a tenant that does not exist */
+/** The answer to `account/balance`. Reads without a lock. @throws if the tenant does not exist */
 export async function getBalance(db: Pick<Db, 'query'>, tenantId: string): Promise<BalanceAnswer> {
   const [row] = await db.query<
     Pick<Wallet, 'balance' | 'creditLimit' | 'currencyCode' | 'lowBalanceThreshold' | 'updatedAt'>
@@ -24,23 +24,25 @@ export async function getBalance(db: Pick<Db, 'query'>, tenantId: string): Promi
   }
 }
 
-/** Balance and credit together, at most the largest amount, which no single order can exceed either. */
+/** Balance and credit together, limited to the maximum amount, which a single order cannot exceed either. */
 export function availableBalance({ balance, creditLimit }: Pick<Wallet, 'balance' | 'creditLimit'>): number {
   return Math.min(Number(balance + creditLimit), MONEY_MAX)
 }
 
-/** An alert is sent below each of these percentages of the threshold. Lowest first. */
+/** An alert is sent when the balance falls below each of these percentages of the threshold. Lowest first. */
 const ALERT_PERCENTS = [10n, 50n, 75n, 100n] as const
 
-/** The lowest of ALERT_PERCENTS that the balance is below; 0 if it is not below the threshold, or there is no threshold. */
+/**
+ * The lowest of ALERT_PERCENTS that the balance is below; 0 if it is not below the threshold, or if there is no threshold.
+ */
 export function lowBalancePercent(balance: bigint, threshold: bigint | null): number {
   if (threshold === null) return 0
   return Number(ALERT_PERCENTS.find((percent) => balance * 100n < threshold * percent) ?? 0n)
 }
 
 /**
- * Only a falling balance is alerted. wallets.low_balance_alerted_percent is updated in both directions, so each crossing is
- * alerted once and a top-up re-arms the percentages above it.
+ * Only a falling balance causes alerts. wallets.low_balance_alerted_percent is updated in both directions, so each crossing
+ * causes one alert, and a top-up re-enables the percentages above it.
  */
 export function isLower(percent: number, before: number): boolean {
   return percent !== 0 && (before === 0 || percent < before)
@@ -53,14 +55,14 @@ type ReportedWallet = Pick<
 
 /** A wallet whose low-balance percentage changed, in either direction. */
 export interface LowBalanceChange extends ReportedWallet {
-  /** lowBalancePercent of `balance`. */
+  /** The lowBalancePercent of `balance`. */
   percent: number
   percentBefore: number
 }
 
 /**
  * Alerts the tenant's people and records BALANCE_LOW if a debit has taken the balance below a lower percentage of its
- * threshold. One debit that takes it below several reports the lowest.
+ * threshold. If one debit takes it below several, the lowest is reported.
  */
 export function reportLowBalance(tx: Tx, ids: Ids, change: LowBalanceChange): void {
   alertLowBalance(tx, ids, change)

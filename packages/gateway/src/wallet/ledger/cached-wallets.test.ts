@@ -8,7 +8,7 @@ function createCache() {
   return { cache: createWalletCache(clock), clock }
 }
 
-test('the wallet cache hands out all requested wallets in the requested order, or none, and each wallet once', () => {
+test('the wallet cache hands out all requested wallets in the requested order, or none', () => {
   const { cache } = createCache()
   cache.put([wallet('a'), wallet('b')])
   expect(cache.take(['a', 'c'])).toBeUndefined()
@@ -16,7 +16,7 @@ test('the wallet cache hands out all requested wallets in the requested order, o
   expect(cache.take(['a'])).toBeUndefined()
 })
 
-test('an outdated wallet is not cached for a second', () => {
+test('an outdated wallet is kept out of the cache for a second', () => {
   const { cache, clock } = createCache()
   cache.markOutdated(['a'])
   clock.atMs = 999

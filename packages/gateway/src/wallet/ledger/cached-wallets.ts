@@ -1,22 +1,27 @@
 import type { Clock } from '@dealer-esim/lib/clock.ts'
 import type { Wallet } from './lock-wallets.ts'
 
-/** A wallet as this node's latest transaction left it. It is not locked, so it may have changed since. */
+/** A wallet as left by this node's latest transaction. It is not locked, so it may have changed since. */
 export interface CachedWallet extends Wallet {
-  /** WALLET_ROW_HASH of the row. A statement that relies on the cache compares it under the lock. */
+  /** The WALLET_ROW_HASH of the row. A statement that relies on the cache compares it under the lock. */
   rowHash: string
 }
 
 export interface WalletCache {
-  /** Removes and returns these wallets, in the given order. Unless all are cached, removes none and returns undefined. */
+  /**
+   * Removes and returns these wallets, in the given order. If any of them is not cached, removes none and returns
+   * undefined.
+   */
   take(tenantIds: readonly string[]): CachedWallet[] | undefined
   /** Stores wallets after the commit that changed them. */
   put(wallets: readonly CachedWallet[]): void
-  /** Called when the cached rows were outdated. These wallets are not cached for a while, because a failed attempt costs time. */
+  /**
+   * Called if the cached rows were outdated. These wallets are not cached for a while, because a failed attempt costs time.
+   */
   markOutdated(tenantIds: readonly string[]): void
 }
 
-/** A few hundred bytes each. */
+/** They take a few hundred bytes each. */
 const WALLETS_MAX = 10_000
 /** If several nodes serve one dealer, each makes at most one failed attempt in this time. */
 const PAUSE_MS = 1_000

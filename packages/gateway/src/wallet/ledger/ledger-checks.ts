@@ -5,7 +5,7 @@ import sql from 'sql-template-tag'
 import type { By } from '#platform/audit/audit.ts'
 import type { LockedWallet } from './lock-wallets.ts'
 
-/** Fit on one line of a statement. */
+/** Short enough to fit on one line of a statement. */
 export const LINE_LENGTH_MAX = { reference: 64, reason: 200 } as const
 
 /** Checks the reference or reason of a movement and returns it trimmed. @throws Refusal */
@@ -32,10 +32,10 @@ export function checkWhole(amount: bigint, currencyCode: string): void {
 }
 
 /**
- * Checks that a credit or debit of operators keeps the balance within ±(2^53−1), beyond which amounts are not exact in JSON, and
- * that a credit leaves room for refunds, which are never refused. Refunds return what was debited: the balance fits for ever
- * while all credits together do. Above that sum a credit lifts the balance to half of the largest one, and the other half is
- * for refunds. One statement where the balance would be above that half.
+ * Checks that a credit or debit by operators keeps the balance within ±(2^53−1), beyond which amounts are not exact in
+ * JSON, and that a credit leaves room for refunds, which are never refused. Refunds return what was debited, so the balance
+ * will always fit as long as the sum of all credits does. Above that sum, a credit may raise the balance only to half of
+ * the maximum; the other half is for refunds. Takes one statement if the balance would exceed that half.
  * @throws Refusal
  */
 export async function checkFits(tx: Pick<Tx, 'query'>, wallet: LockedWallet, amount: bigint): Promise<void> {
@@ -48,12 +48,12 @@ export async function checkFits(tx: Pick<Tx, 'query'>, wallet: LockedWallet, amo
   const credited = (await sumCredits(tx, wallet.tenantId)) + amount
   if (credited <= MONEY_MAX) return
   const limit = `it may be at most ${formatMoney(CREDITED_MAX)}, because ${formatMoney(credited)} was credited in all`
-  throw outOfRange(`The balance would be ${formatMoney(balance)}, but to leave room for refunds ${limit}.`)
+  throw outOfRange(`The balance would be ${formatMoney(balance)}. To leave room for refunds, ${limit}.`)
 }
 
 const CREDITED_MAX = BigInt(MONEY_MAX) / 2n
 
-/** Top-ups and adjustments, less those that took money out. By the index of the kinds, which has no orders. */
+/** Top-ups and adjustments, less those that took money out. Uses the index on the kinds, which does not contain orders. */
 async function sumCredits(tx: Pick<Tx, 'query'>, tenantId: string): Promise<bigint> {
   const [row] = await tx.query<{ sum: bigint }>(sql`
     select coalesce(sum(case when to_account = 'WALLET' then amount else -amount end), 0)::bigint as sum
@@ -65,7 +65,7 @@ function outOfRange(message: string): Refusal {
   return new Refusal(422, 'BALANCE_OUT_OF_RANGE', message)
 }
 
-/** The time for which the first person's proposal or confirmation counts. Later, nobody remembers the details any more. */
+/** How long the first person's proposal or confirmation counts. After that, nobody remembers the details any more. */
 export const FIRST_PERSON_DAYS = 7
 
 /** @param message what this person cannot do @throws Refusal if the second person is the first */

@@ -1,7 +1,7 @@
 import type { Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, requireUuid } from '@dealer-esim/lib/refusal.ts'
 
-/** A wallet's row as it was read; it may have changed since. */
+/** A wallet's row as last read; it may have changed since. */
 export interface Wallet {
   tenantId: string
   currencyCode: string
@@ -9,13 +9,13 @@ export interface Wallet {
   creditLimit: bigint
   dailySpendLimit: bigint | null
   lowBalanceThreshold: bigint | null
-  /** The low-balance percentage that was last alerted (lowBalancePercent); 0: none. */
+  /** The last low-balance percentage for which an alert was sent (lowBalancePercent); 0: none. */
   lowBalanceAlertedPercent: number
   /** The UTC day that `spent` belongs to, as `2026-11-21`. */
   spentOn: string
   spent: bigint
   version: bigint
-  /** The time of the latest transfer, in whole milliseconds. The next transfer is not older. */
+  /** The time of the latest transfer, in whole milliseconds. The next transfer is never older. */
   updatedAt: Date
 }
 
@@ -26,13 +26,13 @@ export type LockedWallet = Wallet & { readonly [locked]: true }
 /**
  * Locks the wallet's row. The lock order is wallets (ascending tenant), orders, items, so a transaction that moves money
  * calls this before it locks an order.
- * @throws for a tenant that does not exist
+ * @throws if the tenant does not exist
  */
 export async function lockWallet(tx: Tx, tenantId: string): Promise<LockedWallet> {
   return (await lockWallets(tx, [tenantId]))[0]!
 }
 
-/** Locks the wallet of a typed tenant id. @throws Refusal if the tenant does not exist */
+/** Locks the wallet for a typed tenant id. @throws Refusal if the tenant does not exist */
 export async function lockTenantWallet(tx: Tx, typedId: string): Promise<LockedWallet> {
   const tenantId = requireUuid(typedId, 'tenant')
   const [found] = await tx.query({ text: 'select from wallets where tenant_id = $1', values: [tenantId] })
@@ -42,8 +42,8 @@ export async function lockTenantWallet(tx: Tx, typedId: string): Promise<LockedW
 
 /**
  * Locks several different wallets in ascending tenant order (the plan sorts before it locks). `for no key update` is the
- * lock that an update takes: it excludes every other writer and lets foreign-key checks pass. Measured for 32 wallets:
- * 0.8 ms; one pipelined statement per wallet: 1.7 ms.
+ * lock that an update takes: it excludes every other writer but lets foreign-key checks pass. Measured for 32 wallets: 0.8
+ * ms; one pipelined statement per wallet: 1.7 ms.
  */
 export async function lockWallets(tx: Tx, tenantIds: string[]): Promise<LockedWallet[]> {
   const rows = await tx.query<LockedWallet>({
@@ -74,9 +74,9 @@ export async function readWallet(db: Pick<Tx, 'query'>, tenantId: string): Promi
 }
 
 /**
- * Changes the row hash of a wallet whose balance stays the same, so that no order that was decided on the old row is written.
- * Called before using a transactionId or starting an action on an eSIM without moving money, because the wallet's lock guards
- * the tenant's transactionIds and the open work on its eSIMs.
+ * Changes the row hash of a wallet whose balance stays the same, so that no order decided on the old row is written. Called
+ * before using a transactionId or starting an action on an eSIM without moving money, because the wallet's lock guards the
+ * tenant's transactionIds and the work in progress on its eSIMs.
  */
 export function touchWallet(tx: Tx, { tenantId }: LockedWallet): void {
   tx.send({
@@ -88,7 +88,7 @@ export function touchWallet(tx: Tx, { tenantId }: LockedWallet): void {
   })
 }
 
-/** A 64-bit hash of the whole row of `w`. If it is unchanged, so is the row. */
+/** A 64-bit hash of the whole row `w`. If it is unchanged, so is the row. */
 export const WALLET_ROW_HASH = 'hash_record_extended(w, 0)'
 
 /**

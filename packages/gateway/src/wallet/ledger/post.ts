@@ -5,7 +5,7 @@ import type { Actor } from '#platform/audit/audit.ts'
 import { lowBalancePercent } from './balance.ts'
 import { type LockedWallet, WALLET_ROW_HASH, type Wallet } from './lock-wallets.ts'
 
-/** In the order of a statement's totals. */
+/** In the order of the totals in a statement. */
 export const TRANSFER_KINDS = ['TOP_UP', 'ORDER', 'ESIM_TOPUP', 'REFUND', 'ADJUSTMENT'] as const
 export type TransferKind = (typeof TRANSFER_KINDS)[number]
 
@@ -22,18 +22,17 @@ export interface Posted {
   createdAt: Date
 }
 
-/** The account on the other side of each kind of movement. */
+/** The account on the other side, for each kind of movement. */
 const COUNTER_ACCOUNTS = { REFUND: 'REFUNDS', TOP_UP: 'TOP_UPS', ADJUSTMENT: 'ADJUSTMENTS' } as const
 
-/** The maximum number of items of an order. */
+/** The maximum number of items in an order. */
 const POSTINGS_MAX = 100
 
 /**
  * Appends movements to a wallet, in order, and updates its balance, version and alerted percentage.
- *
  * The caller holds the wallet's row lock (lockWallet). The version is compared nevertheless, so an outdated wallet value
- * fails instead of breaking the chain. The time is the database's and never goes back within a wallet, because statements
- * find their first row by a binary search over the versions.
+ * fails instead of breaking the chain. The time comes from the database and never decreases within a wallet, because
+ * statements find their first row with a binary search over the versions.
  */
 export async function post(tx: Tx, wallet: LockedWallet, postings: Posting[]): Promise<Posted[]> {
   if (postings.length === 0) return []
@@ -91,8 +90,9 @@ function rowsOf(wallet: LockedWallet, postings: Posting[]) {
 }
 
 /*
- * The wallet's part of the statements that place orders (orders/placing/write-orders.ts). The wallets are locked by the caller
- * (lockWallets) or by the statement (lockAndHashWallets), and the caller has applied the debits to the values.
+ * The wallet's part of the statements that place orders (orders/placing/write-orders.ts). The wallets are locked by the
+ * caller (lockWallets) or by the statement (lockAndHashWallets), and the caller has already applied the debits to the
+ * values.
  */
 
 /**
@@ -120,7 +120,7 @@ export const WALLET_COLUMN_COUNT = Object.keys(WALLET_COLUMNS).length
  * Updates the wallets of a batch of orders and returns the hash of each new row. `walletValues` are its parameters, from
  * number `first` on. The update is HOT: none of its columns is in an index. Measured for 32 wallets: 0.7 ms; one pipelined
  * update per wallet: 2.8 ms.
- * @param at SQL of updated_at, by default each wallet's own @param fromTable the table that `at` needs, if any
+ * @param at SQL for updated_at, by default each wallet's own @param fromTable the table that `at` needs, if any
  */
 export function updateWallets(first: number, at = 'moved.updated_at', fromTable?: string): string {
   return `

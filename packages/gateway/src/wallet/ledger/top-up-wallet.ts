@@ -20,14 +20,14 @@ export interface TopUpAnswer extends Posted {
   amount: bigint
   currencyCode: string
   reference: string
-  /** The reference was posted before: this is the first answer, and nothing was posted now. */
+  /** The reference had already been posted: this is the first answer, and nothing was posted now. */
   replayed: boolean
 }
 
 /**
- * Credits a payment once per reference, regardless of the wallet's limits. The same reference with the same amount gets
- * the first answer, so a caller that lost it can repeat the call.
- * @throws Refusal if the reference was used with another amount, the input is malformed, or the tenant does not exist
+ * Credits a payment once per reference, regardless of the wallet's limits. The same reference with the same amount gets the
+ * first answer, so a caller that lost it can repeat the call.
+ * @throws Refusal if the reference was used with a different amount, the input is malformed, or the tenant does not exist
  */
 export async function topUp(deps: { db: Db; ids: Ids }, topUp: TopUp, by: By): Promise<TopUpAnswer> {
   const reference = checkLine('reference', topUp.reference)
@@ -66,9 +66,9 @@ export async function postTopUp(
 }
 
 /**
- * Finds the posted top-up of a reference. Reads after the wallet was locked, so one of several concurrent calls posts and the
- * others find its transfer.
- * @throws Refusal if it has another amount
+ * Finds the posted top-up for a reference. Reads after the wallet was locked, so one of several concurrent calls posts and
+ * the others find its transfer.
+ * @throws Refusal if it has a different amount
  */
 export async function findTopUp(
   tx: Tx,
@@ -83,7 +83,7 @@ export async function findTopUp(
     throw new Refusal(
       409,
       'REFERENCE_USED',
-      `The reference ${reference} was used for a top-up of another amount. Nothing was posted; use the reference of this payment.`,
+      `The reference ${reference} was used for a top-up with a different amount. Nothing was posted; use the reference of this payment.`,
       { amount: row.amount },
     )
   }

@@ -1,7 +1,7 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 
-/** The tenant's name and the currency of each wallet, to show amounts with. */
+/** The tenant's name and the currency of each wallet, for displaying amounts. */
 export async function listWalletNames(
   db: Pick<Db, 'query'>,
   tenantIds: readonly string[],

@@ -16,14 +16,14 @@ export interface TopUpRequestInput {
   receipt?: SentReceipt
 }
 
-/** Bounds what a dealer can store and how many mails the operator gets. Operators decide requests within days. */
+/** Limits how much a dealer can store and how many e-mails the operator gets. Operators decide requests within days. */
 export const OPEN_REQUESTS_MAX = 10
 
 /**
- * Records that a dealer has paid or is about to, and alerts the operator. If the reference already has a request of the same
- * amount that was not declined, that one is returned, so a repeated call asks once.
- * @throws Refusal if the reference was used with another amount, the input is malformed, too many requests are open, or the
- * tenant does not exist
+ * Records that a dealer has paid or is about to, and alerts the operator. If the reference already has a request for the
+ * same amount that was not declined, that one is returned, so a repeated call creates only one request.
+ * @throws Refusal if the reference was used with a different amount, the input is malformed, too many requests are open, or
+ * the tenant does not exist
  */
 export async function requestTopUp(
   deps: { db: Db; ids: Ids },
@@ -62,7 +62,7 @@ export async function requestTopUp(
   })
 }
 
-/** Checks what needs no receipt, before one is uploaded. @throws Refusal as requestTopUp */
+/** Checks everything that does not depend on the receipt, before one is uploaded. @throws Refusal as requestTopUp */
 export async function checkTopUpRequest(
   db: Pick<Db, 'query'>,
   { tenantId, amount: typed, reference: line }: Omit<TopUpRequestInput, 'receipt'>,
@@ -109,7 +109,7 @@ async function refuseTooMany(db: Pick<Db | Tx, 'query'>, tenantId: string): Prom
   throw new Refusal(
     409,
     'TOO_MANY_REQUESTS_OPEN',
-    `${OPEN_REQUESTS_MAX} of your top-up requests wait for the operator already. Wait until one is decided.`,
+    `${OPEN_REQUESTS_MAX} of your top-up requests are already waiting for the operator. Wait until one is decided.`,
   )
 }
 
@@ -117,7 +117,7 @@ function referenceUsed(reference: string, amount: bigint): Refusal {
   return new Refusal(
     409,
     'REFERENCE_USED',
-    `The reference ${reference} belongs to a top-up request of another amount. Nothing was changed; use the reference of this payment.`,
+    `The reference ${reference} belongs to a top-up request with a different amount. Nothing was changed; use the reference of this payment.`,
     { amount },
   )
 }

@@ -18,9 +18,10 @@ interface DecideDeps {
 
 /**
  * Confirms that the payment of a request has arrived. The same transaction posts one top-up under its reference; if that
- * reference was posted before, nothing is posted. Above the currency's limit for one person, the first confirmation is
- * recorded, and another person's posts. A confirmed request is returned unchanged.
- * @throws Refusal if it was declined or does not exist, for the first person, or if the reference was used with another amount
+ * reference was already posted, nothing is posted. Above the currency's limit for one person, the first confirmation is
+ * only recorded, and another person's confirmation posts the top-up. A confirmed request is returned unchanged.
+ * @throws Refusal if it was declined or does not exist, for a second confirmation by the first person, or if the reference
+ * was used with a different amount
  */
 export async function confirmTopUpRequest(
   deps: DecideDeps,
@@ -78,7 +79,7 @@ export async function declineTopUpRequest(
   })
 }
 
-/** A payment that was already credited needs no second person: nothing is posted. */
+/** A payment that was already credited needs no second person, because nothing is posted. */
 async function needsSecondPerson(tx: Tx, wallet: LockedWallet, request: TopUpRequest): Promise<boolean> {
   const limit = (await findPaymentSettings(tx, wallet.currencyCode))?.secondPersonAbove ?? null
   return limit !== null && request.amount > limit && (await findTopUp(tx, wallet, request)) === undefined
@@ -109,7 +110,7 @@ async function pay(
   const { tenantId } = wallet
   const { requestId, amount, reference, confirmedBy } = request
   const posted = await postTopUp(tx, deps.ids, wallet, { amount, reference }, by)
-  // If one person was enough after all, a first confirmation by the same person is not kept as one of two.
+  // If one person turns out to be enough, a first confirmation by the same person is not kept as one of two.
   const first = confirmedBy === by.actor ? null : confirmedBy
   tx.send(sql`
     update top_up_requests

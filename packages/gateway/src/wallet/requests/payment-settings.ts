@@ -5,12 +5,12 @@ import { Refusal } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 
-/** The ways in which dealers of a currency pay. */
+/** How the dealers of a currency can pay. */
 export interface PaymentSettings {
   currencyCode: string
-  /** Several lines, shown as they are. */
+  /** Several lines, displayed as they are. */
   bankDetails: string | null
-  /** An https address of the operator's payment page. */
+  /** The https address of the operator's payment page. */
   paymentUrl: string | null
   /** Two people confirm a payment above this amount; null: one is enough. */
   secondPersonAbove: bigint | null
@@ -30,7 +30,7 @@ export async function findPaymentSettings(
   return row
 }
 
-/** Lists the settings of every currency that a dealer has, and of those that were set before. */
+/** Lists the settings of every currency used by a dealer, and of those that were set earlier. */
 export function listPaymentSettings(db: Pick<Db, 'query'>): Promise<PaymentSettings[]> {
   return db.query<PaymentSettings>(sql`
     select coalesce(s.currency_code, c.currency_code) as currency_code, s.bank_details, s.payment_url, s.second_person_above
@@ -39,7 +39,7 @@ export function listPaymentSettings(db: Pick<Db, 'query'>): Promise<PaymentSetti
     order by 1`)
 }
 
-/** Sets how dealers of a currency pay. @throws Refusal for an address that is not https, or a malformed amount */
+/** Sets how dealers of a currency can pay. @throws Refusal for an address that is not https, or a malformed amount */
 export async function setPaymentSettings(
   deps: { db: Db; ids: Ids },
   input: PaymentSettings,
@@ -71,7 +71,7 @@ function checkUrl(typed: string | null): string | null {
   if (text === null) return null
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'https:' && url.username === '' && url.password === '') return url.href
-  throw invalid('paymentUrl', 'The payment link must be an https address, without user name and password.')
+  throw invalid('paymentUrl', 'The payment link must be an https address, without a user name or password.')
 }
 
 function checkLimit(amount: bigint | null): void {

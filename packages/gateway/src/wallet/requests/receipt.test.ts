@@ -23,7 +23,7 @@ describe('a receipt', () => {
     expect((user + system) / 1000).toBeLessThan(CPU_MAX_MS)
   })
 
-  it('is refused if it is larger than 4 MB, before it is decoded', () => {
+  it('is refused before decoding if it is larger than 4 MB', () => {
     const atLimit = Buffer.concat([PDF, Buffer.alloc(RECEIPT_SIZE_MAX_BYTES - PDF.length)])
     const parse = (bytes: Buffer) => parseReceipt({ fileName: 'paid.pdf', content: bytes.toString('base64') })
     expect(parse(atLimit).content).toHaveLength(RECEIPT_SIZE_MAX_BYTES)

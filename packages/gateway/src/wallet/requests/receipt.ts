@@ -2,9 +2,9 @@ import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, parseLine, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 
-/** Enough for a photograph of a receipt. At most OPEN_REQUESTS_MAX of them wait per dealer. */
+/** Enough for a photograph of a receipt. At most OPEN_REQUESTS_MAX of them are waiting per dealer. */
 export const RECEIPT_SIZE_MAX_BYTES = 4 * 1024 * 1024
-/** Base64 writes 3 bytes as 4 characters. A longer text is refused before it is decoded. */
+/** Base64 encodes 3 bytes as 4 characters. A longer text is refused before it is decoded. */
 const BASE64_LENGTH_MAX = Math.ceil(RECEIPT_SIZE_MAX_BYTES / 3) * 4
 const FILE_NAME_LENGTH_MAX = 100
 
@@ -14,13 +14,13 @@ export interface Receipt {
   content: Buffer
 }
 
-/** A file as a dealer sends it. `content`: its bytes, or a text in Base64. */
+/** A file as sent by a dealer. `content`: its bytes, or Base64 text. */
 export interface SentReceipt {
   fileName: string
   content: Uint8Array | string
 }
 
-/** The first bytes of each type that is accepted. */
+/** The first bytes of each accepted type. */
 const TYPES = [
   { mediaType: 'application/pdf', extension: 'pdf', start: Buffer.from('%PDF-') },
   { mediaType: 'image/png', extension: 'png', start: Buffer.from('89504e470d0a1a0a', 'hex') },
@@ -28,7 +28,7 @@ const TYPES = [
 ] as const
 
 /**
- * Checks a file that a dealer sends. Its content determines its type, not its name. It is stored under a name with the
+ * Checks a file sent by a dealer. Its content determines its type, not its name. It is stored under a name with the
  * extension of that type and only characters that every file system and header allows.
  * @throws Refusal
  */
@@ -49,13 +49,13 @@ function fromBase64(content: string): Buffer {
   throw invalid('The receipt is not valid Base64. Send the file’s content in Base64.')
 }
 
-/** Compares whole texts: a regular expression that strips the padding takes hours for five million `=`. */
+/** Compares whole texts: a regular expression that strips the padding would take hours for five million `=`. */
 function isBase64Of(bytes: Buffer, content: string): boolean {
   const padded = bytes.toString('base64')
   return content === padded || content === padded.slice(0, Math.ceil((bytes.length * 4) / 3))
 }
 
-/** Reads the receipt of a request. @throws Refusal for a request without a receipt */
+/** Reads the receipt of a request. @throws Refusal if the request has no receipt */
 export async function getReceipt(db: Pick<Db, 'query'>, tenantId: string, requestId: string): Promise<Receipt> {
   const [row] = await db.query<Receipt>(sql`
     select file_name, media_type, content from top_up_receipts

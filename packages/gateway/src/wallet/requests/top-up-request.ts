@@ -10,10 +10,10 @@ import { FIRST_PERSON_DAYS } from '../ledger/ledger-checks.ts'
  * A dealer reports a payment, and an operator confirms or declines it:
  *
  *   REQUESTED → PAID       the same transaction posts one top-up under the request's reference, or finds it posted
- *   REQUESTED → DECLINED   with a reason, which the dealer reads
+ *   REQUESTED → DECLINED   with a reason that the dealer can read
  *
- * Above an amount that the operator sets per currency, two people confirm: the first is recorded in `confirmed_by` for a
- * week, the second posts. Both decisions hold the wallet's lock, which is taken before the request is read.
+ * Above an amount that the operator sets per currency, two people confirm: the first is recorded in `confirmed_by` for
+ * a week, the second posts. Both decisions hold the wallet's lock, which is taken before the request is read.
  */
 
 export const TOP_UP_REQUEST_STATUSES = ['REQUESTED', 'PAID', 'DECLINED'] as const
@@ -27,7 +27,7 @@ export interface TopUpRequest {
   status: TopUpRequestStatus
   requestedBy: string
   createdAt: Date
-  /** The first of two people, while their confirmation counts. */
+  /** The first of two people, as long as their confirmation counts. */
   confirmedBy: string | null
   decidedBy: string | null
   decidedAt: Date | null
@@ -56,7 +56,7 @@ export function listTopUpRequests(db: Pick<Db, 'query'>, page: TopUpRequestFilte
     where true ${conditions(page)} ${idPage('r.request_id', page)}`)
 }
 
-/** Counts the requests that match, and sums their amounts. */
+/** Counts the matching requests and sums their amounts. */
 export function countTopUpRequests(db: Pick<Db, 'query'>, filter: TopUpRequestFilter): Promise<RowCount> {
   return countAndSum(
     db,
@@ -71,7 +71,7 @@ function conditions({ tenantId, status }: TopUpRequestFilter): Sql {
     ${status === undefined ? empty : sql`and r.request_status = ${status}`}`
 }
 
-/** Counts the requests that wait for an operator. */
+/** Counts the requests waiting for an operator. */
 export async function countOpenRequests(db: Pick<Db, 'query'>): Promise<number> {
   const [row] = await db.query<{ open: number }>(sql`
     select count(*)::int as open from top_up_requests where request_status = 'REQUESTED'`)

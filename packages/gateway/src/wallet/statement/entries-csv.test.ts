@@ -32,7 +32,7 @@ async function csvOf(...pages: StatementEntry[][]): Promise<string> {
   return text
 }
 
-test('amounts are decimals that stay numbers, even below zero', async () => {
+test('amounts are written as decimal numbers, even below zero', async () => {
   const [, row] = parse(await csvOf([entry])) as string[][]
   expect(row).toEqual([
     '7',
@@ -51,13 +51,16 @@ test('amounts are decimals that stay numbers, even below zero', async () => {
   ])
 })
 
-test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＠x'])('%s in a text column is not a formula', async (text) => {
-  const rows = parse(await csvOf([{ ...entry, reference: text, reason: text }]), { columns: true }) as Record<
-    string,
-    string
-  >[]
-  expect(rows[0]).toMatchObject({ reference: `'${text}`, reason: `'${text}`, amount: '-12.50' })
-})
+test.each(['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＠x'])(
+  '%s in a text column is not exported as a formula',
+  async (text) => {
+    const rows = parse(await csvOf([{ ...entry, reference: text, reason: text }]), { columns: true }) as Record<
+      string,
+      string
+    >[]
+    expect(rows[0]).toMatchObject({ reference: `'${text}`, reason: `'${text}`, amount: '-12.50' })
+  },
+)
 
 test('the header is written once for any number of pages', async () => {
   const text = await csvOf([entry, entry], [], [entry])
@@ -65,7 +68,7 @@ test('the header is written once for any number of pages', async () => {
   expect(parse(text, { columns: true })).toHaveLength(3)
 })
 
-test('new columns are the last, so the positions of the older columns are unchanged', async () => {
+test('new columns come last, so that the positions of the older columns do not change', async () => {
   const [header = []] = parse(await csvOf([entry])) as string[][]
   expect(header.slice(0, 3)).toEqual(['version', 'time', 'kind'])
   expect(header.slice(-3)).toEqual(['actor', 'currency_code', 'order_entry_no'])
@@ -76,7 +79,7 @@ test.each([
   ['Müller & Söhne "GmbH"', 'TOP_UP', 'statement-muller-sohne-gmbh-2026-11-top_up.csv'],
   ['株式会社', undefined, 'statement-01a1fd8b-dc30-7373-b571-a5a73161e676-2026-11.csv'],
   ['../\r\n; filename=x', undefined, 'statement-filename-x-2026-11.csv'],
-] as const)('the file name of %s contains the tenant and the month', (clientName, kind, name) => {
+] as const)('the file name for %s contains the tenant and the month', (clientName, kind, name) => {
   const statement = { tenantId: '01a1fd8b-dc30-7373-b571-a5a73161e676', clientName, month: '2026-11' }
   expect(statementFileName(statement, kind)).toBe(name)
 })

@@ -5,7 +5,7 @@ import type { MonthStatement } from './statement-month.ts'
 
 type Value = (entry: StatementEntry, currencyCode: string) => unknown
 
-/** Some programs read columns by position, so a new one is appended. */
+/** Some programs read columns by position, so new ones are added at the end. */
 const COLUMNS: readonly (readonly [header: string, value: Value])[] = [
   ['version', (entry) => Number(entry.walletVersion)],
   ['time', (entry) => entry.createdAt],
@@ -22,7 +22,7 @@ const COLUMNS: readonly (readonly [header: string, value: Value])[] = [
   ['order_entry_no', (entry) => entry.orderEntryNo && Number(entry.orderEntryNo)],
 ]
 
-/** Writes movements of a wallet as CSV, page by page, with a header. */
+/** Writes the movements of a wallet as CSV, page by page, with a header. */
 export async function* entriesCsv(
   pages: AsyncIterable<StatementEntry[]>,
   currencyCode: string,
@@ -40,7 +40,7 @@ export function statementFileName(
   return csvFileName('statement', tenant, month, ...(kind ? [kind.toLowerCase()] : []))
 }
 
-/** The name of a file about a tenant: only characters that every file system allows. */
+/** A file name for a tenant: only characters that every file system allows. */
 export function csvFileName(
   what: string,
   { tenantId, clientName }: { tenantId: string; clientName: string },
@@ -55,5 +55,5 @@ export function csvFileName(
   return `${[what, name || tenantId, ...more].join('-')}.csv`
 }
 
-/** Short enough for a list of files to show the whole name. */
+/** Short enough for a file list to show the whole name. */
 const NAME_LENGTH_MAX = 60

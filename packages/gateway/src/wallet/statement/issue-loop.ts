@@ -18,8 +18,8 @@ export interface StatementLoopDeps {
 const POLL_MS = 60_000
 
 /**
- * Issues the statements of all dealers for each month that is over. Every node runs it: the wallet's lock and the key of
- * a statement decide which one issues it. Once none is due, a node looks again on the next UTC day.
+ * Issues all dealers' statements for each month that has ended. Every node runs it: the wallet's lock and the statement's
+ * key decide which node issues it. Once none is due, a node looks again on the next UTC day.
  */
 export function statementLoop(deps: StatementLoopDeps): Running {
   let completeOn: string | undefined
@@ -30,9 +30,9 @@ export function statementLoop(deps: StatementLoopDeps): Running {
 }
 
 /**
- * Issues every statement that is due: of each month of each dealer's account that is over, the oldest first. A statement
- * that cannot be issued is logged, and the others are issued.
- * @returns how many this call issued, and whether none was left; nothing is issued before the operator has a legal name
+ * Issues every statement that is due: for each month of each dealer's account that has ended, oldest first. A statement
+ * that cannot be issued is logged, and the others are still issued.
+ * @returns how many this call issued, and whether none was left; nothing is issued until the operator has a legal name
  */
 export async function issueDueStatements(
   deps: StatementLoopDeps,
@@ -66,7 +66,10 @@ interface DueStatement {
 
 const PER_PAGE = 200
 
-/** The months that are over, from each account's first one, without a statement. Reads only keys of issued statements. */
+/**
+ * The months that have ended and have no statement, from each account's first month on. Reads only the keys of issued
+ * statements.
+ */
 function findDue(db: Db, after: DueStatement | undefined): Promise<DueStatement[]> {
   return db.query<DueStatement>(sql`
     with months as (

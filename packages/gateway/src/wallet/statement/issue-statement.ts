@@ -19,12 +19,11 @@ export interface IssuedStatement {
 }
 
 /**
- * Issues the printable statement of a month that is over, for the loop: it gets its number, and its document is stored. Later
+ * Issues the printable statement of a month that has ended, for the loop: assigns its number and stores its document. Later
  * calls return the stored document, byte for byte, whatever has changed since.
- *
- * The wallet's time is moved past the end of the month, under its lock, so that every later movement belongs to a later month
- * even if the database's clock is set back.
- * @throws Refusal if the month is malformed, not over, or before the dealer's account
+ * The wallet's time is moved past the end of the month, under its lock, so that every later movement belongs to a later
+ * month even if the database's clock is set back.
+ * @throws Refusal if the month is malformed, has not ended, or is before the dealer's account
  */
 export async function issueStatement(
   deps: { db: Db; ids: Ids },
@@ -61,7 +60,7 @@ export async function issueStatement(
 }
 
 /**
- * Reads a statement that was issued. Only the loop issues statements: opening a page must not write one.
+ * Reads an issued statement. Only the loop issues statements: opening a page must not write one.
  * @throws Refusal that says why the month has no statement yet, or if the month is malformed or the tenant does not exist
  */
 export async function getIssuedStatement(
@@ -87,7 +86,7 @@ function checkIssuable(input: { month: string; to: Date; createdAt: Date; legalN
   if (createdAt >= to) throw notIssued(`The account did not exist in ${month}. Choose a later month.`)
   if (legalName === null)
     throw notIssued(
-      'The operator has not entered its legal name yet, which every statement shows. An operator’s administrator can, under Payments and statements.',
+      'The operator has not yet entered its legal name, which every statement shows. An operator’s administrator can enter it under Payments and statements.',
     )
 }
 
@@ -95,12 +94,12 @@ function notOver(month: string): Refusal {
   return notIssued(`${month} is not over. Its statement is issued once it is, in UTC.`)
 }
 
-/** The dealer's part of statement numbers: the random end of its id, in the letters of order numbers. */
+/** The dealer's part of statement numbers: the random end of its id, in the alphabet of order numbers. */
 export function dealerCodeOf(tenantId: string): string {
   return orderNoOf(tenantId).slice(-DEALER_CODE_LENGTH)
 }
 
-/** 50 bits: among 100 000 dealers two codes are equal with a probability of 1 in 200 000. */
+/** 50 bits: among 100 000 dealers, two have the same code with a probability of 1 in 200 000. */
 const DEALER_CODE_LENGTH = 10
 
 export async function findIssuedStatement(

@@ -14,7 +14,7 @@ import type { TransferKind } from '../ledger/post.ts'
 import { getStatementPage, type StatementEntry } from './statement-entries.ts'
 import { firstVersionAt } from './statement-month.ts'
 
-/** Lists one page of `account/statement`, newest first. Entries never change, so pages adjoin. */
+/** Lists one page of `account/statement`, newest first. Entries never change, so pages are contiguous. */
 export async function listStatement(
   deps: { db: Pick<Db, 'query'>; linkKey: Buffer },
   tenantId: string,
@@ -73,7 +73,7 @@ function firstVersionAtTime(
 
 interface RefundedEsim {
   profileId: string
-  /** null: no action cancelled it. */
+  /** null: it was not cancelled by an action. */
   actionId: string | null
 }
 

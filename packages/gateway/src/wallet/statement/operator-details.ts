@@ -3,7 +3,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import sql from 'sql-template-tag'
 import { audit, type By } from '#platform/audit/audit.ts'
 
-/** The operator's details as statements show them. */
+/** The operator's details as shown in statements. */
 export interface OperatorDetails {
   legalName: string | null
   taxId: string | null
@@ -18,7 +18,7 @@ export async function getOperatorDetails(db: Pick<Db | Tx, 'query'>): Promise<Op
   return row ?? { legalName: null, taxId: null, address: null }
 }
 
-/** Sets the operator's details for statements that are issued from now on. Issued ones keep the earlier details. */
+/** Sets the operator's details for statements issued from now on. Issued ones keep the earlier details. */
 export async function setOperatorDetails(
   deps: { db: Db; ids: Ids },
   input: OperatorDetails,

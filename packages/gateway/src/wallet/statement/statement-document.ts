@@ -15,7 +15,7 @@ export interface StatementParts {
   statement: Pick<MonthStatement, 'month' | 'currencyCode' | 'opening' | 'totals' | 'closing' | 'versions'>
 }
 
-/** The statement of a month as a self-contained HTML page for A4: no scripts, and the stylesheet is in its head. */
+/** The statement of a month as a self-contained HTML page for A4: without scripts, and with the stylesheet in its head. */
 export function statementDocument({ statementNo, issuedAt, operator, dealer, statement }: StatementParts): string {
   const { month, currencyCode, opening, totals, closing, versions } = statement
   const amount = (value: bigint) => `<td class="amount">${formatMoney(value)}</td>`
@@ -80,7 +80,10 @@ function party({ legalName, taxId, address }: OperatorDetails): string {
   return `<p>${lines.map(escapeHtml).join('<br>')}</p>`
 }
 
-/** The stylesheet of a document. The page that shows the document allows it by its hash in the content security policy. */
+/**
+ * The stylesheet of a document. The page that shows the document allows the stylesheet by its hash in the content security
+ * policy.
+ */
 export function styleOf(document: string): string {
   const [, style = ''] = document.split('<style>', 2)
   return style.split('</style>', 1)[0] ?? ''

@@ -15,7 +15,10 @@ export interface StatementEntry {
   amount: bigint
   balanceAfter: bigint
   orderNo: string | null
-  /** The number of the order's debit among these movements: its number for people. Of a debit, its own. */
+  /**
+   * The number of the order's debit among these movements, which people use as the order's number. For a debit, its own
+   * number.
+   */
   orderEntryNo: bigint | null
   /** The label of the restricted key that placed its order; null: the tenant's own key, or no order. */
   keyLabel: string | null
@@ -25,13 +28,13 @@ export interface StatementEntry {
   itemNo: number | null
   reference: string | null
   reason: string | null
-  /** The actor who posted it; null for orders and refunds. */
+  /** The person who posted it; null for orders and refunds. */
   actor: string | null
 }
 
 export interface StatementPage {
   entries: StatementEntry[]
-  /** `after` of the next page; null on the last. */
+  /** `after` for the next page; null on the last page. */
   next: bigint | null
 }
 
@@ -42,7 +45,7 @@ export async function getStatementPage(
   db: Pick<Db, 'query'>,
   tenantId: string,
   page: {
-    /** The version of the last movement of the page before. */
+    /** The version of the last movement on the previous page. */
     after?: bigint
     limit: number
     ascending?: boolean
@@ -68,7 +71,7 @@ export async function getStatementPage(
   return { entries, next: rows.length > limit ? entries[limit - 1]!.walletVersion : null }
 }
 
-/** Counts the movements of a range, all or of one kind, and sums their amounts. */
+/** Counts the movements of a range, all of them or those of one kind, and sums their amounts. */
 export function countEntries(
   db: Pick<Db, 'query'>,
   tenantId: string,
@@ -84,7 +87,10 @@ export function countEntries(
   )
 }
 
-/** Reads the movements of a range, all or of one kind, oldest first, in pages. Movements never change, so pages adjoin. */
+/**
+ * Reads the movements of a range, all of them or those of one kind, oldest first, page by page. Movements never change, so
+ * pages are contiguous.
+ */
 export async function* streamEntries(
   db: Pick<Db, 'query'>,
   tenantId: string,
@@ -112,8 +118,8 @@ function ofKind(kind: TransferKind | undefined): Sql {
 }
 
 /**
- * Selects movements and joins their orders' transactionIds by one index scan. One look-up per movement read three to five
- * pages each, and more as the orders grow.
+ * Selects movements and joins their orders' transactionIds with one index scan. One look-up per movement read three to five
+ * pages each, and more as the number of orders grows.
  */
 function entriesQuery(tenantId: string, condition: Sql): Sql {
   const id = requireUuid(tenantId, 'tenant')

@@ -3,7 +3,7 @@ import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import { TRANSFER_KINDS, type TransferKind } from '../ledger/post.ts'
 
-/** A wallet's statement of one UTC month. The opening balance is the closing balance of the month before. */
+/** A wallet's statement for one UTC month. The opening balance is the closing balance of the previous month. */
 export interface MonthStatement {
   tenantId: string
   clientName: string
@@ -13,9 +13,9 @@ export interface MonthStatement {
   opening: bigint
   totals: KindTotal[]
   closing: bigint
-  /** The month is over: nothing can be added to it. */
+  /** The month has ended: nothing more can be added to it. */
   complete: boolean
-  /** Versions of its entries. `to` is exclusive. */
+  /** The versions of its entries. `to` is exclusive. */
   versions: VersionRange
 }
 
@@ -33,8 +33,8 @@ export interface VersionRange {
 
 /**
  * The statement of a month, with a total for every kind. The wallet is locked `for share`: the statement waits for
- * movements in progress, and later movements get a later time, so the statement of a past month is complete.
- * @throws Refusal for a malformed month, or if the tenant does not exist
+ * movements in progress, and movements made afterwards get a later time, so the statement of a past month is complete.
+ * @throws Refusal if the month is malformed or the tenant does not exist
  */
 export async function getMonthStatement(db: Db, tenantId: string, month: string): Promise<MonthStatement> {
   monthBounds(month)
@@ -60,8 +60,8 @@ export async function getWalletHistory(
 }
 
 /**
- * The versions of a wallet's movements in a month, without a lock: movements in progress may be missing.
- * @throws Refusal for a malformed month, or if the tenant does not exist
+ * The versions of a wallet's movements in a month, read without a lock: movements in progress may be missing.
+ * @throws Refusal if the month is malformed or the tenant does not exist
  */
 export async function getMonthVersions(db: Pick<Db, 'query'>, tenantId: string, month: string): Promise<VersionRange> {
   const bounds = monthBounds(month)
@@ -74,7 +74,7 @@ export async function getMonthVersions(db: Pick<Db, 'query'>, tenantId: string, 
   return { from, to }
 }
 
-/** The statement of a month in a transaction that holds the wallet's lock. */
+/** The statement of a month, made in a transaction that holds the wallet's lock. */
 export async function readMonth(tx: Tx, id: string, month: string): Promise<MonthStatement> {
   const { from, to } = monthBounds(month)
   const [wallet] = await tx.query<
@@ -93,17 +93,17 @@ export async function readMonth(tx: Tx, id: string, month: string): Promise<Mont
   return { tenantId: id, month, ...shown, opening, totals, closing, versions }
 }
 
-/** The first moment of a UTC month and of the next. @throws Refusal */
+/** The first moment of a UTC month and of the next one. @throws Refusal */
 export function monthBounds(month: string): { from: Date; to: Date } {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month)
-  if (!match) throw new Refusal(422, 'MONTH_INVALID', `“${month.slice(0, 20)}” is not a month. Write it like 2026-11.`)
+  if (!match) throw new Refusal(422, 'MONTH_INVALID', `“${month.slice(0, 20)}” is not a month. Use the form 2026-11.`)
   const [year, index] = [Number(match[1]), Number(match[2]) - 1]
   return { from: new Date(Date.UTC(year, index)), to: new Date(Date.UTC(year, index + 1)) }
 }
 
 /**
- * The version of the first movement at or after a moment; `last` + 1 without such a movement. created_at never goes
- * back within a wallet and versions have no gaps, so a binary search finds it: 20 look-ups in the primary key for a million movements
+ * The version of the first movement at or after a moment; `last` + 1 if it does not exist. created_at never decreases within a
+ * wallet and versions have no gaps, so a binary search finds it: 20 look-ups in the primary key for a million movements
  * (0.4 ms), without an index on the time.
  */
 export async function firstVersionAt(

@@ -1,4 +1,4 @@
-/** A violation of a rule of the ledger. */
+/** A violation of one of the ledger's rules. */
 export interface LedgerFault {
   tenantId: string
   kind: FaultKind
@@ -8,9 +8,9 @@ export interface LedgerFault {
 
 /**
  * BALANCE  the wallet's balance is not the sum of its transfers, or its version is not their number
- * GAP      a version is missing, or was used before
- * CHAIN    a balance_after does not follow from the one before
- * TIME     a transfer is older than the one before it
+ * GAP      a version is missing, or was used twice
+ * CHAIN    a balance_after does not follow from the previous one
+ * TIME     a transfer is older than the previous one
  * ACCOUNTS a transfer is not between the wallet and the account of its kind: the accounts do not sum to zero
  * ORDER    an order without exactly one debit of its amount, or a debit without its order
  * REFUND   a refund that is not owed or not of the item's price, or an order's refunds that do not add up

@@ -9,7 +9,7 @@ export interface Chain {
   sum: bigint
 }
 
-/** The last row of a page, which the next row must follow. */
+/** The last row of a page, which the next row must continue. */
 interface Link {
   version: bigint
   balance: bigint
@@ -17,11 +17,11 @@ interface Link {
   createdAt: string
 }
 
-/** Lower than any version, including a negative one that somebody inserted. */
+/** Lower than any version, even a negative one that somebody has inserted. */
 const LOWEST = -(2n ** 63n)
 const BEFORE_TIME = '-infinity'
 
-/** Reads a wallet's transfers in order, in pages, and checks each one and whether it follows from the one before. */
+/** Reads a wallet's transfers in order, page by page, and checks each one and whether it follows from the previous one. */
 export async function verifyChain(tx: Tx, verification: Verification): Promise<Chain> {
   const chain: Chain = { count: 0n, sum: 0n }
   let after = LOWEST

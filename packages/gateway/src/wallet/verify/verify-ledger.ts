@@ -16,9 +16,9 @@ export interface LedgerCounts {
 }
 
 export interface VerifyOptions {
-  /** Only this tenant. */
+  /** Verifies only this tenant. */
   tenantId?: string
-  /** Called for every fault when it is found. Faults are not collected, so memory stays bounded. */
+  /** Called for every fault as it is found. Faults are not collected, so memory use stays limited. */
   onFault(fault: LedgerFault): void
   onTenant?(tenantId: string, counts: LedgerCounts): void
   /** Aborts the verification between two pages. */
@@ -27,8 +27,8 @@ export interface VerifyOptions {
   pageRows?: number
 }
 
-// PostgreSQL checks a page and returns only its faults. A million orders and as many transfers take half a minute on two
-// busy cores, and 75 MB in this process.
+// PostgreSQL checks a page and returns only its faults. A million orders and the same number of transfers take half a
+// minute on two busy cores, and 75 MB in this process.
 const PAGE_ROWS = 20_000
 
 /**
@@ -103,7 +103,7 @@ async function* pagesOf(db: Db, query: (after: string) => { text: string; values
 const tenantsAfter = (after: string) => sql`
   select tenant_id from tenants where tenant_id > ${after} and not ${raw(isHeld('tenants.tenant_id'))} order by tenant_id limit ${TENANTS_PAGE}`
 
-/** Tenant ids of movements and orders that have no tenant. Finds distinct ids by skipping through the primary keys. */
+/** The tenant ids of movements and orders that have no tenant. Finds distinct ids by skipping through the primary keys. */
 const idsWithoutTenantAfter = (after: string) => sql`
   with recursive movers (tenant_id) as (
     (select tenant_id from transfers where tenant_id > ${after} order by tenant_id limit 1)

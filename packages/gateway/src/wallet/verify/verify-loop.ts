@@ -24,7 +24,7 @@ export function ledgerLoop(deps: LedgerLoopDeps): Running {
 /** An hour with few sales. A missed check runs as soon as possible later that day. The very first check runs at any hour. */
 const FIRST_HOUR_UTC = 3
 
-/** Faults that are stored with the check; `ledger verify` lists all. */
+/** How many faults are stored with the check; `ledger verify` lists all of them. */
 const FAULTS_STORED_MAX = 20
 
 /** @returns the counts; undefined if today's check is finished, or running on another node */
@@ -48,7 +48,7 @@ export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Pr
     )
     return counts
   } catch (error) {
-    // Releases the claim, so another node can check: this node is stopping, or lost its database.
+    // Releases the claim so that another node can check: this node is stopping, or has lost its database.
     await deps.db
       .query(sql`delete from ledger_checks where checked_on = ${day} and finished_at is null`)
       .catch(() => {})
@@ -56,7 +56,9 @@ export async function checkToday(deps: LedgerLoopDeps, signal?: AbortSignal): Pr
   }
 }
 
-/** Claims today's check by its row. A dead node's claim is taken over after six hours, which is longer than any check. */
+/**
+ * Claims today's check through its row. A dead node's claim is taken over after six hours, which is longer than any check.
+ */
 async function claim(db: Db): Promise<string | undefined> {
   const [row] = await db.query<{ checkedOn: string }>(sql`
     insert into ledger_checks (checked_on, started_at)
@@ -86,7 +88,7 @@ async function saveCheck(
       tenantId: null,
       kind: 'LEDGER_FAULT',
       audience: 'OPERATOR',
-      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} Have somebody with access to the server list all of them with the command ledger verify, and change no wallet until they are explained.`,
+      message: `The daily check of the ledger found faults (${counts.faults}). The first: ${firstFaults[0]} Ask somebody with access to the server to list all of them with the command ledger verify, and do not change any wallet until they are explained.`,
       data: { ...numbers(counts), firstFaults },
     })
   })
@@ -109,7 +111,7 @@ export interface LedgerCheck extends LedgerCounts {
   firstFaults: string[]
 }
 
-/** The latest finished check, for metrics and the console. @returns undefined before the first one */
+/** The latest completed check, for metrics and the console. @returns undefined before the first one */
 export async function findLatestLedgerCheck(db: Pick<Db, 'query'>): Promise<LedgerCheck | undefined> {
   const [row] = await db.query<LedgerCheck>(sql`
     select checked_on, finished_at, tenants, transfers, orders, faults, first_faults from ledger_checks

@@ -5,10 +5,10 @@ import sql from 'sql-template-tag'
 import type { Verification } from './verification.ts'
 
 /**
- * Checks a tenant's orders against its transfers, in pages. For each order: its debit exists and has its amount; the
+ * Checks a tenant's orders against its transfers, page by page. For each order: its debit exists and has its amount; the
  * prices of its items add up to its amount; its refunds add up to its refunded amount and do not exceed its amount; every
- * refused or cancelled item is refunded (the refund is posted in the same transaction).
- * With the checks of chain.ts, every order has exactly one debit and every debit exactly one order.
+ * refused or cancelled item is refunded (the refund is posted in the same transaction). Together with the checks in
+ * chain.ts, this ensures that every order has exactly one debit and every debit exactly one order.
  * @returns the number of orders
  */
 export async function verifyOrders(tx: Tx, verification: Verification): Promise<bigint> {

@@ -18,10 +18,11 @@ export type CheckDeps = Pick<
 >
 
 /**
- * Runs `work` after the URL has answered a signed CHECK_HEALTH notification with 2xx within 5 s. A tenant has one check at
- * a time, which lasts until `work` is done, so that two settings never interleave. The attempt is logged like any other.
- * @throws ApiError 400101 when the URL is not allowed, 400102 when the check failed, 101007 when another check of this
- *   tenant is running or ten have started within the last minute
+ * Runs `work` after the URL has answered a signed CHECK_HEALTH notification with 2xx within 5 s. A tenant has only one
+ * check at a time, which lasts until `work` is done, so that two settings never interleave. The attempt is logged like any
+ * other.
+ * @throws ApiError 400101 if the URL is not allowed, 400102 if the check failed, 101007 if another check of this tenant is
+ * running or ten have started within the last minute
  */
 export async function withHealthCheck<Result>(
   deps: CheckDeps,
@@ -73,12 +74,12 @@ async function check(deps: CheckDeps, tenantId: string, url: string, format: Eve
   })
 }
 
-/** Checks the form of the URL. The address is checked when it is connected to, here and at every attempt. */
+/** Checks the form of the URL. Its address is checked whenever a connection is made, here and for every attempt. */
 function checkForm(text: string, local: boolean): void {
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw notAllowed('it is not an https address')
   if (url.protocol === 'http:' && !local) throw notAllowed('it begins with http, and only https is allowed')
-  if (url.username !== '' || url.password !== '') throw notAllowed('it carries a user name or password')
+  if (url.username !== '' || url.password !== '') throw notAllowed('it contains a user name or password')
 }
 
 function notAllowed(why: string): ApiError {
@@ -92,8 +93,8 @@ const MINUTE_MS = 60_000
 const LOCK_MS = EVENT_TIMEOUT_MS + 5_000
 
 /**
- * Takes the tenant's lock for a check. No row: another check is running, or ten have started within the minute. Locks the
- * tenant's row of webhook_checks.
+ * Takes the tenant's lock for a check. If no row is returned, another check is running, or ten have started within the last
+ * minute. Locks the tenant's row of webhook_checks.
  */
 async function lockCheck(deps: CheckDeps, tenantId: string, token: string): Promise<void> {
   const nowMs = deps.databaseClock.now()

@@ -6,7 +6,7 @@ import { ACKNOWLEDGED } from '../attempt-log.ts'
 
 /** The results of attempts to send events to an endpoint, in equal parts of a period. */
 export interface EndpointFigures {
-  /** True if there were more attempts, so that only those of the newest events are counted. */
+  /** True if there were more attempts; then only those of the newest events are counted. */
   isSample: boolean
   parts: FiguresPart[]
 }
@@ -15,15 +15,15 @@ export interface FiguresPart {
   from: Date
   acknowledged: number
   failed: number
-  /** Response times of all its attempts; null without attempts. */
+  /** The response times of all its attempts; null without attempts. */
   p50Ms: number | null
   p95Ms: number | null
 }
 
-/** Hours of a period and of each of its parts. */
+/** Length of each period and of its parts, in hours. */
 export const FIGURE_PERIODS = { DAY: { hours: 24, partHours: 1 }, WEEK: { hours: 168, partHours: 6 } } as const
 
-/** Attempts are read by index, newest events first, so a busy endpoint costs no more than this. */
+/** Attempts are read through an index, newest events first, so a busy endpoint costs no more than this. */
 export const FIGURES_ATTEMPTS_MAX = 5_000
 
 const HOUR_MS = 3_600_000
@@ -35,7 +35,7 @@ export async function readEndpointFigures(
 ): Promise<EndpointFigures> {
   const { hours, partHours } = FIGURE_PERIODS[period]
   const partMs = partHours * HOUR_MS
-  // The last part includes the present, so it is not complete yet.
+  // The last part includes the present, so it is still incomplete.
   const endMs = (Math.floor(databaseClock.now() / partMs) + 1) * partMs
   const startMs = endMs - hours * HOUR_MS
   // An attempt's id contains its time, so only the partitions of the period are read.

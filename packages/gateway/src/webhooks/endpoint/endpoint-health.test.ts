@@ -14,7 +14,7 @@ test('a failure within the first half of the window changes nothing', () => {
   expect(afterFailure(failing(), T0 + 35.9 * H, false)).toEqual({ change: 'NONE' })
 })
 
-test('warnings come at 50, 75 and 90 percent, each once', () => {
+test('warnings are raised at 50, 75 and 90 percent, once each', () => {
   expect(afterFailure(failing(), T0 + 36 * H, false)).toMatchObject({ change: 'WARN', percent: 50 })
   expect(afterFailure(failing(50), T0 + 40 * H, false)).toEqual({ change: 'NONE' })
   expect(afterFailure(failing(50), T0 + 54 * H, false)).toMatchObject({ change: 'WARN', percent: 75 })
@@ -22,16 +22,16 @@ test('warnings come at 50, 75 and 90 percent, each once', () => {
   expect(afterFailure(failing(90), T0 + 71.9 * H, false)).toEqual({ change: 'NONE' })
 })
 
-test('after a long silence, the first warning is the one that applies now', () => {
+test('after a long silence, only the warning for the current percentage is raised', () => {
   expect(afterFailure(failing(), T0 + 66 * H, false)).toMatchObject({ change: 'WARN', percent: 90 })
 })
 
-test('the next failure after 72 hours disables, and none a moment before', () => {
+test('the first failure after 72 hours disables the endpoint, and no earlier failure does', () => {
   expect(afterFailure(failing(90), T0 + 72 * H - 1, false)).toEqual({ change: 'NONE' })
   expect(afterFailure(failing(90), T0 + 72 * H, false)).toMatchObject({ change: 'DISABLE', reason: 'FAILING' })
 })
 
-test('410 disables immediately', () => {
+test('410 disables the endpoint immediately', () => {
   const well = { failingSinceMs: null, alertedPercent: 0 }
   expect(afterFailure(well, T0, true)).toMatchObject({ change: 'DISABLE', reason: 'GONE' })
 })

@@ -22,7 +22,10 @@ export type HealthChange =
   | { change: 'WARN'; percent: number; sinceMs: number }
   | { change: 'DISABLE'; reason: 'FAILING' | 'GONE'; sinceMs: number }
 
-/** Decides what a failed attempt changes. Only an attempt can disable an endpoint, so one without traffic stays enabled. */
+/**
+ * Decides what a failed attempt changes. Only an attempt can disable an endpoint, so an endpoint without traffic stays
+ * enabled.
+ */
 export function afterFailure(health: FailureWindow, failedAtMs: number, gone: boolean): HealthChange {
   const sinceMs = health.failingSinceMs ?? failedAtMs
   if (gone) return { change: 'DISABLE', reason: 'GONE', sinceMs }
@@ -33,7 +36,7 @@ export function afterFailure(health: FailureWindow, failedAtMs: number, gone: bo
   return health.failingSinceMs === null ? { change: 'FAILING', sinceMs } : { change: 'NONE' }
 }
 
-/** A change of an endpoint's health, caused by an attempt at `url`. */
+/** A change in an endpoint's health, caused by an attempt at `url`. */
 export interface EndpointChange {
   tenantId: string
   url: string
@@ -45,7 +48,7 @@ export interface EndpointChange {
 
 /**
  * Saves a change if the endpoint still has the URL of the attempt. The node whose update changes the row alerts the tenant,
- * so each alert is raised once. Locks the endpoint's row.
+ * so each alert is raised only once. Locks the endpoint's row.
  */
 export async function saveEndpointChange(
   tx: Tx,
@@ -91,7 +94,7 @@ async function warn(tx: Tx, ids: Ids, tenantId: string, url: string, change: { p
     tenantId,
     kind: 'ENDPOINT_FAILING',
     audience: 'TENANT',
-    message: `The callback URL has failed since ${since}. It is disabled after ${FAILING_MAX_HOURS} hours without a success; ${change.percent} % of that time has passed. See the delivery log for the errors.`,
+    message: `The callback URL has failed since ${since}. It will be disabled after ${FAILING_MAX_HOURS} hours without a success; ${change.percent} % of that time has passed. See the delivery log for the errors.`,
     data: { callbackUrl: maskedUrl(url), failingSince: since, percent: change.percent },
   })
 }
@@ -117,7 +120,7 @@ async function disable(
     tenantId,
     kind: 'ENDPOINT_DISABLED',
     audience: 'TENANT',
-    message: `The callback URL was disabled. ${why}. Events are still recorded: repair the receiver, enable the callback URL again, then replay the unsent events.`,
+    message: `The callback URL was disabled. ${why}. Events are still recorded: fix the receiver, enable the callback URL again, then replay the unsent events.`,
     data: { callbackUrl, reason, failingSince: new Date(sinceMs).toISOString() },
   })
   audit(tx, ids, {

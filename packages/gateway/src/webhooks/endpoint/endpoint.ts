@@ -15,12 +15,12 @@ export interface Endpoint {
   callbackUrl: string | null
   eventTypes: EventType[]
   eventFormat: EventFormat
-  /** Percentages of usage, ascending. */
+  /** Usage percentages, ascending. */
   usageThresholds: number[]
   /** Ascending. */
   expiryNoticeHours: number[]
   enabled: boolean
-  /** The gateway's reason for disabling it; null: the tenant disabled it, or it is enabled. */
+  /** Why the gateway disabled it; null: the tenant disabled it, or it is enabled. */
   disabledReason: 'GONE' | 'FAILING' | null
   failureWindow: FailureWindow
   updatedAt: Date
@@ -33,7 +33,7 @@ export interface FailureWindow {
   alertedPercent: number
 }
 
-/** A text that changes with the tenant's endpoint settings and secrets, but not with the endpoint's health. */
+/** Text that changes with the tenant's endpoint settings and secrets, but not with the endpoint's health. */
 export function settingsVersion(endpointSetAt: Date | null, tenantVersion: bigint): string {
   return `${endpointSetAt?.getTime() ?? ''} ${tenantVersion}`
 }
@@ -84,7 +84,7 @@ function endpointOf([row]: EndpointRow[], cipher: Pick<Cipher, 'decrypt'>, tenan
   }
 }
 
-/** The usage percentages and the hours before expiry at which the tenant of an eSIM is notified. */
+/** The usage percentages and the hours before expiry at which the tenant is notified about an eSIM. */
 export type NoticeSettings = Readonly<Pick<Endpoint, 'usageThresholds' | 'expiryNoticeHours'>>
 
 type NoticesAndFormat = NoticeSettings & Readonly<Pick<Endpoint, 'eventFormat'>>
@@ -105,14 +105,14 @@ export async function findNoticeSettings(tx: Pick<Tx, 'query'>, tenantId: string
   return row ?? DEFAULT_NOTICES
 }
 
-/** Changed expiry notice hours that must still be applied to eSIMs in use. */
+/** Changed expiry notice hours that have yet to be applied to eSIMs in use. */
 export interface Rescan {
   tenantId: string
   /** When the hours were changed. */
   rescanFrom: Date
 }
 
-/** Lists endpoints whose expiry notice hours have changed and do not apply to all eSIMs of their tenants yet. */
+/** Lists endpoints whose expiry notice hours have changed and have not yet been applied to all eSIMs of their tenants. */
 export async function endpointsToRescan(db: Pick<Db, 'query'>): Promise<Rescan[]> {
   return db.query<Rescan>({
     name: 'webhooks-to-rescan',
@@ -138,11 +138,11 @@ function decryptUrl(cipher: Pick<Cipher, 'decrypt'>, tenantId: string, ciphertex
 export interface EndpointView {
   tenantId: string
   clientName: string
-  /** The values of its query are masked. */
+  /** The values in its query are masked. */
   callbackUrl: string | null
   eventTypes: EventType[]
   enabled: boolean
-  /** The gateway's reason for disabling it. */
+  /** Why the gateway disabled it. */
   disabledReason: 'GONE' | 'FAILING' | null
   /** The first failure after its last success. */
   failingSince: Date | null
@@ -155,11 +155,11 @@ export const WAITING_COUNTED = 10_000
 
 export interface EndpointFilter {
   tenantId?: string | undefined
-  /** Only endpoints that are failing, or that the gateway disabled. */
+  /** Only endpoints that are failing, or that were disabled by the gateway. */
   unwell?: boolean | undefined
 }
 
-/** Lists endpoints that were ever set, the longest failing first. */
+/** Lists endpoints that have ever been set, the longest failing first. */
 export async function listEndpoints(
   { db, cipher }: { db: Db; cipher: Pick<Cipher, 'decrypt'> },
   filter: EndpointFilter,

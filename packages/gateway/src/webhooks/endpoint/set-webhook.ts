@@ -25,25 +25,26 @@ type SettingDeps = Pick<
   'db' | 'log' | 'ids' | 'linkKey' | 'cipher' | 'clock' | 'databaseClock' | 'outbound' | 'config' | 'wake'
 >
 
-/** A request of `webhook/set`, with members that only other interfaces can set. */
+/** A `webhook/set` request, with members that only other interfaces can set. */
 export interface WebhookChange extends WebhookSetRequest {
-  /** A new format brings its own event types, unless the request has some. */
+  /** A new format comes with its own event types, unless the request specifies some. */
   eventFormat?: EventFormat | undefined
 }
 
 export interface SetWebhookOptions {
   /** Stored again with the change: a database that became primary during the health check may have lost it. */
   accepted?: AcceptedRequestId
-  /** Another change of the tenant, made in the same transaction before this one. */
+  /** Another change to the tenant, made in the same transaction before this one. */
   alsoChange?(tx: Tx): Promise<unknown>
 }
 
 /**
  * `webhook/set` for the API, the console and the CLI. Absent members stay unchanged; `callbackUrl: null` removes the URL;
  * `{}` only reads. A URL that is set or enabled is checked first (check-callback-url.ts), outside any transaction; if the
- * check fails, the old setting stays. Setting or removing the URL enables an endpoint that the gateway disabled, unless the
- * request has `enabled: false`. Does not change admission.
- * @throws ApiError 400101, 400102, 101007; 000108 for event types that the format lacks; what `alsoChange` throws
+ * check fails, the old setting stays. Setting or removing the URL enables an endpoint that was disabled by the gateway,
+ * unless the request has `enabled: false`. Does not affect admission.
+ * @throws ApiError 400101, 400102, 101007; 000108 for event types that the format does not include; whatever `alsoChange`
+ * throws
  */
 export async function setWebhook(
   deps: SettingDeps,
@@ -97,7 +98,7 @@ async function changeEndpoint(
     if (accepted) reenterRequestIds(tx, [accepted], deps.databaseClock.now())
     return after
   })
-  // The sender marks events UNSENT that were waiting for a removed endpoint.
+  // When an endpoint is removed, the sender marks the events waiting for it UNSENT.
   deps.wake.wake('webhooks')
   return answerOf(changed)
 }
@@ -133,7 +134,7 @@ function eventTypesAfter(before: Endpoint, eventFormat: EventFormat, requested: 
   }
   const lacking = eventFormat === 'RT' ? requested.filter((type) => !isRtType(type)) : []
   if (lacking.length > 0) {
-    const reason = `The RT format has no ${lacking.join(', ')}: leave it out, or choose the format of the dealer API.`
+    const reason = `The RT format does not have ${lacking.join(', ')}: leave it out, or choose the format of the dealer API.`
     throw new ApiError('000108', { details: [{ field: 'eventTypes', reason }] })
   }
   return EVENT_TYPES.filter((type) => requested.includes(type))
@@ -174,14 +175,14 @@ function writeEndpoint(tx: Tx, cipher: Pick<Cipher, 'encrypt'>, tenantId: string
 /** The loop that records ESIM_EXPIRING applies the changed hours to the tenant's eSIMs (esims/life/expiring.ts). */
 function startRescan(tx: Tx, tenantId: string): void {
   tx.send({
-    // In whole milliseconds, which is the precision of a Date.
+    // In whole milliseconds, the precision of a Date.
     text: `update webhook_endpoints set expiry_rescan_from = date_trunc('milliseconds', clock_timestamp())
            where tenant_id = $1`,
     values: [tenantId],
   })
 }
 
-/** The endpoint of a tenant that has never set one: the defaults of webhook_endpoints, dated to the tenant's creation. */
+/** The endpoint of a tenant that has never set one: the defaults of webhook_endpoints, dated with the tenant's creation. */
 async function defaultEndpoint(deps: SettingDeps, tenantId: string): Promise<Endpoint> {
   const [tenant] = await deps.db.query<{ createdAt: Date }>({
     text: 'select created_at from tenants where tenant_id = $1',

@@ -10,15 +10,16 @@ import { STEP_MAX } from '../webhook-limits.ts'
 type StepDeps = Pick<WebhookDeps, 'db' | 'databaseClock' | 'wake' | 'log' | 'loops'>
 
 const POLL_MS = 1_000
-/** Replays that one pass steps, across tenants. The next pass takes others. */
+/** How many replays one pass advances, across tenants. The next pass takes others. */
 const REPLAYS_PER_PASS = 100
-/** Events that one step reads, matching or not. Bounds a step if few events match. */
+/** How many events one step reads, matching or not. Limits a step if few events match. */
 const LOOKED_AT_MAX = 20_000
 /** A replay pauses while the tenant has this many due events, so that new events do not wait behind old ones. */
 const BACKLOG_MAX = 1_000
 
 /**
- * Makes replayed events due again, each replay at its rate. Any node may step any replay; a row lock prevents two at a time.
+ * Makes replayed events due again, each replay at its own rate. Any node may advance any replay; a row lock prevents two
+ * from doing so at the same time.
  */
 export function replayLoop(deps: StepDeps): Running {
   return runLoop(deps, 'webhook replays', POLL_MS, async () => {
@@ -39,8 +40,8 @@ interface RunningReplay {
   replayId: string
 }
 
-// The replays that were stepped least recently come first. Those without an enabled endpoint are excluded, or they would
-// always come first.
+// The replays that were advanced least recently come first. Those without an enabled endpoint are excluded, because they
+// would otherwise always come first.
 const NEXT = `
   select r.tenant_id, r.replay_id from webhook_replays r
   join webhook_endpoints w on w.tenant_id = r.tenant_id and w.enabled and w.callback_url is not null
@@ -48,13 +49,13 @@ const NEXT = `
 
 interface Step {
   replayed: number
-  /** The window had fewer events than the rate allows: step again immediately. */
+  /** The window contained fewer events than the rate allows: take the next step immediately. */
   more: boolean
 }
 
 const NOTHING: Step = { replayed: 0, more: false }
 
-/** Runs one step of a replay in one transaction: its position moves together with the events that it makes due. */
+/** Runs one step of a replay in one transaction: its position advances together with the events that it makes due. */
 export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: string, replayId: string): Promise<Step> {
   const now = new Date(databaseClock.now())
   return db.tx(async (tx) => {
@@ -69,7 +70,7 @@ export async function stepReplay({ db, databaseClock }: StepDeps, tenantId: stri
     const due = Math.min(Math.floor((elapsedMs * replay.ratePerS) / 1000), STEP_MAX)
     if (due <= 0) return NOTHING
     if (replay.backlog >= BACKLOG_MAX) {
-      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // a pause is not made up for
+      tx.send({ text: PAUSE, values: [tenantId, replayId, now] }) // time lost in a pause is not made up for
       return NOTHING
     }
     const oldest = firstUuidAt(sendableSince(now.getTime()).getTime())
@@ -91,7 +92,7 @@ interface LockedReplay {
   backlog: number
 }
 
-// Locks the replay, and skips one that another node is stepping.
+// Locks the replay, or skips it if another node is advancing it.
 const LOCK = `
   select r.rate_per_s, r.stepped_at,
          exists (select from webhook_endpoints w
@@ -105,16 +106,16 @@ const PAUSE = 'update webhook_replays set stepped_at = $3 where tenant_id = $1 a
 
 interface Moved {
   replayed: number
-  /** The step found as many events as it looked for, so the window may have more. */
+  /** The step found as many events as it looked for, so the window may contain more. */
   full: boolean
   /** null: the window reached the end of the range. */
   windowEnd: string | null
   position: string
 }
 
-// Reads a window of the range after the latest position. PENDING events are never replayed, nor events that became too old
-// while the replay was paused. A full step ends at its last event, any other at the end of its window. The state is a
-// subquery, because the planner would join by reading all deliveries of the tenant for each event.
+// Reads a window of the range after the latest position. PENDING events are never replayed, nor are events that became too
+// old while the replay was paused. A full step ends at its last event, any other step at the end of its window. The state
+// is a subquery, because the planner would otherwise join by reading all the tenant's deliveries for each event.
 const MOVE = `
   with replay as (
     select greatest(cursor_id, $6::uuid) as cursor_id, to_id, notify_types, delivery_states

@@ -20,17 +20,17 @@ export const REPLAY_STATES = ['RUNNING', 'DONE', 'CANCELLED'] as const
 export interface ReplayInput {
   /** When the events were recorded. Events too old to be sent (sending/attempt.ts) are left out. */
   from: Date
-  /** Absent: all events until now. */
+  /** If absent, all events until now. */
   to?: Date | undefined
-  /** Absent: all types. */
+  /** If absent, all types. */
   notifyTypes?: readonly EventType[] | undefined
   /** Absent: REPLAYED_BY_DEFAULT. */
   outcomes?: readonly Replayable[] | undefined
-  /** Events a second. */
+  /** Events per second. */
   ratePerS?: number | undefined
 }
 
-/** A job that sends recorded events again, oldest first, with the same notifyIds. */
+/** A job that sends recorded events again, oldest first, with their original notifyIds. */
 export interface Replay {
   replayId: string
   tenantId: string
@@ -40,7 +40,7 @@ export interface Replay {
   notifyTypes: EventType[]
   outcomes: Replayable[]
   ratePerS: number
-  /** Events that matched when it was started. */
+  /** The number of events that matched when it was started. */
   matched: number
   replayed: number
   actor: string
@@ -52,13 +52,15 @@ export const REPLAY_RATE_DEFAULT_PER_S = 50
 export const REPLAY_RATE_MAX_PER_S = 1_000
 /** Counting stops at this number, because the count only shows progress. */
 const COUNTED_MAX = 1_000_000
-/** Limits a tenant's running replays, so that a mistake cannot fill the queue. */
+/** Limits how many replays of a tenant run, so that a mistake cannot fill the queue. */
 const RUNNING_MAX = 5
 
 /**
- * Starts a replay. Any node runs its steps (replay-step.ts). It survives restarts, and pauses while the endpoint is disabled.
- * Locks the tenant's row and not the endpoint's: counting may take seconds, and the sender locks the endpoint's row.
- * @throws Refusal for an invalid range or rate, if no endpoint takes the events, or if RUNNING_MAX replays are running
+ * Starts a replay. Any node runs its steps (replay-step.ts). It survives restarts, and pauses while the endpoint is
+ * disabled. Locks the tenant's row and not the endpoint's: counting may take seconds, and the sender locks the endpoint's
+ * row.
+ * @throws Refusal for an invalid range or rate, if no endpoint accepts the events, or if RUNNING_MAX replays are already
+ * running
  */
 export async function startReplay(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock'>,
@@ -72,7 +74,7 @@ export async function startReplay(
   if (input.from >= to) throw new Refusal(422, 'EMPTY_RANGE', 'The replay ends before it starts. Use an earlier start.')
   const since = sendableSince(now.getTime())
   if (to <= since) {
-    const message = `Events older than ${SENDABLE_DAYS} days are not sent again. Use a later end.`
+    const message = `Events older than ${SENDABLE_DAYS} days cannot be sent again. Use a later end.`
     throw new Refusal(422, 'EVENTS_TOO_OLD', message)
   }
   const from = new Date(Math.max(input.from.getTime(), since.getTime()))
@@ -83,7 +85,7 @@ export async function startReplay(
   const [fromId, toId] = [firstUuidAt(from.getTime()), firstUuidAt(to.getTime())]
   await deps.db.tx(async (tx) => {
     await requireEndpoint(tx, tenantId, notifyTypes)
-    // Concurrent starts of one tenant wait for each other, so that each counts the earlier ones.
+    // Concurrent starts for one tenant wait for each other, so that each counts the earlier ones.
     await tx.query(sql`select from tenants where tenant_id = ${tenantId} for no key update`)
     const [running] = await tx.query<{ count: number }>(sql`
       select count(*)::integer as count from webhook_replays where tenant_id = ${tenantId} and replay_state = 'RUNNING'`)

@@ -8,9 +8,9 @@ import type { WebhookDeps } from '../webhook-deps.ts'
 import { SENDABLE_DAYS } from '../webhook-limits.ts'
 
 /**
- * Sends an event again, with the same notifyId and all retries. An event that is waiting for a retry is sent now. An event
- * that is being sent is sent once more afterwards.
- * @throws Refusal if the event does not exist or is too old, or if no endpoint takes it
+ * Sends an event again, with the same notifyId and all retries. An event waiting for a retry is sent now. An event that is
+ * being sent is sent once more afterwards.
+ * @throws Refusal if the event does not exist or is too old, or if no endpoint accepts it
  */
 export async function resendEvent(
   deps: Pick<WebhookDeps, 'db' | 'ids' | 'databaseClock' | 'wake'>,
@@ -25,7 +25,7 @@ export async function resendEvent(
       select notify_id, notify_type from events where tenant_id = ${tenantId} and notify_id = ${notifyId}`)
     if (!event) throw notFound('event')
     if (timeOfUuid(event.notifyId) < sendableSince(now.getTime()).getTime()) {
-      const message = `The event is older than ${SENDABLE_DAYS} days and is not sent again. Look up its order instead.`
+      const message = `The event is older than ${SENDABLE_DAYS} days and cannot be sent again. Look up its order instead.`
       throw new Refusal(409, 'EVENT_TOO_OLD', message)
     }
     await requireEndpoint(tx, tenantId, [event.notifyType])
@@ -52,6 +52,6 @@ export async function requireEndpoint(tx: Tx, tenantId: string, notifyTypes: rea
     throw new Refusal(409, 'ENDPOINT_DISABLED', 'The callback URL is disabled. Enable it, then send the events again.')
   }
   if (!notifyTypes.some((type) => endpoint.eventTypes.includes(type))) {
-    throw new Refusal(409, 'NOT_SUBSCRIBED', `The endpoint does not take ${notifyTypes.join(' and ')} events.`)
+    throw new Refusal(409, 'NOT_SUBSCRIBED', `The endpoint is not subscribed to ${notifyTypes.join(' and ')} events.`)
   }
 }

@@ -16,11 +16,11 @@ export interface ClaimedEvent extends Notification {
   notifyType: EventType
   /** Attempts since the event was recorded or last replayed. */
   attempts: number
-  /** 0, and higher after each resend or replay. The result of an attempt counts for this generation only. */
+  /** 0, and higher after each resend or replay. The result of an attempt counts only for this generation. */
   generation: number
 }
 
-/** A place in the order in which a tenant's events come due. */
+/** A position in the order in which a tenant's events become due. */
 export interface Position {
   dueS: number
   notifyId: string
@@ -37,17 +37,17 @@ export interface ClaimRequest {
 
 export interface Claim extends SendSettings {
   tenantId: string
-  /** In the order in which they came due. */
+  /** In the order in which they became due. */
   events: ClaimedEvent[]
-  /** Position of the last event. */
+  /** The position of the last event. */
   last: Position | undefined
   /** When this node's lease ends, by the database's clock; undefined: another node holds the queue. */
   heldUntilMs: number | undefined
 }
 
-/** A tenant's endpoint, and what signs its events. */
+/** A tenant's endpoint, and the secrets that sign its events. */
 export interface SendSettings {
-  /** undefined: never set, or its URL cannot be decrypted. */
+  /** undefined: it was never set, or its URL cannot be decrypted. */
   endpoint: Endpoint | undefined
   /** undefined: its secret cannot be decrypted. */
   signer: Tenant | undefined
@@ -56,8 +56,8 @@ export interface SendSettings {
 type ClaimDeps = Pick<WebhookDeps, 'db' | 'cipher' | 'log'>
 
 /**
- * Leases the endpoint queues of some tenants for this node, or extends the leases, then reads the due events and all that is
- * needed to send them: one round trip, including COMMIT. A queue that another node holds yields no events. Locks queues in
+ * Leases the endpoint queues of some tenants to this node, or extends the leases, then reads the due events and everything
+ * needed to send them: one round trip, including COMMIT. A queue held by another node yields no events. Locks queues in
  * ascending tenant order.
  */
 export async function claimEvents(
@@ -72,7 +72,7 @@ export async function claimEvents(
     const claiming = Promise.all(
       requests.toSorted(byTenant).map((request) => claimOne(tx, deps, nodeId, request, nowMs)),
     )
-    claiming.catch(() => {}) // its failure fails the transaction
+    claiming.catch(() => {}) // if it fails, so does the transaction
     return { claiming } // not awaited here, so that COMMIT is sent with the statements
   })
   const claims = await claiming
@@ -80,9 +80,9 @@ export async function claimEvents(
 }
 
 /**
- * Makes the planner use indexes, and plan each prepared statement once, for this transaction. A partition that was empty at
- * the last analyze looks cheap to scan, and a cached plan would keep scanning it while it fills. Planning over six partitions
- * takes longer than claiming 64 events.
+ * For this transaction, makes the planner use indexes and plan each prepared statement only once. A partition that was
+ * empty at the last analyze looks cheap to scan, and a cached plan would keep scanning it while it fills. Planning over six
+ * partitions takes longer than claiming 64 events.
  */
 export function usePlanHints(tx: Tx): void {
   tx.send({
@@ -98,7 +98,7 @@ export function byTenant(one: { tenantId: string }, other: { tenantId: string })
   return one.tenantId < other.tenantId ? -1 : 1
 }
 
-/** A crash of the database may lose a lease. The queue is then leased again: at worst an event is sent twice. */
+/** A crash of the database may lose a lease. The queue is then leased again: at worst, an event is sent twice. */
 const ASYNCHRONOUS_COMMIT: Statement = { name: 'webhooks-claim-commit', text: 'set local synchronous_commit = off' }
 
 async function claimOne(
@@ -142,7 +142,10 @@ function eventOf(tenantId: string, row: ClaimedRow): ClaimedEvent {
   }
 }
 
-/** Loads what sending needs. A secret or URL that cannot be decrypted counts as missing: only the events of its tenant wait. */
+/**
+ * Loads everything needed for sending. A secret or URL that cannot be decrypted counts as missing: only the events of its
+ * tenant wait.
+ */
 export async function loadSendSettings(
   db: Pick<Db | Tx, 'query'>,
   { cipher, log }: Pick<ClaimDeps, 'cipher' | 'log'>,
@@ -167,7 +170,7 @@ interface ClaimedRow {
   notifyType: EventType
   content: string
   details: string | null
-  /** A number, because parsing a date took a microsecond per event. */
+  /** A number, because parsing a date takes a microsecond per event. */
   createdAtMs: number
   dueS: number
   attempts: number
@@ -184,9 +187,9 @@ const LEASE = `
   returning 1`
 
 // A separate statement, so that its snapshot is taken after the lease was granted: an earlier snapshot would still contain
-// events that the previous holder has sent. Deliveries are not written: marking each as claimed took two thirds of a claim's
-// time. Starts after the last claim, because acknowledged deliveries stay in the index until vacuum. "offset 0" prevents a
-// plan that reads all events of the tenant.
+// events that the previous holder has sent. Deliveries are not written: marking each as claimed took two thirds of a
+// claim's time. Starts after the last claim, because acknowledged deliveries stay in the index until vacuum. "offset 0"
+// prevents a plan that reads all the tenant's events.
 const CLAIM = `
   select e.notify_id, e.notify_type, e.content::text as content,
          e.details::text as details, d.attempts, d.generation::float8 as generation,
@@ -214,7 +217,7 @@ export async function releaseQueuesAlone(db: Db, nodeId: string, queues: readonl
   })
 }
 
-/** Releases queues to other nodes, except those that were claimed again meanwhile. Locks them in ascending tenant order. */
+/** Releases queues to other nodes, except those that have been claimed again since. Locks them in ascending tenant order. */
 export function releaseQueues(tx: Tx, nodeId: string, queues: readonly HeldQueue[]): void {
   for (const { tenantId, heldUntilMs } of queues.toSorted(byTenant)) {
     tx.send({ name: 'webhooks-release', text: RELEASE, values: [tenantId, nodeId, new Date(heldUntilMs)] })

@@ -29,18 +29,18 @@ test.each([100, 301, 302, 304, 400, 401, 404, 410, 429, 500, 503])(
   },
 )
 
-test('the waits are those of the contract, and then the delivery is dead', () => {
+test('the retry delays match the contract, and the delivery is dead after the last attempt', () => {
   const waits = Array.from({ length: 11 }, (_, index) => wait(broken, index + 1))
   const documented = [10 * S, 30 * S, 120 * S, 600 * S, 1800 * S, 2 * H, 6 * H, 12 * H, 24 * H, 24 * H, 'DEAD']
   expect(waits).toEqual(documented)
 })
 
-test('each wait is jittered by a fifth either way', () => {
+test('each retry delay is jittered by up to a fifth in either direction', () => {
   expect(wait(broken, 1, 0)).toBe(8 * S)
   expect(wait(broken, 1, 0.999999)).toBeCloseTo(12 * S, -2)
 })
 
-test('Retry-After makes a wait longer, up to twice the step, and never shorter', () => {
+test('Retry-After can lengthen a delay to at most twice its step, but never shorten it', () => {
   expect(wait(answer(429, { 'retry-after': '15' }), 1)).toBe(15 * S)
   expect(wait(answer(503, { 'retry-after': '3600' }), 1)).toBe(20 * S)
   for (const digits of [9, 10, 17, 400]) {
@@ -51,13 +51,13 @@ test('Retry-After makes a wait longer, up to twice the step, and never shorter',
   expect(wait(answer(429, { 'retry-after': 'soon' }), 1)).toBe(10 * S)
 })
 
-test('410 says that the endpoint is gone', () => {
+test('HTTP status 410 marks the endpoint as gone, but 404 does not', () => {
   expect(nextStep(answer(410), 1, NOW, () => 0.5)).toMatchObject({ step: 'RETRY', gone: true })
   expect(nextStep(answer(404), 1, NOW, () => 0.5)).toMatchObject({ step: 'RETRY', gone: false })
 })
 
-test('an event that is dead after its first attempts can be sent again for 30 days, and is kept until its new attempts have ended', () => {
-  const longestMs = RETRY_STEPS_MS.reduce((sum, stepMs) => sum + 2 * stepMs, 0) // asked for by Retry-After
+test('a dead event can be sent again for 30 days, and is kept until its new attempts have ended', () => {
+  const longestMs = RETRY_STEPS_MS.reduce((sum, stepMs) => sum + 2 * stepMs, 0) // requested with Retry-After
   expect(SENDABLE_DAYS * 24 * H).toBeGreaterThanOrEqual(30 * 24 * H + longestMs)
   const { keepHours, what } = PARTITIONED.find(({ table }) => table === 'events')!
   expect(what).toContain(`for ${SENDABLE_DAYS} days`)

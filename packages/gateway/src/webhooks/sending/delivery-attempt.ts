@@ -22,7 +22,7 @@ export interface Attempt {
 }
 
 /**
- * Posts a notification once, signed in both schemes. A failure of the receiver is an outcome, not an error.
+ * Posts a notification once, signed with both schemes. A failure of the receiver is an outcome, not an error.
  * @param text the notification in the tenant's format (notification-body.ts)
  */
 export async function attemptDelivery(
@@ -51,12 +51,15 @@ export async function attemptDelivery(
   return { attemptId, startedAt, durationMs, outcome, signatureStarts: signatureStarts(headers) }
 }
 
-/** Enough to compare with a receiver's own signature. With a whole signature, a reader of the log could repeat the request. */
+/**
+ * Enough to compare with a receiver's own signature. With a whole signature, anyone who can read the log could repeat the
+ * request.
+ */
 const SIGNATURE_SHOWN_LENGTH = 8
 
 /**
- * The beginnings of X-Signature and of each signature in webhook-signature, separated by spaces; `RT` at the end says that
- * RT-Signature was sent, too.
+ * The beginnings of X-Signature and of each signature in webhook-signature, separated by spaces; `RT` at the end means that
+ * RT-Signature was sent too.
  */
 function signatureStarts(headers: SignedHeaders): string {
   let starts = headers['X-Signature'].slice(0, SIGNATURE_SHOWN_LENGTH)
@@ -69,7 +72,7 @@ function signatureStarts(headers: SignedHeaders): string {
 const WITH_RT_SIGNATURE = 'RT'
 const EVENT_SIGNATURE_VERSION = 'v1,'
 
-/** The headers of a logged attempt as far as they were kept: only the first characters of signatures. */
+/** The headers of a logged attempt, as far as they were kept: only the first characters of signatures. */
 export function loggedHeaders(
   appKey: string,
   { attemptId, notifyId, startedAt, signatureStarts }: LoggedHeaders,
@@ -104,8 +107,8 @@ const CONTENT_TYPE = 'application/json'
 const USER_AGENT = 'Dealer-eSIM-Gateway/1'
 
 /**
- * Signs in both schemes (docs/webhooks.md). During a grace period the Standard Webhooks header carries both signatures. The
- * request scheme has room for one, and uses the old secret until a request signed with the new one has arrived.
+ * Signs with both schemes (docs/webhooks.md). During a grace period the Standard Webhooks header contains both signatures.
+ * The request scheme has room for only one, and uses the old secret until a request signed with the new one has arrived.
  */
 export function signedHeaders(
   { appKey, secrets }: Signer,
@@ -116,7 +119,7 @@ export function signedHeaders(
   eventFormat: EventFormat = 'DEALER',
 ): SignedHeaders {
   const [current, old] = secrets
-  if (!current) throw new Error('a tenant without a secret')
+  if (!current) throw new Error('the tenant has no secret')
   const requestSecret = old !== undefined && current.provenAtMs === null ? old : current
   const timestamp = String(moment.getTime())
   const signature = signRequest(getPreparedSecret(requestSecret), { timestamp, requestId, appKey }, body)
@@ -137,10 +140,10 @@ export function signedHeaders(
   return headers
 }
 
-/** Receivers of the family verify RT-Signature, which has the value of X-Signature. Only the RT format has it. */
+/** Receivers of the RT family verify RT-Signature, which has the same value as X-Signature. Only the RT format has it. */
 type SignedHeaders = Record<HeaderName, string> & { 'RT-Signature'?: string }
 
-/** The headers are listed one by one: looking up names and spreading took a microsecond per event. */
+/** The headers are listed one by one: looking up names and spreading objects took a microsecond per event. */
 type HeaderName =
   | 'content-type'
   | 'user-agent'
@@ -150,7 +153,7 @@ type HeaderName =
 const SECOND = 1_000
 const HOUR = 3_600 * SECOND
 
-/** Each wait is up to a fifth shorter or longer, so that events which failed together are not retried together. */
+/** Each wait is up to a fifth shorter or longer, so that events that failed together are not retried together. */
 const JITTER = 0.2
 
 /**
@@ -191,11 +194,11 @@ export function sendableSince(nowMs: number): Date {
   return new Date(nowMs - SENDABLE_DAYS * 24 * HOUR)
 }
 
-/** The wait that the response's Retry-After asks for, in either form. */
+/** The wait requested by the response's Retry-After, in either form. */
 function retryAfterMs(outcome: OutboundOutcome, nowMs: number): number | undefined {
   const text = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined
   if (typeof text !== 'string') return undefined
-  // Any number of digits: the result may be Infinity and is capped.
+  // It may have any number of digits: the result may be Infinity and is capped.
   if (/^\d+$/.test(text)) return Number(text) * SECOND
   const moment = Date.parse(text)
   return Number.isNaN(moment) ? undefined : Math.max(0, moment - nowMs)

@@ -17,13 +17,13 @@ export interface DueTenant {
   canReceive: boolean
   /** True if another node sends its events. */
   isHeldElsewhere: boolean
-  /** Version of its endpoint and secrets. It differs from the queue's version if they were changed since the claim. */
+  /** The version of its endpoint and secrets. It differs from the queue's version if they have changed since the claim. */
   version: string
 }
 
 /**
- * Lists tenants with pending events, in the order of their ids, after `after`. One index descent per tenant, however many
- * events it has (7 µs per tenant in six partitions, with 100 tenants, one of them with a backlog of 100 000). Takes no lock.
+ * Lists tenants with pending events, ordered by id, after `after`. One index descent per tenant, however many events it has
+ * (7 µs per tenant in six partitions, with 100 tenants, one of them with a backlog of 100 000). Takes no lock.
  */
 export async function listDueTenants(
   { db, databaseClock, clock }: { db: Db; databaseClock: DatabaseClock } & Pick<WebhookDeps, 'clock'>,
@@ -79,9 +79,9 @@ const DUE = `
   from due where not ${isHeld('due.tenant_id')}`
 
 /**
- * Marks events UNSENT whose endpoint was removed or disabled. They are kept and replayable, and are not sent automatically
- * when an endpoint is enabled again. Skips events that this node has claimed. Locks deliveries of the tenant and skips locked
- * ones.
+ * Marks UNSENT the events whose endpoint was removed or disabled. They are kept and replayable, but are not sent
+ * automatically when an endpoint is enabled again. Skips events that this node has claimed. Locks deliveries of the tenant
+ * and skips locked ones.
  * @returns how many were marked; STEP_MAX: there may be more
  */
 export async function markUnsent(db: Db, tenantId: string, claimedIds: Iterable<string>): Promise<number> {
@@ -108,7 +108,7 @@ const MARK_UNSENT = `
     returning 1)
   select count(*)::integer as count from unsent`
 
-/** Deliveries that are due later than the longest retry after their latest attempt. */
+/** Deliveries due later than the longest retry interval after their latest attempt. */
 export const DELIVERIES_AHEAD: TimesAhead = {
   table: 'deliveries',
   key: ['tenant_id', 'notify_id'],

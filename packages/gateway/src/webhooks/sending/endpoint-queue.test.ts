@@ -9,7 +9,7 @@ import {
   releaseEvents,
 } from './endpoint-queue.ts'
 
-/** The deliveries of one tenant, and what the claim statement finds among them. */
+/** The deliveries of one tenant, and which of them the claim statement finds. */
 class Deliveries {
   readonly rows = new Map<string, Position>()
   #recorded = 0
@@ -44,7 +44,7 @@ function claimInto(queue: EndpointQueue, deliveries: Deliveries, limit: number, 
   return queue.queue.slice(before).map(({ notifyId }) => notifyId)
 }
 
-test('a claimed event is not queued again, and an event that is committed late, released or resent is not missed', () => {
+test('a claimed event is not queued twice, and late, released and resent events are not missed', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
   console.info(`claims: SEED=${seed}`)
   const chance = randomOf(seed)
@@ -61,7 +61,7 @@ test('a claimed event is not queued again, and an event that is committed late, 
     const releaseSome = () => void (chance(10) === 0 && releaseEvents(queue))
     for (let move = 0; move < 200; move++) {
       switch (chance(6)) {
-        case 0: // events are recorded, some of them committed after events that came due later
+        case 0: // events are recorded, some of them committed after events that became due later
           for (let count = chance(20); count > 0; count--) deliveries.add(move + chance(10) - 5)
           break
         case 1:
@@ -92,7 +92,7 @@ test('a claimed event is not queued again, and an event that is committed late, 
   }
 })
 
-test('a backlog is claimed without excluding ids', () => {
+test('a backlog is claimed without any list of excluded ids', () => {
   const queue = createEndpointQueue('tenant')
   const deliveries = new Deliveries()
   for (let count = 0; count < 10 * CLAIMS_BEFORE_RESTART; count++) deliveries.add(1)
@@ -104,7 +104,7 @@ test('a backlog is claimed without excluding ids', () => {
   expect(named).toEqual(Array(CLAIMS_BEFORE_RESTART).fill(0))
 })
 
-/** Returns a function that draws random whole numbers below a bound. */
+/** Returns a function that draws random integers below a limit. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

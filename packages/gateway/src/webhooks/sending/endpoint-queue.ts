@@ -17,13 +17,13 @@ import type { NextStep, Signer } from './delivery-attempt.ts'
 /** The events of one tenant that this node has claimed, and what it knows about the tenant's endpoint. */
 export interface EndpointQueue {
   readonly tenantId: string
-  /** The endpoint at the latest claim, or at a later pass that found it changed. */
+  /** The endpoint as of the latest claim, or of a later pass that found it changed. */
   endpoint: { url: string; eventTypes: readonly string[]; eventFormat: EventFormat }
   signer: Signer
-  /** Version of endpoint and signer (settingsVersion); '' while there is no endpoint to send to, or none is known. */
+  /** The version of endpoint and signer (settingsVersion); '' while no endpoint to send to exists or is known. */
   version: string
   failureWindow: FailureWindow
-  /** Claimed events that have not been attempted, in sending order. */
+  /** Claimed events that have not been attempted yet, in sending order. */
   queue: ClaimedEvent[]
   /** Events in the queue, in flight, or waiting for their result to be saved. */
   readonly claimedIds: Set<string>
@@ -31,29 +31,29 @@ export interface EndpointQueue {
   heldUntilMs: number
   /** Attempts may start until this time; monotonic clock. */
   sendableUntilMs: number
-  /** The next claim continues after this position; undefined: it starts at the first due event. */
+  /** The next claim continues after this position; undefined: it starts with the first due event. */
   claimAfter: Position | undefined
   /** The furthest position claimed since `claimedIds` was last empty. */
   furthest: Position | undefined
-  /** Claims since the last one that started at the first due event. */
+  /** Claims since the last one that started with the first due event. */
   claimsSinceRestart: number
   inFlight: number
-  /** Grows by one with each success and is halved by each failure. */
+  /** Grows by one with each success and is halved on each failure. */
   inFlightMax: number
   /** The result of the latest attempt on this node; NEW: no attempt yet. */
   health: 'NEW' | 'PROVEN' | 'FAILING'
   /** Moving average. */
   meanResponseMs: number
-  /** The latest claim reached its limit: more events may be due. */
+  /** The latest claim reached its limit, so more events may be due. */
   hasMore: boolean
   claiming: boolean
-  /** A claim was requested during a claim that may have looked too early. */
+  /** A claim was requested during another claim that may have looked too early. */
   claimAgain: boolean
   /** True if another node held the queue at the latest claim. */
   isElsewhere: boolean
   /** Counts how often waiting events were marked UNSENT. Events claimed before the latest time are not sent. */
   timesMarkedUnsent: number
-  /** True while it waits in one of the scheduler's lists. */
+  /** True while the queue is waiting in one of the scheduler's lists. */
   isScheduled: boolean
 }
 
@@ -94,7 +94,8 @@ export function nextClaimRequest(queue: EndpointQueue, limit: number): ClaimRequ
 const NONE: readonly string[] = []
 
 /**
- * Appends the events of a claim, except those that are already claimed: those were resent meanwhile, and will be found again.
+ * Appends the events of a claim, except those that are already claimed: those have been resent since, and will be found
+ * again.
  * @param claimedAtMs monotonic time before the claim was sent
  * @returns how many were appended
  */
@@ -116,7 +117,7 @@ export function addClaimed(queue: EndpointQueue, { events, last, heldUntilMs }: 
   return queue.claimedIds.size - before
 }
 
-/** Drops events that have not been attempted. The next claim finds them. @returns how many */
+/** Drops events that have not been attempted yet. The next claim will find them. @returns how many */
 export function releaseEvents(queue: EndpointQueue): number {
   const events = queue.queue.splice(0)
   for (const { notifyId } of events) queue.claimedIds.delete(notifyId)
@@ -133,7 +134,7 @@ export function claimLimit(queue: EndpointQueue): number {
   return Math.max(0, queueMax(queue) - queue.inFlight - queue.queue.length)
 }
 
-/** True if it is time to claim: half of the maximum justifies a round trip, and the other half is sent during it. */
+/** True if it is time to claim: room for half of the maximum justifies a round trip, and the other half is sent during it. */
 export function shouldClaim(queue: EndpointQueue): boolean {
   return queue.hasMore && !queue.claiming && claimLimit(queue) >= queueMax(queue) / 2
 }
@@ -143,7 +144,10 @@ function queueMax(queue: EndpointQueue): number {
   return queue.inFlightMax * (prompt ? CLAIM_AHEAD_FACTOR : 1)
 }
 
-/** True if its events may be claimed before a pass has listed the tenant: its endpoint is known, and no other node held the queue. */
+/**
+ * True if its events may be claimed before a pass has listed the tenant: its endpoint is known, and no other node held the
+ * queue.
+ */
 export function isSendable({ version, isElsewhere }: EndpointQueue): boolean {
   return version !== '' && !isElsewhere
 }

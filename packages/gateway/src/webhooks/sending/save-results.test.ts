@@ -21,7 +21,9 @@ const RESULT: EventResult = {
   next: { step: 'UNSENT' },
 }
 
-/** A writer on a database that fails with `failures` first and then accepts everything; `written` has the batch sizes. */
+/**
+ * A writer on a database that first fails with `failures` and then accepts everything; `written` contains the batch sizes.
+ */
 function writer(failures: Error[] = []) {
   const written: number[] = []
   const tx = { send() {} } as Pick<Tx, 'send'> as Tx
@@ -42,7 +44,7 @@ function writer(failures: Error[] = []) {
   return { written, metrics, add: (count: number) => Array.from({ length: count }, () => results.add(RESULT)) }
 }
 
-test('a writer waits for more results before it saves a small batch, but not before a full one', async () => {
+test('a writer waits for more results before saving a small batch, but saves a full batch immediately', async () => {
   const { written, add } = writer()
   const startedAt = performance.now()
   add(2 * RESULTS_MAX + RESULTS_TO_GATHER)
@@ -54,7 +56,7 @@ test('a writer waits for more results before it saves a small batch, but not bef
   expect(performance.now() - startedAt).toBeGreaterThan(RESULTS_GATHER_MS / 2)
 })
 
-test('results whose commit was not confirmed count as saved when their attempts are in the log', async () => {
+test('results with an unconfirmed commit count as saved if their attempts are in the log', async () => {
   const inTheLog = Object.assign(new pg.DatabaseError('duplicate key', 13, 'error'), {
     code: '23505',
     constraint: 'delivery_attempts_497_pkey',

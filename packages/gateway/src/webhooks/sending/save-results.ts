@@ -21,7 +21,10 @@ export interface EventResult {
   /** The generation that was claimed. */
   generation: number
   attempts: number
-  /** undefined: there was no attempt, because the endpoint does not subscribe to the event, or its format has no such event. */
+  /**
+   * undefined: there was no attempt, because the endpoint is not subscribed to the event, or its format does not include
+   * the event.
+   */
   logged: LoggedAttempt | undefined
   next: NextStep | { step: 'UNSENT' }
   change?: EndpointChange
@@ -29,15 +32,15 @@ export interface EventResult {
 
 /** Saves results in batches: those that arrive during a transaction go into the next one. */
 export interface ResultWriter {
-  /** The caller bounds how many results are waiting; `saved` reports the end of each. */
+  /** The caller limits how many results are waiting; `saved` reports the end of each. */
   add(result: EventResult): void
 }
 
 export interface ResultWriterOptions {
   nodeId: string
-  /** Queues whose only claimed events are these: they are released in the same transaction. */
+  /** Queues that have no claimed events other than these: they are released in the same transaction. */
   finishedQueues(results: readonly EventResult[]): HeldQueue[]
-  /** Called for results that were saved, and for results that were given up, whose events are claimed and sent again. */
+  /** Called for results that were saved, and for results that were abandoned, whose events will be claimed and sent again. */
   saved(results: readonly EventResult[]): void
 }
 
@@ -57,7 +60,7 @@ export function resultWriter(
       const results = waiting.splice(0, RESULTS_MAX)
       await write(results)
       saved(results)
-      // Fewer, larger transactions cost this process and the database a third less. A full batch need not wait.
+      // Fewer, larger transactions cost this process and the database a third less. A full batch does not need to wait.
       if (results.length >= RESULTS_TO_GATHER && waiting.length < RESULTS_MAX) await delay(RESULTS_GATHER_MS)
     }
     writing = false
@@ -71,7 +74,7 @@ export function resultWriter(
       try {
         return await saveResults(deps, nodeId, results, finished)
       } catch (error) {
-        // The log already has these attempts, so the transaction whose commit was not confirmed did commit.
+        // These attempts are already in the log, so the transaction whose commit was not confirmed did commit.
         if (commitUnknown && violatedKey(error)?.constraint.startsWith('delivery_attempts')) return
         commitUnknown ||= error instanceof CommitUnknown
         if (pauseMs === undefined) {
@@ -99,15 +102,15 @@ export function resultWriter(
       waiting.push(result)
       if (writing) return
       writing = true
-      setImmediate(writeAll) // batches all results of this turn of the event loop
+      setImmediate(writeAll) // batches all results of this event-loop turn
     },
   }
 }
 
 /**
- * Saves results and releases finished queues in one transaction. A result counts only for the generation that was claimed: an
- * event that was resent or replayed since stays due. Locks the deliveries of one tenant per statement, in ascending tenant
- * order, then endpoints in that order, then endpoint queues in that order.
+ * Saves results and releases finished queues in one transaction. A result counts only for the generation that was claimed:
+ * an event that has been resent or replayed since stays due. Locks the deliveries of one tenant per statement, in ascending
+ * tenant order, then endpoints in that order, then endpoint queues in that order.
  */
 export async function saveResults(
   { db, ids, cipher }: Pick<WebhookDeps, 'db' | 'ids' | 'cipher'>,
@@ -154,7 +157,7 @@ function areAlike(one: Acknowledged, other: Acknowledged): boolean {
   return one.generation === other.generation && isAlike(one.logged, other.logged)
 }
 
-// Nearly all results are acknowledgements. They delete the delivery, even if another node holds the queue by now. The ids are
+// Nearly all results are acknowledgements. They delete the delivery, even if another node now holds the queue. The ids are
 // an array: until a partition has statistics, a join with rows was planned to read all deliveries of the tenant, which took
 // 70 to 900 ms for 264 results.
 const ACKNOWLEDGE = `
@@ -189,7 +192,7 @@ const RESULTS: Columns = {
 }
 
 // The ids appear twice: the array finds the rows (see above). Only rows that are still as claimed are updated: if two nodes
-// attempted an event, because the lease of the first had expired, the first result counts.
+// attempted an event because the first node's lease had expired, the first result counts.
 const SAVE = `
   update deliveries d
   set delivery_state = r.delivery_state, due_at = r.due_at,

@@ -69,7 +69,7 @@ test('failing endpoints leave half of the capacity, and new ones a quarter, to e
   expect(of(started, well)).toBe(32)
 })
 
-test('requests in flight are counted correctly when an endpoint fails or recovers meanwhile', () => {
+test('requests in flight are counted correctly when an endpoint fails or recovers in the meantime', () => {
   const { scheduler, started } = controlledScheduler()
   const one = queueOf('one', 10, 'PROVEN', 4)
   scheduler.schedule(one)
@@ -81,7 +81,7 @@ test('requests in flight are counted correctly when an endpoint fails or recover
   expect(one.inFlight).toBe(0)
 })
 
-test('requests that finish while they start are started one after the other, without recursion', () => {
+test('requests that finish while they are being started do not cause recursion', () => {
   let [depth, deepest] = [0, 0]
   const scheduler = createScheduler((one) => {
     deepest = Math.max(deepest, ++depth)

@@ -3,8 +3,8 @@ import type { EndpointQueue } from './endpoint-queue.ts'
 
 /**
  * Decides which endpoint queue sends next. Queues take turns event by event, so a long queue delays only itself. Endpoints
- * that fail or have not responded yet are limited to a part of the capacity, so however many receivers hang, the rest of it
- * remains for endpoints that respond.
+ * that fail or have not responded yet are limited to part of the capacity, so however many receivers hang, the rest remains
+ * for endpoints that respond.
  */
 export interface Scheduler {
   /** Called when the queue has something to send. */
@@ -16,7 +16,7 @@ export interface Scheduler {
 
 const HEALTHS = ['PROVEN', 'NEW', 'FAILING'] as const
 
-/** `send` takes one event off the queue, calls `finished` when it is done, and does not throw. */
+/** `send` takes one event off the queue, calls `finished` when that event is done, and does not throw. */
 export function createScheduler(send: (queue: EndpointQueue) => void): Scheduler {
   const waiting: Record<EndpointQueue['health'], EndpointQueue[]> = { PROVEN: [], NEW: [], FAILING: [] }
   const inFlight: Record<EndpointQueue['health'], number> = { PROVEN: 0, NEW: 0, FAILING: 0 }
@@ -41,7 +41,7 @@ export function createScheduler(send: (queue: EndpointQueue) => void): Scheduler
     }
   }
 
-  /** Picks the next queue. The three kinds of health take turns, too. */
+  /** Picks the next queue. The three health classes take turns too. */
   function next(): EndpointQueue | undefined {
     turn++
     for (let offset = 0; offset < HEALTHS.length; offset++) {
@@ -52,7 +52,8 @@ export function createScheduler(send: (queue: EndpointQueue) => void): Scheduler
   }
 
   function start(): void {
-    // A request may finish while it is being started. This loop starts the next one, because recursion would overflow the stack.
+    // A request may finish while it is being started. This loop starts the next one, because recursion would cause a stack
+    // overflow.
     if (starting) return
     starting = true
     for (let queue = next(); queue; queue = next()) {

@@ -44,7 +44,7 @@ import { type ResultWriter, resultWriter } from './save-results.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
 import { createWebhookMetrics, observeAttempt, type WebhookMetrics } from './sending-telemetry.ts'
 
-/** Sends events. A pass starts when a commit recorded some, when a retry comes due, and at every poll. */
+/** Sends events. A pass starts when a commit has recorded some, when a retry becomes due, and at every poll. */
 export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: boolean } {
   const { clock } = deps
   const wokenTenants = createWokenKeys(clock, POLL_MS)
@@ -68,7 +68,7 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
     if (more) wokenTenants.add()
     return more
   })
-  // Makes a changed setting apply to the next event.
+  // Applies a changed setting to the next event.
   const unsubscribe = [deps.wake.on('webhooks', wake), deps.wake.on('settings', () => wake())]
   return {
     get idle() {
@@ -87,23 +87,26 @@ export function webhooksLoop(deps: WebhookDeps): Running & { readonly idle: bool
 interface Pass {
   /** More tenants may have due events: pass again immediately. */
   more: boolean
-  /** When the next event comes due, in ms from now; undefined: no such event is known. */
+  /** When the next event becomes due, in ms from now; undefined: no such event is known. */
   nextMs: number | undefined
 }
 
 /**
  * Sends events on this node. The steps of an event, in the order of the methods below:
  *
- *     pass         finds the tenants with due events; claimFor is given those whose events were just recorded here
+ *     pass         finds the tenants with due events; claimFor handles those whose events were just recorded here
  *     claim        leases a tenant's endpoint queue for this node and reads its due events
  *     sendNext     takes the first event of a queue, when the scheduler has capacity
  *     send         posts it and decides what follows from the response
- *     saved        the result is in the database; a queue without claimed events is released to other nodes
+ *     saved        the result is in the database; a queue without claimed events is released to the other nodes
  */
 export class Sender {
   readonly #deps: WebhookDeps
   readonly #metrics: WebhookMetrics
-  /** Holds leases. It is new at each start, because leases of an earlier process are not this one's. */
+  /**
+   * Identifies this process as lease holder. It is new at each start, because an earlier process's leases are not this
+   * one's.
+   */
   readonly #nodeId: string
   readonly #queues = new Map<string, EndpointQueue>()
   readonly #claims: Batcher<ClaimRequest, Claim>
@@ -147,8 +150,8 @@ export class Sender {
 
   /**
    * Claims for tenants whose events this node has just recorded, without listing the others.
-   * @returns false, and claims nothing, if a pass has to find out what is due: there is no room for so many claims, or this
-   * node does not know the endpoint of one of the tenants
+   * @returns false, without claiming anything, if a pass has to find out what is due: there is no room for so many claims,
+   * or this node does not know the endpoint of one of the tenants
    */
   async claimFor(tenantIds: readonly string[]): Promise<boolean> {
     const queues = tenantIds.flatMap((tenantId) => this.#queues.get(tenantId) ?? [])
@@ -184,7 +187,7 @@ export class Sender {
   }
 
   /**
-   * @param max fewer than the queue has room for, so that many queues can be claimed together; the rest is claimed during
+   * @param max fewer than the queue has room for, so that many queues can be claimed together; the rest is claimed while
    * sending
    */
   async #claim(queue: EndpointQueue, max = CLAIMED_MAX): Promise<void> {
@@ -251,8 +254,8 @@ export class Sender {
   }
 
   /**
-   * @returns undefined if the endpoint does not take the event. An event that cannot be converted does not block those behind
-   * it.
+   * @returns undefined if the endpoint does not accept the event. An event that cannot be converted does not block those
+   * behind it.
    */
   #bodyOf({ tenantId, endpoint }: EndpointQueue, event: ClaimedEvent): string | undefined {
     if (!endpoint.eventTypes.includes(event.notifyType)) return undefined
@@ -275,7 +278,7 @@ export class Sender {
     try {
       return await attemptDelivery(this.#deps, endpoint, signer, event, text, EVENT_TIMEOUT_MS)
     } catch (error) {
-      // Counts as a failed attempt; otherwise the event would be retried immediately and endlessly.
+      // Counts as a failed attempt; otherwise the event would be retried immediately and forever.
       const { tenantId, notifyId } = event
       log.error({ err: error, tenantId, notifyId }, 'an event could not be sent because of an internal error')
       const outcome: OutboundOutcome = {
@@ -292,7 +295,7 @@ export class Sender {
 
   readonly #chance = () => this.#deps.ids.bytes(4).readUInt32BE() / 2 ** 32
 
-  /** Finds the queues whose last claimed events are these. */
+  /** Finds the queues that have no other claimed events than these. */
   #finishedQueues(results: readonly EventResult[]): HeldQueue[] {
     const finished: HeldQueue[] = []
     for (const [tenantId, own] of groupBy(results, (result) => result.tenantId)) {
@@ -307,7 +310,7 @@ export class Sender {
     for (const { tenantId, notifyId } of results) this.#queues.get(tenantId)?.claimedIds.delete(notifyId)
   }
 
-  /** Claims nothing more, waits for requests in flight, and releases the remaining events to other nodes. */
+  /** Stops claiming, waits for requests in flight, and releases the remaining events to other nodes. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true
     for (const queue of this.#queues.values()) this.#releaseEvents(queue)
@@ -340,7 +343,7 @@ export class Sender {
     return markUnsent(this.#deps.db, tenantId, queue.claimedIds)
   }
 
-  /** Events that were claimed before the endpoint or the secrets changed are sent with the new settings. */
+  /** Events claimed before the endpoint or the secrets changed are sent with the new settings. */
   async #refreshSettings({ tenantId, version }: DueTenant): Promise<void> {
     const queue = this.#queues.get(tenantId)
     if (!queue || queue.queue.length === 0 || queue.version === version) return
@@ -370,5 +373,5 @@ export class Sender {
 }
 
 const IDLE_POLL_MS = 10
-/** Queues remember the health of their endpoint; idle ones beyond this are forgotten. */
+/** Queues remember their endpoint's health; idle queues beyond this number are forgotten. */
 const QUEUES_KEPT_MAX = 5_000

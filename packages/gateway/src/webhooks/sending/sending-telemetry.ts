@@ -10,7 +10,7 @@ import { isAcknowledged } from './delivery-attempt.ts'
 
 type MetricsDeps = Pick<WebhookDeps, 'metrics'>
 
-/** Metrics of sending events. */
+/** Metrics for sending events. */
 export interface WebhookMetrics {
   /** 'acknowledged', 'status 4xx', 'time-out', … */
   attempts: Counter<'outcome'>
@@ -73,7 +73,7 @@ export function observeAttempt(
   const { outcome, durationMs, attemptId, startedAt } = attempt
   const acknowledged = isAcknowledged(outcome)
   const recordedMs = createdAt.getTime()
-  // Retries and replays are left out: only the first attempt shows our own latency.
+  // Retries and replays are excluded: only the first attempt shows our own latency.
   const isFirst = attempts === 0 && generation === 0
   metrics.attempts.inc({ outcome: outcomeLabel(outcome) })
   if (isFirst) metrics.firstAttemptS.observe((startedAt.getTime() - recordedMs) / 1000)
@@ -88,7 +88,7 @@ export function observeAttempt(
     durationMs,
     address: outcome.address,
   }
-  // The delivery log has every attempt. A log line for each acknowledged attempt would slow a backlog down by a tenth.
+  // The delivery log contains every attempt. A log line for each acknowledged attempt would slow a backlog down by a tenth.
   if (acknowledged) log.debug(line, 'delivery attempt')
   else log.info({ ...line, outcome: outcomeMessage(outcome) }, 'delivery attempt')
 }

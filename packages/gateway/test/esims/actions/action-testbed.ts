@@ -31,16 +31,16 @@ export interface Esim {
   transactionId: string
 }
 
-/** A node of the dealer API, and a supplier that answers as a test says. */
+/** A dealer API node, and a supplier that answers as specified by the test. */
 export interface ActionTestbed {
   node: Node
   dealer: Dealer
   supplier: {
-    /** The supplier's answer. By default it carries the action out. */
+    /** The supplier's answer. By default the action is carried out. */
     answer: (action: EsimAction, esim: SuppliedEsim) => ActionOutcome | Promise<ActionOutcome>
     calls: EsimAction[]
     traits: SupplierTraits
-    /** The methods that the supplier has; all by default. */
+    /** The supplier's methods; all by default. */
     can: Partial<Supplier>
   }
   json(of: Dealer, operation: string, body: object): Promise<Answer>
@@ -48,22 +48,22 @@ export interface ActionTestbed {
   delivered(policy?: CancelPolicy, of?: Dealer): Promise<Esim>
   /** Posts an action on the eSIM, under a new transactionId unless one is given. */
   act(esim: Esim, action: EsimAction, body?: object): Promise<Answer>
-  /** Runs the due actions of the worker. */
+  /** Runs the worker's due actions. */
   run(): Promise<number>
   /** Sets columns of the eSIM's profile. */
   set(esim: Esim, columns: string): Promise<void>
-  /** Applies what the supplier reports about the eSIM just now. */
+  /** Applies what the supplier reports about the eSIM at this moment. */
   report(esim: Esim, report: Omit<ProfileReport, 'time'>): Promise<void>
   action(esim: Esim, transactionId: string): Promise<ActionAnswer>
-  /** The eSIM's action as it is queried. Fails unless its last event says the same. */
+  /** The eSIM's action as returned by a query. Fails unless the action's last event says the same. */
   ended(esim: Esim, transactionId: string): Promise<ActionAnswer>
   profile(esim: Esim): Promise<{ esimStatus: string; suspended: boolean }>
-  /** The refunds of the eSIM's order, one amount for each transfer. */
+  /** The refunds of the eSIM's order, one amount per transfer. */
   refunds(esim: Esim): Promise<number[]>
   /** The contents of the tenant's events of a type, oldest first. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was recorded
   events(of: Dealer, type: string): Promise<any[]>
-  /** The faults of the whole ledger. */
+  /** The faults in the whole ledger. */
   faults(): Promise<string[]>
   close(): Promise<void>
 }
@@ -167,7 +167,7 @@ export async function createActionTestbed(): Promise<ActionTestbed> {
   }
 }
 
-/** An order from before policies were kept. */
+/** An order placed before policies were stored. */
 export const NONE: CancelPolicy = { cancellable: false, withinDays: null, feePercent: 0 }
 
 function packageOf(packageCode: string) {

@@ -8,8 +8,8 @@ import { type ActionTestbed, createActionTestbed, type Esim, PRICE } from './act
 
 /*
  * A cancel has three transactions: it begins, its attempt is committed, and the supplier's answer is saved. Each holds the
- * lock of the eSIM's order, so another change of the eSIM falls before, between or after them, or waits for one of them.
- * Each of these sequences, with each answer of the supplier, ends in one consistent state.
+ * lock of the eSIM's order, so another change to the eSIM happens before, between or after them, or waits for one of them.
+ * Each of these sequences, with each of the supplier's answers, ends in one consistent state.
  */
 
 let bed: ActionTestbed
@@ -34,7 +34,7 @@ async function operatorCancels(esim: Esim): Promise<void> {
   })
 }
 
-/** The other changes of the eSIM. */
+/** The other changes to the eSIM. */
 const RIVALS: Record<string, (esim: Esim) => Promise<unknown>> = {
   'a notice of a download': (esim) => bed.report(esim, { smdpStatus: 'DOWNLOAD' }),
   'a report of usage': (esim) => bed.report(esim, { smdpStatus: 'ENABLED', esimStatus: 'IN_USE', usage: 900_000_000n }),
@@ -68,7 +68,7 @@ async function cancelAgainst(rival: string, moment: (typeof MOMENTS)[number], ou
     new Promise((resolve) => {
       answer = resolve
     })
-  /** Runs the due actions, and lets the supplier give the answer if it is asked. */
+  /** Runs the due actions, and lets the supplier give the answer if it is queried. */
   async function runAndAnswer(meanwhile?: () => Promise<unknown>): Promise<void> {
     const callCount = bed.supplier.calls.length
     let isEnded = false
@@ -99,7 +99,7 @@ async function cancelAgainst(rival: string, moment: (typeof MOMENTS)[number], ou
   return { esim, begun, ...(await bed.profile(esim)) }
 }
 
-/** Checks that refund, status, actions and events agree, and that no action is left without a next step. */
+/** Checks that refund, status, actions and events agree, and that every action has a next step. */
 async function expectOneState(esim: Esim): Promise<void> {
   const { db } = bed.node.deps
   const values = [bed.dealer.tenantId, esim.esimTranNo]
@@ -126,7 +126,7 @@ async function expectOneState(esim: Esim): Promise<void> {
 
 describe.each(Object.keys(RIVALS))('a cancel and %s', (rival) => {
   it.each(MOMENTS.flatMap((moment) => OUTCOMES.map((outcome) => [moment, outcome.kind, outcome] as const)))(
-    '%s, where the supplier’s answer is %s, end in one state',
+    'end in one consistent state (%s; the supplier answers %s)',
     async (moment, _, outcome) => {
       const { esim, begun, esimStatus } = await cancelAgainst(rival, moment, outcome)
       const isUse = USES.includes(rival)
@@ -134,10 +134,10 @@ describe.each(Object.keys(RIVALS))('a cancel and %s', (rival) => {
       if (isFirst && isUse) expect(begun.code).toBe('200002')
       const isAsked = !(isUse && (isFirst || moment === 'before its attempt')) && !(isFirst && rival === 'its expiry')
       expect(bed.supplier.calls.length > 0).toBe(isAsked)
-      // Only the supplier's confirmation cancels, and nothing undoes it.
+      // Only the supplier's confirmation cancels, and nothing reverses it.
       expect(esimStatus === 'CANCEL').toBe(isAsked && outcome.kind === 'done')
 
-      // An action whose answer is unknown is asked about until it ends, unless the eSIM was used.
+      // An action whose answer is unknown is queried until it ends, unless the eSIM was used.
       bed.supplier.answer = () => ({ kind: 'done' })
       await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId)
       await bed.run()
@@ -147,7 +147,7 @@ describe.each(Object.keys(RIVALS))('a cancel and %s', (rival) => {
     },
   )
 
-  it('at the same moment end in one state', async () => {
+  it('end in one consistent state if they happen at the same moment', async () => {
     for (let round = 0; round < 4; round++) {
       const esim = await bed.delivered()
       bed.supplier.answer = () => ({ kind: 'done' })

@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000
 const ACTIONS: EsimAction[] = ['CANCEL', 'SUSPEND', 'UNSUSPEND', 'REVOKE']
 
 describe('the parameters of an action', () => {
-  it('must name the action of the operation, because the signature does not cover the path', async () => {
+  it('must state the action, because the signature does not cover the path', async () => {
     const esim = await bed.delivered()
     const body = { transactionId: randomUUID(), esimTranNo: esim.esimTranNo }
     for (const action of ACTIONS) {
@@ -34,7 +34,7 @@ describe('the parameters of an action', () => {
     expect((await bed.json(bed.dealer, 'esim/cancel', { ...body, action: 'CANCEL', fee: 1 })).code).toBe('000108')
   })
 
-  it('must name an eSIM', async () => {
+  it('must identify an eSIM', async () => {
     for (const action of ACTIONS) {
       const answer = await bed.json(bed.dealer, `esim/${action.toLowerCase()}`, { transactionId: 'X', action })
       expect([answer.code, answer.data.details[0].field]).toEqual(['000105', 'esimTranNo'])
@@ -43,7 +43,7 @@ describe('the parameters of an action', () => {
     expect([neither.code, neither.data.details[0].field]).toEqual(['000105', 'actionNo'])
   })
 
-  it('may name the eSIM by its ICCID, and the newest one with it is meant', async () => {
+  it('may contain an ICCID, which selects the newest eSIM with that ICCID', async () => {
     const [older, newer] = [await bed.delivered(), await bed.delivered()]
     await bed.set(newer, `iccid = '${older.iccid}'`)
     const answer = await bed.act(newer, 'CANCEL', { esimTranNo: undefined, iccid: `${older.iccid}F` })
@@ -57,7 +57,7 @@ interface Check {
   breakIt(esim: Esim, body: Record<string, unknown>, action: EsimAction): Promise<void> | void
 }
 
-/** The state that allows an action, and one that does not. */
+/** A state that allows an action, and a state that does not. */
 const ALLOWING: Record<EsimAction, [allowing: string, other: string]> = {
   CANCEL: [`smdp_status = 'RELEASED'`, `smdp_status = 'DOWNLOAD'`],
   SUSPEND: [`esim_status = 'IN_USE'`, `suspended = true`],
@@ -65,7 +65,7 @@ const ALLOWING: Record<EsimAction, [allowing: string, other: string]> = {
   REVOKE: [`esim_status = 'IN_USE'`, `esim_status = 'USED_EXPIRED'`],
 }
 
-/** The faults of an action, in the order in which they are answered. */
+/** The faults of an action, in the order in which they are reported. */
 const CHECKS: Check[] = [
   {
     code: '000108',
@@ -76,7 +76,7 @@ const CHECKS: Check[] = [
   {
     code: '200012',
     breakIt({ transactionId }, body) {
-      body.transactionId = transactionId // of its order
+      body.transactionId = transactionId // the transactionId of the eSIM's order, so it is already taken
     },
   },
   {
@@ -115,7 +115,7 @@ describe.each(ACTIONS)('of several faults of a %s, the one that is checked first
     return code
   }
 
-  it('an action without a fault begins, and each fault alone has its code', async () => {
+  it('an action without faults begins, and each fault on its own has a different code', async () => {
     expect(await codeOf([])).toBe('000000')
     for (const check of checks) expect(await codeOf([check])).toBe(check.code)
   })
@@ -133,11 +133,11 @@ describe.each(ACTIONS)('of several faults of a %s, the one that is checked first
     }
   })
 
-  it('for all faults together', async () => {
+  it('even if all faults occur together', async () => {
     for (const [i, check] of checks.entries()) expect(await codeOf(checks.slice(i))).toBe(check.code)
   })
 
-  it('a repeat is answered before any of them is checked', async () => {
+  it('a repeated action is answered before any of the checks', async () => {
     const esim = await bed.delivered({ ...FREE, withinDays: 30 })
     await bed.set(esim, ALLOWING[action][0])
     const can = { ...bed.supplier.can }
@@ -154,7 +154,7 @@ describe.each(ACTIONS)('of several faults of a %s, the one that is checked first
 })
 
 describe('a refused action', () => {
-  it('leaves no trace, so that its transactionId may be used again', async () => {
+  it('leaves no trace, so that its transactionId can be used again', async () => {
     const esim = await bed.delivered()
     await bed.set(esim, `smdp_status = 'DOWNLOAD'`)
     expect((await bed.act(esim, 'CANCEL', { transactionId: 'again' })).code).toBe('200002')
@@ -163,7 +163,7 @@ describe('a refused action', () => {
     expect((await bed.act(esim, 'CANCEL', { transactionId: 'again' })).code).toBe('000000')
   })
 
-  it('of another tenant looks as if the eSIM, or the action, did not exist', async () => {
+  it('from another tenant looks as if the eSIM or the action did not exist', async () => {
     const stranger = await addDealer(bed.node.deps)
     const esim = await bed.delivered()
     const theirs = { ...esim, dealer: stranger }
@@ -185,7 +185,7 @@ describe('a refused action', () => {
 })
 
 describe('esim/action/query', () => {
-  it('finds actions only, and esim/query orders only', async () => {
+  it('finds only actions, while esim/query finds only orders', async () => {
     const esim = await bed.delivered()
     const { actionNo, transactionId } = (await bed.act(esim, 'CANCEL')).data
     const query = (operation: string, which: object) => bed.json(bed.dealer, operation, which)
@@ -200,7 +200,7 @@ describe('esim/action/query', () => {
     expect((await query('esim/action/query', ofTwo)).code).toBe('200013')
   })
 
-  it('refuses a missing parameter, then a malformed one, then an unknown action', async () => {
+  it('reports a missing parameter first, then a malformed one, then an unknown action', async () => {
     const ask = async (which: object) => (await bed.json(bed.dealer, 'esim/action/query', which)).code
     expect(await ask({})).toBe('000105')
     expect(await ask({ esimTranNo: 'E' })).toBe('000105')
@@ -240,7 +240,7 @@ it.each(STATES)('an eSIM with %s allows %j', async (state, allowed) => {
   }
 })
 
-it('while an action is open, every other one is refused and names it', async () => {
+it('an open action blocks every other action, and the refusal names the open action', async () => {
   for (const status of ['PENDING', 'UNDER_REVIEW']) {
     const esim = await bed.delivered()
     const { actionNo } = (await bed.act(esim, 'REVOKE')).data
@@ -255,7 +255,7 @@ it('while an action is open, every other one is refused and names it', async () 
   }
 })
 
-it('while a top-up is open, every action is refused and names it', async () => {
+it('an open top-up blocks every action, and the refusal names the top-up', async () => {
   const topUpOf = async (esim: Esim, status: string) => {
     const topUp = await bed.delivered()
     await bed.node.deps.db.query({
@@ -278,7 +278,7 @@ it('while a top-up is open, every action is refused and names it', async () => {
   expect((await bed.act(esim, 'CANCEL')).code).toBe('000000')
 })
 
-it('what the supplier cannot do is refused immediately and names the action', async () => {
+it('an action that the supplier cannot carry out is refused immediately, and the refusal names it', async () => {
   const { suspend, unsuspend, revoke } = bed.supplier.can
   Object.assign(bed.supplier.can, { suspend: undefined, unsuspend: undefined, revoke: undefined })
   bed.supplier.traits.cancelsUnseenOnly = true
@@ -293,14 +293,14 @@ it('what the supplier cannot do is refused immediately and names the action', as
 })
 
 describe('the cancel policy', () => {
-  it('of the order decides, and without one an eSIM cannot be cancelled through the API', async () => {
+  it('is taken from the order; without a policy, the API cannot cancel an eSIM', async () => {
     for (const policy of [NONE, { ...FREE, cancellable: false }]) {
       const answer = await bed.act(await bed.delivered(policy), 'CANCEL')
       expect([answer.status, answer.code, answer.data.cancellableUntil]).toEqual([422, '200017', null])
     }
   })
 
-  it('ends withinDays after the delivery, and a limit of null never', async () => {
+  it('ends withinDays days after the delivery, or never if withinDays is null', async () => {
     const late = await bed.delivered({ ...FREE, withinDays: 2 })
     await bed.set(late, `created_at = now() - interval '2 days 1 second'`)
     const answer = await bed.act(late, 'CANCEL')

@@ -26,12 +26,12 @@ import { verifyLedger } from '#wallet/verify/verify-ledger.ts'
 
 /*
  * A worker is killed at each failpoint while it cancels eSIMs for a dealer, and another one takes over: each action ends,
- * and an eSIM is refunded once, only where its supplier has cancelled it.
+ * and an eSIM is refunded once, and only if its supplier has cancelled it.
  */
 
 const ESIMS = 3
 const SUPPLIERS = ['sandbox', 'smdp', 'esim-access', 'esim-go', 'zendit'] as const
-/** Suppliers with failpoints of their own. */
+/** Suppliers with their own failpoints. */
 const OWN_POINTS = {
   sandbox: 'sandbox',
   es2plus: 'smdp',
@@ -51,7 +51,7 @@ const SCENES = SUPPLIERS.flatMap((supplier) =>
 let database: TestDatabase
 let shop: Shop
 let server: Es2plusServer
-/** Wholesalers that can cancel. */
+/** Wholesalers that support cancelling. */
 const WHOLESALERS = ['esim-access', 'esim-go', 'zendit'] as const
 let simulators: Record<(typeof WHOLESALERS)[number], Simulator>
 let bundle: ChildBundle
@@ -94,7 +94,7 @@ afterAll(async () => {
   bundle.remove()
 })
 
-/** Sets a cancel policy with a fee of ten percent on all orders of the tenant. */
+/** Sets a cancel policy with a fee of ten percent on all of the tenant's orders. */
 async function keepPolicy(at: Shop, tenantId: string): Promise<void> {
   const policy = { cancellable: true, withinDays: null, feePercent: 10 }
   await at.db.query({
@@ -136,7 +136,7 @@ async function killWhileCancelling(supplier: string, point: string): Promise<voi
 const AFTER_CANCEL_ORDER: readonly string[] = CANCEL_POINTS.slice(CANCEL_POINTS.indexOf('es2plus.after-cancel-order'))
 
 it.each(SCENES)(
-  '%s: actions of a worker that dies at %s end, each with one refund or none',
+  '%s: all actions of a worker that dies at %s end, with at most one refund each',
   async (supplier, point) => {
     expect(failures.get(`${supplier} ${point}`)).toBeUndefined()
     const tenantId = tenants.get(`${supplier} ${point}`)!
@@ -148,8 +148,8 @@ it.each(SCENES)(
     })
     const done = { actionStatus: 'DONE', esimStatus: 'CANCEL', refunds: 1 }
     const reviewed = { actionStatus: 'UNDER_REVIEW', esimStatus: 'GOT_RESOURCE', refunds: 0 }
-    // The dealer has seen the eSIM, so an SM-DP+ that does not know it any more may mean that it was used. While one action
-    // is at the failpoint, calls for the others are in progress.
+    // The dealer has seen the eSIM, so if an SM-DP+ no longer knows it, it may have been used. While one action is at the
+    // failpoint, calls for the others are in progress.
     const mayBeReviewed = supplier === 'smdp' && AFTER_CANCEL_ORDER.includes(point)
     expect(actions).toHaveLength(ESIMS)
     for (const action of actions) expect(mayBeReviewed ? [done, reviewed] : [done]).toContainEqual(action)
@@ -161,7 +161,7 @@ it.each(SCENES)(
   },
 )
 
-/** The state that allows each action, and what it leaves. */
+/** The state that allows each action, and the state that it results in. */
 const ACTIONS = {
   CANCEL: { before: `esim_status = 'GOT_RESOURCE'`, after: { esimStatus: 'CANCEL', suspended: false } },
   SUSPEND: {
@@ -212,7 +212,7 @@ async function killAndTakeOver(at: Shop, url: string, tenantId: string, action: 
 }
 
 describe.each(['SUSPEND', 'UNSUSPEND', 'REVOKE'] as const)('%s', (action) => {
-  it.each(ACTION_POINTS)('of a worker that dies at %s is made once, and refunds nothing', async (point) => {
+  it.each(ACTION_POINTS)('is carried out once and without a refund if the worker dies at %s', async (point) => {
     const tenantId = await addTenant(shop.db)
     await payOrders(shop.db, tenantId, 'sandbox', { orders: ESIMS })
     await killAndTakeOver(shop, database.url, tenantId, action, point)
@@ -236,7 +236,7 @@ describe('an action at an upstream gateway', () => {
   afterAll(() => scene?.close())
 
   it.each(['REVOKE', 'CANCEL'] as const)(
-    'that is %s, of a worker that dies at gateway.acted, is found there by its key',
+    'of type %s is found there by its key after a worker has died at gateway.acted',
     async (action) => {
       const productCode = await scene.product(action, false)
       await addPackage(scene.shop.db, action, [{ supplier: scene.supplier, productCode }])

@@ -6,7 +6,7 @@ import { makeActionsDue } from '#test/harness/esim-actions.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 import { type ActionTestbed, createActionTestbed, LOST, PRICE } from './action-testbed.ts'
 
-/* A supplier whose answer to an action is lost, and what it says later. */
+/* A supplier whose answer to an action is lost, and what it reports later. */
 
 let bed: ActionTestbed
 beforeAll(async () => {
@@ -43,7 +43,7 @@ describe('an action whose answer was lost', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('is refused once no earlier call can be carried out any more', async () => {
+  it('is refused once no earlier call can still be carried out', async () => {
     const esim = await bed.delivered()
     bed.supplier.traits.graceMs = 60_000
     bed.supplier.answer = () => LOST
@@ -62,7 +62,7 @@ describe('an action whose answer was lost', () => {
     expect(await bed.refunds(esim)).toEqual([])
   })
 
-  it('is DONE if a report already shows the eSIM as revoked when its supplier is asked again', async () => {
+  it('is DONE if a report shows the eSIM as revoked before the supplier is queried again', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => LOST
     await bed.act(esim, 'REVOKE', { transactionId: 'U-revoked' })
@@ -77,14 +77,14 @@ describe('an action whose answer was lost', () => {
 })
 
 describe('an operator', () => {
-  it('gets an alert about a supplier’s yes that comes after the action was resolved as not done', async () => {
+  it('is alerted if the supplier confirms an action after it was resolved as not done', async () => {
     const esim = await bed.delivered()
     let answer = (_: ActionOutcome) => {}
     bed.supplier.answer = () => new Promise((resolve) => (answer = resolve))
     await bed.act(esim, 'CANCEL', { transactionId: 'L-late' })
     const running = bed.run()
     await waitUntil(async () => bed.supplier.calls.length === 1)
-    // The database was away for longer than the lease.
+    // The database was unavailable for longer than the lease.
     const late = `update esim_actions set lease_until = now() - interval '1 second' where tenant_id = $1 and transaction_id = 'L-late'`
     await bed.node.deps.db.query({ text: late, values: [bed.dealer.tenantId] })
     await resolveAction(

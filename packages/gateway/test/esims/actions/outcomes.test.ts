@@ -28,7 +28,7 @@ const eventsOf = async (esim: Esim, type: string) =>
   (await bed.events(esim.dealer, type)).filter(({ orderNo }) => orderNo === esim.orderNo)
 
 describe('a cancel', () => {
-  it('is PENDING and not refunded until the supplier confirms it, and is then refunded once', async () => {
+  it('stays PENDING until the supplier confirms it, and is then refunded once', async () => {
     const esim = await bed.delivered()
     const before = (await bed.json(bed.dealer, 'account/balance', {})).data.balance
     const { data, code } = await bed.act(esim, 'CANCEL', { transactionId: 'C-yes', reason: 'trip called off' })
@@ -76,7 +76,7 @@ describe('a cancel', () => {
     expect(await bed.faults()).toEqual([])
   })
 
-  it('that the supplier refuses changes nothing, and another one may follow', async () => {
+  it('changes nothing if the supplier refuses it, and may be followed by another cancel', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => ({ kind: 'refused', message: 'it is installed' })
     await bed.act(esim, 'CANCEL', { transactionId: 'C-no' })
@@ -94,7 +94,7 @@ describe('a cancel', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('that the supplier makes by itself is refunded in full, without an action', async () => {
+  it('by the supplier on its own initiative is refunded in full, without an action', async () => {
     const esim = await bed.delivered({ ...FREE, feePercent: 50 })
     await report(esim, 'CANCEL')
     expect(await bed.refunds(esim)).toEqual([PRICE])
@@ -117,7 +117,7 @@ async function report(esim: Esim, esimStatus: 'CANCEL' | 'IN_USE') {
 }
 
 describe('suspend, unsuspend and revoke', () => {
-  it('change the eSIM when the supplier has done so, without a refund', async () => {
+  it('change the eSIM only after the supplier has carried them out, without a refund', async () => {
     const esim = await bed.delivered(NONE)
     await bed.set(esim, `esim_status = 'IN_USE', smdp_status = 'ENABLED'`)
     const steps = [
@@ -133,14 +133,14 @@ describe('suspend, unsuspend and revoke', () => {
       expect(await bed.profile(esim)).toEqual(state)
       const usage = (await bed.json(bed.dealer, 'esim/usage/query', { esimTranNoList: [esim.esimTranNo] })).data
       expect(usage.esimUsageList).toMatchObject([state])
-      // Suspension is not a status, so only the revocation is an event of the order.
+      // Suspension is not a status, so only the revocation causes an order event.
       expect((await eventsOf(esim, 'DELIVERY_UPDATED')).length - updates).toBe(action === 'REVOKE' ? 1 : 0)
     }
     expect(bed.supplier.calls).toEqual(['SUSPEND', 'UNSUSPEND', 'REVOKE'])
     expect(await bed.refunds(esim)).toEqual([])
   })
 
-  it('are refused where the supplier refuses them', async () => {
+  it('are refused if the supplier refuses them', async () => {
     const esim = await bed.delivered()
     await bed.set(esim, `esim_status = 'IN_USE'`)
     bed.supplier.answer = () => ({ kind: 'refused', message: 'not on this network' })
@@ -155,7 +155,7 @@ describe('suspend, unsuspend and revoke', () => {
 })
 
 describe('an action whose outcome is unknown', () => {
-  it('is queried again, and refunded only when the supplier confirms it', async () => {
+  it('is queried again, and refunded only when the supplier confirms the action', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => LOST
     await bed.act(esim, 'CANCEL', { transactionId: 'U-again' })
@@ -173,7 +173,7 @@ describe('an action whose outcome is unknown', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('goes to review after the supplier’s time, with an alert, and is still queried', async () => {
+  it('goes to review with an alert after the supplier’s time limit, and is still queried', async () => {
     const esim = await bed.delivered()
     bed.supplier.answer = () => LOST
     bed.supplier.traits.giveUpAfterMs = 0
@@ -213,7 +213,7 @@ describe('an action whose outcome is unknown', () => {
     expect(bed.supplier.calls).toEqual([])
   })
 
-  it('treats an answer after the time-out, and an exception, as no answer', async () => {
+  it('stays PENDING if the answer is late or an exception occurs', async () => {
     bed.supplier.traits.timeoutMs = 50
     const [slow, broken] = [await bed.delivered(), await bed.delivered()]
     bed.supplier.answer = (_, { iccid }) => {
@@ -251,7 +251,7 @@ describe('an operator', () => {
       BY,
     )
 
-  it('cancels without policy and fee, by an action without transactionId that raises the same event', async () => {
+  it('cancels regardless of the policy and without a fee, and the usual event is raised', async () => {
     const esim = await bed.delivered({ cancellable: false, withinDays: 1, feePercent: 80 })
     expect(await operate(esim)).toEqual({ kind: 'done' })
     const [event] = await eventsOf(esim, 'ESIM_ACTION_UPDATED')
@@ -262,7 +262,7 @@ describe('an operator', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('is refused with a reason where the state does not allow it', async () => {
+  it('is refused with a reason if the state does not allow the action', async () => {
     const esim = await bed.delivered()
     await expect(operate(esim, 'SUSPEND')).rejects.toMatchObject({ code: 'ESIM_STATE' })
     await bed.act(esim, 'REVOKE', { transactionId: 'O-busy' })
@@ -271,7 +271,7 @@ describe('an operator', () => {
     await expect(operate(esim)).rejects.toMatchObject({ code: 'ESIM_IN_USE' })
   })
 
-  it('asks again about a dealer’s open cancel, which keeps its fee', async () => {
+  it('can have a dealer’s open cancel queried again, which keeps its fee', async () => {
     const esim = await bed.delivered({ ...FREE, feePercent: 10 })
     bed.supplier.answer = () => LOST
     await bed.act(esim, 'CANCEL', { transactionId: 'O-again' })
@@ -286,7 +286,7 @@ describe('an operator', () => {
     expect(await bed.refunds(esim)).toEqual([40_500])
   })
 
-  it('does not resolve an action with what the supplier said about an earlier one', async () => {
+  it('does not resolve an action with the supplier’s answer to an earlier action', async () => {
     const esim = await bed.delivered()
     const { data: revoke } = await bed.act(esim, 'REVOKE', { transactionId: 'A-revoke' })
     bed.supplier.answer = () => ({ kind: 'refused', message: 'no' })
@@ -300,7 +300,7 @@ describe('an operator', () => {
     expect(await bed.action(esim, 'A-cancel')).toMatchObject({ actionStatus: 'REFUSED' })
   })
 
-  it('resolves an unanswered action with evidence, once, and it is audited', async () => {
+  it('resolves an unanswered action once, with evidence and an audit entry', async () => {
     for (const [action, verdict, state, refunds] of [
       ['CANCEL', 'cancelled', 'CANCEL', [PRICE]],
       ['CANCEL', 'done', 'CANCEL', [PRICE]],
@@ -338,7 +338,7 @@ describe('an operator', () => {
     expect(await bed.run()).toBe(0)
   })
 
-  it('cannot resolve an action while its supplier is being asked, or refund a used eSIM', async () => {
+  it('cannot resolve an action while its supplier is being queried, or refund a used eSIM', async () => {
     const esim = await bed.delivered()
     let answer: (outcome: typeof LOST) => void = () => {}
     bed.supplier.answer = () => new Promise((done) => (answer = done))
@@ -356,7 +356,7 @@ describe('an operator', () => {
   })
 })
 
-it('the worker begins an action immediately, and a lost wakeup delays it by seconds', async () => {
+it('the worker begins an action immediately, or within seconds if a wakeup is lost', async () => {
   const esim = await bed.delivered()
   await bed.act(esim, 'REVOKE', { transactionId: 'W-poll' })
   const loop = actionLoop({ ...bed.node.deps, wake: { wake() {}, on: () => () => {} } })

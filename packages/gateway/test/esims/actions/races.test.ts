@@ -32,7 +32,7 @@ const orderOf = (transactionId: string) => ({
 })
 const order = (transactionId: string) => bed.json(bed.dealer, 'esim/order', orderOf(transactionId))
 
-/** Places orders until the node decides on its cached wallet, which takes a second after a cached wallet was outdated. */
+/** Places orders until the node decides on its cached wallet; if a cached wallet was outdated, that takes a second. */
 async function cacheWallet() {
   expect((await order(randomUUID())).code).toBe('000000')
   await new Promise((resolve) => setTimeout(resolve, 1_100))
@@ -40,7 +40,7 @@ async function cacheWallet() {
 }
 
 describe('one transactionId', () => {
-  it('names an order or an action, whichever came first', async () => {
+  it('belongs to an order or an action, whichever came first', async () => {
     const esim = await bed.delivered()
     await order('N-order')
     for (const body of [{}, { esimTranNo: randomUUID() }]) {
@@ -53,14 +53,14 @@ describe('one transactionId', () => {
     expect((await bed.act(esim, 'REVOKE', { transactionId: 'N-action' })).code).toBe('200012')
   })
 
-  it('that names an action is refused for an order that is decided on the cached wallet', async () => {
+  it('that belongs to an action is refused for an order on a cached wallet', async () => {
     const esim = await bed.delivered()
     await bed.act(esim, 'CANCEL', { transactionId: 'N-cached' })
     await cacheWallet()
     expect((await order('N-cached')).code).toBe('200012')
   })
 
-  it('that is repeated returns the same action, by either name of the eSIM and whatever its reason', async () => {
+  it('that is repeated returns the same action, whatever the reason or the id given for the eSIM', async () => {
     const esim = await bed.delivered()
     const first = await bed.act(esim, 'CANCEL', { transactionId: 'N-same', reason: 'one' })
     expect(first.headers['idempotent-replayed']).toBeUndefined()
@@ -85,7 +85,7 @@ describe('one transactionId', () => {
     expect(await bed.run()).toBe(0)
   })
 
-  it('used for orders and a cancel at the same time over two nodes is used once, and the others are 200012', async () => {
+  it('used simultaneously for orders and a cancel on two nodes succeeds once, and otherwise gets 200012', async () => {
     const second = await startNode(new URL(bed.node.deps.config.databaseUrl!).href)
     try {
       for (let n = 0; n < 10; n++) {
@@ -118,7 +118,7 @@ describe('one transactionId', () => {
     }
   })
 
-  it('used for fifty equal cancels at the same time begins one action and asks the supplier once', async () => {
+  it('used for fifty identical simultaneous cancels begins one action and asks the supplier once', async () => {
     const esim = await bed.delivered()
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => bed.act(esim, 'CANCEL', { transactionId: 'N-fifty' })),
@@ -132,7 +132,7 @@ describe('one transactionId', () => {
   })
 })
 
-it('one of many different actions at the same time on one eSIM begins, and the refusals of the others name it', async () => {
+it('only one of many different simultaneous actions on an eSIM begins', async () => {
   const esim = await bed.delivered()
   const actions = ['CANCEL', 'REVOKE', 'CANCEL', 'REVOKE', 'CANCEL'] as const
   const answers = await Promise.all(actions.map((action) => bed.act(esim, action)))
@@ -145,7 +145,7 @@ it('one of many different actions at the same time on one eSIM begins, and the r
 })
 
 describe('a cancel that the supplier is being asked for', () => {
-  /** Cancels the eSIM; runs `meanwhile` after the supplier was asked and before it answers. */
+  /** Cancels the eSIM; runs `meanwhile` after the supplier was called and before it answers. */
   async function cancelWhile(esim: Esim, meanwhile: () => Promise<unknown>, outcome: ActionOutcome = DONE) {
     let answer: (outcome: ActionOutcome) => void = () => {}
     bed.supplier.answer = () =>
@@ -161,7 +161,7 @@ describe('a cancel that the supplier is being asked for', () => {
     return bed.action(esim, transactionId)
   }
 
-  it('ends as the supplier says, even if a download is reported meanwhile', async () => {
+  it('ends with the supplier’s answer, even if a download is reported in the meantime', async () => {
     const yes = await bed.delivered()
     const done = await cancelWhile(yes, () => bed.report(yes, { smdpStatus: 'DOWNLOAD' }))
     expect(done).toMatchObject({ actionStatus: 'DONE', refundAmount: PRICE })
@@ -181,7 +181,7 @@ describe('a cancel that the supplier is being asked for', () => {
     expect(await bed.refunds(no)).toEqual([])
   })
 
-  it('is DONE by the supplier’s own report, once, and its late answer changes nothing', async () => {
+  it('becomes DONE exactly once if the supplier reports it, and the late answer changes nothing', async () => {
     for (const outcome of [
       DONE,
       { kind: 'refused', message: 'no such eSIM' },
@@ -197,7 +197,7 @@ describe('a cancel that the supplier is being asked for', () => {
     }
   })
 
-  it('is refunded if the eSIM expires meanwhile and the supplier confirms', async () => {
+  it('is refunded if the supplier confirms after the eSIM has expired', async () => {
     const esim = await bed.delivered()
     const action = await cancelWhile(esim, async () => {
       await bed.set(esim, `install_before = now() - interval '1 second'`)
@@ -209,7 +209,7 @@ describe('a cancel that the supplier is being asked for', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('refuses another cancel, and an operator’s', async () => {
+  it('prevents another cancel, even by an operator', async () => {
     const esim = await bed.delivered()
     const cancel = {
       tenantId: bed.dealer.tenantId,
@@ -226,7 +226,7 @@ describe('a cancel that the supplier is being asked for', () => {
     expect(await bed.refunds(esim)).toEqual([PRICE])
   })
 
-  it('by two operators and a dealer at the same time is made once', async () => {
+  it('is carried out once if two operators and a dealer request it at the same time', async () => {
     for (let n = 0; n < 5; n++) {
       const esim = await bed.delivered()
       const cancel = {
@@ -245,7 +245,7 @@ describe('a cancel that the supplier is being asked for', () => {
   })
 })
 
-it('a report of a download and the supplier’s confirmation, saved at the same moment, end in one state', async () => {
+it('a download report and a cancel confirmation saved at the same moment end in one consistent state', async () => {
   for (let n = 0; n < 5; n++) {
     const esim = await bed.delivered()
     bed.supplier.answer = () => DONE
@@ -260,7 +260,7 @@ it('a report of a download and the supplier’s confirmation, saved at the same 
   }
 })
 
-it('an action waits for the wallet’s lock, and sees the transactionId that its holder has used', async () => {
+it('after waiting for the wallet lock, an action sees the transactionId that the lock’s holder used', async () => {
   const esim = await bed.delivered()
   const acting = await bed.node.deps.db.tx(async (tx) => {
     await tx.query({ text: 'select from wallets where tenant_id = $1 for update', values: [bed.dealer.tenantId] })
@@ -275,7 +275,7 @@ it('an action waits for the wallet’s lock, and sees the transactionId that its
   expect((await acting.answer).code).toBe('200012')
 })
 
-it('an order that waits for the wallet while an action takes its transactionId is not placed', async () => {
+it('an order is not placed if an action takes its transactionId while the order waits for the wallet', async () => {
   const { deps } = bed.node
   for (let n = 0; n < 3; n++) {
     const esim = await bed.delivered()
@@ -296,7 +296,7 @@ it('an order that waits for the wallet while an action takes its transactionId i
   }
 })
 
-it('an answer that comes after the lease was lost changes neither the action nor the lease of its new holder', async () => {
+it('an answer after the lease was lost changes neither the action nor the new holder’s lease', async () => {
   const esim = await bed.delivered()
   const answers: ((outcome: ActionOutcome) => void)[] = []
   bed.supplier.answer = () => new Promise((resolve) => answers.push(resolve))
@@ -305,7 +305,7 @@ it('an answer that comes after the lease was lost changes neither the action nor
   for (const calls of [1, 2]) {
     running.push(bed.run())
     await waitUntil(async () => answers.length === calls)
-    if (calls === 1) await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId) // its worker seems dead
+    if (calls === 1) await makeActionsDue(bed.node.deps.db, bed.dealer.tenantId) // its worker appears to be dead
   }
   const lease = await readLease(transactionId)
   expect(lease).toMatchObject({ leaseToken: expect.any(String) })

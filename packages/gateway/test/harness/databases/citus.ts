@@ -2,8 +2,8 @@ import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { type TestNodes, withDatabaseName, withServerClient } from './database.ts'
 
 /*
- * TEST_CITUS_URL names a database in which Citus has a coordinator and workers. The run then makes all its databases on that
- * cluster, on every node, and clones them there as on a single server. See docs/scaling.md.
+ * TEST_CITUS_URL is the URL of a database in which Citus has a coordinator and workers. The run then creates all its
+ * databases on that cluster, on every node, and clones them there as on a single server. See docs/scaling.md.
  */
 
 export async function findCitusNodes(url: string): Promise<TestNodes> {
@@ -21,7 +21,7 @@ export async function findCitusNodes(url: string): Promise<TestNodes> {
   return { url, workers }
 }
 
-/** Makes the databases of one name on all nodes a cluster of their own. */
+/** Makes the databases with the same name on all nodes a separate cluster. */
 export async function joinDatabases({ url, workers }: TestNodes, name: string): Promise<void> {
   for (const node of [url, ...workers]) {
     await withServerClient(withDatabaseName(node, name), (client) => client.query('create extension citus'))
@@ -36,14 +36,14 @@ export async function joinDatabases({ url, workers }: TestNodes, name: string): 
   })
 }
 
-/** The URL of the database on the node that has the gateway's schema. */
+/** The URL of the database on the node that contains the gateway's schema. */
 export async function urlOfSchema(url: string): Promise<string> {
   const home = new URL(url)
   home.host = await hostOfSchema(url)
   return home.href
 }
 
-/** The host and port of the node that has the gateway's schema. */
+/** The host and port of the node that contains the gateway's schema. */
 export async function hostOfSchema(url: string): Promise<string> {
   const { rows } = await withServerClient(url, (client) =>
     client.query<{ host: string }>(
@@ -55,7 +55,7 @@ export async function hostOfSchema(url: string): Promise<string> {
   return rows[0]!.host
 }
 
-/** Ends the sessions that Citus keeps in the databases of the name, so that they can be cloned. */
+/** Ends the sessions that Citus keeps open in the databases with that name, so that they can be cloned. */
 export async function closeForCloning({ url, workers }: TestNodes, name: string): Promise<void> {
   for (const node of [url, ...workers]) {
     await withServerClient(node, async (client) => {

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Passes small messages on without waiting for acknowledgements, which costs 40 ms for each round trip. */
+/** Forwards small messages without waiting for acknowledgements, which would cost 40 ms per round trip. */
 const AT_ONCE = { noDelay: true } as const
 
 /** A TCP proxy in front of PostgreSQL that simulates network faults. */
@@ -10,13 +10,13 @@ export interface TcpProxy {
   /** Stops all data to clients whose first bytes (the startup message with the application name) contain the text. */
   freeze(text: string): void
   /**
-   * Stops all data to current clients, as if their server's machine had died. New connections work, or with `alsoNew` get no
-   * answer until `connectTo`.
+   * Stops all data to current clients, as if their server's machine had died. New connections work, or with `alsoNew` are
+   * not answered until `connectTo` is called.
    */
   freezeAll(options?: { alsoNew: boolean }): void
   /** New connections go to this database's server from now on. */
   connectTo(databaseUrl: string): void
-  /** Number of frozen connections. */
+  /** The number of frozen connections. */
   readonly frozenCount: number
   thaw(): void
   /** Closes all connections and refuses new ones until `restore`. */
@@ -64,7 +64,7 @@ export async function startTcpProxy(
     })
     from.on('error', () => {})
     from.on('close', () => {
-      if (pair.isFrozen && from === pair.server) return // its client does not notice
+      if (pair.isFrozen && from === pair.server) return // its client does not notice it
       pairs.delete(pair)
       to.destroy()
     })
@@ -115,21 +115,21 @@ export async function startTcpProxy(
   }
 }
 
-/** The fault on the next COMMIT of one application. */
+/** The fault on the next COMMIT of an application. */
 type CommitFault =
   /** The connection breaks before COMMIT reaches the server: the transaction is rolled back. */
   | 'lost'
   /** The server commits, but the connection breaks before its answer. */
   | 'unanswered'
 
-/** A proxy that understands enough of the PostgreSQL protocol to break connections at a COMMIT. */
+/** A proxy that understands enough of the PostgreSQL protocol to break connections on a COMMIT. */
 export interface PostgresProxy {
   url: string
-  /** Faults of the next commits, in order. */
+  /** Faults for the next commits, in order. */
   failCommits(applicationName: string, ...faults: CommitFault[]): void
-  /** Number of faults that have happened. */
+  /** The number of faults that have happened. */
   readonly faultCount: number
-  /** While closed, open connections are cut and new ones closed immediately. */
+  /** While closed, open connections are cut and new ones are closed immediately. */
   setClosed(isClosed: boolean): void
   /** Refuses new connections with this SQLSTATE; undefined: accepts them again. */
   refuse(sqlState: string | undefined): void
@@ -247,7 +247,7 @@ function applicationOf(startup: Buffer): string {
   return index < 0 ? '' : (parts[index + 1] ?? '')
 }
 
-/** A Bind of the prepared statement `commit`, or the simple query. */
+/** A Bind message for the prepared statement `commit`, or the simple query. */
 function isCommit(message: Buffer): boolean {
   const type = String.fromCharCode(message[0] ?? 0)
   if (type === 'B') return message.subarray(5).toString('latin1').startsWith('\0commit\0')

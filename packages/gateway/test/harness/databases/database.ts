@@ -8,7 +8,7 @@ import { ONLY_HERE } from './tables.ts'
 
 export interface TestDatabase {
   url: string
-  /** Also closes connections that are still open. */
+  /** Also closes any open connections. */
   drop(): Promise<void>
 }
 
@@ -19,15 +19,15 @@ export interface TestNodes {
 }
 
 /**
- * A separate migrated database, cloned from the run's template. Use one per test file, in `beforeAll`. On Citus its URL is that of
- * the node that has the schema, so that tests see the locks there.
+ * A separate migrated database, cloned from the run's template. Use one per test file, in `beforeAll`. On Citus its URL is
+ * that of the node with the schema, so that tests see the locks there.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { run, schemaUrl } = inject('testServer')
   return clone(`${run}_template`, schemaUrl)
 }
 
-/** An empty database, for tests of the migrations. */
+/** An empty database, for testing the migrations. */
 export async function createEmptyDatabase(encoding = 'UTF8'): Promise<TestDatabase> {
   return clone(encoding === 'UTF8' ? 'template0' : `template0 encoding '${encoding}' locale_provider libc locale 'C'`)
 }
@@ -42,7 +42,7 @@ async function clone(template: string, url = inject('testServer').url): Promise<
   return { url: withDatabaseName(url, name), drop }
 }
 
-/** Runs `work` on the test server on a new connection. */
+/** Runs `work` on the test server over a new connection. */
 export async function withServerClient<Result>(
   serverUrl: string,
   work: (client: pg.Client) => Promise<Result>,
@@ -60,17 +60,17 @@ export async function createDatabase(nodes: TestNodes, name: string, template = 
   await onEachNode(nodes, async (client) => {
     await client.query(`create database ${name} template ${template}`)
     if (nodes.workers.length === 0) return
-    // For connections of the tests that name no schema.
+    // For test connections that specify no schema.
     await client.query(ONLY_HERE)
     await client.query(`alter database ${name} set search_path to ${DEFAULT_SCHEMA}, public`)
   })
 }
 
-/** The maintenance of Citus makes new connections to a database until it is gone. */
+/** Citus maintenance keeps opening new connections to a database until it is dropped. */
 const DROPS_MAX = 10
 const OBJECT_IN_USE = '55006'
 
-/** Also closes connections that are still open. */
+/** Also closes any open connections. */
 async function dropDatabase(nodes: TestNodes, name: string): Promise<void> {
   await onEachNode(nodes, async (client) => {
     for (let left = DROPS_MAX; ; left--) {
@@ -83,12 +83,12 @@ async function dropDatabase(nodes: TestNodes, name: string): Promise<void> {
   })
 }
 
-/** On Citus a database is one of its own on each node. */
+/** On Citus, a database is a separate one on each node. */
 async function onEachNode(nodes: TestNodes, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   for (const url of [nodes.url, ...nodes.workers]) await withServerClient(url, work)
 }
 
-/** Drops the databases that test files of the run have left behind. */
+/** Drops the databases left behind by test files of the run. */
 export async function dropDatabasesOf(nodes: TestNodes, run: string): Promise<void> {
   for (const name of await databasesOf(nodes, run)) await dropDatabase(nodes, name)
 }

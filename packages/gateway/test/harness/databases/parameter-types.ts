@@ -6,14 +6,13 @@ import { dataFolder } from '../temporary-folders.ts'
 import { createTestDatabase } from './database.ts'
 
 /*
- * PostgreSQL infers the type of a parameter from what stands next to it. In `$3 > 0` the literal makes it an integer, which
- * refuses every amount above 2^31, while the tests' small amounts pass. So every statement that a test file or one of its child
- * processes runs is prepared once more with each of its literals as a bigint: a parameter that is then a bigint had its type from
- * the literal alone. Correct it with a cast: `$3::bigint > 0`. Parameters that belong to an integer column or to a function's
- * argument keep their type, and are not found.
- *
- * Then it is executed with the largest and the smallest amounts in its bigints, and undone: `$3::int` or `$3 * 10000` may not
- * overflow.
+ * PostgreSQL infers the type of a parameter from its context. In `$3 > 0` the literal makes it an integer, which rejects
+ * every amount above 2^31, while the tests' small amounts pass. So every statement run by a test file or one of its child
+ * processes is prepared once more with each of its literals as a bigint: if a parameter is then a bigint, its type came
+ * from the literal alone. Correct it with a cast: `$3::bigint > 0`. Parameters that belong to an integer column or to a
+ * function's argument keep their type, and are not found.
+ * Then the statement is executed with the largest and the smallest amounts in its bigints, and rolled back: `$3::int` or
+ * `$3 * 10000` must not overflow.
  */
 
 const RECORDER = new URL('./record-statements.mjs', import.meta.url).href
@@ -21,7 +20,7 @@ const EXAMINED = Symbol.for('examined statements')
 type Examining = typeof globalThis & { [EXAMINED]?: Set<string> }
 
 const folder = recordStatements()
-/** The texts that were examined, by this file or an earlier one of the worker. */
+/** The texts already examined, by this file or by an earlier file of the worker. */
 const examined = (globalThis as Examining)[EXAMINED] ?? new Set<string>()
 ;(globalThis as Examining)[EXAMINED] = examined
 
@@ -42,7 +41,10 @@ afterAll(async () => {
   if (found.length > 0) throw new Error(`Parameters that do not take every amount:\n${found.join('\n\n')}`)
 })
 
-/** Records the statements of this worker and of the children that inherit its environment. @returns the folder of their texts */
+/**
+ * Records the statements of this worker and of the children that inherit its environment.
+ * @returns the folder with their texts
+ */
 function recordStatements(): string {
   const folder = join(dataFolder(), `statements-${process.pid}`)
   mkdirSync(folder, { recursive: true })
@@ -54,9 +56,9 @@ function recordStatements(): string {
 }
 await import(RECORDER)
 
-/** The texts that this worker and its children have sent so far. */
+/** The texts sent so far by this worker and its children. */
 export function recordedTexts(): string[] {
-  // A child that was killed may have left half a line.
+  // A killed child may have left half a line.
   const lines = readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').slice(0, -1))
   return lines.map((line) => JSON.parse(line) as string)
 }
@@ -88,11 +90,11 @@ export async function findUntyped(client: pg.Client, text: string): Promise<stri
 
 const NARROW = /^(?:integer|smallint)/
 
-/** Amounts that every statement has to take. */
+/** Amounts that every statement has to accept. */
 const AMOUNTS = [2n ** 53n - 1n, 0n, -1n]
 const NUMERIC_VALUE_OUT_OF_RANGE = '22003'
 
-/** Executes the statement with each of these amounts in its bigints. @returns a text for each that is out of its range */
+/** Executes the statement with each of these amounts in its bigints. @returns a text for each that is out of range */
 export async function findOverflows(client: pg.Client, text: string): Promise<string[]> {
   const types = await parameterTypes(client, text)
   if (!types?.some((type) => AMOUNT.test(type))) return []
@@ -103,7 +105,7 @@ export async function findOverflows(client: pg.Client, text: string): Promise<st
       await client.query({ text, values: types.map((type) => amountIn(type, amount)) })
     } catch (error) {
       const { code, message } = error as { code?: string; message: string }
-      // It reads a table of its test, or breaks a constraint, or the amount is no sensible limit or time.
+      // It reads a table of its test, or violates a constraint, or the amount is not a sensible limit or time.
       if (code === NUMERIC_VALUE_OUT_OF_RANGE) found.push(`${amount}: ${message} in: ${text.trim()}`)
     }
     await client.query('rollback')
@@ -113,13 +115,13 @@ export async function findOverflows(client: pg.Client, text: string): Promise<st
 
 const AMOUNT = /^(?:bigint|numeric)/
 
-/** The other numbers are 1, so that a product with them is computed. */
+/** The other numbers are 1, so that products with them are computed. */
 function amountIn(type: string, amount: bigint): unknown {
   const value = AMOUNT.test(type) ? String(amount) : /^(?:integer|smallint|double|real)/.test(type) ? '1' : null
   return type.endsWith('[]') && value !== null ? [value] : value
 }
 
-/** undefined: the statement cannot be prepared here, such as one about a table of its test */
+/** undefined: the statement cannot be prepared here, e.g. because it uses a table of its test */
 async function parameterTypes(client: pg.Client, text: string): Promise<string[] | undefined> {
   try {
     await client.query(`prepare examined as ${text}`)
@@ -133,7 +135,7 @@ async function parameterTypes(client: pg.Client, text: string): Promise<string[]
   return rows[0]!.types
 }
 
-/** The whole numbers of a statement, outside texts, names and comments. */
+/** The integers of a statement, outside strings, names and comments. */
 function literalsOf(text: string): { at: number; literal: string }[] {
   const tokens = text.matchAll(/'[^']*'|"[^"]*"|--[^\n]*|\$\d+|[a-z_][\w$]*|\d+\.\d*|\d+/gi)
   return [...tokens].flatMap(({ index, 0: token }) => (/^\d+$/.test(token) ? [{ at: index, literal: token }] : []))

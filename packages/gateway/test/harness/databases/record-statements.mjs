@@ -3,9 +3,9 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 
 /*
- * Records the texts that a process sends to PostgreSQL for preparation, one JSON text a line, in a file of its own in the folder
- * STATEMENTS_FOLDER. Tests import it, and `node --import` loads it into their children. It reads what is sent, because the driver
- * is a part of the children's bundles. Each text is written immediately, because children are killed.
+ * Records the texts that a process sends to PostgreSQL for preparation, one JSON text per line, in a separate file in the
+ * folder STATEMENTS_FOLDER. Tests import it, and `node --import` loads it into their children. It reads the data sent,
+ * because the driver is part of the children's bundles. Each text is written immediately, because children are killed.
  */
 
 const LOADED = Symbol.for('record-statements')
@@ -26,7 +26,7 @@ if (STATEMENTS_FOLDER !== undefined && !(LOADED in Socket.prototype)) {
   }
 }
 
-/** The text in a message Parse: its type, the length of the rest, the name of the statement, and the text. */
+/** The text in a Parse message: its type, the length of the rest, the name of the statement, and the text. */
 function preparedText(chunk) {
   if (!Buffer.isBuffer(chunk) || chunk[0] !== PARSE || chunk.length < 7) return undefined
   if (chunk.readInt32BE(1) !== chunk.length - 1) return undefined

@@ -1,8 +1,8 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /**
- * The schema of a migrated database as text for people and comparisons: identical on PostgreSQL 15 to 18, in a stable order,
- * without the partitions that depend on the time.
+ * The schema of a migrated database as text for people and for comparisons: identical on PostgreSQL 15 to 18, in a stable
+ * order, without the partitions that depend on the time.
  */
 export async function schemaText(db: Pick<Db, 'query'>): Promise<string> {
   const query = <Row>(text: string) => db.query<Row>({ text })

@@ -3,11 +3,11 @@ import type { Db, Statement, Tx } from '@dealer-esim/lib/postgres/db.ts'
 /** The cost of one statement according to PostgreSQL. */
 export interface ExplainedQuery {
   statement: string
-  /** Pages read, of tables and indexes. */
+  /** Pages read from tables and indexes. */
   pages: number
   /** Tables that were scanned sequentially. */
   scanned: string[]
-  /** Rows that were read and discarded by a filter. */
+  /** Rows that were read but discarded by a filter. */
   discarded: number
 }
 
@@ -22,7 +22,7 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** Wraps a database so that every query is first run by EXPLAIN ANALYZE, which is rolled back, and then run normally. */
+/** Wraps a database so that every query is first run with EXPLAIN ANALYZE, which is rolled back, and then run normally. */
 export function explainQueries(db: Db, seen: ExplainedQuery[]): Db {
   async function explain(tx: Tx, statement: Statement): Promise<void> {
     if (!/^\s*(with|select|update|delete)\b/i.test(statement.text)) return
@@ -45,7 +45,7 @@ export function explainQueries(db: Db, seen: ExplainedQuery[]): Db {
     query: <Row>(statement: Statement) => db.tx((tx) => query<Row>(tx, statement)),
     tx: (work) =>
       db.tx(async (tx) => {
-        // In sequence: each savepoint belongs to one statement.
+        // One after another: each savepoint belongs to one statement.
         let last: Promise<unknown> = Promise.resolve()
         const next = <Value>(run: () => Promise<Value>) => {
           const running = last.then(run)
@@ -76,8 +76,8 @@ function discardedBy(plan: Plan): number {
 }
 
 /**
- * Resolves as soon as that many statements of the database, started at least `ageMs` ago, wait for a lock of another
- * transaction.
+ * Resolves as soon as this many statements in the database, started at least `ageMs` ago, are waiting for another
+ * transaction's lock.
  */
 export async function waitForBlockedStatements(db: Db, statements = 1, ageMs = 0): Promise<void> {
   const text = `

@@ -3,14 +3,15 @@ import { ONLY_HERE } from './tables.ts'
 
 /** The clock of a test database, which a test can set. */
 export interface SteppableClock {
-  /** Sets the clock so many milliseconds ahead of the machine's (or behind, if negative). */
+  /** Sets the clock this many milliseconds ahead of the machine's (or behind it, if negative). */
   setOffset(offsetMs: number): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Makes the clock of a database settable: replaces PostgreSQL's own now(), clock_timestamp() and statement_timestamp(), because
- * the gateway's connections search no other schema first. Only a superuser may. Column defaults keep the machine's clock.
+ * Makes the clock of a database settable: replaces PostgreSQL's own now(), clock_timestamp() and statement_timestamp(),
+ * because the gateway's connections search no other schema first. Needs a superuser. Column defaults keep the machine's
+ * clock.
  */
 export async function installSteppableClock(url: string): Promise<SteppableClock> {
   const client = new pg.Client({ connectionString: url })

@@ -1,11 +1,11 @@
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 
 /*
- * Operations that PostgreSQL allows on tables only and outside a transaction. On Citus the gateway's sessions find views under
- * the names of the tables, and send definitions to the coordinator (packages/lib/src/postgres/distributed-schema.ts).
+ * Operations that PostgreSQL allows only on tables and outside a transaction. On Citus, the gateway's sessions find views
+ * with the tables' names, and send definitions to the coordinator (packages/lib/src/postgres/distributed-schema.ts).
  */
 
-/** The tables that hold the rows, as SQL: on Citus the shards, which it leaves out of pg_class. */
+/** The tables that contain the rows, as SQL: on Citus the shards, which it hides from pg_class. */
 export async function tablesOf(db: Db, ...names: string[]): Promise<string> {
   const rows = await db.query<{ table: string }>({
     text: `
@@ -33,16 +33,16 @@ export async function vacuum(db: Db, ...names: string[]): Promise<void> {
   await runOnNode(db, `vacuum analyze ${await tablesOf(db, ...names)}`)
 }
 
-/** Runs one statement alone, on the database's own server: Citus passes it to no other, and lets it change shards. */
+/** Runs one statement alone, on the database's own server: Citus does not forward it, and allows it to change shards. */
 export async function runOnNode({ pool }: Db, text: string): Promise<void> {
   const client = await pool.connect()
   try {
     await client.query(ONLY_HERE)
     await client.query(text)
   } finally {
-    client.release(true) // with its settings
+    client.release(true) // destroys the connection, including its settings
   }
 }
 
-/** Settings that mean nothing to a server without Citus. */
+/** Settings that have no meaning for a server without Citus. */
 export const ONLY_HERE = 'set citus.enable_ddl_propagation to off; set citus.enable_manual_changes_to_shards to on'

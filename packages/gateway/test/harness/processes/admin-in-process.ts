@@ -21,7 +21,7 @@ export async function admin(...args: string[]) {
   }
 }
 
-/** Runs one command with these environment variables, called like the function of admin-process.ts. */
+/** Runs one command with these environment variables; called like the function in admin-process.ts. */
 export async function adminWith(args: string[], env: Record<string, string>) {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   try {
@@ -31,26 +31,26 @@ export async function adminWith(args: string[], env: Record<string, string>) {
   }
 }
 
-/** The JSON document of a command that must succeed, run with these environment variables. */
+/** The JSON document printed by a command that must succeed, run with these environment variables. */
 export async function adminJsonWith<Document>(args: string[], env: Record<string, string>): Promise<Document> {
   const { code, stdout, stderr } = await adminWith([...args, '--json'], env)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
 
-/** The JSON document of a command that must succeed. */
+/** The JSON document printed by a command that must succeed. */
 export async function adminJson(...args: string[]) {
   const { code, stdout, stderr } = await admin(...args, '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return JSON.parse(stdout)
 }
 
-/** The message of a command that must fail. */
+/** The message printed by a command that must fail. */
 export function adminFailure(...args: string[]): Promise<string> {
   return stderrOf(1, args)
 }
 
-/** The message of a command line with a usage error. */
+/** The message for a command line with a usage error. */
 export function adminUsageError(...args: string[]): Promise<string> {
   return stderrOf(2, args)
 }

@@ -11,8 +11,8 @@ export interface AdminRun {
 }
 
 /**
- * Runs one admin command in a separate process, as `npm run -s admin -- …` does. Starting it costs a hundred times more than
- * most commands: use admin-in-process.ts to test what a command does.
+ * Runs one admin command in a separate process, as `npm run -s admin -- …` does. Starting the process costs a hundred times
+ * more than most commands: to test what a command does, use admin-in-process.ts.
  */
 export function admin(args: string[], env: Record<string, string>, nodeOptions: string[] = []): Promise<AdminRun> {
   buildGateway()

@@ -36,7 +36,7 @@ export async function bundleForChildren(entry: URL): Promise<ChildBundle> {
   return { path, remove: () => rmSync(path, { force: true }) }
 }
 
-/** The child uses the schema that the tests use where none is named, which vitest.config.ts may have changed. */
+/** If none is specified, the child uses the tests' schema, which vitest.config.ts may have changed. */
 const sameDefaultSchema: Plugin = {
   name: 'same-default-schema',
   setup({ onLoad }) {
@@ -47,11 +47,14 @@ const sameDefaultSchema: Plugin = {
   },
 }
 
-/** Defined for dependencies that are CommonJS. */
+/** Needed by CommonJS dependencies. */
 const COMMONJS = `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname`
 
-/** Starts one node's fulfilment as a child, killed with this process. @param bundle of harness/processes/fulfilment-node.ts */
+/**
+ * Starts one node's fulfilment as a child, which is killed with this process.
+ * @param bundle of harness/processes/fulfilment-node.ts
+ */
 export function spawnFulfilment(
   bundle: string,
   databaseUrl: string,

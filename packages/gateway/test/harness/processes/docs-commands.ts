@@ -3,13 +3,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { packageRoot } from '#platform/package-root.ts'
 
-/** The code blocks of one language in a Markdown page. */
+/** The code blocks in one language on a Markdown page. */
 export function codeBlocks(markdown: string, language: string): string[] {
   const fenced = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')
   return [...markdown.matchAll(fenced)].map(([, block = '']) => block)
 }
 
-/** Runs a page's commands in bash until one fails. npm's own messages are removed. */
+/** Runs a page's commands in bash until one of them fails. npm's own messages are removed. */
 export function bash(script: string, options: { cwd: string; env: NodeJS.ProcessEnv }) {
   return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
     execFile('bash', ['--norc', '-euo', 'pipefail', '-c', script], options, (error, stdout, stderr) => {
@@ -19,7 +19,7 @@ export function bash(script: string, options: { cwd: string; env: NodeJS.Process
 }
 
 /**
- * A PATH for the commands of a page with a fake npm: `npm run -s admin -- …` runs the command of package.json directly,
+ * A PATH with a fake npm for a page's commands: `npm run -s admin -- …` runs the command from package.json directly,
  * because npm takes longer than most commands. Every other npm command fails.
  */
 export function fakeNpmPath(folder: string): string {

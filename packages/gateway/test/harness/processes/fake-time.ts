@@ -12,21 +12,21 @@ import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import pg from 'pg'
 import { waitUntil } from '../shop.ts'
 
-/** The clock of processes that are started with its environment. Their monotonic clock stays right. */
+/** The clock of processes started with its environment. Their monotonic clock is not affected. */
 export interface FakeTime {
   env: Record<string, string>
-  /** How far the clock is ahead from now on; negative: behind. */
+  /** How far ahead the clock is from now on; if negative, behind. */
   setOffset(offsetMs: number): void
 }
 
 export interface FakeTimeServer extends FakeTime {
   url: string
-  /** Lines of the server's log about crashes of its processes: a crash explains what a test finds missing. */
+  /** Lines in the server's log about crashes of its processes: a crash explains missing data in a test. */
   listCrashes(): string[]
   stop(): Promise<void>
 }
 
-/** Where Debian's package faketime has its library; undefined: it is not installed. */
+/** Where Debian's faketime package puts its library; undefined if it is not installed. */
 export function findFakeTimeLibrary(): string | undefined {
   try {
     const arch = execFileSync('uname', ['-m'], { encoding: 'utf8' }).trim()
@@ -54,7 +54,7 @@ export function fakeNodeTime(library: string): FakeTime & { remove(): void } {
   return { ...createFakeTime(library, folder), remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** A PostgreSQL server of the test's own, with a clock that the test sets. */
+/** A separate PostgreSQL server with a clock that the test sets. */
 export async function startFakeTimeServer(library: string): Promise<FakeTimeServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-faketime-'))
   chmodSync(dataDir, 0o711)
@@ -64,7 +64,7 @@ export async function startFakeTimeServer(library: string): Promise<FakeTimeServ
   await first.stop()
   const directory = clusterDirectory(dataDir)
   const account = serverAccount(directory)
-  // Without fsync the embedded server also commits asynchronously, so that a crash of one of its processes loses orders.
+  // Without fsync the embedded server also commits asynchronously, so a crash of one of its processes loses orders.
   const args = ['-D', dataArgument(directory, account), '-c', 'synchronous_commit=on']
   const child = spawn(serverBinaries(account, dataDir).postgres, args, {
     ...account,

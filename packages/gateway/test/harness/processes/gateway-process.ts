@@ -13,17 +13,17 @@ import { dataFolder } from '../temporary-folders.ts'
 type LogLine = Record<string, unknown> & { msg?: string }
 
 export interface GatewayOptions {
-  /** Absent: the gateway starts an embedded server in its data directory. */
+  /** If absent, the gateway starts an embedded server in its data directory. */
   databaseUrl?: string
-  /** Absent: an empty one, removed with the gateway. */
+  /** If absent, an empty one, removed with the gateway. */
   dataDir?: string
   role?: 'api' | 'worker' | 'all'
   isTrial?: boolean
-  /** A different bundle, Node or user, for tests of the start itself. */
+  /** A different bundle, Node or user, for tests of startup itself. */
   main?: string
   node?: string
   user?: { uid: number; gid: number }
-  /** Added to PORT=0 and METRICS_PORT=0. Of the test's environment only PATH, HOME and TMPDIR are passed on. */
+  /** Added to PORT=0 and METRICS_PORT=0. Only PATH, HOME and TMPDIR are passed on from the test's environment. */
   env?: Record<string, string>
 }
 
@@ -32,20 +32,20 @@ interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** A gateway in a separate process, started as an operator does, and killed when the test's process ends. */
+/** A gateway in a separate process, started as an operator would, and killed when the test's process ends. */
 export interface GatewayProcess {
   readonly pid: number
   readonly dataDir: string
   /** @throws if it is not ready yet */
   readonly baseUrl: string
-  /** All log lines so far, and its standard error. */
+  /** All log lines and standard error output so far. */
   readonly logs: LogLine[]
   readonly stderr: string
   readonly exited: Promise<Exit>
-  /** Resolves with the first matching line, past or future; rejects if the process ends without it. */
+  /** Resolves with the first matching line, past or future; rejects if the process ends without one. */
   waitForLog(matches: (line: LogLine) => boolean): Promise<LogLine>
   waitReady(): Promise<void>
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits for the process to end. */
   kill(signal?: NodeJS.Signals): Promise<Exit>
 }
 
@@ -57,34 +57,34 @@ const folders = new Set<string>()
 let isBuilt = false
 let spawned = 0
 
-/** Starts a gateway and waits until it serves. */
+/** Starts a gateway and waits until it accepts requests. */
 export async function startGateway(options: GatewayOptions = {}): Promise<GatewayProcess> {
   const gateway = spawnGateway(options)
   await gateway.waitReady()
   return gateway
 }
 
-/** For `afterAll`: stops every gateway of this test file and removes its temporary folders. */
+/** For `afterAll`: stops all gateways of this test file and removes their temporary folders. */
 export async function stopGateways(): Promise<void> {
   await Promise.all([...running].map((gateway) => gateway.kill('SIGTERM')))
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
   folders.clear()
 }
 
-/** The variables by which a child records its statements: databases/parameter-types.ts. */
+/** The variables with which a child records its statements: databases/parameter-types.ts. */
 export function recordingEnv(): Record<string, string> {
   const { NODE_OPTIONS = '', STATEMENTS_FOLDER } = process.env
   return STATEMENTS_FOLDER === undefined ? {} : { NODE_OPTIONS, STATEMENTS_FOLDER }
 }
 
-/** Starts a gateway without waiting for it, for tests of the start itself. */
+/** Starts a gateway without waiting for it, for tests of startup itself. */
 export function spawnGateway(options: GatewayOptions = {}): GatewayProcess {
   buildGateway()
   const dataDir = options.dataDir ?? temporaryFolder('gateway')
   const { PATH = '', HOME = '', TMPDIR = tmpdir() } = process.env
   const child = spawn(
     options.node ?? process.execPath,
-    // No source maps, which take a tenth of a start. Stack traces point into the bundle.
+    // No source maps, which would take a tenth of the start time. Stack traces point into the bundle.
     [
       ...(inspectFrom === undefined ? [] : [`--inspect=127.0.0.1:${inspectFrom + spawned++}`]),
       options.main ?? join(packageRoot(), 'dist/main.js'),
@@ -157,7 +157,7 @@ export function buildGateway(): void {
   isBuilt = true
 }
 
-/** A folder that `stopGateways` removes. */
+/** A folder that will be removed by `stopGateways`. */
 export function temporaryFolder(name: string): string {
   const folder = mkdtempSync(join(dataFolder(), `dealer-esim-${name}-`))
   folders.add(folder)
@@ -207,7 +207,7 @@ function parse(text: string): LogLine {
 
 /**
  * Fills DATA_DIR with the data of a gateway's first start, including the demo, for tests of what happens later. Copies a
- * folder that is created once per run, which takes three seconds of CPU.
+ * folder that is created once per run, because creating it takes three seconds of CPU.
  */
 export async function copyUsedDataDir(dataDir: string): Promise<void> {
   const original = await ensureUsedDataDir()

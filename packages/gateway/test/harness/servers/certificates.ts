@@ -2,7 +2,7 @@ import { createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'no
 
 const DAY_MS = 86_400_000
 
-/** PEM of a certificate and its key, for tests of mutual TLS. */
+/** A certificate and its key as PEM, for tests of mutual TLS. */
 export interface TestCertificate {
   cert: string
   key: string

@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { makeIccid } from '@dealer-esim/contract'
 import { createAuthority, type TestCertificate } from './certificates.ts'
 
-/** The fault of a function, until changed. */
+/** The fault of a function, until it is changed. */
 type Es2plusFault =
   | 'none'
-  /** Executed, but the connection breaks instead of the answer. */
+  /** Executed, but the connection breaks before the answer is sent. */
   | 'lost'
-  /** The connection breaks: alternately before and after execution. A repeat succeeds. */
+  /** The connection breaks, alternately before and after execution. A repeat succeeds. */
   | 'dies'
-  /** Executed immediately, answered after `lateMs`. */
+  /** Executed immediately, but answered only after `lateMs`. */
   | 'late'
   /** Refuses with 8.2.5/3.7: always, or (`half`) every second time. */
   | 'refuse'
@@ -26,13 +26,13 @@ interface SmdpOrder {
   state: 'ALLOCATED' | 'CONFIRMED' | 'RELEASED' | 'INSTALLED' | 'UNAVAILABLE'
 }
 
-/** A small, strict SM-DP+ that speaks ES2+ with mutual TLS and refuses to do anything twice. `orders` is the truth. */
+/** A small, strict SM-DP+ that speaks ES2+ over mutual TLS and refuses to do anything twice. `orders` is the truth. */
 export interface Es2plusServer {
   url: string
-  /** The client certificate for the supplier's configuration. */
+  /** The client certificate to use in the supplier's configuration. */
   identity: TestCertificate & { ca: string }
   fault: Partial<Record<string, Es2plusFault>>
-  /** Members that replace those of a function's answer. */
+  /** Members that override those of a function's answer. */
   answers: Partial<Record<string, object>>
   /** True if the fault also applies to a repeated DownloadOrder. */
   faultsRepeats: boolean
@@ -74,7 +74,7 @@ export async function startEs2plusServer(): Promise<Es2plusServer> {
       const path = request.url ?? ''
       state.requests.push({ path, headers: request.headers, body })
       const name = path.slice(path.lastIndexOf('/') + 1)
-      // A repeat succeeds by default, so that tests see the outcome of the first call.
+      // By default a repeat succeeds, so that tests see the outcome of the first call.
       const isRepeat = name === 'downloadOrder' && body.iccid !== undefined && chosen.has(String(body.iccid))
       if (name === 'downloadOrder') chosen.add(String(body.iccid))
       const fault = isRepeat && !state.faultsRepeats ? 'none' : (state.fault[name] ?? 'none')
@@ -126,7 +126,7 @@ function execute(
     }
     case 'confirmOrder':
       if (!order) return failed('8.2.1', '3.9')
-      if (order.matchingId === body.matchingId) return failed('8.2.6', '3.3') // ours, of a call whose answer was lost
+      if (order.matchingId === body.matchingId) return failed('8.2.6', '3.3') // ours, from a call that was not answered
       if (order.state !== 'ALLOCATED') return failed('8.2.1', '3.5')
       Object.assign(order, { state: body.releaseFlag ? 'RELEASED' : 'CONFIRMED', matchingId: body.matchingId })
       return done({ matchingId: body.matchingId, smdpAddress: 'smdp.test.example' })

@@ -6,7 +6,7 @@ interface ReceivedMail {
   from: string
   to: string
   messageId: string
-  /** The header Auto-Submitted; '' if it was not sent. */
+  /** The Auto-Submitted header; '' if it was not sent. */
   autoSubmitted: string
   subject: string
   text: string
@@ -18,7 +18,7 @@ interface ReceivedMail {
 export interface SmtpReceiver {
   url: string
   mails: ReceivedMail[]
-  /** Answers to a recipient or to the end of a mail that replace 250, such as `451 try later`. */
+  /** Replies to a recipient or to the end of an e-mail that replace 250, such as `451 try later`. */
   refusals: { rcpt?: string | undefined; data?: string | undefined }
   /** All recipients, accepted or not. */
   recipients: string[]
@@ -26,7 +26,7 @@ export interface SmtpReceiver {
 }
 
 /**
- * A mail server (RFC 5321) with the commands that clients of plain text need.
+ * A mail server (RFC 5321) with the commands that plain-text clients need.
  * @param certificate if given, the server offers STARTTLS
  */
 export async function startSmtpReceiver(certificate?: TestCertificate): Promise<SmtpReceiver> {
@@ -119,7 +119,7 @@ function parsed(lines: string[]): Omit<ReceivedMail, 'from' | 'to' | 'isEncrypte
   return { ...identity, text: contentOf('text/plain'), html: contentOf('text/html') }
 }
 
-/** The headers of a mail or of one of its parts, and what follows them. */
+/** The headers of an e-mail or of one of its parts, and what follows them. */
 function parsePart(lines: string[]) {
   const end = lines.indexOf('')
   const headers = lines.slice(0, end).join('\n').replace(/\n\s+/g, ' ')

@@ -21,7 +21,7 @@ it('the audit log can be filtered by every action', async () => {
   }
 })
 
-it('the export contains every one of 100 001 entries', async () => {
+it('the export contains all 100 001 entries', async () => {
   const entries = 100_001
   await testbed.db.query({
     text: `insert into audit_log (audit_id, tenant_id, actor, action, subject)

@@ -17,7 +17,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('CONSOLE=off disables the console’s pages and API, and local.json has no console address', async () => {
+it('CONSOLE=off disables the console pages and API, and leaves their address out of local.json', async () => {
   const gateway = await startGateway({ databaseUrl: database.url, role: 'api', env: { CONSOLE: 'off' } })
   for (const path of ['/console', '/console/', '/console/assets/', '/console/api/session', '/console/api/openapi.json'])
     expect([path, (await fetch(gateway.baseUrl + path)).status]).toEqual([path, 404])
@@ -25,7 +25,7 @@ it('CONSOLE=off disables the console’s pages and API, and local.json has no co
   expect(JSON.parse(readFileSync(join(gateway.dataDir, 'local.json'), 'utf8'))).not.toHaveProperty('consoleUrl')
 })
 
-it('a console that is not built answers 503 and says how to build it', async () => {
+it('a console that has not been built answers with 503 and says how to build it', async () => {
   const app = fastify()
   const directory = join(tmpdir(), 'no-such-console')
   addConsolePages(app, { directory, prefix: '', ids: systemIds, httpsOnly: false })

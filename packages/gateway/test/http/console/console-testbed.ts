@@ -20,22 +20,22 @@ import { createTestDatabase } from '#test/harness/databases/database.ts'
 
 export const ORIGIN = 'https://gateway.test'
 export const PASSWORD = 'correct horse battery staple'
-/** The members of requests that require the password again. */
+/** The members of requests that ask for the password again. */
 export const REAUTHENTICATION = { password: PASSWORD }
 const COOKIE = '__Host-console'
 
-/** A clock that tests can move, because codes of authenticators depend on it. */
+/** A clock that tests can move, because authenticator codes depend on it. */
 function movableClock(startMs: number) {
   const clock = { timeMs: startMs, now: () => clock.timeMs, monotonic: () => clock.timeMs }
   return clock
 }
 
-/** Starts the console API on its own database. `config` and `provider` as an operator may set them. */
+/** Starts the console API on its own database, with `config` and `provider` as an operator might set them. */
 export async function startConsole(
   options: {
     config?: Partial<Config>
     provider?: (deps: { outbound: Outbound }) => Provider | undefined
-    /** The memory for unfinished bodies. */
+    /** The memory available for unfinished bodies. */
     bodiesMaxBytes?: number
   } = {},
 ) {
@@ -109,7 +109,7 @@ export async function addPerson(
   return { personId, email }
 }
 
-/** Each browser has its own address, so that tests do not share rate limits. */
+/** Each browser has a different address, so that tests do not share rate limits. */
 let browsers = 1
 
 /** Calls the console API as one person's browser does. */

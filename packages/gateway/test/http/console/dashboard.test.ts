@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('the dashboard counts the same orders for a day as the list of that day, in every time zone', async () => {
+it('the dashboard counts the same orders for a day as the order list, in every time zone', async () => {
   const tenantId = await addTenant(testbed, 'Far and wide')
   await addPackage(testbed.db, 'JP', [])
   await payOrders(testbed.db, tenantId, 'JP', { orders: 3 })
@@ -38,7 +38,7 @@ it('the dashboard counts the same orders for a day as the list of that day, in e
   expect(days[0]).not.toBe(days[1])
 })
 
-it('the dashboard counts the same events for a day as the list of that day, regardless of attempts', async () => {
+it('the dashboard counts the same events for a day as the event list, regardless of attempts', async () => {
   const tenantId = await addTenant(testbed, 'Tried often')
   const { notifyId } = await seedTenant(testbed, tenantId, 'JP')
   const yesterday = new Date(testbed.clock.now() - 26 * 3_600_000)
@@ -69,7 +69,7 @@ it('the dashboard counts the same events for a day as the list of that day, rega
   expect(body.webhooks).toHaveLength(2)
 })
 
-it('days begin with any quarter hour, and a period ends where the day after it begins', async () => {
+it('days can begin at any quarter hour, and a period ends when its last day ends', async () => {
   const tenantId = await addTenant(testbed, 'Quarter hours')
   // In Kathmandu, at UTC+05:45, the day ends at 18:15 UTC.
   const times = ['2026-03-01T18:14:59Z', '2026-03-01T18:15:00Z', '2026-03-02T18:14:59Z', '2026-03-02T18:15:00Z']
@@ -99,7 +99,7 @@ it('days begin with any quarter hour, and a period ends where the day after it b
   expect(body.sales).toEqual([{ day: '2026-03-02', currencyCode: 'USD', amount: 200 }])
 })
 
-it('events and suppliers are counted for the latest days with few orders', () => {
+it('events and suppliers are counted only for recent days with a limited number of orders', () => {
   const days = ['01', '02', '03'].map((day) => ({ day, startsAt: new Date() }))
   const counted = (...orders: number[]) =>
     countedDays(
@@ -111,7 +111,7 @@ it('events and suppliers are counted for the latest days with few orders', () =>
   expect(counted(0, 0, 20_001)).toEqual([])
 })
 
-/** The tables of a statement's plan. */
+/** The tables in a statement's plan. */
 async function tablesRead({ text, values = [] }: Statement): Promise<string[]> {
   const [row] = await testbed.db.query<{ 'QUERY PLAN': unknown }>({ text: `explain (format json) ${text}`, values })
   const plan = JSON.stringify(row)
@@ -119,7 +119,7 @@ async function tablesRead({ text, values = [] }: Statement): Promise<string[]> {
 }
 
 it.each(['/events', '/events?state=DEAD', '/events?sort=createdAt', '/dashboard', '/suppliers/sandbox/figures'])(
-  '%s of all dealers looks into no partition that was created ahead',
+  'the answer of %s for all dealers does not read partitions that were created in advance',
   async (path) => {
     const tomorrow = firstUuidAt(testbed.clock.now() + 27 * 3_600_000)
     const ahead = await testbed.db.query<{ name: string }>({
@@ -140,7 +140,7 @@ it.each(['/events', '/events?state=DEAD', '/events?sort=createdAt', '/dashboard'
     expect(sent).not.toEqual([])
     const read = (await Promise.all(sent.map(tablesRead))).flat()
     expect(read).not.toEqual([])
-    // On Citus the plan names the shards of the partitions: events_494000_102008.
+    // On Citus the plan lists the shards of the partitions: events_494000_102008.
     expect(read.filter((table) => ahead.some(({ name }) => `${table}_`.startsWith(`${name}_`)))).toEqual([])
   },
 )
@@ -153,7 +153,7 @@ it('an unknown time zone is refused', async () => {
   })
 })
 
-it('a request that gets no database connection in time is answered 503, nothing changed', async () => {
+it('a request that gets no database connection in time is answered with 503 and changes nothing', async () => {
   const { window } = await signedInAs(testbed, 'OPERATOR_STAFF')
   const { pool } = testbed.db
   const { connectionTimeoutMillis: timeoutMs } = pool.options

@@ -75,7 +75,7 @@ describe('the console API’s OpenAPI document', () => {
     expect(result.version).toBe('3.1')
   })
 
-  it('the document has exactly the declared routes, with unique operation ids', () => {
+  it('the document contains exactly the declared routes, with unique operation ids', () => {
     const named = (method: string, path: string) => `${method.toUpperCase()} ${path}`
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => named(method, path)),
@@ -111,7 +111,7 @@ describe('the console API’s OpenAPI document', () => {
     }
   })
 
-  it('the answer of every GET route to each role conforms to its schema, without undocumented members', async () => {
+  it('the answer of every GET route conforms to its schema for each role', async () => {
     const empty: string[] = []
     const violations: [string, string[]][] = []
     for (const route of routes.filter((one) => one.method === 'GET')) {
@@ -132,7 +132,7 @@ describe('the console API’s OpenAPI document', () => {
       }
     }
     expect(violations).toEqual([])
-    // An empty list would conform to any schema of its rows.
+    // An empty list would conform to any row schema.
     expect(empty).toEqual([])
   })
 })
@@ -149,7 +149,7 @@ function parametersOf(schema: TSchema | undefined, where: string): [string, stri
   return Object.keys(properties).map((name) => [where, name, required.includes(name)])
 }
 
-/** The schema, refusing members that it does not name. */
+/** The schema, changed to reject members that it does not define. */
 function closed(schema: TSchema): TSchema {
   return JSON.parse(JSON.stringify(schema), (_, node) =>
     node?.type === 'object' && node.properties ? { ...node, additionalProperties: false } : node,
@@ -205,7 +205,7 @@ const PRODUCT = {
   ...{ isDayPass: false, durationDays: 7, cost: 5n, currencyCode: 'USD' },
 }
 
-/** Creates a row for every list, with calls of an operator's script. */
+/** Creates a row for every list, through the calls of an operator's script. */
 async function fillLists() {
   const settings = { newDealerQpsLimit: 50, alertEmails: ['ops@operator.test'] }
   await setOperatorSettings(testbed.deps, settings, SYSTEM)
@@ -279,7 +279,7 @@ async function fillLists() {
              '[{"packageCode": "TOPUP", "packageName": "Top-up", "count": 1, "price": 5}]', '[]', 1, now(), now())`,
     values: [tenantId, testbed.deps.ids.uuid(), seeded.profileId],
   })
-  // Statements are issued of months in which the account existed.
+  // Statements are issued only for months in which the account existed.
   await testbed.db.query({
     text: `update tenants set created_at = now() - interval '70 days' where tenant_id = $1`,
     values: [tenantId],

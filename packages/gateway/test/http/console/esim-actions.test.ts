@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-/** Creates a delivered eSIM with a cancellation that its supplier did not answer. */
+/** Creates a delivered eSIM with a cancellation that its supplier has not answered. */
 async function pendingCancellation(clientName: string) {
   const tenantId = await addTenant(testbed, clientName)
   const { orderNo, profileId } = await seedTenant(testbed, tenantId, 'JP')
@@ -27,7 +27,7 @@ async function pendingCancellation(clientName: string) {
 
 const EVIDENCE = 'Mail of Mr Ito, ticket 4711'
 
-it('a pending cancellation is resolved once, with evidence, by operators who may change things', async () => {
+it('an operator with write access resolves a pending cancellation once, with evidence', async () => {
   const { tenantId, orderNo, order, resolvePath } = await pendingCancellation('Unanswered')
   const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
   const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
@@ -59,7 +59,7 @@ it('a pending cancellation is resolved once, with evidence, by operators who may
   expect(entries).toMatchObject([{ subject: orderNo, actor: staff.email, address: staff.address, after: resolution }])
 })
 
-it('a cancellation is no longer pending after reconciliation has learnt its outcome', async () => {
+it('a cancellation is no longer pending once reconciliation has found its outcome', async () => {
   const { order, resolvePath } = await pendingCancellation('Learnt')
   const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
   expect((await staff.call('GET', order)).body.items).toMatchObject([{ cancelInQuestion: true }])
@@ -74,7 +74,7 @@ it('a cancellation is no longer pending after reconciliation has learnt its outc
   expect((await staff.call('POST', resolvePath, resolution)).body.code).toBe('NOT_IN_QUESTION')
 })
 
-it('an eSIM that the supplier did not cancel stays, and is not refunded', async () => {
+it('an eSIM that the supplier did not cancel is kept and not refunded', async () => {
   const { tenantId, order, resolvePath } = await pendingCancellation('Kept')
   const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
   expect((await staff.call('POST', resolvePath, { verdict: 'kept', evidence: EVIDENCE })).status).toBe(200)
@@ -89,7 +89,7 @@ it('an eSIM that the supplier did not cancel stays, and is not refunded', async 
   expect(await walletOf(testbed.db, tenantId)).toMatchObject({ refunds: 0 })
 })
 
-it('an eSIM that is used while its cancellation is being resolved is not refunded', async () => {
+it('an eSIM used during the resolution of its cancellation is not refunded', async () => {
   const { tenantId, resolvePath } = await pendingCancellation('Used meanwhile')
   const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
   const resolving = await testbed.db.tx(async (tx) => {
@@ -105,7 +105,7 @@ it('an eSIM that is used while its cancellation is being resolved is not refunde
 })
 
 describe('an action of the operator', () => {
-  /** Runs a test while the supplier of the eSIMs answers as scripted. */
+  /** Runs a test while the eSIMs' supplier answers as scripted. */
   async function supplierAnswers(script: Partial<Supplier>, run: () => Promise<void>): Promise<void> {
     const { suppliers } = testbed.deps
     const { supplied } = createScriptedSupplier(testbed.deps as unknown as Shop, script)
@@ -124,7 +124,7 @@ describe('an action of the operator', () => {
     return { tenantId, orderNo, esim, reason: 'asked by phone' }
   }
 
-  it('suspends, resumes and revokes an eSIM immediately, with a reason and audited, and refunds nothing', async () => {
+  it('suspends, resumes and revokes an eSIM immediately, with an audit entry and without a refund', async () => {
     const { tenantId, orderNo, esim, reason } = await esimInUse('In use')
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     const asked: string[] = []
@@ -156,7 +156,7 @@ describe('an action of the operator', () => {
     expect(entries).toMatchObject([{ subject: orderNo, actor: staff.email, after: { reason } }])
   })
 
-  it('needs an operator who may change things, and a reason, whichever it is', async () => {
+  it('requires a reason and an operator with write access, whatever the action', async () => {
     const { tenantId, esim, reason } = await esimInUse('Guarded')
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     const others = [
@@ -176,7 +176,7 @@ describe('an action of the operator', () => {
     expect((await staff.call('GET', `${esim}/actions`)).body).toEqual(before)
   })
 
-  it('of a dealer needs one of its own people who may buy, whichever it is', async () => {
+  it('that a dealer starts requires one of its own people with the right to buy', async () => {
     const { esim } = await esimInUse('Own people')
     const foreign = await signedInAs(testbed, 'DEALER_ADMIN', await addTenant(testbed, 'Another'))
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
@@ -189,7 +189,7 @@ describe('an action of the operator', () => {
     expect((await staff.call('GET', `${esim}/actions`)).body).toEqual(before)
   })
 
-  it("a refused action changes nothing; an unanswered one is resolved with the supplier's answer", async () => {
+  it('changes nothing if it is refused, and is resolved later if it is unanswered', async () => {
     const { tenantId, esim, reason } = await esimInUse('Silent')
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)

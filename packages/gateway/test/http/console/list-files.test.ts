@@ -10,7 +10,7 @@ type Caller = Awaited<ReturnType<typeof signedInAs>>
 let testbed: ConsoleTestbed
 let operator: Caller
 let [alpha, beta] = ['', '']
-/** More rows than a file reads by one query. */
+/** More rows than one query for a file reads. */
 const MANY = 1_203
 
 const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, values })
@@ -72,7 +72,7 @@ afterAll(() => testbed.stop())
 
 type Row = Record<string, unknown>
 
-/** The rows of a file, by its header. */
+/** The rows of a file, keyed by its header. */
 async function fileOf(caller: Caller, path: string, query = ''): Promise<Record<string, string>[]> {
   const { status, body, headers } = await caller.call('GET', `${path}.csv${query}`)
   expect([path, status, String(headers['content-type'])]).toEqual([path, 200, 'text/csv; charset=utf-8'])
@@ -80,7 +80,7 @@ async function fileOf(caller: Caller, path: string, query = ''): Promise<Record<
   return parse(String(body), { bom: true, columns: true })
 }
 
-/** All pages of the list that the file is of. */
+/** All pages of the list that the file was made from. */
 async function rowsOf(caller: Caller, path: string, query = ''): Promise<Row[]> {
   const rows: Row[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -120,7 +120,7 @@ describe('the file of a list', () => {
     ['/tenants/ALPHA/prices', '', 'package_code', 'packageCode'],
     ['/tenants/ALPHA/prices', '?source=OWN', 'package_code', 'packageCode'],
     ['/tenants/ALPHA/prices', '?keyword=fr', 'package_code', 'packageCode'],
-  ])('%s%s has the rows of all pages, in the order of the list', async (path, query, column, member) => {
+  ])('%s%s contains the rows of all pages in the order of the list', async (path, query, column, member) => {
     const [at, filter] = [path, query].map((text) => text.replace('ALPHA', alpha).replace('BETA', beta)) as [
       string,
       string,
@@ -130,7 +130,7 @@ describe('the file of a list', () => {
     expect(lines.map((line) => line[column])).toEqual(rows.map((row) => row[member] ?? ''))
   })
 
-  it('a file of more rows than one query reads has each of them once', async () => {
+  it('contains every row once if a single query cannot read all rows', async () => {
     for (const [path, column] of [
       ['/adjustments', 'id'],
       ['/supplier-products', 'code'],
@@ -142,7 +142,7 @@ describe('the file of a list', () => {
     }
   })
 
-  it('amounts are decimals, and counts and sizes are whole numbers', async () => {
+  it('contains decimal amounts, and counts and sizes as whole numbers', async () => {
     const [product] = await fileOf(operator, '/supplier-products', '?keyword=product%201203')
     expect(product).toMatchObject({ cost: '2.50', volumeBytes: '1000', durationDays: '7', packages: '' })
     const [adjustment] = await fileOf(operator, '/adjustments', `?tenantId=${beta}`)
@@ -177,7 +177,7 @@ describe('a paginated list', () => {
     ['/tenants/ALPHA/wallet/entries', ''],
     ['/tenants/ALPHA/wallet/entries', '?kind=TOP_UP'],
     ['/tenants/ALPHA/wallet/entries', `?month=${new Date().toISOString().slice(0, 7)}`],
-  ])('%s%s has totals that count the rows of all pages, and sum their amounts', async (path, query) => {
+  ])('%s%s has totals that count the rows on all pages and sum their amounts', async (path, query) => {
     const [at, filter] = [path, query].map((text) => text.replace('ALPHA', alpha).replace('BETA', beta)) as [
       string,
       string,
@@ -203,7 +203,7 @@ describe('a paginated list', () => {
     ['/tenants/ALPHA/wallet/entries?limit=1', 'createdAt', 'walletVersion'],
     ['/tenants/ALPHA/prices?limit=1', 'packageCode', 'packageCode'],
     ['/price-plans/GOLD/rules?limit=1', 'packages', 'packageCode'],
-  ])('%s is sorted by %s both ways, and so is its file', async (list, column, id) => {
+  ])('%s is sorted by %s in both directions, and so is the exported file', async (list, column, id) => {
     const [path = '', query] = list.replace('ALPHA', alpha).split('?')
     const [up, down] = [
       await rowsOf(operator, path, `?${query}&sort=${column}`),
@@ -218,14 +218,14 @@ describe('a paginated list', () => {
     filter.delete('limit')
     const { body } = await operator.call('GET', `${path}/totals?${filter}`)
     expect(body).toMatchObject({ sorts: expect.arrayContaining([column]), sortable: expect.arrayContaining([column]) })
-    if (/prices|entries/.test(path)) return // Their files have an order of their own.
+    if (/prices|entries/.test(path)) return // Their files have their own order.
     const [first] = await fileOf(operator, path, `?${filter}&sort=${column}`)
     const [last] = await fileOf(operator, path, `?${filter}&sort=-${column}`)
     expect(Object.values(first!)).toContain(String(up[0]![id] ?? ''))
     expect(Object.values(last!)).toContain(String(down[0]![id] ?? ''))
   })
 
-  it('counts at most 10 000 rows, and has no sums if there are more', async () => {
+  it('counts at most 10 000 rows, and omits the sums if there are more rows', async () => {
     await exec(`insert into suppliers (supplier, type, config) values ('south', 'stock', '')`)
     await exec(
       `insert into supplier_products (supplier, product_code, name, package_type, countries, volume, is_day_pass,
@@ -253,7 +253,7 @@ describe('a paginated list', () => {
     expect(body.sums).toBeUndefined()
   })
 
-  it('has as many rows on a page as the request asks for', async () => {
+  it('has as many rows per page as requested', async () => {
     for (const path of ['/adjustments', '/supplier-products', '/stock/batches', `/tenants/${alpha}/wallet/entries`]) {
       const { body } = await operator.call('GET', `${path}?limit=1`)
       expect([path, (Object.values(body).find(Array.isArray) as Row[]).length]).toEqual([path, 1])
@@ -261,7 +261,7 @@ describe('a paginated list', () => {
     }
   })
 
-  it('of what a dealer can buy is counted and exported as it is listed', async () => {
+  it('with the packages for sale to a dealer has matching counts and exports', async () => {
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)
     const path = `/tenants/${alpha}/buyable-packages`
     expect((await operator.call('POST', '/packages/sale', { packageCodes: ['FR'], onSale: true })).status).toBe(200)
@@ -280,7 +280,7 @@ describe('a paginated list', () => {
 })
 
 describe('the file of a wallet', () => {
-  it('without a month it has all movements, oldest first, and with a kind only those', async () => {
+  it('contains all movements, oldest first, or only those in a given month or of a given kind', async () => {
     for (const reference of ['R1', 'R2'])
       await operator.call('POST', `/tenants/${alpha}/wallet/top-ups`, { amount: 10_000, reference })
     const path = `/tenants/${alpha}/wallet/entries`
@@ -301,7 +301,7 @@ describe('the file of a wallet', () => {
 })
 
 describe('a dealer’s files', () => {
-  it('have only its own rows, whichever dealer is asked for', async () => {
+  it('contain only that dealer’s rows, whichever dealer is requested', async () => {
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)
     const people = await fileOf(dealer, '/people', `?tenantId=${beta}`)
     expect(people.map((line) => line.id)).toContain(dealer.personId)
@@ -312,7 +312,7 @@ describe('a dealer’s files', () => {
     expect((await dealer.call('GET', `/tenants/${beta}/prices.csv`)).status).toBe(404)
   })
 
-  it('neither say where a price comes from nor list what is off sale', async () => {
+  it('neither reveal where a price comes from nor list packages that are off sale', async () => {
     const dealer = await signedInAs(testbed, 'DEALER_STAFF', alpha)
     const lines = await fileOf(dealer, `/tenants/${alpha}/prices`)
     expect(lines.map((line) => line.package_code)).toEqual(['JP'])

@@ -22,7 +22,7 @@ let operator: Caller
 let [alpha, beta, large]: string[] = []
 const HOUR_MS = 3_600_000
 const LARGE_ORDERS = 130_000
-/** The orders of the large dealer are older than all others. */
+/** The large dealer's orders are older than all others. */
 const LARGE_FROM_MS = Date.parse('2024-01-01T00:00:00Z')
 
 beforeAll(async () => {
@@ -81,7 +81,7 @@ async function get(caller: Caller, path: string, query: Record<string, string | 
   return caller.call('GET', `${path}?${new URLSearchParams(given)}`)
 }
 
-/** All pages of a list, with something happening between them. */
+/** All pages of a list, running something between them. */
 async function allPages(query: Record<string, string>, meanwhile?: () => Promise<void>): Promise<Order[]> {
   const rows: Order[] = []
   let cursor: string | undefined
@@ -109,23 +109,26 @@ describe('pages of orders', () => {
     [{ sort: 'createdAt', country: 'FR' }, (a: Order, b: Order) => timeOf(a) - timeOf(b)],
     [{ sort: '-createdAt', status: 'FAILED' }, (a: Order, b: Order) => timeOf(b) - timeOf(a)],
     [{ sort: 'amount', amountFrom: '20000', amountTo: '90000' }, (a: Order, b: Order) => a.amount - b.amount],
-  ])('%j: every order that was there at first is shown once, in order, while others arrive', async (query, compare) => {
-    const filter = { ...RECENT, ...query }
-    const before = await allPages(filter)
-    let added = 0
-    const rows = await allPages(filter, async () => {
-      // Some later than all rows, some between them.
-      await addOrders(alpha, 1, Date.now() - (added % 2) * 300 * HOUR_MS + added, sample(added))
-      added++
-    })
-    expect(before.length).toBeGreaterThan(7)
-    expect(rows).toEqual([...rows].sort(compare))
-    const seen = rows.map((row) => row.orderNo)
-    expect(new Set(seen).size).toBe(seen.length)
-    expect(before.filter((row) => !seen.includes(row.orderNo))).toEqual([])
-  })
+  ])(
+    '%j: show every order that existed at the start once and in order, while others arrive',
+    async (query, compare) => {
+      const filter = { ...RECENT, ...query }
+      const before = await allPages(filter)
+      let added = 0
+      const rows = await allPages(filter, async () => {
+        // Some later than all rows, some in between.
+        await addOrders(alpha, 1, Date.now() - (added % 2) * 300 * HOUR_MS + added, sample(added))
+        added++
+      })
+      expect(before.length).toBeGreaterThan(7)
+      expect(rows).toEqual([...rows].sort(compare))
+      const seen = rows.map((row) => row.orderNo)
+      expect(new Set(seen).size).toBe(seen.length)
+      expect(before.filter((row) => !seen.includes(row.orderNo))).toEqual([])
+    },
+  )
 
-  it('are filtered by country (of packages for that country alone), type and supplier', async () => {
+  it('are filtered by country (for single-country packages), type and supplier', async () => {
     const french = await allPages({ ...RECENT, country: 'FR' })
     expect(french.map((row) => row.orderNo)).toEqual(
       (await allPages({ ...RECENT, packageCode: 'FR' })).map((row) => row.orderNo),
@@ -151,7 +154,7 @@ describe('pages of orders', () => {
     })
   })
 
-  it('a search that reads too many orders says how far it came, and goes on from there', async () => {
+  it('show how far an oversized search got, and continue from there', async () => {
     const query = { tenantId: large, packageCode: 'RARE' }
     let { body } = await get(operator, '/orders', query)
     let searchedToMs = Number.POSITIVE_INFINITY
@@ -166,7 +169,7 @@ describe('pages of orders', () => {
     expect(requests).toBeGreaterThan(LARGE_ORDERS / 20_000)
   })
 
-  it('a cursor is refused by another list, in another order, and if it was changed', async () => {
+  it('refuse a modified cursor, and one from another list or with a different order', async () => {
     const { nextCursor } = (await get(operator, '/orders', { limit: 1, sort: 'createdAt' })).body
     for (const [path, query] of [
       ['/profiles', { cursor: nextCursor, sort: 'createdAt' }],
@@ -178,7 +181,7 @@ describe('pages of orders', () => {
 })
 
 describe('totals of orders', () => {
-  it('up to 10 000 orders are counted and summed exactly, more are not', async () => {
+  it('are exact for up to 10 000 orders, and incomplete beyond that number', async () => {
     const rows = await allPages(RECENT)
     const amount = rows.reduce((sum, row) => sum + row.amount, 0)
     expect((await get(operator, '/orders/totals', RECENT)).body).toEqual({
@@ -193,14 +196,14 @@ describe('totals of orders', () => {
     })
   })
 
-  it('more than 10 000 orders are not sorted by a column without an index', async () => {
+  it('more than 10 000 orders cannot be sorted by a column without an index', async () => {
     for (const path of ['/orders', '/orders.csv'])
       expect((await get(operator, path, { sort: 'amount' })).body).toMatchObject({ code: 'TOO_MANY_TO_SORT' })
   })
 })
 
 describe('CSV files', () => {
-  it('a file has the rows of all pages, with the filter and in the order of the list', async () => {
+  it('contain the rows of all pages, filtered and sorted like the list', async () => {
     const query = { ...RECENT, sort: '-amount', status: 'FAILED' }
     const [head, ...lines] = String((await get(operator, '/orders.csv', query)).body)
       .trimEnd()
@@ -211,7 +214,7 @@ describe('CSV files', () => {
     expect(lines[0]).toContain(`,${rows[0]!.amount / 10_000}`)
   })
 
-  it('a file of more rows than one part has all of them', async () => {
+  it('contain all rows even if they are read in several parts', async () => {
     const to = new Date(LARGE_FROM_MS + 3_000_000).toISOString()
     const { body } = await get(operator, '/orders.csv', { tenantId: large, to })
     expect(String(body).trim().split('\n')).toHaveLength(1 + 3_001)
@@ -219,7 +222,7 @@ describe('CSV files', () => {
 })
 
 describe('a dealer', () => {
-  it('sees no row of another dealer in any list, file or total, whatever it sorts or filters by', async () => {
+  it('sees no other dealer’s rows in any list, file or total, whatever the sorting and filters', async () => {
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', alpha)
     const own = (await allPages({ tenantId: alpha! })).length
     for (const sort of ['createdAt', '-createdAt', 'amount', '-amount', 'clientName', 'transactionId']) {
@@ -236,7 +239,7 @@ describe('a dealer', () => {
 })
 
 describe('tags of dealers', () => {
-  it('filter the list, its totals and its file, and are listed with the number of their dealers', async () => {
+  it('filter the list, its totals and its file, and are listed with their dealer counts', async () => {
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     for (const [tenantId, tags] of [
       [alpha, ['cruises', 'north']],
@@ -269,7 +272,7 @@ describe('the other lists', () => {
     ['/packages', '-packageCode', undefined],
     ['/packages', 'name', undefined],
     ['/audit', 'createdAt', undefined],
-  ] as const)('%s sorted by %s has every row once', async (path, sort, key) => {
+  ] as const)('%s sorted by %s contains every row once', async (path, sort, key) => {
     const rows: Record<string, never>[] = []
     let cursor: string | undefined
     do {
@@ -286,7 +289,7 @@ describe('the other lists', () => {
   })
 
   it.each(['01ARZ3NDEKTSV4RRFFQ69G5FAV', '1541815603606036480'])(
-    'orders and events are found by the transactionId %s, which could also be an order number or an ICCID',
+    'orders and events are found by the transactionId %s, which resembles an order number or ICCID',
     async (transactionId) => {
       const [order] = await allPages({ ...RECENT, tenantId: alpha! })
       const { orderNo, tenantId } = order!
@@ -333,7 +336,7 @@ describe('the other lists', () => {
   })
 })
 
-it('all alerts of the longest page can be marked as read together', async () => {
+it('all alerts on the longest page can be marked as read with one request', async () => {
   const before = (await operator.call('GET', '/notices/unread')).body.count
   await testbed.db.tx(async (tx) => {
     for (let number = 0; number < 200; number++)
@@ -346,7 +349,7 @@ it('all alerts of the longest page can be marked as read together', async () => 
   expect((await operator.call('GET', '/notices/unread')).body.count).toBe(before)
 })
 
-it('the lists of a young gateway end at their first row', async () => {
+it('the lists of a new gateway have no further page after their first row', async () => {
   const young = await startConsole()
   try {
     const tenantId = await addTenant(young, 'Young Ltd')

@@ -40,7 +40,7 @@ async function found(query: string): Promise<string[]> {
   return (body.orders as { orderNo: string }[]).map(({ orderNo }) => names[orderNo]!).sort()
 }
 
-it('country=JP finds the orders of packages for Japan alone, and !RG those of packages for several countries', async () => {
+it('country=JP finds orders for Japan-only packages, and !RG orders for multi-country packages', async () => {
   expect(await found('country=JP')).toEqual(['japan', 'waiting'])
   expect(await found('country=!RG')).toEqual(['europe'])
   expect(await found('country=DE')).toEqual([])
@@ -48,14 +48,14 @@ it('country=JP finds the orders of packages for Japan alone, and !RG those of pa
   expect(await found('packageCode=EU')).toEqual(['europe'])
 })
 
-it('orders are filtered by the supplier that delivered, and by type', async () => {
+it('orders are filtered by the supplier that delivered the eSIMs, and by type', async () => {
   expect(await found('supplier=north')).toEqual(['japan'])
   expect(await found('supplier=north&country=!RG')).toEqual([])
   expect(await found('orderType=NEW')).toEqual(['europe', 'japan', 'waiting'])
   expect(await found('orderType=TOPUP')).toEqual([])
 })
 
-it('the countries to choose from are those of packages, and for a dealer those of packages with a price for it', async () => {
+it('the country filter offers countries with packages, and for a dealer those with a price', async () => {
   const locations = async (caller: typeof operator) => (await caller.call('GET', '/orders/locations')).body.locations
   expect(await locations(operator)).toEqual(['!RG', 'JP'])
   expect(await locations(dealer)).toEqual([])
@@ -64,7 +64,7 @@ it('the countries to choose from are those of packages, and for a dealer those o
   expect(await locations(dealer)).toEqual(['!RG'])
 })
 
-it('a dealer filters by country and not by supplier, which must stay unknown to it', async () => {
+it('a dealer can filter by country but not by supplier, which must stay hidden from dealers', async () => {
   const byCountry = await dealer.call('GET', '/orders?country=!RG')
   expect(byCountry.body.orders).toMatchObject([{ orderNo: orders.europe }])
   const bySupplier = await dealer.call('GET', '/orders?supplier=north')

@@ -36,7 +36,7 @@ async function change(...[method, path, body]: Parameters<SignedInPerson['call']
 }
 
 describe('a package', () => {
-  it('a new package is added once, and faults are reported by field', async () => {
+  it('is added only once if it is new, and its faults are reported by field', async () => {
     const faulty = await operator.call('POST', '/packages', { ...JAPAN, volume: null, locationCodes: ['UK'] })
     expect(faulty).toMatchObject({ status: 422, body: { code: 'PACKAGE_INVALID' } })
     const fields = faulty.body.data.details.map((detail: { field: string }) => detail.field)
@@ -48,16 +48,16 @@ describe('a package', () => {
     expect(body.package).toMatchObject({ ...JAPAN, slug: 'JP_1_7', status: 'ON_SALE' })
   })
 
-  it('a stale edit is refused and changes nothing', async () => {
+  it('is not changed by a stale edit, which is refused', async () => {
     const read = async () => (await operator.call('GET', '/packages/JP_1_7')).body
     const { revision } = await read()
     await change('PUT', '/packages/JP_1_7', { revision, package: { name: 'Japan light' } })
     const stale = await operator.call('PUT', '/packages/JP_1_7', { revision, package: { name: 'Overwritten' } })
     expect(stale).toMatchObject({ status: 409, body: { code: 'CHANGED_MEANWHILE' } })
-    expect(stale.body.message).toMatch(/JP_1_7 was changed meanwhile/)
+    expect(stale.body.message).toMatch(/JP_1_7 has changed since/)
     const current = await read()
     expect(current.package.name).toBe('Japan light')
-    // A price that somebody set elsewhere is a change of the package, too.
+    // A price that was set elsewhere is also a change to the package.
     await change('POST', '/packages/sale', { packageCodes: ['JP_1_7'], onSale: false })
     const second = await operator.call('PUT', '/packages/JP_1_7', { revision: current.revision, package: JAPAN })
     expect(second.body.code).toBe('CHANGED_MEANWHILE')
@@ -65,7 +65,7 @@ describe('a package', () => {
     await change('POST', '/packages/sale', { packageCodes: ['JP_1_7'], onSale: true })
   })
 
-  it('what each dealer pays is listed with the rule that decides, and explained at any time', async () => {
+  it('is listed with each dealer’s price and the rule that decides the price', async () => {
     await change('POST', '/price-plans', { planName: 'GOLD', displayName: 'Gold partners 2026' })
     await change('PUT', '/price-plans/GOLD/rules', { percent: '-5' })
     const validFrom = new Date(testbed.clock.now() + 86_400_000).toISOString()
@@ -112,7 +112,7 @@ describe('margins', () => {
     ]
   }
 
-  it('a margin is over the cheapest supplier that is not paused, and unknown without a cost in the currency', async () => {
+  it('are computed for the cheapest supplier that is not paused, and unknown without a cost', async () => {
     const { revision } = (await operator.call('GET', '/packages/JP_1_7')).body
     const prices = [...JAPAN.prices, { currencyCode: 'EUR', price: 40_000, retailPrice: null }]
     await change('PUT', '/packages/JP_1_7', { revision, package: { prices } })
@@ -133,7 +133,7 @@ describe('margins', () => {
 })
 
 describe('a price plan', () => {
-  it('the preview counts what it leaves out: packages without a known cost, and dealers with other currencies', async () => {
+  it('shows in its preview how many packages and dealers the preview leaves out', async () => {
     await change('POST', '/price-plans', { planName: 'BLIND' })
     const { body } = await operator.call('POST', '/tenants', { clientName: 'Euro Ltd', currencyCode: 'EUR' })
     for (const id of [tenantId, body.tenantId]) await change('PUT', `/tenants/${id}/price-plan`, { planName: 'BLIND' })
@@ -152,7 +152,7 @@ describe('a price plan', () => {
     await change('DELETE', '/price-plans/BLIND')
   })
 
-  it('the preview shows old and new prices and losses, and saves nothing', async () => {
+  it('has a preview that shows old and new prices and losses, and saves nothing', async () => {
     const rule = { supplier: 'first', percent: '-50' }
     await change('POST', '/price-plans', { planName: 'DEEP' })
     await change('PUT', `/tenants/${tenantId}/price-plan`, { planName: 'DEEP' })
@@ -192,12 +192,12 @@ describe('a price plan', () => {
       { percent: '-5', validFrom: '2099-01-01T00:00:00.000Z', validUntil: '2098-01-01T00:00:00.000Z' },
       'validUntil',
     ],
-  ])('a rule for %s is refused at its field', async (_, rule, field) => {
+  ])('refuses a rule for %s and reports the fault at its field', async (_, rule, field) => {
     const refused = await operator.call('PUT', '/price-plans/DEEP/rules', rule)
     expect(refused).toMatchObject({ status: 422, body: { data: { details: [{ field }] } } })
   })
 
-  it('a display name may have spaces, and stays when the plan is renamed', async () => {
+  it('may have a display name with spaces, which stays when the plan is renamed', async () => {
     await change('PATCH', '/price-plans/GOLD', { planName: 'GOLD_2' })
     const { plans } = (await operator.call('GET', '/price-plans')).body
     expect(plans).toMatchObject([{ planName: 'DEEP' }, { planName: 'GOLD_2', displayName: 'Gold partners 2026' }])

@@ -43,7 +43,7 @@ describe('signing in', () => {
     expect(refused).toMatchObject({ status: wrong.status, body: wrong.body })
   })
 
-  it('under overload, sign-ins are refused uncounted, alike for known and unknown addresses', async () => {
+  it('sign-ins refused during overload are not counted, for known and unknown addresses alike', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const strangers = Array.from({ length: 100 }, (_, at) => `${at}-${email}`)
     const attempts = strangers.flatMap((stranger) => [
@@ -85,7 +85,7 @@ describe('signing in', () => {
     expect(codes.slice(20)).toEqual([429, 429])
   })
 
-  it('the session cookie cannot be used by scripts, other sites or plain connections', async () => {
+  it('the session cookie is protected from scripts, other sites and unencrypted connections', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const answer = await testbed.app.inject(signInFrom('192.0.2.50', email, PASSWORD))
     const cookie = String(answer.headers['set-cookie'])
@@ -99,7 +99,7 @@ describe('signing in', () => {
     expect(stored[0]?.n).toBe(0n)
   })
 
-  it('changes from another origin, or without one, are refused', async () => {
+  it('changes with a different or missing origin are refused', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_ADMIN')
     for (const origin of ['https://evil.test', 'https://gateway.test.evil.test', 'null', undefined]) {
       const answer = await testbed.app.inject({
@@ -113,7 +113,7 @@ describe('signing in', () => {
 })
 
 describe('a second factor', () => {
-  it('a second factor is required once it is set, and each code works once', async () => {
+  it('is required once it is set up, and each code works only once', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const started = await person.call('POST', '/account/second-factor', { password: PASSWORD })
     const { uri } = started.body
@@ -147,7 +147,7 @@ describe('a code of an authenticator', () => {
       'in full-width digits',
       (code: string) => code.replace(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit))),
     ],
-  ])('is accepted %s, at the set-up and at the sign-in', async (_, typed) => {
+  ])('is accepted %s, during set-up and sign-in', async (_, typed) => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const { uri } = (await person.call('POST', '/account/second-factor', { password: PASSWORD })).body
     const code = typed(totp(uri, testbed.clock.timeMs))
@@ -159,7 +159,7 @@ describe('a code of an authenticator', () => {
 })
 
 describe('links', () => {
-  it('an invited person chooses a password with the link, once', async () => {
+  it('an invited person chooses a password with the link, but only once', async () => {
     const tenantId = await addTenant(testbed, 'Invited Ltd')
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const input = { email: 'New@People.test', name: 'New', role: 'DEALER_ADMIN', tenantId, ...REAUTHENTICATION }
@@ -174,7 +174,7 @@ describe('links', () => {
     expect(signedIn.body).toMatchObject({ role: 'DEALER_ADMIN', tenant: { clientName: 'Invited Ltd' } })
   })
 
-  it('a password reset ends every session', async () => {
+  it('a password reset ends all sessions of the person', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const other = await signedInAs(testbed, 'OPERATOR_STAFF')
     const { body } = await admin.call('POST', `/people/${other.personId}/link`, REAUTHENTICATION)
@@ -195,7 +195,7 @@ describe('people of an organisation', () => {
     expect((await other.call('GET', '/session')).status).toBe(401)
   })
 
-  it('a dealer’s people see and manage only their own organisation', async () => {
+  it('a dealer’s people see and manage only members of their own organisation', async () => {
     const mine = await addTenant(testbed, 'Mine')
     const theirs = await addTenant(testbed, 'Theirs')
     const other = await addPerson(testbed, 'DEALER_STAFF', theirs)
@@ -219,7 +219,7 @@ describe('people of an organisation', () => {
     expect(promote.status).toBe(422)
   })
 
-  it('an operator administrator cannot demote themselves, so at least one remains', async () => {
+  it('an operator administrator cannot reduce their own role, so that at least one remains', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const people = (await admin.call('GET', '/people')).body.people as { personId: string; role: string }[]
     const others = people.filter((person) => person.role === 'OPERATOR_ADMIN' && person.personId !== admin.personId)
@@ -243,7 +243,7 @@ describe('limits of an organisation', () => {
   const listed = async (person: Caller) =>
     (await person.call('GET', '/people')).body.people.map((one: { email: string }) => one.email)
 
-  /** Holds all calls until they are about to write, so that a count without a lock would miss the others. */
+  /** Holds back all calls until they are about to write, so that a count without a lock would miss the others. */
   async function concurrently<Answer>(table: string, calls: (() => Promise<Answer>)[]): Promise<Answer[]> {
     const { answers } = await testbed.db.tx(async (tx) => {
       await tx.query({ text: `lock table ${table} in share row exclusive mode` })
@@ -254,7 +254,7 @@ describe('limits of an organisation', () => {
     return answers
   }
 
-  it('concurrent invitations cannot exceed five hundred people, and the list keeps the newest', async () => {
+  it('concurrent invitations cannot exceed the limit of five hundred people', async () => {
     const tenantId = await addTenant(testbed, 'Full')
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const operators = await Promise.all([1, 2].map(() => signedInAs(testbed, 'OPERATOR_STAFF')))
@@ -279,7 +279,7 @@ describe('limits of an organisation', () => {
     ])
     const last = names[answers.findIndex((answer) => answer.status === 200)]
     expect(await listed(admin)).toContain(`${last}@full.test`)
-    // Beyond the limit, the oldest are left out of the list.
+    // Above the limit, the oldest are left out of the list.
     await insertPeople(tenantId, 2)
     const [{ email } = { email: '' }] = await testbed.db.query<{ email: string }>({
       text: 'select email from people where tenant_id = $1 order by person_id desc limit 1',
@@ -288,7 +288,7 @@ describe('limits of an organisation', () => {
     expect(await listed(admin)).toContain(email)
   })
 
-  it('fifty links a day can be created on the console, because each may be an e-mail to any address', async () => {
+  it('at most fifty links a day can be created in the console, because each may be mailed to anybody', async () => {
     const tenantId = await addTenant(testbed, 'Linked')
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const other = await addPerson(testbed, 'DEALER_STAFF', tenantId)
@@ -307,7 +307,7 @@ describe('limits of an organisation', () => {
     const friend = { email: 'friend@linked.test', name: 'Friend', role: 'DEALER_STAFF', tenantId, ...REAUTHENTICATION }
     expect((await admin.call('POST', '/people', friend)).body.code).toBe('TOO_MANY_LINKS')
     expect(await listed(admin)).not.toContain(friend.email)
-    // The command line is exempt, and other organisations have their own limit.
+    // The command line is exempt, and other organisations have their own limits.
     expect(await createLink('cli:root')).toMatchObject({ kind: 'PASSWORD_RESET' })
     const elsewhere = { ...friend, tenantId: await addTenant(testbed, 'Elsewhere') }
     expect((await operator.call('POST', '/people', elsewhere)).status).toBe(200)
@@ -321,7 +321,7 @@ describe('limits of an organisation', () => {
     expect((await link()).status).toBe(200)
   })
 
-  it('calls that require the password are limited to 20 a minute from one address', async () => {
+  it('calls that require the password are limited to 20 a minute per address', async () => {
     const tenantId = await addTenant(testbed, 'Limited')
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     for (const path of ['/people', `/people/${testbed.deps.ids.uuid()}/link`]) {
@@ -333,7 +333,7 @@ describe('limits of an organisation', () => {
 })
 
 describe('access tokens', () => {
-  it('an access token acts for its person within its scope, never on accounts, until it is deleted', async () => {
+  it('an access token acts for its person within its scope until deleted, but never on accounts', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const created = await admin.call('POST', '/account/tokens', { ...tokenInput, name: 'script' })
     const call = (method: 'GET' | 'POST', path: string, payload?: object) =>
@@ -352,7 +352,7 @@ describe('access tokens', () => {
 })
 
 describe('the audit log', () => {
-  it('every change is audited with person and address, and without secrets', async () => {
+  it('records every change with the person and the address, but without secrets', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     await admin.call('POST', '/account/tokens', { ...tokenInput, name: 'audited' })
     const rows = await testbed.db.query<{ action: string; address: string; text: string }>({

@@ -19,7 +19,7 @@ import { topUp } from '#wallet/ledger/top-up-wallet.ts'
 import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { type ConsoleTestbed, ORIGIN, PASSWORD, signedInAs } from './console-testbed.ts'
 
-/* A dealer without an integration works in the console, on a node that carries orders out. */
+/* A dealer without an integration works in the console, on a node that fulfils orders. */
 
 let bed: TopUpTestbed
 let app: FastifyInstance
@@ -54,7 +54,7 @@ const signIn = (role: Role, tenantId: string | null) =>
   signedInAs({ app, ...bed.node, db: bed.node.deps.db } as unknown as ConsoleTestbed, role, tenantId)
 const query = <Row>(text: string, ...values: unknown[]) => bed.node.deps.db.query<Row & object>({ text, values })
 
-/** A dealer with this balance in whole units, and a person of it. */
+/** A dealer with this balance in whole units, and one of its people. */
 async function dealerWith(units: number, role: Role = 'DEALER_STAFF') {
   const dealer = await addDealer(bed.node.deps, units)
   const person = await signIn(role, dealer.tenantId)
@@ -70,7 +70,7 @@ const order = (
   return { transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1, ...more }], amount }
 }
 
-it('an order from the list is debited once, however often it is sent, also simultaneously', async () => {
+it('an order from the list is debited once, however often it is submitted', async () => {
   const { dealer, person, home, balance } = await dealerWith(100)
   const { body } = await person.call('GET', `${home}/buyable-packages?locationCode=JP`)
   const offer = body.packages.find(({ packageCode }: { packageCode: string }) => packageCode === 'JP_1_7')
@@ -142,7 +142,7 @@ it.each([
   ['an unknown package', { packageCode: 'NONE' }, '310241'],
   ['a package that only tops up', { packageCode: 'JP_1_7_TOPUP' }, '310241'],
   ['days of a package without days', { periodNum: 3, amount: 3 * PRICE }, '000108'],
-])('%s is refused as by the dealer API, and nothing is debited', async (_, more, code) => {
+])('%s is refused as in the dealer API, and nothing is debited', async (_, more, code) => {
   const { dealer, person, home, balance } = await dealerWith(10)
   await changeSettings(bed.node.deps, dealer.tenantId, { dailySpendLimit: BigInt(PRICE) }, OPERATOR)
   if (code === '200007') await changeSettings(bed.node.deps, dealer.tenantId, { dailySpendLimit: null }, OPERATOR)
@@ -151,7 +151,7 @@ it.each([
   expect(await balance()).toBe(100_000)
 })
 
-it('a day pass is sold for the days that were chosen', async () => {
+it('a day pass is sold for the chosen number of days', async () => {
   const { dealer, person, home, balance } = await dealerWith(100)
   const [pass] = (await person.call('GET', `${home}/buyable-packages`)).body.packages.filter(
     ({ periodNumMin }: { periodNumMin: number | null }) => periodNumMin !== null,
@@ -162,7 +162,7 @@ it('a day pass is sold for the days that were chosen', async () => {
   await bed.order(dealer, 'console-1', 'DELIVERED')
 })
 
-it('a suspended dealer cannot buy, and reads why it was suspended', async () => {
+it('a suspended dealer cannot buy, and sees the reason for the suspension', async () => {
   const { dealer, person, home, balance } = await dealerWith(100, 'DEALER_ADMIN')
   const operator = await signIn('OPERATOR_STAFF', null)
   expect((await operator.call('POST', `${home}/suspend`, {})).status).toBe(400)
@@ -174,7 +174,7 @@ it('a suspended dealer cannot buy, and reads why it was suspended', async () => 
   await suspendTenant(bed.node.deps, dealer.tenantId, OPERATOR)
 })
 
-it('an operator cannot order in the name of a dealer', async () => {
+it('an operator cannot order on behalf of a dealer', async () => {
   const { home, balance } = await dealerWith(100)
   for (const role of ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONLY'] as const) {
     const operator = await signIn(role, null)
@@ -184,7 +184,7 @@ it('an operator cannot order in the name of a dealer', async () => {
   expect(await balance()).toBe(1_000_000)
 })
 
-it('the price list has what the dealer can buy, at its own prices', async () => {
+it('the price list contains what the dealer can buy, at its own prices', async () => {
   const { person, home } = await dealerWith(0)
   const operator = await signIn('OPERATOR_STAFF', null)
   await operator.call('PUT', `${home}/own-prices/JP_1_7`, { price: 12_345 })
@@ -199,7 +199,7 @@ it('the price list has what the dealer can buy, at its own prices', async () => 
   )
 })
 
-it('a top-up of an eSIM is in its history', async () => {
+it('a top-up appears in the history of its eSIM', async () => {
   const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
   const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}/top-ups`
   expect((await person.call('GET', path)).body).toEqual({ topUps: [] })
@@ -211,7 +211,7 @@ it('a top-up of an eSIM is in its history', async () => {
   ])
 })
 
-it('the link of an eSIM is shown and mailed, audited each time, and mailed a limited number of times', async () => {
+it('an eSIM link can be shown and mailed, with an audit entry each time and a mail limit', async () => {
   const { tenantId } = esim.dealer
   const person = await signIn('DEALER_STAFF', tenantId)
   const path = `/tenants/${tenantId}/profiles/${esim.esimTranNo}/share-link`
@@ -246,14 +246,14 @@ it('the link of an eSIM is shown and mailed, audited each time, and mailed a lim
   )
 })
 
-it('the codes of an eSIM come with its QR code as a PNG picture', async () => {
+it('the codes of an eSIM include its QR code as a PNG image', async () => {
   const person = await signIn('DEALER_STAFF', esim.dealer.tenantId)
   const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}/codes`
   const { qrPng } = (await person.call('POST', path)).body
   expect(Buffer.from(qrPng, 'base64').subarray(1, 4).toString()).toBe('PNG')
 })
 
-it('a receipt is downloaded as it was sent, and never rendered', async () => {
+it('a receipt is downloaded exactly as uploaded, and never rendered', async () => {
   const { dealer, person, home } = await dealerWith(0)
   const content = Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(2_000_000, 7)])
   const { cookie } = person.window
@@ -280,7 +280,7 @@ it('a receipt is downloaded as it was sent, and never rendered', async () => {
   expect(own.status).toBe(404)
 })
 
-it('a dealer sees that its payment was confirmed, but not by whom first', async () => {
+it('a dealer sees that a payment was confirmed, but not by whom', async () => {
   const { person, home, balance } = await dealerWith(0, 'DEALER_ADMIN')
   const [first, second] = [await signIn('OPERATOR_ADMIN', null), await signIn('OPERATOR_STAFF', null)]
   const limit = { bankDetails: 'IBAN 1\nBIC 2', paymentUrl: 'https://pay.test/', secondPersonAbove: 1 }
@@ -310,7 +310,7 @@ it('a dealer sees that its payment was confirmed, but not by whom first', async 
   expect(audited).not.toContain(first.personId)
 })
 
-it('the balance of an answer is the one in which its entries end, also while payments are credited', async () => {
+it('the balance in an answer matches its last entry, even while payments are being credited', async () => {
   const { dealer, person, home } = await dealerWith(5)
   const month = new Date().toISOString().slice(0, 7)
   let isCrediting = true
@@ -329,7 +329,7 @@ it('the balance of an answer is the one in which its entries end, also while pay
   await crediting
 })
 
-it('a statement is a page to print, under a policy that allows its style only', async () => {
+it('a statement is a printable page whose policy allows only its own style', async () => {
   const { dealer, person, home } = await dealerWith(5)
   const operator = await signIn('OPERATOR_ADMIN', null)
   await operator.call('PUT', '/operator-details', { legalName: 'Operator Ltd', taxId: null, address: null })

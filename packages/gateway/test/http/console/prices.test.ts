@@ -31,7 +31,7 @@ async function change(...[method, path, body]: Parameters<SignedInPerson['call']
   expect(await operator.call(method, path, body)).toMatchObject({ status: 200, body: {} })
 }
 
-/** Price and source by package, as the operator sees them. Compares the prices with package/list. */
+/** Price and source by package, as shown to the operator. Compares the prices with package/list. */
 async function prices() {
   const { body } = await operator.call('GET', `/tenants/${tenantId}/prices`)
   const rows = body.prices as { packageCode: string; price: number; source: string }[]
@@ -42,7 +42,7 @@ async function prices() {
 }
 
 describe('price plans', () => {
-  it('a plan changes a dealer’s prices and offers, cannot be deleted while in use, and is audited', async () => {
+  it('change a dealer’s prices and offers, and cannot be deleted while in use', async () => {
     await change('POST', '/price-plans', { planName: 'GOLD' })
     await change('PUT', '/price-plans/GOLD/rules', { percent: '-10' })
     await change('PUT', '/price-plans/GOLD/rules', { packageCode: 'KR_1_7', price: 150_000, currencyCode: 'USD' })
@@ -84,7 +84,7 @@ describe('price plans', () => {
     for (const entry of entries) expect(entry).toMatchObject({ actor: operator.email, address: operator.address })
   })
 
-  it('a group’s plan applies to its dealers unless they have an own price', async () => {
+  it('apply to the dealers in a group unless they have prices of their own', async () => {
     await change('POST', '/price-plans', { planName: 'HALF' })
     await change('PUT', '/price-plans/HALF/rules', { percent: '-50' })
     await change('POST', '/price-groups', { groupName: 'FRIENDS' })
@@ -107,7 +107,7 @@ describe('price plans', () => {
 })
 
 describe('a dealer', () => {
-  it('a dealer sees prices of packages on sale, without their source', async () => {
+  it('sees the prices of packages on sale, but not the source of the prices', async () => {
     await operator.call('POST', '/packages/sale', { packageCodes: ['KR_1_7'], onSale: false })
     const { body } = await dealer.call('GET', `/tenants/${tenantId}/prices`)
     expect(body).toEqual({
@@ -144,7 +144,7 @@ describe('invalid prices', () => {
     expect(answer).toMatchObject({ status, body: { message: expect.stringMatching(/\.$/) } })
   })
 
-  it.each([{ price: -1 }, { price: 1.5 }, {}])('%j is refused as own price', async (body) => {
+  it.each([{ price: -1 }, { price: 1.5 }, {}])('%j is refused as a dealer’s own price', async (body) => {
     const answer = await operator.call('PUT', `/tenants/${tenantId}/own-prices/JP_1_7`, body)
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(answer.status).toBeLessThan(500)
@@ -152,7 +152,7 @@ describe('invalid prices', () => {
 })
 
 describe('lists ordered by code', () => {
-  it('the pages of a dealer’s prices go beyond the longest possible code', async () => {
+  it('the pages of a dealer’s prices continue beyond the longest possible code', async () => {
     const longest = ['Y', 'Z'].map((letter) => letter.repeat(64))
     for (const code of longest) {
       await addPackage(testbed.db, code, [])
@@ -188,7 +188,7 @@ describe('lists ordered by code', () => {
     }
     testbed.deps.db = { query, tx: db.tx, pool: db.pool }
     const codes: string[] = []
-    const limit = 60 // a page, one extra row, and the session
+    const limit = 60 // a page, one additional row, and the session
     for (let cursor: string | null = ''; cursor !== null; ) {
       read = 0
       const { body } = await operator.call('GET', `/packages${cursor && `?cursor=${cursor}`}`)

@@ -13,7 +13,7 @@ let [alpha, beta] = ['', '']
 const orderIds: string[] = []
 const today = () => new Date(testbed.clock.now()).toISOString().slice(0, 10)
 
-/** Inserts an order of `days` ago that was delivered. */
+/** Inserts an order that was placed and delivered `days` ago. */
 async function sell(
   tenantId: string,
   packageCode: string,
@@ -63,13 +63,13 @@ async function get(path: string): Promise<SalesReport> {
 const price = Number(PRICE)
 
 describe('sales', () => {
-  it('the totals have revenue, cost and margin of the period, and those of the period before', async () => {
+  it('the totals show revenue, cost and margin for the period and the previous period', async () => {
     const { totals, from, to, previousTo } = await get('/sales?by=day')
     expect([to, totals.length]).toEqual([today(), 1])
     expect(Date.parse(from) - Date.parse(previousTo)).toBe(86_400_000)
     expect(totals[0]).toMatchObject({
       ...{ currencyCode: 'USD', items: 5, sales: 5 * price, refunds: 0, revenue: 5 * price, cost: 16_000 },
-      // The cost of one is in another currency: its revenue is not part of the margin.
+      // The cost of one of them is in another currency: its revenue is not part of the margin.
       ...{ margin: 4 * price - 16_000, marginRevenue: 4 * price, unknownItems: 1, unknownRevenue: price },
       previous: { items: 1, revenue: price, cost: 4_000, margin: price - 4_000 },
     })
@@ -104,18 +104,18 @@ describe('sales', () => {
         ['south', 'south', 2],
       ],
     ],
-  ])('sales are broken down by %s, most revenue first', async (by, expected) => {
+  ])('sales are broken down by %s, in descending order of revenue', async (by, expected) => {
     const { rows, omitted } = await get(`/sales?by=${by}`)
     expect([rows.map(({ key, name, items }) => [key, name, items]), omitted]).toEqual([expected(), 0])
   })
 
-  it('sales are broken down by day, each compared with the day of the period before', async () => {
+  it('sales are broken down by day, each compared with a day in the previous period', async () => {
     const [from, to] = [today(), today()]
     const { rows } = await get(`/sales?by=day&from=${from}&to=${to}`)
     expect(rows).toMatchObject([{ key: today(), items: 4, previous: { items: 1 } }])
   })
 
-  it('a margin of nothing but unknown costs is unknown, not zero', async () => {
+  it('the margin is unknown rather than zero if all costs are unknown', async () => {
     const { rows } = await get('/sales?by=package&packageCode=EU')
     expect(rows).toMatchObject([{ key: 'EU', revenue: price, cost: 0, margin: null, unknownItems: 1 }])
     const csv = (await operator.call('GET', '/sales.csv?by=package')).body as unknown as string
@@ -147,7 +147,7 @@ describe('sales', () => {
     expect([status, body.code]).toEqual([422, code])
   })
 
-  it('each balance has the days that it lasts at the average spend, the shortest first', async () => {
+  it('each balance states how many days it lasts at the average spend, in ascending order', async () => {
     const { balances } = (await operator.call('GET', '/sales/balances')).body
     expect(balances).toMatchObject([
       { clientName: 'Alpha', basis: 1, spent: 4 * price, daysLeft: 248 },
@@ -170,7 +170,7 @@ describe('cost and margin', () => {
     ])
   })
 
-  it('a dealer sees neither: not in its order, and no report', async () => {
+  it('a dealer sees neither cost nor margin in an order, and has no report', async () => {
     const { body } = await dealer.call('GET', `/tenants/${alpha}/orders/${orderNoOf(orderIds[0]!)}`)
     expect([body.margin, body.items[0].cost]).toEqual([null, null])
     for (const path of ['/sales?by=day', '/sales.csv?by=day', '/sales/balances', '/sales/balances.csv']) {

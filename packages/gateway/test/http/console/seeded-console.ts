@@ -18,7 +18,7 @@ export async function addPasskey({ db, deps }: Pick<ConsoleTestbed, 'db' | 'deps
   return passkeyId
 }
 
-/** Creates one row of everything that belongs to a tenant, and returns the ids that appear in paths. */
+/** Creates one row of everything that belongs to a tenant, and returns the ids used in paths. */
 export async function seedTenant(testbed: ConsoleTestbed, tenantId: string, packageCode: string) {
   const { db, deps } = testbed
   await maintainPartitions(db)
@@ -114,7 +114,7 @@ async function addAction(
   })
 }
 
-/** Notes on the dealer and on the order, and a tag. Returns the id of the former. */
+/** Notes on the dealer and on the order, and a tag. Returns the id of the dealer's note. */
 async function addNotes({ db, deps }: ConsoleTestbed, tenantId: string, orderId: string): Promise<string> {
   const noteId = deps.ids.uuid()
   await db.query({
@@ -130,7 +130,7 @@ async function addNotes({ db, deps }: ConsoleTestbed, tenantId: string, orderId:
   return noteId
 }
 
-/** Asks for a top-up with a receipt, and returns the id of the request. */
+/** Requests a top-up with a receipt, and returns the id of the request. */
 async function askForTopUp({ deps }: ConsoleTestbed, tenantId: string): Promise<string> {
   const receipt = { fileName: 'receipt.png', content: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') }
   const asked = { tenantId, amount: 5n, reference: `R-${tenantId}`, receipt }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('the steps of setting up are computed from the data, and each is done when its data is there', async () => {
+it('each set-up step counts as done once its data exists', async () => {
   const { db } = testbed
   const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   const steps = async () => (await operator.call('GET', '/setup')).body.steps
@@ -20,7 +20,7 @@ it('the steps of setting up are computed from the data, and each is done when it
   await db.query({ text: 'delete from stock_levels', values: [] })
   await db.query({ text: 'delete from suppliers', values: [] })
   expect(await done()).toEqual([])
-  // The sandbox that a test deployment starts with completes no step.
+  // The sandbox that a test deployment starts with does not complete any step.
   await db.query({
     text: `insert into suppliers (supplier, type, config) values ('sandbox', 'sandbox', '')`,
     values: [],
@@ -29,7 +29,7 @@ it('the steps of setting up are computed from the data, and each is done when it
   expect(await done()).toEqual([])
   expect((await operator.call('GET', '/setup')).body.dealer).toBeNull()
   await db.query({ text: `insert into suppliers (supplier, type, config) values ('stock', 'stock', '')`, values: [] })
-  // A supplier is connected once it was seen to work.
+  // A supplier is connected once it has been seen to work.
   expect(await done()).toEqual([])
   const see = (failure: string | null) =>
     db.tx((tx) => seeSupplier(tx, 'stock', { by: 'TEST', failure }, { beganAt: new Date(Date.now() + 60_000) }))
@@ -70,7 +70,7 @@ it('the steps of setting up are computed from the data, and each is done when it
   )
 })
 
-it('the step of the go-live checks is done while the latest checks found no fault, and they are in the audit log', async () => {
+it('the go-live step is done while the latest checks found no fault, and the checks are audited', async () => {
   const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
   const { status, body } = await operator.call('POST', '/setup/checks')
   expect(status).toBe(200)
@@ -92,7 +92,7 @@ it('the step of the go-live checks is done while the latest checks found no faul
   expect((await operator.call('GET', '/setup')).body.steps.goLive).toBe(false)
 })
 
-/** Compares names by their place among an object's members. */
+/** Compares names by their position among an object's members. */
 function byPlace(members: object): (a: string, b: string) => number {
   const names = Object.keys(members)
   return (a, b) => names.indexOf(a) - names.indexOf(b)

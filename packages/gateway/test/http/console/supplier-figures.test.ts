@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('the figures of a supplier are those of its purchases in the last 24 hours, with the last errors', async () => {
+it('the supplier figures cover the purchases in the last 24 hours, with the latest errors', async () => {
   const { db, deps } = testbed
   const tenantId = await addTenant(testbed, 'Figures')
   const orderId = deps.ids.uuid()
@@ -46,7 +46,7 @@ it('the figures of a supplier are those of its purchases in the last 24 hours, w
   ])
 })
 
-it('the figures compare what a supplier charged with the costs in the catalogue, by currency', async () => {
+it('the supplier figures compare charges with catalogue costs, by currency', async () => {
   const { db, deps } = testbed
   const tenantId = await addPayingTenant(db)
   await addPackage(db, 'COSTED', [{ supplier: 'upstream', productCode: 'C', cost: 100n }])
@@ -83,7 +83,7 @@ it('the figures compare what a supplier charged with the costs in the catalogue,
   expect(body.priceDifferences).toMatchObject([{ packageCode: 'COSTED', productCode: 'C', price: 130, cost: 100 }])
 })
 
-it('the figures count the days for which a day pass was sold, even if its package later got a fixed duration', async () => {
+it('the figures count a day pass by the days sold, even if its package later got a fixed duration', async () => {
   const { db, deps } = testbed
   const tenantId = await addPayingTenant(db)
   const sold = { supplier: 'passes', productCode: 'D', cost: 100n }

@@ -37,7 +37,7 @@ async function storedConfig(supplier: string) {
 }
 
 describe('adding a supplier', () => {
-  it('needs the password, stores the configuration encrypted, and never returns or logs its secrets', async () => {
+  it('requires the password, stores the configuration encrypted, and never exposes its secrets', async () => {
     expect((await add('upstream', { password: 'a guess' })).body.message).toContain('password is wrong')
     expect((await add('upstream')).status).toBe(200)
     expect(await storedConfig('upstream')).toEqual(CONFIG)
@@ -49,7 +49,7 @@ describe('adding a supplier', () => {
     expect(JSON.stringify(log.body)).not.toContain(SECRET)
   })
 
-  it('a second one of the same name, an unknown type and an invalid configuration are refused with the reason', async () => {
+  it('fails with a reason for a duplicate name, an unknown type or an invalid configuration', async () => {
     expect((await add('upstream')).body).toMatchObject({ code: 'SUPPLIER_EXISTS' })
     expect((await add('other', { type: 'pigeon' })).body.message).toContain('The type must be one of')
     const { body } = await add('other', { config: { ...CONFIG, appKey: 'short', extra: 1 } })
@@ -58,10 +58,10 @@ describe('adding a supplier', () => {
     expect(body.data.fields).toMatchObject({ appKey: expect.stringMatching(/^It must be 8 to 64 letters/) })
   })
 
-  it('a missing daily limit is refused at its fields, without JSON and commands, and the type says that it is required', async () => {
+  it('reports a missing daily limit at its fields, without mentioning JSON or commands', async () => {
     const { body } = await add('other', { type: 'zendit', config: { apiKey: 'a-key-of-zendit' } })
     expect(body.message).toBe(
-      'A supplier of the type zendit needs dailySpendLimit, a daily spend limit with its currency, until a purchase has verified it.',
+      'A supplier of type zendit needs dailySpendLimit (an amount and a currency) until a purchase has verified the supplier.',
     )
     expect(Object.keys(body.data.fields)).toEqual(['dailySpendLimit.amount', 'dailySpendLimit.currencyCode'])
     const { types } = (await admin.call('GET', '/supplier-types')).body
@@ -70,7 +70,7 @@ describe('adding a supplier', () => {
     expect(limited.map(({ type }: { type: string }) => type)).not.toContain('stock')
   })
 
-  it('staff and read-only operators can neither add nor read configurations', async () => {
+  it('is refused to staff and read-only operators, who cannot read configurations either', async () => {
     for (const role of ['OPERATOR_STAFF', 'OPERATOR_READ_ONLY'] as const) {
       const other = await signedInAs(testbed, role)
       expect((await other.call('GET', '/suppliers/upstream/config')).status).toBe(403)
@@ -87,7 +87,7 @@ describe('the state of a supplier', () => {
   }
   const failing = async () => (await admin.call('GET', '/dashboard')).body.attention.failingSuppliers
 
-  it('is that of the test that adding and changing it makes, and a failing one needs attention', async () => {
+  it('is the result of the test after an addition or a change, and a failure needs attention', async () => {
     const simulator = await createSimulator('esim-access', { catalogueSize: 3 })
     try {
       const before = await failing()
@@ -112,13 +112,13 @@ describe('the state of a supplier', () => {
     const tested = await admin.call('POST', '/suppliers/wrong/test')
     expect(tested.body).toEqual({ works: false, words: expect.any(String) })
     expect(await rowOf('wrong')).toMatchObject({ state: 'FAILING', failure: tested.body.words })
-    // A paused one is not bought from: nobody has to act.
+    // Nothing is bought from a paused supplier, so nobody has to act.
     const attention = await failing()
     await admin.call('POST', '/suppliers/wrong/pause')
     expect(await failing()).toBe(attention - 1)
   })
 
-  it('is not tested if nothing was seen, as of one that an earlier release added', async () => {
+  it('is “not tested” without any observation, as for a supplier added by an earlier release', async () => {
     await testbed.db.query({
       text: `insert into suppliers (supplier, type, config) values ('old', 'stock', '')`,
     })
@@ -130,7 +130,7 @@ describe('changing a configuration', () => {
   const put = (config: Record<string, unknown>) =>
     admin.call('PUT', '/suppliers/upstream/config', { ...REAUTHENTICATION, config })
 
-  it('keeps the secrets that are left out, and the log names the changed members', async () => {
+  it('keeps the secrets that are left out, and logs the names of the changed members', async () => {
     const { appSecret: _, ...visible } = CONFIG
     expect((await put({ ...visible, timeoutMs: 9_000 })).status).toBe(200)
     expect(await storedConfig('upstream')).toEqual({ ...CONFIG, timeoutMs: 9_000 })
@@ -138,7 +138,7 @@ describe('changing a configuration', () => {
     expect(log.body.entries[0].after).toEqual({ changed: ['timeoutMs'] })
   })
 
-  it('never sends a stored secret to another address', async () => {
+  it('never sends a stored secret to a different address', async () => {
     const { appSecret: _, ...visible } = CONFIG
     const { status, body } = await put({ ...visible, url: 'https://attacker.test' })
     expect([status, body.message]).toEqual([422, expect.stringContaining('Enter appSecret again')])
@@ -151,7 +151,7 @@ describe('changing a configuration', () => {
     })
   })
 
-  it('a configuration that this master key cannot read is reported, and can be replaced', async () => {
+  it('can replace a configuration that this master key cannot read', async () => {
     await testbed.db.query({
       text: `insert into suppliers (supplier, type, config) values ('sealed', 'gateway', 'another key')`,
     })
@@ -169,7 +169,7 @@ describe('the reports of suppliers', () => {
     expect((await add('reporter')).status).toBe(200)
   })
 
-  /** An order of one eSIM, placed at a time that is long past. */
+  /** An order for one eSIM, placed long ago. */
   async function addOldOrder(
     tenantId: string,
     time: string,
@@ -194,7 +194,7 @@ describe('the reports of suppliers', () => {
     return orderNo
   }
 
-  it('sum the orders of a month from its first moment to its last, by supplier and currency', async () => {
+  it('sum a month’s orders from its first moment to its last, by supplier and currency', async () => {
     const tenantId = await addTenant(testbed, 'Reported')
     for (const [time, item] of [
       ['2026-01-31T23:59:59.999Z', { status: 'DELIVERED', cost: 1_000 }],
@@ -221,7 +221,7 @@ describe('the reports of suppliers', () => {
     expect((await admin.call('GET', `${reports}/months?month=2026-13`)).status).toBe(400)
   })
 
-  it('list orders without eSIMs and eSIMs without orders, newest first, and of that month only', async () => {
+  it('list that month’s orders without eSIMs and eSIMs without orders, newest first', async () => {
     const tenantId = await addTenant(testbed, 'Discrepant')
     const stuck = await addOldOrder(tenantId, '2026-04-03T00:00:00.000Z', { status: 'WAITING' })
     const doubted = await addOldOrder(tenantId, '2026-04-20T00:00:00.000Z', { status: 'REVIEW' })
@@ -245,7 +245,7 @@ describe('the reports of suppliers', () => {
     expect(lines.map((line) => line.orderNo)).toEqual([doubted, '', stuck])
   })
 
-  it('have all discrepancies in the file, and state on the page how many are omitted at least', async () => {
+  it('list all discrepancies in the file, and state on the page how many are omitted at least', async () => {
     const count = 10_100
     await testbed.db.query({
       text: `insert into unclaimed_esims (supplier, key, iccid, found_at)
@@ -261,7 +261,7 @@ describe('the reports of suppliers', () => {
     expect(body).toMatchObject({ omitted: count - 200, isComplete: false })
   })
 
-  it('list each price difference once when they are read in pages', async () => {
+  it('list each price difference exactly once across all pages', async () => {
     for (const packageCode of ['PAGED-1', 'PAGED-2', 'PAGED-3'])
       await addPackage(testbed.db, packageCode, [
         { supplier: 'reporter', productCode: 'PAGED', cost: 100n },
@@ -281,7 +281,7 @@ describe('the reports of suppliers', () => {
     await testbed.db.query({ text: `delete from supplier_prices where product_code = 'PAGED'` })
   })
 
-  it('name the packages on sale whose supplier charges a price other than their cost, until it is corrected', async () => {
+  it('list packages on sale whose supplier charges a price other than the recorded cost', async () => {
     await addPackage(testbed.db, 'DEARER', [{ supplier: 'reporter', productCode: 'D', cost: 100n }])
     await testbed.db.query({
       text: `insert into supplier_prices (supplier, product_code, currency_code, price, seen_at)
@@ -337,7 +337,7 @@ describe('verifying a supplier', () => {
 })
 
 describe('the balance', () => {
-  it('has the last reading of each day, and a level that staff set and read-only operators cannot', async () => {
+  it('shows the last reading of each day, with a level that read-only operators cannot set', async () => {
     const { db } = testbed
     await testbed.deps.suppliers.refresh()
     await db.tx((tx) => ensureBalance(tx, 'upstream'))
@@ -376,7 +376,7 @@ describe('the balance', () => {
   })
 })
 
-it('each type has a schema whose secrets are marked, and a page of the documentation', async () => {
+it('each supplier type has a schema with marked secrets and a documentation page', async () => {
   const { types } = (await admin.call('GET', '/supplier-types')).body
   for (const { type, docs, config } of types) {
     expect([type, docs]).toEqual([type, expect.stringMatching(/^docs\/[a-z0-9-]+\.md$/)])

@@ -5,9 +5,9 @@ import { createBodyBudget } from '#http/load-shedding/byte-budget.ts'
 import { createTopUpTestbed, type Esim, PRICE, type TopUpTestbed } from '#test/orders/topups/topup-testbed.ts'
 import { type ConsoleTestbed, ORIGIN, signedInAs } from './console-testbed.ts'
 
-/* Top-ups and cancels by a dealer's own people, on a node that carries orders out. */
+/* Top-ups and cancels by a dealer's own people, on a node that fulfils orders. */
 
-/** A package of the testbed that fits its eSIMs. */
+/** A package in the testbed that fits its eSIMs. */
 const CODE = 'JP_1_7_TOPUP'
 
 let bed: TopUpTestbed
@@ -44,7 +44,7 @@ async function auditOf(action: string): Promise<{ actor: string; subject: string
   })
 }
 
-it('a top-up from the list of those that fit is debited once, delivered and audited', async () => {
+it('a top-up chosen from the fitting packages is debited once, delivered and audited', async () => {
   const person = await signIn('DEALER_STAFF')
   const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}`
   const { body } = await person.call('GET', `${path}/top-up-packages`)
@@ -66,7 +66,7 @@ it('a top-up from the list of those that fit is debited once, delivered and audi
   expect(entries[0]!.subject).toBe(first.body.orderNo)
 })
 
-it('a changed price is refused, and nothing is debited', async () => {
+it('a top-up whose price has changed is refused without a debit', async () => {
   const person = await signIn('DEALER_ADMIN')
   const path = `/tenants/${esim.dealer.tenantId}/profiles/${esim.esimTranNo}`
   const request = { packageCode: CODE, transactionId: 'console-2', amount: PRICE - 1 }

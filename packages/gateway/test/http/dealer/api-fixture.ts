@@ -16,7 +16,7 @@ import { startTcpProxy } from '#test/harness/databases/database-proxies.ts'
 
 export const PRICE = 45_000
 
-/** Nodes, a dealer and a few packages, enough to cause every answer. */
+/** Nodes, a dealer and a few packages: enough to cause every answer. */
 export interface ApiFixture {
   node: Node
   /** Trusts a proxy that sends no forwarding headers. */
@@ -25,7 +25,7 @@ export interface ApiFixture {
   offline: Node
   dealer: Dealer
   json(of: Dealer, operation: string, body: unknown, parts?: RequestParts): Promise<Answer>
-  /** Orders one eSIM with a new transactionId, with the given members changed. */
+  /** Orders one eSIM with a new transactionId and with the given members changed. */
   order(of: Dealer, body?: Record<string, unknown>): Promise<Answer>
   dealerWith(settings: Parameters<typeof changeSettings>[2], units?: number): Promise<Dealer>
   close(): Promise<void>

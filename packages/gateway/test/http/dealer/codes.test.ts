@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** The table of codes, written by hand: HTTP status, members of `data` except requestId and details, headers. */
+/** The table of codes, written by hand: HTTP status, members of `data` other than requestId and details, headers. */
 const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]> = {
   '000000': [200],
   '000001': [500],
@@ -54,7 +54,7 @@ const TABLE: Record<string, [http: number, data?: string[], headers?: string[]]>
 }
 
 describe('the table of codes', () => {
-  it('equals the table in this file, and each code has a request that causes it', () => {
+  it('matches the table in this file, and every code can be caused by a request', () => {
     expect(Object.keys(codes).sort()).toEqual(Object.keys(TABLE).sort())
     expect(Object.keys(REQUESTS).sort()).toEqual(Object.keys(TABLE).sort())
   })
@@ -80,7 +80,7 @@ describe('the table of codes', () => {
 })
 
 describe('every answer', () => {
-  it('returns the caller’s RT-RequestID unchanged if it is a UUID', async () => {
+  it('returns the caller’s RT-RequestID unchanged if that is a UUID', async () => {
     const requestId = 'AbCdEf01-3b1a-4e5d-9f10-2b6c8d0e4a11'
     for (const parts of [{}, { method: 'GET' }, { path: '/nowhere' }, { appKey: 'nobody_at_all' }, { body: '[]' }]) {
       const answer = await call(stage.node, stage.dealer, 'health', { ...parts, requestId })

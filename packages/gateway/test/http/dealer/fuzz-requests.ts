@@ -2,7 +2,7 @@ import { API_PATH, type OperationName, operationNames, operations } from '@deale
 import fc from 'fast-check'
 
 /*
- * Generates faulty requests: values of the operations' schemas with random replacements, truncated and shuffled texts,
+ * Generates faulty requests: values of the operations' schemas with random replacements, truncated and shuffled text,
  * unexpected headers, and well-formed requests with missing or changed bytes.
  */
 
@@ -24,10 +24,10 @@ interface Schema {
   examples?: unknown[]
 }
 
-/** Port 9 of this machine, so that no health check leaves the machine. */
+/** Port 9 on this machine, so that no health check leaves the machine. */
 const CALLBACKS = ['http://127.0.0.1:9/', 'https://127.0.0.1:9/x', 'http://127.0.0.1:9/#f', 'http://u:p@127.0.0.1:9/']
 
-/** Generates values that match or nearly match the schema: strings of its form, numbers at its limits. */
+/** Generates values that match or nearly match the schema: strings of the right form, numbers at the limits. */
 function fitting(schema: Schema): fc.Arbitrary<unknown> {
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(fitting))
   if (schema.enum) return fc.constantFrom(...schema.enum)
@@ -85,7 +85,7 @@ function bodyOf(operation: OperationName): fc.Arbitrary<Buffer> {
   const texts = spoilt.map(([value, changes]) =>
     JSON.stringify(changes.reduce<unknown>((whole, [at, put, how]) => spoil(whole, at, put, how), value)),
   )
-  // A callback URL is not truncated: with a missing digit it would be the address of another machine.
+  // A callback URL is not truncated: with a digit missing, it would be the address of a different machine.
   if (operation === 'webhook/set') return texts.map((text) => Buffer.from(text))
   return fc.oneof(
     { weight: 3, arbitrary: texts.map((text) => Buffer.from(text)) },
@@ -94,7 +94,7 @@ function bodyOf(operation: OperationName): fc.Arbitrary<Buffer> {
   )
 }
 
-/** Replaces or removes one part of a value, or adds a member. */
+/** Replaces or removes a part of a value, or adds a member. */
 function spoil(value: unknown, at: number, put: unknown, how: number): unknown {
   if (typeof value !== 'object' || value === null) return how === 0 ? put : value
   if (Array.isArray(value)) {

@@ -9,7 +9,7 @@ import { openConnection, type RawAnswer, requestText } from '../raw-connection.t
 import { addPackages } from './api-fixture.ts'
 import { type FuzzedRequest, fuzzedRequest, stirred } from './fuzz-requests.ts'
 
-/* Every request is answered by an envelope. SEED=… repeats a run, FUZZ_REQUESTS=… makes it longer. */
+/* Every request is answered with an envelope. SEED=… repeats a run; FUZZ_REQUESTS=… makes it longer. */
 
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 3_000)
 const AT_ONCE = 20
@@ -36,7 +36,7 @@ afterAll(async () => {
 })
 
 describe('any input', () => {
-  it('as a body or a header is answered by an envelope, and never by a 5xx', async () => {
+  it('in a body or a header is answered with an envelope, and never with a 5xx', async () => {
     const requests = fc.sample(fuzzedRequest, { seed, numRuns: REQUESTS })
     await eachOf(requests, describeRequest, async ({ path, body, headers }) => {
       expectEnvelope(await call(node, dealer, '', { path, body, headers }))
@@ -46,7 +46,7 @@ describe('any input', () => {
     expect([...heard]).toEqual(expect.arrayContaining(usual))
   })
 
-  it('as bytes on a socket is answered by an envelope, or the connection ends', async () => {
+  it('in the form of raw bytes gets an envelope, or the connection ends', async () => {
     const plan = fc.tuple(fc.constantFrom(...operationNames), stirred)
     let answered = 0
     await eachOf(

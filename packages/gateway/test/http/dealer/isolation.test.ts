@@ -11,10 +11,10 @@ import { type ApiFixture, createApiFixture } from './api-fixture.ts'
 let stage: ApiFixture
 let owner: Dealer
 let stranger: Dealer
-/** A delivered order of the owner. */
+/** A delivered order of the owner's. */
 let order: { orderNo: string; transactionId: string }
 let profile: { esimTranNo: string; iccid: string }
-/** An open action of the owner on that eSIM. */
+/** An open action of the owner's on that eSIM. */
 let action: { actionNo: string; transactionId: string }
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => stage.close())
 
 const nothing = 'z'.repeat(26)
-/** Pairs of requests: one refers to something of the owner, one to nothing, in the same length and form. */
+/** Pairs of requests: one refers to something of the owner's, the other to nothing, in the same length and form. */
 function questions(): [string, string, Record<string, unknown>, Record<string, unknown>][] {
   const noOrder = otherOrderNo(order.orderNo)
   const noProfile = randomUUID()
@@ -76,7 +76,7 @@ describe('an order, profile or package of another tenant', () => {
     }
   })
 
-  it('is answered exactly like one that does not exist', async () => {
+  it('gets the same answer as a nonexistent one', async () => {
     for (const [title, operation, theirs, absent] of questions()) {
       const [one, other] = [
         await stage.json(stranger, operation, theirs),
@@ -87,7 +87,7 @@ describe('an order, profile or package of another tenant', () => {
     }
   })
 
-  it.each(ESIM_OPERATIONS)('is an eSIM that %s does not find', async (operation, request) => {
+  it.each(ESIM_OPERATIONS)('is not found by %s if it is an eSIM', async (operation, request) => {
     const id = operation === 'package/list' ? {} : { transactionId: 'new' }
     for (const [theirs, absent] of esimReferences(profile)) {
       const body = { ...id, ...request }
@@ -99,7 +99,7 @@ describe('an order, profile or package of another tenant', () => {
     }
   })
 
-  it('is an action that esim/action/query does not find', async () => {
+  it('is not found by esim/action/query if it is an action', async () => {
     const { actionNo, transactionId } = action
     const noAction = otherOrderNo(actionNo)
     const pairs = [
@@ -118,7 +118,7 @@ describe('an order, profile or package of another tenant', () => {
     }
   })
 
-  it('is an eSIM without usage', async () => {
+  it('is reported as not found in a usage query if it is an eSIM', async () => {
     const ask = async (of: Dealer, esimTranNo: string) => {
       const answer = await stage.json(of, 'esim/usage/query', { esimTranNoList: [esimTranNo] })
       const { text, ...rest } = withoutIds(answer)
@@ -130,18 +130,18 @@ describe('an order, profile or package of another tenant', () => {
     expect(one.text).toContain('"notFound":["ESIM"]')
   })
 
-  it('does not occupy the transactionId of an action', async () => {
+  it('does not block its transactionId for an action', async () => {
     const answer = await stage.order(stranger, { transactionId: 'revoked' })
     expect([answer.code, answer.headers['idempotent-replayed']]).toEqual(['000000', undefined])
   })
 
-  it('does not occupy a transactionId', async () => {
+  it('does not block its transactionId for an order', async () => {
     const answer = await stage.order(stranger, { transactionId: 'owned' })
     expect([answer.code, answer.headers['idempotent-replayed']]).toEqual(['000000', undefined])
     expect(answer.data.orderNo).not.toBe(order.orderNo)
   })
 
-  it('does not appear in balance, health and webhook setting', async () => {
+  it('does not appear in balance, health or webhook settings', async () => {
     const fresh = await addDealer(stage.node.deps, 7)
     expect((await call(stage.node, fresh, 'account/balance')).data.balance).toBe(70_000)
     expect((await call(stage.node, fresh, 'health')).data.tenantId).toBe(fresh.tenantId)
@@ -161,14 +161,14 @@ describe('an order, profile or package of another tenant', () => {
     expect(withoutIds(answers[0]!)).toEqual(withoutIds(answers[1]!))
   })
 
-  it('does not exist if it is a package without a price for the tenant', async () => {
+  it('is hidden if it is a package without a price for the tenant', async () => {
     const named = { clientName: 'Pound dealer', currencyCode: 'GBP' }
     const foreign = await createTenant(stage.node.deps, named, OPERATOR)
     const asked = (packageCode: string) =>
       stage.order(foreign, { transactionId: 'same', packageInfoList: [{ packageCode, count: 1 }] })
     const hide = (answer: Answer, code: string) => JSON.stringify(withoutIds(answer)).replaceAll(code, 'CODE')
     expect(hide(await asked('JP_1_7'), 'JP_1_7')).toBe(hide(await asked('NOWAY1'), 'NOWAY1'))
-    // Another tenant's own price makes no difference.
+    // Another tenant's individual price makes no difference.
     const ownPrice = { tenantId: owner.tenantId, packageCode: 'JP_1_7', price: 5n }
     await setOwnPrice(stage.node.deps, ownPrice, OPERATOR)
     expect(hide(await asked('JP_1_7'), 'JP_1_7')).toBe(hide(await asked('NOWAY1'), 'NOWAY1'))

@@ -43,7 +43,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-/** All rows of a list, two on a page. */
+/** All rows of a list, read two per page. */
 async function pagesOf<T>(operation: string, member: string, request: object, of: Dealer = dealer): Promise<T[]> {
   const rows: T[] = []
   let cursor: string | undefined
@@ -62,7 +62,7 @@ async function codeOf(operation: string, request: object): Promise<string> {
 }
 
 describe('order/list', () => {
-  test('an order in the list equals that of esim/query without eSIMs and history', async () => {
+  test('returns each order as esim/query does, but without eSIMs and history', async () => {
     for (const order of orders) {
       const { data } = await api.json(dealer, 'esim/query', { orderNo: order.orderNo })
       const { requestId: _, profileList, statusHistory, ...rest } = data
@@ -71,14 +71,16 @@ describe('order/list', () => {
     }
   })
 
-  test.each(ORDER_STATUSES)('the filter %s returns every order with that status, newest first', async (orderStatus) => {
-    const owner = await addDealer(api.node.deps)
-    const placed: { orderNo: string; orderStatus: OrderStatus }[] = []
-    for (let index = 0; index < 2 * ORDER_STATUSES.length; index++) {
-      const { data } = await api.order(owner)
-      placed.unshift({ orderNo: data.orderNo, orderStatus: ORDER_STATUSES[index % ORDER_STATUSES.length]! })
-    }
-    await api.node.deps.db.query(sql`
+  test.each(ORDER_STATUSES)(
+    'returns all orders with the status in the filter %s, newest first',
+    async (orderStatus) => {
+      const owner = await addDealer(api.node.deps)
+      const placed: { orderNo: string; orderStatus: OrderStatus }[] = []
+      for (let index = 0; index < 2 * ORDER_STATUSES.length; index++) {
+        const { data } = await api.order(owner)
+        placed.unshift({ orderNo: data.orderNo, orderStatus: ORDER_STATUSES[index % ORDER_STATUSES.length]! })
+      }
+      await api.node.deps.db.query(sql`
       update orders o set order_status = given.status,
         due_at = case when given.status in ('PAID', 'ALLOCATING') then o.due_at end
       from (select order_id, row_number() over (order by order_id) - 1 as index from orders
@@ -86,13 +88,14 @@ describe('order/list', () => {
       join unnest(${[...ORDER_STATUSES]}::text[]) with ordinality given (status, place)
         on given.place - 1 = numbered.index % ${ORDER_STATUSES.length}
       where o.tenant_id = ${owner.tenantId} and o.order_id = numbered.order_id`)
-    const listed = await pagesOf<OrderSummary>('order/list', 'orderList', { orderStatus, pageSize: 1 }, owner)
-    expect(listed.map(({ orderNo }) => orderNo)).toEqual(
-      placed.filter((order) => order.orderStatus === orderStatus).map(({ orderNo }) => orderNo),
-    )
-  })
+      const listed = await pagesOf<OrderSummary>('order/list', 'orderList', { orderStatus, pageSize: 1 }, owner)
+      expect(listed.map(({ orderNo }) => orderNo)).toEqual(
+        placed.filter((order) => order.orderStatus === orderStatus).map(({ orderNo }) => orderNo),
+      )
+    },
+  )
 
-  test('start is inclusive and end is exclusive', async () => {
+  test('includes the start time and excludes the end time', async () => {
     const [newest, second, third] = orders as [OrderSummary, OrderSummary, OrderSummary]
     const within = await pagesOf<OrderSummary>('order/list', 'orderList', {
       startTime: third.createTime,
@@ -101,7 +104,7 @@ describe('order/list', () => {
     expect(within.map(({ orderNo }) => orderNo)).toEqual([second.orderNo, third.orderNo])
   })
 
-  test('an order that was debited after a later request is listed, and found by time, by its own request', async () => {
+  test('lists an order by the time of its own request, even if a later request was debited first', async () => {
     const owner = await addDealer(api.node.deps)
     const { orderPlacer, ids } = api.node.deps
     const inputs: NewOrderInput[] = []
@@ -119,12 +122,12 @@ describe('order/list', () => {
     expect(await pagesOf('order/list', 'orderList', { endTime: later.createTime }, owner)).toEqual([earlier])
   })
 
-  test('orders of type NEW are all orders, and there are no top-ups', async () => {
+  test('returns all orders for the filter NEW, and no top-ups', async () => {
     expect(await pagesOf('order/list', 'orderList', { orderType: 'NEW' })).toEqual(orders)
     expect(await pagesOf('order/list', 'orderList', { orderType: 'TOPUP' })).toEqual([])
   })
 
-  test('a cursor is refused with other filters and by another operation', async () => {
+  test('refuses a cursor with different filters or from another operation', async () => {
     const { data } = await api.json(dealer, 'order/list', { pageSize: 1 })
     const cursor = data.nextCursor
     expect(await codeOf('order/list', { pageSize: 1, cursor, orderStatus: 'DELIVERED' })).toBe('000108')
@@ -133,7 +136,7 @@ describe('order/list', () => {
 })
 
 describe('account/statement', () => {
-  test('entries are numbered without gaps, and each balance follows from the one before', async () => {
+  test('numbers entries without gaps, and each balance follows from the previous balance', async () => {
     const entries = await pagesOf<StatementEntry>('account/statement', 'entryList', {})
     expect(entries.map(({ entryNo }) => Number(entryNo))).toEqual(entries.map((_, index) => entries.length - index))
     let balance = 0
@@ -148,7 +151,7 @@ describe('account/statement', () => {
     )
   })
 
-  test('each kind returns only its entries', async () => {
+  test('returns only the entries of the requested kind', async () => {
     const owner = await addDealer(api.node.deps, 10)
     await api.order(owner)
     await topUp(api.node.deps, { tenantId: owner.tenantId, amount: 5n, reference: 'R-2' }, OPERATOR)
@@ -164,7 +167,7 @@ describe('account/statement', () => {
     }
   })
 
-  test('start is inclusive and end is exclusive', async () => {
+  test('includes the start time and excludes the end time', async () => {
     const entries = await pagesOf<StatementEntry>('account/statement', 'entryList', {})
     const [newest, second, third] = entries as [StatementEntry, StatementEntry, StatementEntry]
     const request = { startTime: third.createTime, endTime: newest.createTime }
@@ -179,7 +182,7 @@ describe('location/list', () => {
   }
   const nameOf = (locations: Location[], code: string) => locations.find((each) => each.locationCode === code)?.name
 
-  test('every country is listed once, with its name in the requested language', async () => {
+  test('lists every country once, with its name in the requested language', async () => {
     const [english, german, chinese] = [await listed(), await listed('de'), await listed('zh-Hans')]
     const countries = english.filter(({ type }) => type === 'COUNTRY')
     expect(new Set(countries.map(({ locationCode }) => locationCode)).size).toBe(countries.length)
@@ -188,7 +191,7 @@ describe('location/list', () => {
     expect(nameOf(german, 'GB')).toBe('Vereinigtes Königreich')
   })
 
-  test('an unknown language is answered in English and a malformed one is refused', async () => {
+  test('uses English for an unknown language, and refuses a malformed language', async () => {
     for (const language of ['xx', 'x-dealer', 'i-klingon', 'en-GB-oed', 'zh-min-nan']) {
       expect([language, nameOf(await listed(language), 'DE')]).toEqual([language, 'Germany'])
     }
@@ -202,7 +205,7 @@ describe('location/list', () => {
   })
 })
 
-test('location/list has the region of a package that names no countries', async () => {
+test('location/list contains the region of a package without a country list', async () => {
   const prices = [{ currencyCode: 'USD', price: PRICE, retailPrice: null }]
   const suppliers = [{ supplier: 'sandbox', productCode: 'SANDBOX_OK' }]
   const regional = { packageCode: 'REGIONAL', status: 'ON_SALE' as const, prices, suppliers }
@@ -218,7 +221,7 @@ test('location/list has the region of a package that names no countries', async 
 })
 
 describe('esim/usage/query', () => {
-  test('usage is returned in the requested order, and ids that are not eSIMs of the tenant are listed', async () => {
+  test('returns usage in the requested order, and lists ids that are not the tenant’s eSIMs', async () => {
     const { data: profiles } = await api.json(dealer, 'esim/profile/list', { pageSize: 3 })
     const [first, second, third] = profiles.profileList.map((each: { esimTranNo: string }) => each.esimTranNo)
     await api.node.deps.db.query(sql`
@@ -237,7 +240,7 @@ describe('esim/usage/query', () => {
     expect(theirs.data).toMatchObject({ esimUsageList: [], notFound: [first, absent] })
   })
 
-  test('a request for more than a hundred eSIMs, or none, is refused', async () => {
+  test('refuses a request for no eSIMs or for more than a hundred', async () => {
     expect(await codeOf('esim/usage/query', { esimTranNoList: Array(101).fill('E') })).toBe('000108')
     expect(await codeOf('esim/usage/query', { esimTranNoList: [] })).toBe('000108')
     expect(await codeOf('esim/usage/query', {})).toBe('000105')

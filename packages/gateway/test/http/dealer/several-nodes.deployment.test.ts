@@ -11,8 +11,8 @@ import { type OrderLoad, startOrderLoad } from '#test/orders/order-load.ts'
 import { type Receiver, startReceiver } from '#test/webhooks/receiver.ts'
 
 /*
- * Several gateways on one database under orders, in all three roles, while some of them join, leave (SIGTERM) and die
- * (SIGKILL). No caller of a gateway that leaves loses its connection, and in the end all records agree.
+ * Several gateways on one database under an order load, in all three roles, while some of them join, leave (SIGTERM) and
+ * die (SIGKILL). No caller of a leaving gateway loses its connection, and in the end all records agree.
  */
 
 const CALLERS = 3
@@ -26,13 +26,13 @@ let receiver: Receiver
 let dealer: Dealer
 const loads: OrderLoad[] = []
 
-// Also before a retry, whose records must not contain those of the first try.
+// Also before a retry, whose records must not contain those of the first attempt.
 beforeEach(async () => {
   database = await createTestDatabase()
   receiver = await startReceiver()
   operator = await startNode(database.url)
   const { deps } = operator
-  // Long enough for requests that are in progress while a gateway is killed; timeouts are not tested here.
+  // Long enough for requests that are in progress when a gateway is killed; timeouts are not tested here.
   const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
   await addSupplier(deps, { name: 'shop', type: 'sandbox', config }, OPERATOR)
   await putPackages(deps, PRODUCTS.map(onSale), OPERATOR)
@@ -81,7 +81,7 @@ async function inWork(): Promise<number> {
   return row!.held
 }
 
-/** Freezes the worker; continues it if it has not claimed an order. */
+/** Freezes the worker; lets it continue if it has not claimed an order. */
 async function standsStillWithOrders({ pid }: GatewayProcess): Promise<boolean> {
   process.kill(pid, 'SIGSTOP')
   if ((await inWork()) > 0) return true
@@ -101,7 +101,7 @@ async function aMinutePasses(): Promise<void> {
 }
 
 describe('gateways on one database under a load of orders', () => {
-  it('may join, leave and die: every acknowledged order exists once, reaches a final state, and is reported', {
+  it('may join, leave and die, and every acknowledged order still reaches a final state once', {
     timeout: 400_000,
   }, async () => {
     const [first, second, worker] = await Promise.all([join('api'), join('api'), join('worker')])

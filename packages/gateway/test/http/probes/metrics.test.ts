@@ -40,7 +40,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Changes what would otherwise take long to occur. */
+/** Creates states that would otherwise take long to arise. */
 async function age(): Promise<void> {
   await db.tx(async (tx) => {
     tx.send({ text: `update orders set created_at = now() - interval '2 hours' where transaction_id = 'M-3'` })
@@ -61,7 +61,7 @@ async function code(operation: string, body: object, parts = {}): Promise<string
 const order = (transactionId: string, packageCode: string, count: number) =>
   code('esim/order', { transactionId, packageInfoList: [{ packageCode, count }] })
 
-/** Waits until the order's eSIMs are delivered. @returns their esimTranNo */
+/** Waits until the order's eSIMs have been delivered. @returns their esimTranNo */
 async function esimsOf(transactionId: string, count: number): Promise<string[]> {
   const body = JSON.stringify({ transactionId })
   const { profileList } = await waitUntil(async () => {
@@ -195,7 +195,7 @@ const LOOPS = [
   'webhooks',
 ]
 
-it('before the first check, the ledger gauges report when it became due, and there is no gauge of faults', async () => {
+it('before the first check, the ledger gauges report its due time, and there is no fault gauge', async () => {
   const fresh = await createTestDatabase()
   const idle = createDb({ url: fresh.url, poolSize: 1, applicationName: 'test metrics' })
   await idle.query({

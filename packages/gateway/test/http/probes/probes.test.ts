@@ -38,7 +38,7 @@ describe('the port of metrics and probes', () => {
     expect(scrape).toMatch(/^dealer_esim_database_connections\{pool="orders",state="open"\} \d+$/m)
   })
 
-  it('serves metrics under its own names only, so that no page in a browser can read them under another', async () => {
+  it('serves metrics only under its own host names, so that no web page can read them', async () => {
     const config = { metricsHost: '0.0.0.0', metricsHosts: ['node1.internal'] }
     const isServed = (host: string | undefined, localAddress = '::ffff:10.0.0.21') =>
       isMetricsHost(config, { headers: { host }, socket: { localAddress } } as never)
@@ -58,7 +58,7 @@ describe('the port of metrics and probes', () => {
     expect((await ask('/livez'))[0]).toBe(200)
   })
 
-  it('is ready only while the process serves', async () => {
+  it('reports ready only while the process serves requests', async () => {
     const states = async () => [(await probe('/readyz')).status, (await probe('/livez')).status]
     expect(await states()).toEqual([503, 200])
     readiness.state = 'stopping'
@@ -67,7 +67,7 @@ describe('the port of metrics and probes', () => {
     expect(await states()).toEqual([200, 200])
   })
 
-  it('reports ready only while the database answers, and live at all times', async () => {
+  it('reports ready only while the database answers, but always reports live', async () => {
     expect((await probe('/readyz')).status).toBe(200)
     proxy.setClosed(true)
     expect((await probe('/readyz')).status).toBe(503)

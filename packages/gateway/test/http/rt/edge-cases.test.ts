@@ -28,7 +28,7 @@ const setIccid = (esimTranNo: string, iccid: string) =>
   bed.node.deps.db.query({ text: 'update profiles set iccid = $2 where profile_id = $1', values: [esimTranNo, iccid] })
 
 describe('an order', () => {
-  test('with a count below 1 is refused, although another line of the package makes up for it', async () => {
+  test('with a count below 1 is refused, even if another line makes up for the count', async () => {
     const before = await bed.balance()
     for (const counts of [
       [5, -4],
@@ -42,7 +42,7 @@ describe('an order', () => {
     expect(await bed.balance()).toBe(before)
   })
 
-  test('without lines, or with lines of another type, is refused', async () => {
+  test('without lines, or with lines of the wrong type, is refused', async () => {
     const codes = []
     for (const packageInfoList of [[], {}, 'JP_1_7', [null], [[]], ['JP_1_7'], [{}], [line('x')], [line(1.5)]]) {
       codes.push(await bed.codeOf('esim/order', { packageInfoList }))
@@ -50,7 +50,7 @@ describe('an order', () => {
     expect(codes).toEqual([...Array(3).fill('200008'), '000106', '000105', '200008', '000105', '200008', '200008'])
   })
 
-  test('with more lines than an order has eSIMs is refused before any is looked up', async () => {
+  test('with more lines than the limit is refused before any line is looked up', async () => {
     const packageInfoList = Array.from({ length: 10_000 }, () => ({ slug: 's', count: 1 }))
     const { errorCode, errorMsg } = await bed.post('esim/order', { packageInfoList })
     expect([errorCode, errorMsg]).toEqual(['200008', 'packageInfoList: send at most 100 lines.'])
@@ -58,7 +58,7 @@ describe('an order', () => {
 })
 
 describe('a top-up without a transactionId', () => {
-  test('whose answer could not be built is repeated, not bought again', async () => {
+  test('whose answer could not be built is repeated without another purchase', async () => {
     const { esimTranNo } = await bed.delivered()
     const before = await bed.balance()
     const swap = 'update profiles set secrets = $2 where profile_id = $1'
@@ -81,7 +81,7 @@ describe('a top-up without a transactionId', () => {
 })
 
 describe('an action', () => {
-  test('is refused if its body is that of another action', async () => {
+  test('is refused if its body belongs to a different action', async () => {
     const { esimTranNo } = await bed.cancellable()
     const calls = bed.actions.calls.length
     for (const action of ['SUSPEND', 'CANCEL', 'suspend', 1]) {
@@ -94,7 +94,7 @@ describe('an action', () => {
 })
 
 describe('package/list', () => {
-  test('takes a slug in place of a packageCode', async () => {
+  test('accepts a slug in place of a packageCode', async () => {
     const codesOf = async (body: object) => {
       const { obj } = await bed.post('package/list', body)
       return obj.packageList.map(({ packageCode }: { packageCode: string }) => packageCode)
@@ -110,7 +110,7 @@ describe('package/list', () => {
 })
 
 describe('esim/query', () => {
-  test('by an ICCID that several eSIMs have had names the newest first, on which every operation acts', async () => {
+  test('lists the newest eSIM first for an ICCID that several eSIMs have had', async () => {
     const dealer = await addDealer(bed.node.deps)
     const esims = []
     for (let count = 0; count < 3; count++) esims.push(await bed.delivered('JP_1_7', dealer))
@@ -131,7 +131,7 @@ describe('esim/query', () => {
     ])
   })
 
-  test('takes an esimTranNo in capitals, alone and with its order', async () => {
+  test('accepts an esimTranNo in capitals, alone or together with its order', async () => {
     const { esimTranNo, orderNo } = await bed.delivered()
     for (const filter of [{}, { orderNo }]) {
       const { obj } = await bed.post('esim/query', { ...filter, esimTranNo: esimTranNo.toUpperCase() })
@@ -139,7 +139,7 @@ describe('esim/query', () => {
     }
   })
 
-  test('refuses a pager and times of another form', async () => {
+  test('refuses a malformed pager and malformed times', async () => {
     const iccid = '8985200000000000002'
     for (const pager of ['1', 1, [], [1], true, { pageNum: '1' }, { pageSize: 501 }, { pageNum: 1.5 }]) {
       expect([pager, await bed.codeOf('esim/query', { iccid, pager })]).toEqual([pager, '200008'])
@@ -152,7 +152,7 @@ describe('esim/query', () => {
     }
   })
 
-  test('takes times of any zone, also before 1970', async () => {
+  test('accepts times in any time zone, even before 1970', async () => {
     const dealer = await addDealer(bed.node.deps)
     const { esimTranNo } = await bed.delivered('JP_1_7', dealer)
     const total = async (filter: object) => (await bed.post('esim/query', filter, {}, dealer)).obj.pager?.total
@@ -166,7 +166,7 @@ describe('esim/query', () => {
     expect(await total({ esimTranNo, startTime: inTokyo(Date.now() + hour) })).toBe(0)
   })
 
-  test('finds orders of the dealer API, and a top-up has no eSIM of its own', async () => {
+  test('finds dealer API orders, and no separate eSIM for a top-up', async () => {
     const esim = await bed.delivered()
     const { data } = await bed.topUp(esim)
     const { obj } = await waitUntil(async () => {
@@ -268,8 +268,8 @@ describe('esim/sendSms', () => {
 })
 
 /*
- * Requests in the forms in which public programs of the family send them: headers, Content-Type and the bytes of the body, as
- * recorded, with our package codes and numbers.
+ * Requests as public programs of the RT family send them: headers, Content-Type and the bytes of the body, as recorded,
+ * with our package codes and numbers.
  */
 
 interface Reply {
@@ -289,7 +289,7 @@ async function raw(
   const response = await fetch(`${bed.node.baseUrl}/api/v1/open/${operation}`, {
     method: 'POST',
     headers: { ...familyHeaders(of, text), ...headers },
-    body: text === '' ? null : Buffer.from(text), // bytes have no Content-Type of their own
+    body: text === '' ? null : Buffer.from(text), // fetch sets no Content-Type for bytes
   })
   expect(response.status).toBe(200)
   return (await response.json()) as Reply
@@ -297,21 +297,21 @@ async function raw(
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' }
 
 describe('a body under the Content-Type of a form, which curl sends by itself,', () => {
-  test('is {} if it is empty', async () => {
+  test('counts as {} if it is empty', async () => {
     for (const type of [FORM, { 'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8' }]) {
       expect(await raw('balance/query', '', type)).toMatchObject({ success: true })
       expect(await raw('package/list', '', type)).toMatchObject({ success: true })
     }
   })
 
-  test('is read as JSON', async () => {
+  test('is parsed as JSON', async () => {
     const listed = await raw('package/list', '{"locationCode":"","type":"","packageCode":"JP_1_7"}', FORM)
     expect(listed.obj.packageList).toMatchObject([{ packageCode: 'JP_1_7' }])
     const order = '{"transactionId":"curl-1","packageInfoList":[{"packageCode":"JP_1_7","count":1}]}'
     expect(await raw('esim/order', order, FORM)).toMatchObject({ success: true, obj: { transactionId: 'curl-1' } })
   })
 
-  test('is 000104 if it is a form after all, and other media types stay refused', async () => {
+  test('is refused with 000104 if the body really is a form', async () => {
     expect(await raw('package/list', 'locationCode=JP&type=BASE', FORM)).toMatchObject({ errorCode: '000104' })
     for (const type of ['text/plain', 'multipart/form-data', 'application/x-www-form', 'application/xml']) {
       expect((await raw('balance/query', '{}', { 'Content-Type': type })).errorCode).toBe('000102')
@@ -339,7 +339,7 @@ describe('esim/query as programs send it', () => {
     })
   })
 
-  test('with neither a filter nor a pager says what to send', async () => {
+  test('with neither a filter nor a pager is refused with a hint on what to send', async () => {
     for (const body of [undefined, {}, { pager: null }, { orderNo: '', pager: '' }]) {
       const { errorCode, errorMsg } = await bed.post('esim/query', body)
       expect([body, errorCode]).toEqual([body, '000105'])
@@ -347,7 +347,7 @@ describe('esim/query as programs send it', () => {
     }
   })
 
-  test('without a filter is 200008 above 10 000 eSIMs, because it would not be complete', async () => {
+  test('without a filter is refused with 200008 above 10 000 eSIMs', async () => {
     const owner = await addDealer(bed.node.deps)
     const { esimTranNo } = await bed.delivered('JP_1_7', owner)
     const copies = (table: string, members: string) =>
@@ -376,7 +376,7 @@ describe('esim/query as programs send it', () => {
     expect((await query({ transactionId: id, orderNo })).obj.pager.total).toBe(2)
   })
 
-  test('by a transactionId that is unknown, of another dealer or of another order is 310272', async () => {
+  test('by a transactionId that is unknown, or belongs to another dealer or order, is refused with 310272', async () => {
     const order = { transactionId: 'Q-OWN', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
     expect((await bed.post('esim/order', order)).success).toBe(true)
     const { orderNo } = await bed.delivered()

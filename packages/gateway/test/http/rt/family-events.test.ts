@@ -69,7 +69,7 @@ async function report(esims: Record<string, string>[], parts: Partial<ProfileRep
 }
 
 describe('webhook/save', () => {
-  test('sends the health check of the family, and webhook/query returns what was saved', async () => {
+  test('sends the RT family’s health check, and webhook/query returns the saved settings', async () => {
     expect((await post('webhook/query')).obj).toEqual({ webhook: '' })
     await save()
     expect(receiver.received).toMatchObject([
@@ -105,14 +105,14 @@ describe('webhook/save', () => {
     receiver = await startFamilyReceiver(api.node.baseUrl, dealer)
   })
 
-  test('belongs to one tenant', async () => {
+  test('changes the settings of only one tenant', async () => {
     await save()
     expect((await post('webhook/query', {}, await addDealer(api.node.deps))).obj).toEqual({ webhook: '' })
   })
 })
 
 describe('a receiver of the family', () => {
-  test('gets ORDER_STATUS once the eSIMs are there, and fetches them', async () => {
+  test('receives ORDER_STATUS once the eSIMs exist, and can fetch them', async () => {
     await save()
     const { orderNo, esims } = await buy(2)
     expect(contents('ORDER_STATUS')).toEqual([{ orderNo, transactionId: 'E-1', orderStatus: 'GOT_RESOURCE' }])
@@ -124,7 +124,7 @@ describe('a receiver of the family', () => {
     ])
   })
 
-  test('gets an event for each status of each eSIM that one report changes', async () => {
+  test('receives an event for each status of each eSIM that a report changes', async () => {
     await save()
     const { orderNo, esims } = await buy(2)
     await report(esims, {
@@ -153,7 +153,7 @@ describe('a receiver of the family', () => {
     expect(new Set(receiver.received.map(({ event }) => event.notifyId)).size).toBe(receiver.received.length)
   })
 
-  test('gets usage above the total as the supplier counts it, and nothing is left, never less', async () => {
+  test('receives usage above the total as reported, and a remainder of at least zero', async () => {
     await save()
     const { esims } = await buy()
     const [{ iccid, totalVolume } = {}] = esims as Record<string, never>[]
@@ -167,7 +167,7 @@ describe('a receiver of the family', () => {
     expect(esimList).toMatchObject([{ totalVolume, orderUsage: usage, esimStatus: 'USED_UP' }])
   })
 
-  test('finds in esim/query when the supplier says that an eSIM was installed', async () => {
+  test('finds in esim/query the installation time that the supplier reported', async () => {
     await save()
     const { esims } = await buy()
     const [{ iccid } = {}] = esims as Record<string, string>[]
@@ -178,7 +178,7 @@ describe('a receiver of the family', () => {
     expect(await installationTime()).toBe('2026-11-20T09:05:00+0000')
   })
 
-  test('gets DATA_USAGE and VALIDITY_USAGE', async () => {
+  test('receives DATA_USAGE and VALIDITY_USAGE events', async () => {
     await save()
     const { orderNo, esims } = await buy()
     const [{ iccid, esimTranNo, totalVolume } = {}] = esims as Record<string, never>[]
@@ -211,7 +211,7 @@ describe('a receiver of the family', () => {
     ])
   })
 
-  test('gets the same bytes whenever an event is sent again, even after a restart', async () => {
+  test('receives the same bytes whenever an event is resent, even after a restart', async () => {
     await save()
     const { esims } = await buy()
     receiver.failures = 1
@@ -243,7 +243,7 @@ describe('the signature of an event', () => {
     return loggedHeaders(appKey, attemptList[0]!).filter(([name]) => name.toLowerCase().endsWith('signature'))
   }
 
-  test('is RT-Signature too, with the value of X-Signature, and the log of deliveries shows it', async () => {
+  test('is also sent and logged as RT-Signature, with the value of X-Signature', async () => {
     await save()
     await buy()
     expect(receiver.received.map(({ isSigned }) => isSigned)).toEqual(receiver.received.map(() => true))
@@ -254,7 +254,7 @@ describe('the signature of an event', () => {
     }, 10_000)
   })
 
-  test('is X-Signature alone in the format of the dealer API', async () => {
+  test('is sent only as X-Signature in the dealer API format', async () => {
     await setWebhook(api.node.deps, dealer.tenantId, { callbackUrl: receiver.url, enabled: true }, OPERATOR)
     await post('esim/order', { transactionId: 'E-2', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
     await has('ORDER_PAID')
@@ -270,7 +270,7 @@ describe('the signature of an event', () => {
 describe('the format of events', () => {
   const set = (change: Parameters<typeof setWebhook>[2]) => setWebhook(api.node.deps, dealer.tenantId, change, OPERATOR)
 
-  test('takes its own event types when it changes', async () => {
+  test('selects its own event types when the format changes', async () => {
     expect(await set({ eventFormat: 'RT' })).toMatchObject({
       eventTypes: ['DELIVERY_UPDATED', 'ESIM_USAGE', 'ESIM_EXPIRING'],
     })
@@ -279,13 +279,13 @@ describe('the format of events', () => {
     expect(await set({ eventFormat: 'DEALER' })).toMatchObject({ eventTypes: ['ORDER_PAID', 'DELIVERY_UPDATED'] })
   })
 
-  test('refuses event types that it lacks', async () => {
+  test('refuses event types that the format lacks', async () => {
     await set({ eventFormat: 'RT' })
     await expect(set({ eventTypes: ['ORDER_PAID', 'ESIM_USAGE'] })).rejects.toMatchObject({ code: '000108' })
     expect(await set({})).toMatchObject({ eventTypes: ['DELIVERY_UPDATED', 'ESIM_USAGE', 'ESIM_EXPIRING'] })
   })
 
-  test('applies to events that were recorded before it was chosen', async () => {
+  test('also applies to events that were recorded before the format was chosen', async () => {
     const { data } = await api.order(dealer)
     await vi.waitFor(async () => {
       const { data: order } = await api.json(dealer, 'esim/query', { orderNo: data.orderNo })

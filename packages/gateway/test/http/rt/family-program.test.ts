@@ -39,7 +39,7 @@ describe('a signed program of the family', () => {
     })
   })
 
-  test('finds packages in the shape of the family, although it sends nulls and empty strings', async () => {
+  test('finds packages in the family’s format, although it sends nulls and empty strings', async () => {
     const { obj } = await post('package/list', {
       locationCode: '',
       type: null,
@@ -59,7 +59,7 @@ describe('a signed program of the family', () => {
     expect(locations.locationList).toContainEqual({ code: 'JP', name: 'Japan', type: 1, subLocationList: [] })
   })
 
-  test('buys by slug, waits while the order is pending, and gets its eSIMs', async () => {
+  test('buys by slug, waits while the order is pending, and receives its eSIMs', async () => {
     const before = await balanceOf(dealer)
     const [{ slug }] = (await post('package/list', { packageCode: 'JP_1_7' })).obj.packageList
     const lines = [{ slug, packageCode: '', count: 1, price: 0 }]
@@ -125,7 +125,7 @@ describe('a signed program of the family', () => {
     expect((await post('esim/query', { esimTranNo: esim.esimTranNo }, {}, other)).obj.esimList).toEqual([])
   })
 
-  test('places a new order with each call that has no transactionId', async () => {
+  test('places a new order with each call without a transactionId', async () => {
     const before = await balanceOf(dealer)
     const [first, second] = [await post('esim/order', oneOf('JP_1_7', '')), await post('esim/order', oneOf('JP_1_7'))]
     expect(first.obj.orderNo).not.toBe(second.obj.orderNo)
@@ -145,7 +145,7 @@ describe('a signed program of the family', () => {
 })
 
 describe('a refusal', () => {
-  test('has HTTP status 200 and the code of the family', async () => {
+  test('has HTTP status 200 and an error code of the RT family', async () => {
     const poor = await addDealer(api.node.deps, 0)
     expect(await codeOf('esim/order', oneOf('JP_1_7', 'P-1'), {}, poor)).toBe('200007')
     expect(await codeOf('esim/order', oneOf('NOT_THERE', 'R-1'))).toBe('310241')
@@ -160,7 +160,7 @@ describe('a refusal', () => {
     expect(await codeOf('esim/nothing', {})).toBe('000102')
   })
 
-  test('for a pending order begins with the words by which programs recognise it, with the numbers of its eSIMs', async () => {
+  test('for a pending order begins with the words that programs recognise', async () => {
     const { orderNo } = (
       await post('esim/order', { ...oneOf('JP_1_7', 'P-3'), packageInfoList: [{ packageCode: 'JP_1_7', count: 3 }] })
     ).obj
@@ -179,7 +179,7 @@ describe('a refusal', () => {
     expect(await textOf()).toMatch(`${words}[2]. The eSIMs are being prepared.`)
   })
 
-  test('is 200009 for a failed order, and 200010 while it is under review', async () => {
+  test('has code 200009 for a failed order, and 200010 for an order under review', async () => {
     const { data } = await api.order(dealer, { transactionId: 'X-1' })
     await api.node.deps.db.query({
       text: `update orders set order_status = 'UNDER_REVIEW' where transaction_id = 'X-1'`,
@@ -193,7 +193,7 @@ describe('a refusal', () => {
     expect(await codeOf('esim/query', { orderNo: data.orderNo })).toBe('200009')
   })
 
-  test('is returned for unsigned, wrongly signed and repeated requests, and for addresses that are not allowed', async () => {
+  test('is returned for unsigned, wrongly signed, repeated and disallowed requests', async () => {
     const unsigned = { 'RT-RequestID': undefined, 'RT-Timestamp': undefined, 'RT-Signature': undefined }
     expect(await codeOf('balance/query', {}, { headers: unsigned })).toBe('000101')
     const spoofed = { ...unsigned, 'X-Forwarded-For': '127.0.0.1' }
@@ -207,7 +207,7 @@ describe('a refusal', () => {
     expect(await codeOf('balance/query', {}, {}, listed)).toBe('101002')
   })
 
-  test('is 401001 for an account in another currency', async () => {
+  test('has code 401001 for an account in another currency', async () => {
     const euro = await createTenant(api.node.deps, { clientName: 'Euro dealer', currencyCode: 'EUR' }, OPERATOR)
     expect(await codeOf('balance/query', {}, {}, euro)).toBe('401001')
   })

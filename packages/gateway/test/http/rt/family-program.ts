@@ -25,8 +25,8 @@ export interface FamilyParts {
 }
 
 /**
- * Posts as programs of the family do, written from the description of their API and independent of our code. Without a
- * body it sends no Content-Type either.
+ * Posts as the family's programs do, written from the description of their API and independently of our code. Without a
+ * body it also sends no Content-Type.
  */
 export async function familyCall(
   baseUrl: string,
@@ -51,7 +51,7 @@ export async function familyCall(
   return { status: response.status, headers: response.headers, ...answer }
 }
 
-/** Signs a request as the description of the API says. */
+/** Signs a request as described in the API's documentation. */
 export function familyHeaders(
   { appKey, appSecret }: FamilyAccount,
   text: string,

@@ -23,16 +23,17 @@ interface FamilyReceived {
 export interface FamilyReceiver {
   url: string
   received: FamilyReceived[]
-  /** The answers of `esim/query` that it fetched after ORDER_STATUS. */
+  /** The answers to `esim/query` that it fetched after ORDER_STATUS. */
   fetched: FamilyAnswer[]
-  /** Answers 500 to so many of the next notifications. */
+  /** Answers this many of the next notifications with 500. */
   failures: number
   close(): Promise<void>
 }
 
 /**
- * Receives notifications as shops of the family do: it reads the body, and after ORDER_STATUS fetches the eSIMs of the
- * order. It looks for RT-Signature, as receivers do that verify events. It is written from the description of their API and of our signing, independent of our code.
+ * Receives notifications as the family's shops do: it reads the body, and after ORDER_STATUS fetches the order's eSIMs. It
+ * checks RT-Signature, as receivers that verify events do. It is written from the descriptions of their API and of our
+ * signing, independently of our code.
  */
 export async function startFamilyReceiver(baseUrl: string, account: FamilyAccount): Promise<FamilyReceiver> {
   const server = createServer((request, response) => {

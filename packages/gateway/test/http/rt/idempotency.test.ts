@@ -24,7 +24,7 @@ const order = async (body: object) => {
 }
 
 describe('a transactionId', () => {
-  test('of any form is the key of one order, and every answer and event repeats it as sent', async () => {
+  test('in any form identifies one order, and every answer and event returns it unchanged', async () => {
     for (const transactionId of ['订单 №1 🙂', 'a b', 'x'.repeat(65), ' leading', '"quoted\\"', '\n']) {
       const before = await bed.balance()
       const first = await order(one(transactionId))
@@ -80,7 +80,7 @@ describe('a transactionId', () => {
     expect(await bed.balance()).toBe(before)
   })
 
-  test('that cannot be kept buys nothing', async () => {
+  test('that cannot be stored buys nothing', async () => {
     const before = await bed.balance()
     for (const [sent, code] of [
       ['x'.repeat(1_001), '000107'],
@@ -101,13 +101,13 @@ describe('a transactionId', () => {
     expect(await bed.balance()).toBe(before - 3 * PRICE)
   })
 
-  test('of another dealer is free', async () => {
+  test('that another dealer has used may be used again', async () => {
     await order(one('shared №'))
     const stranger = await addDealer(bed.node.deps)
     expect(await bed.codeOf('esim/order', one('shared №'), {}, stranger)).toBe(null)
   })
 
-  test('used through both APIs at the same time is one debit', async () => {
+  test('used through both APIs at the same time is debited once', async () => {
     const before = await bed.balance()
     const calls = Array.from({ length: 20 }, (_, index) =>
       index % 2 === 0
@@ -129,7 +129,7 @@ describe('the lines of an order', () => {
   const linesOf = (orderNo: string) =>
     bed.json(bed.dealer, 'esim/query', { orderNo }).then(({ data }) => data.packageInfoList)
 
-  test('that name one package by code and by slug are added up', async () => {
+  test('that identify one package by code and by slug are added up', async () => {
     await put('KR_1_7', 'korea-1')
     const packageInfoList = [
       { slug: 'korea-1', count: 1 },
@@ -148,7 +148,7 @@ describe('the lines of an order', () => {
     expect(await bed.balance()).toBe(before - 6 * PRICE)
   })
 
-  test('with two prices for one package are refused, whichever is right', async () => {
+  test('with two prices for one package are refused, even if one price is right', async () => {
     const before = await bed.balance()
     for (const prices of [
       [PRICE, PRICE + 1],
@@ -160,7 +160,7 @@ describe('the lines of an order', () => {
     expect(await bed.balance()).toBe(before)
   })
 
-  test('are repeated by a slug that the catalogue no longer has, or has for another package', async () => {
+  test('can be repeated with a slug that the catalogue has removed or reassigned', async () => {
     await put('CN_1_7', 'china-1')
     const body = {
       transactionId: 'C-1',

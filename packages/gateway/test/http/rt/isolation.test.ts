@@ -28,10 +28,10 @@ const codeOf = ({ text }: Answer) => JSON.parse(text).errorCode
 const objOf = ({ text }: Answer) => JSON.parse(text).obj
 
 describe('an order or eSIM of another tenant', () => {
-  it.each(ESIM_OPERATIONS)('is an eSIM that %s does not find', async (operation, request) => {
+  it.each(ESIM_OPERATIONS)('is not found by %s if it is an eSIM', async (operation, request) => {
     for (const [theirs, absent] of esimReferences(esim)) {
       const known = await post(owner, operation, { ...request, ...theirs })
-      // Revoked already: nothing else can be done with it.
+      // Already revoked: nothing else can be done with it.
       expect(codeOf(known)).toBe(['package/list', 'esim/revoke'].includes(operation) ? null : '200002')
       const one = await post(stranger, operation, { ...request, ...theirs })
       expect([operation, theirs, codeOf(one)]).toEqual([operation, theirs, '310403'])
@@ -39,7 +39,7 @@ describe('an order or eSIM of another tenant', () => {
     }
   })
 
-  it('is answered by esim/query exactly like one that does not exist', async () => {
+  it('gets the same answer in esim/query as a nonexistent one', async () => {
     const { orderNo } = esim
     const queries: [object, object][] = [
       [{ orderNo }, { orderNo: otherOrderNo(orderNo) }],
@@ -56,14 +56,14 @@ describe('an order or eSIM of another tenant', () => {
     }
   })
 
-  it('is an eSIM without usage', async () => {
+  it('is reported without usage if it is an eSIM', async () => {
     const ask = (of: Dealer, esimTranNo: string) => post(of, 'esim/usage/query', { esimTranNoList: [esimTranNo] })
     expect(objOf(await ask(owner, esim.esimTranNo)).esimUsageList).toHaveLength(1)
     const one = await ask(stranger, esim.esimTranNo)
     expect(withoutIds(one)).toEqual(withoutIds(await ask(stranger, randomUUID())))
   })
 
-  it('does not occupy a transactionId', async () => {
+  it('does not block its transactionId for other tenants', async () => {
     const order = { transactionId: 'owned №', packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] }
     const first = objOf(await post(owner, 'esim/order', order))
     const second = objOf(await post(stranger, 'esim/order', order))

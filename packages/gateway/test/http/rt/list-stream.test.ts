@@ -8,11 +8,11 @@ import { expect, test } from 'vitest'
 import { createLoadShedder } from '#http/load-shedding/load-shedder.ts'
 import { createListWriter, ListStream } from '#http/rt/list-stream.ts'
 
-/** A page of bytes that cannot be compressed much: the window of the compressor holds a sixth of it. */
+/** A page of bytes that cannot be compressed much: the compressor's window holds a sixth of it. */
 const PAGE = Array.from({ length: 100 }, () => ({ text: randomBytes(750).toString('base64') }))
 const GZIP = 'Accept-Encoding: gzip\r\n'
 
-/** Serves a list without end to one caller. @returns what `write` answers, and how many pages it took */
+/** Serves an endless list to one caller. @returns the results of `write`, and how many pages it accepted */
 async function serve(
   limits: { stalledMs?: number; lastsMaxMs?: number },
   { reads, encoding = '' }: { reads: boolean; encoding?: string },
@@ -45,10 +45,10 @@ async function serve(
   return [isComplete, pages]
 }
 
-test.each(['', GZIP])('a reader that reads nothing is cut off after a while (%j)', async (encoding) => {
+test.each(['', GZIP])('a reader that reads nothing is disconnected after some time (%j)', async (encoding) => {
   const [isComplete, pages] = await serve({ stalledMs: 50 }, { reads: false, encoding })
   expect(isComplete).toBe(false)
-  // The buffers of the connection take some hundred pages of a hundred kilobytes at most.
+  // The connection's buffers hold at most a few hundred pages of a hundred kilobytes.
   expect(pages).toBeLessThan(500)
 })
 
@@ -56,7 +56,7 @@ test.each(['', GZIP])('an answer is cut off after its maximum time, however fast
   expect(await serve({ lastsMaxMs: 50 }, { reads: true, encoding })).toEqual([false, expect.any(Number)])
 })
 
-test('a tenant can read eight lists at the same time, and does not use up those of others', () => {
+test('a tenant can read eight lists at the same time without blocking other tenants', () => {
   const writer = createListWriter(createLoadShedder({ clock: systemClock, log: silentLog }))
   for (let lists = 0; lists < 8; lists++) writer.begin('T')
   expect(() => writer.begin('T')).toThrow(expect.objectContaining({ code: '000002' }))

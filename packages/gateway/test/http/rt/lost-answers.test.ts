@@ -10,8 +10,8 @@ import { familyHeaders } from './family-program.ts'
 import { createRtTestbed, type RtTestbed } from './rt-testbed.ts'
 
 /*
- * Top-ups without a transactionId during which the database or the connection loses an answer. In every case the repeat is not
- * debited again, and the call after an answer that arrived is a new top-up.
+ * Top-ups without a transactionId for which the database or the connection loses an answer. In every case the repeat is not
+ * debited again, and a call after an answer that arrived is a new top-up.
  */
 
 let bed: RtTestbed
@@ -29,7 +29,7 @@ const IN_PROGRESS = { errorCode: '900001', errorMsg: expect.stringContaining('It
 const body = ({ esimTranNo }: Esim) => ({ esimTranNo, packageCode: 'JP_1_7_TOPUP' })
 const topUp = (esim: Esim) => bed.post('esim/topup', body(esim))
 
-/** Runs statements of this name through `run` until the end of the test. */
+/** Runs statements with this name through `run` until the end of the test. */
 function intercept(name: string, run: (statement: Statement, query: Db['query']) => Promise<unknown>): void {
   const { db } = bed.node.deps
   const { query } = db
@@ -43,7 +43,7 @@ function connectionLost(): Error {
   return new Error('Connection terminated unexpectedly')
 }
 
-/** Sends the top-up and does not read the answer. */
+/** Sends the top-up without reading the answer. */
 function send(esim: Esim): Socket {
   const text = JSON.stringify(body(esim))
   const { hostname, port } = new URL(bed.node.baseUrl)
@@ -64,7 +64,7 @@ async function expectOneDebitAndThenAnother(esim: Esim, before: number): Promise
 }
 
 describe('a top-up without a transactionId', () => {
-  test('is answered although the confirmation that its end was recorded is lost', async () => {
+  test('is answered even if the confirmation of its recorded end is lost', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     let lost = 0
@@ -76,7 +76,7 @@ describe('a top-up without a transactionId', () => {
     expect(lost).toBe(3)
   })
 
-  test('is answered although the database cannot be reached at its end, and its repeat is not debited', async () => {
+  test('is answered even if the database is lost at its end, and its repeat is not debited', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     intercept('orders-report', () => Promise.reject(connectionLost()))
@@ -85,7 +85,7 @@ describe('a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   })
 
-  test('is answered with 900001 if its end must not be recorded, because the dealer is being moved', async () => {
+  test('is answered with 900001 if its end cannot be recorded because the dealer is being moved', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     const refuse = { text: `do $$ begin raise exception using errcode = 'lock_not_available'; end $$` }
@@ -95,7 +95,7 @@ describe('a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   })
 
-  test('is reported as in progress, not as unavailable, if the database is lost while its end is awaited', async () => {
+  test('is reported as in progress, not as unavailable, if the database is lost during the wait', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     intercept('orders-awaited', () => Promise.reject(connectionLost()))
@@ -104,7 +104,7 @@ describe('a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   }, 20_000)
 
-  test('whose caller goes away while it is being answered is not debited again by its repeat', async () => {
+  test('is not debited again by a repeat if its caller disconnected during the answer', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     const accepted = nextServerSocket()
@@ -141,7 +141,7 @@ describe('the report of the end of a top-up without a transactionId', () => {
     await expectOneDebitAndThenAnother(esim, before)
   })
 
-  test('is undone immediately if the caller goes away while the database is slow to confirm it', async () => {
+  test('is undone immediately if the caller disconnects before the database confirms the report', async () => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     let caller: Socket
@@ -163,7 +163,7 @@ describe('the report of the end of a top-up without a transactionId', () => {
     expect(tries).toBe(1)
   })
 
-  test('stays recorded if one of two calls that made it lost its answer', async () => {
+  test('stays recorded if only one of the two reporting calls lost its answer', async () => {
     const esim = await bed.delivered()
     expect((await topUp(esim)).errorCode).toBe(null)
     const { db } = bed.node.deps
@@ -182,7 +182,7 @@ describe('the report of the end of a top-up without a transactionId', () => {
   })
 })
 
-/** Makes every write of a connection fail, as after a reset that has not been read yet. */
+/** Makes every write to a connection fail, as after a reset that has not been read yet. */
 function failWrites(socket: Socket): void {
   const fail = (_writev: boolean, _data: unknown, _encoding: string, done: (error: Error) => void) =>
     done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-/** The codes of the family, as its description lists them. */
+/** The family's codes, as listed in its description. */
 const CODES: Record<string, string> = {
   '000000': 'null',
   '000108': '200008',

@@ -13,7 +13,7 @@ import { packageInput } from '#test/harness/catalogue-testbed.ts'
 import { createTestDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 import { familyCall, familyHeaders } from './family-program.ts'
 
-/** More than the largest wholesalers list, so that the answer is larger than the buffers of a connection. */
+/** More than the largest wholesalers list, so that the answer is larger than a connection's buffers. */
 const PACKAGES = 6_000
 const READERS = 8
 
@@ -90,7 +90,7 @@ function heldBytes(): number {
 }
 
 describe('package/list', () => {
-  test('has every package of the dealer API, in its order and at its prices', async () => {
+  test('contains every package in the dealer API, in the same order and at the same prices', async () => {
     const { obj } = await list()
     const expected: [string, number][] = []
     const catalogue = await node.deps.catalogue.latest()
@@ -111,7 +111,7 @@ describe('package/list', () => {
     expect(listed).toEqual(expected)
   })
 
-  test('takes memory that does not depend on its length', async () => {
+  test('uses memory that does not depend on the list length', async () => {
     const { bytes } = await readAll(await openList())
     const grownBytes = async () => {
       const before = heldBytes()
@@ -123,11 +123,11 @@ describe('package/list', () => {
       expect(chunks).toBeGreaterThan(100)
       return peak - before
     }
-    // Other work of the process may take memory at that moment too, but not each time.
+    // Other work in the process may also take memory at that moment, but not every time.
     expect(Math.min(await grownBytes(), await grownBytes(), await grownBytes())).toBeLessThan(bytes / 8)
   })
 
-  test('builds nothing ahead for readers that take nothing, and leaves the gateway to others', async () => {
+  test('prepares nothing for readers that read nothing, and leaves the gateway free for others', async () => {
     const began = performance.now()
     const { bytes, hash } = await readAll(await openList())
     const aloneMs = performance.now() - began
@@ -140,7 +140,7 @@ describe('package/list', () => {
     }
     expect((await readAll(await openList(other))).bytes).toBe(bytes)
     expect(performance.now() - startedAt).toBeLessThan(10 * aloneMs + 1_000)
-    // Data buffered by the operating system is not in our memory. The answers read above are freed after a moment.
+    // Data buffered by the operating system is not in our memory. The answers read above are freed shortly afterwards.
     await vi.waitFor(() => expect(heldBytes() - before).toBeLessThan((READERS * bytes) / 8), 10_000)
     expect((await list()).errorCode).toBe('900001')
     const read = await Promise.all(readers.map((reader) => readAll(reader)))
@@ -148,7 +148,7 @@ describe('package/list', () => {
     await vi.waitFor(async () => expect((await readAll(await openList())).hash).toBe(hash), 20_000)
   })
 
-  test('is from one version of the catalogue, although a package is added while it is read', async () => {
+  test('comes from a single catalogue version, even if a package is added while the list is read', async () => {
     const answer = await openList()
     await addPackages(PACKAGES, PACKAGES + 1)
     const texts: Buffer[] = []
@@ -158,7 +158,7 @@ describe('package/list', () => {
     expect((await list()).obj.packageList).toHaveLength(PACKAGES + 1)
   })
 
-  test('frees the slot of a reader that goes away', async () => {
+  test('releases the slot of a reader that disconnects', async () => {
     const readers = await Promise.all(Array.from({ length: READERS }, () => openList()))
     expect((await list()).errorCode).toBe('900001')
     for (const reader of readers) reader.destroy()
@@ -174,7 +174,7 @@ describe('the compression of package/list', () => {
   }
 
   test.each(['gzip', 'gzip, deflate, br', 'deflate, GZIP;q=0.5', '*', 'br;q=1.0, *;q=0.1'])(
-    'is gzip for a program that accepts “%s”, with the same bytes in it',
+    'is gzip for a program that accepts “%s”, and decompresses to the same bytes',
     async (encoding) => {
       const plain = await bytesOf(await openList())
       const answer = await openList(dealer, encoding)
@@ -186,7 +186,7 @@ describe('the compression of package/list', () => {
   )
 
   test.each([undefined, '', 'identity', 'br', 'deflate', 'gzip;q=0', 'gzip;q=0.000, *', '*;q=0', 'x-gzip'])(
-    'is left out for “%s”',
+    'is omitted for a program that accepts “%s”',
     async (encoding) => {
       const answer = await openList(dealer, encoding)
       expect(answer.headers['content-encoding']).toBeUndefined()
@@ -195,7 +195,7 @@ describe('the compression of package/list', () => {
     },
   )
 
-  test('takes memory that does not depend on the length of the list, and no more for readers that take nothing', async () => {
+  test('uses memory that does not depend on the length of the list', async () => {
     const { bytes: plainBytes } = await readAll(await openList())
     const before = heldBytes()
     const readers = await Promise.all(Array.from({ length: READERS }, () => openList(dealer, 'gzip')))
@@ -204,7 +204,7 @@ describe('the compression of package/list', () => {
     expect(new Set(read.map(({ hash }) => hash)).size).toBe(1)
   })
 
-  test('is left out in answers with activation codes, secrets or money', async () => {
+  test('is omitted for answers with activation codes, secrets or money', async () => {
     for (const [operation, body] of [
       ['balance/query', {}],
       ['esim/query', { pager: { pageNum: 1, pageSize: 500 } }],
@@ -219,7 +219,7 @@ describe('the compression of package/list', () => {
     }
   })
 
-  test('has an ETag that says the bytes differ, and both are known', async () => {
+  test('has its own ETag, because the bytes differ, and both ETags are recognised', async () => {
     const [plain, zipped] = [await openList(), await openList(dealer, 'gzip')]
     for (const answer of [plain, zipped]) await bytesOf(answer)
     expect(zipped.headers.etag).toBe(`W/${plain.headers.etag}`)
@@ -237,7 +237,7 @@ describe('the ETag of package/list', () => {
     return answer.headers.get('etag')
   }
 
-  test('is answered with HTTP 200 and without a list to a caller that has it', async () => {
+  test('leads to an answer with HTTP 200 and no list for a caller that already has the list', async () => {
     const etag = (await etagOf())!
     expect(etag).toMatch(/^W\/"[\w-]{22}"$/) // fetch accepts gzip
     for (const sent of [etag, etag.slice(2), `"other", ${etag}`]) {
@@ -268,7 +268,7 @@ describe('the ETag of package/list', () => {
     await setPlanRule(deps, { planName: 'WINTER', validFrom }, { percent: -500_000n, validUntil }, OPERATOR)
     await setTenantPlan(deps, buyer.tenantId, 'WINTER', OPERATOR)
     const body = { packageCode: 'P_00000' }
-    /** The ETag and the price of a program that requests only changes. */
+    /** The ETag and the price as seen by a program that requests only changes. */
     let [known, price]: (string | number | undefined)[] = []
     const poll = async () => {
       const headers = known === undefined ? {} : { 'If-None-Match': String(known) }

@@ -4,15 +4,16 @@ import type { AddressInfo } from 'node:net'
 import type { FamilyAccount } from './family-program.ts'
 
 /*
- * Two programs that know nothing of this gateway, written from the description of the family's API as shops and plug-ins
- * write them: neither signs its requests. They trust the HTTP status, then `success`, and repeat what is busy or pending.
+ * Two programs that know nothing about this gateway, written from the description of the family's API in the way that shops
+ * and plug-ins do: neither signs its requests. They trust the HTTP status, then `success`, and repeat requests answered as
+ * busy or pending.
  */
 
 export interface Shop {
   balance(): Promise<number>
   /** Buys one eSIM and waits for it. */
   buy(locationCode: string, reference: string): Promise<{ iccid: string; esimTranNo: string; ac: string }>
-  /** Tops the eSIM up with the cheapest fitting package. @returns its total volume */
+  /** Tops up the eSIM with the cheapest fitting package. @returns its total volume */
   topUp(iccid: string, reference: string): Promise<number>
   cancel(iccid: string): Promise<void>
 }
@@ -25,10 +26,10 @@ interface Reply {
   obj: any
 }
 
-/** Sends whatever was set, also nothing. */
+/** Sends the given members, also an empty object. */
 type Send = (operation: string, members: Record<string, unknown>) => Promise<Reply>
 
-/** Sends only an access code and JSON without empty members. */
+/** Sends only an access code, and JSON without empty members. */
 export function plainShop(baseUrl: string, accessCode: string): Shop {
   return shop(async (operation, members) => {
     const response = await fetch(`${baseUrl}/api/v1/open/${operation}`, {
@@ -53,8 +54,8 @@ const MEMBERS = [
 ]
 
 /**
- * Sends a record in which every member that it does not use is null or an empty string, in turn, and no body and no
- * Content-Type where it uses none.
+ * Sends a record in which every unused member is null or an empty string, alternately, and no body or Content-Type if there
+ * are no members.
  */
 export function carelessShop(baseUrl: string, accessCode: string): Shop {
   let sent = 0
@@ -120,17 +121,17 @@ interface Package {
   volume: number
 }
 
-/** Packages with one total volume, which is all that this shop sells. */
+/** Packages with a total volume, the only ones that this shop sells. */
 function cheapestFirst(packages: Package[]): [Package] {
   const total = packages.filter(({ dataType }) => dataType === 1)
   return total.toSorted((left, right) => left.price - right.price || left.volume - right.volume) as [Package]
 }
 
 /*
- * A program that knows nothing of this gateway, written from the description of the family's API. It knows that an order is
- * pending by the text of errorMsg only, and takes every other failure for the end of the order. It signs with 32 hexadecimal
- * digits, sends every body as curl does, names packages by slug, offers top-ups of supportTopUpType 2 only, and answers 401 to
- * an event without a valid RT-Signature.
+ * A program that knows nothing about this gateway, written from the description of the family's API. It recognises only by
+ * the text of errorMsg that an order is pending, and takes every other failure for the end of the order. It signs with 32
+ * hexadecimal digits, sends every body as curl does, identifies packages by slug, offers only top-ups with supportTopUpType
+ * 2, and answers an event without a valid RT-Signature with 401.
  */
 
 interface Esim {
@@ -140,12 +141,12 @@ interface Esim {
 }
 
 export interface TextShop {
-  /** Saves the address of its receiver. */
+  /** Saves its receiver's address. */
   saveAddress(): Promise<void>
   balance(): Promise<number>
-  /** Buys one eSIM and fetches it. Calls `onPending` for each answer that the order is pending. */
+  /** Buys one eSIM and fetches it. Calls `onPending` for each answer that says that the order is pending. */
   buy(slug: string, reference: string, onPending: () => void): Promise<Esim>
-  /** Tops the eSIM up with the package as which it was bought. @returns its total volume */
+  /** Tops up the eSIM with the package as which it was bought. @returns its total volume */
   topUp(esim: Esim, slug: string): Promise<number>
   cancel(esim: Esim): Promise<void>
   /** The orders that events have reported as delivered. */

@@ -16,7 +16,7 @@ import { createRtTestbed, type RtTestbed } from './rt-testbed.ts'
 let bed: RtTestbed
 beforeAll(async () => {
   bed = await createRtTestbed()
-  // Packages can be cancelled, as those of the demo catalogue.
+  // Packages can be cancelled, like those in the demo catalogue.
   await bed.node.deps.db.query({
     text: `update packages set cancellable = true where package_type = 'BASE'`,
     values: [],
@@ -48,15 +48,15 @@ async function sell(shop: Shop): Promise<void> {
   await expect(shop.cancel(kept.iccid)).rejects.toThrow('200002')
 }
 
-test('a program that sends its access code alone buys, queries, tops up and cancels', async () => {
+test('a program that sends only its access code buys, queries, tops up and cancels', async () => {
   await sell(plainShop(bed.node.baseUrl, (await unsignedDealer()).appKey))
 })
 
-test('a program that sends nulls, empty strings and empty bodies does the same', async () => {
+test('a program that sends nulls, empty strings and empty bodies buys, queries, tops up and cancels', async () => {
   await sell(carelessShop(bed.node.baseUrl, (await unsignedDealer()).appKey))
 })
 
-test('a program that signs does the same', async () => {
+test('a program that signs its requests buys, queries, tops up and cancels', async () => {
   const dealer = await addDealer(bed.node.deps)
   const call = async (operation: string, body?: object) => {
     for (;;) {
@@ -112,7 +112,7 @@ describe('a program that knows a pending order by its text only', () => {
     const shop = await startTextShop(api.node.baseUrl, await addDealer(api.node.deps))
     await shop.saveAddress()
     const before = await shop.balance()
-    // The orders are fulfilled once the program has had the answer that one is pending.
+    // The orders are fulfilled once the program has received the answer that one is pending.
     let pending = 0
     const fulfil = () => {
       if (pending++ === 0) loops.push(fulfilmentLoop(api.node.deps))

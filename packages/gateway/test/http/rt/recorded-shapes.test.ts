@@ -155,7 +155,7 @@ function digitsOrText(value: unknown): boolean {
   return typeof value === 'string'
 }
 
-/** Lists the members that a value lacks, should not have, or has in another form. A list is checked by its elements. */
+/** Lists the members that a value lacks, should not have, or has in the wrong form. Of a list, its elements are checked. */
 function faultsOf(value: unknown, shape: Shape, path: string): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${path}: no object`]
   const members = new Set([...Object.keys(shape), ...Object.keys(value)])
@@ -258,7 +258,7 @@ describe('the answer of', () => {
     expect(topUps.obj.packageList).toMatchObject([{ packageCode: 'JP_TOP' }])
   })
 
-  test('esim/query and esim/usage/query, of an eSIM as delivered and of one in use', async () => {
+  test('esim/query and esim/usage/query, for a delivered eSIM and an eSIM in use', async () => {
     const esim = await buy()
     for (const isUsed of [false, true]) {
       if (isUsed) await inUse(esim.esimTranNo)
@@ -299,7 +299,7 @@ describe('the answer of', () => {
 })
 
 describe('a failure', () => {
-  test('has both texts, an empty obj and HTTP 200', async () => {
+  test('has both message texts, an empty obj and HTTP status 200', async () => {
     for (const operation of OPERATIONS) {
       const response = await fetch(`${api.node.baseUrl}/api/v1/open/${operation}`, { method: 'POST' })
       const { errorMsg, ...rest } = (await response.json()) as FamilyAnswer
@@ -321,13 +321,13 @@ describe('what the family sends and the dealer API refuses', () => {
       'X-Signature': signed['RT-Signature']!,
       ...(contentType !== undefined && { 'Content-Type': contentType }),
     }
-    // Bytes have no Content-Type of their own.
+    // fetch sets no Content-Type for bytes.
     const body = text === '' ? null : Buffer.from(text)
     const response = await fetch(`${api.node.baseUrl}${path}`, { method: 'POST', headers, body })
     return (await response.json()) as { success?: boolean; errorCode?: string; code?: string }
   }
 
-  test.each(READS)('%s takes a missing, an empty and a null body member, and unknown ones', async (operation) => {
+  test.each(READS)('%s accepts missing, empty and null members as well as unknown members', async (operation) => {
     for (const text of ['', '{}', '{"packageCode":null,"slug":""}', '{"unknown":{"more":[null,""]}}']) {
       expect(await raw(`/api/v1/open/${operation}`, text), text).toMatchObject({ success: true })
     }
@@ -342,7 +342,7 @@ describe('what the family sends and the dealer API refuses', () => {
     ['{', '000104'],
     ['{"a":1,"a":2}', '000104'],
     ['{"notifyType":"ORDER_STATUS"}', '200008'],
-  ])('%s is refused here too', async (text, code) => {
+  ])('%s is refused by the RT API as well', async (text, code) => {
     expect(await raw('/api/v1/open/balance/query', text)).toMatchObject({ success: false, errorCode: code })
   })
 
@@ -359,7 +359,7 @@ describe('what the family sends and the dealer API refuses', () => {
     expect(await raw('/open-api/v1/health', '{}')).toMatchObject({ code: '000110' })
   })
 
-  test('null and "" mean absent, and in an order 0 means no guard; nowhere else does 0 mean absent', async () => {
+  test('null and an empty text mean absent, and 0 means no guard only in an order', async () => {
     const line = { packageCode: 'JP_1_7', slug: '', count: 1, price: 0, periodNum: null }
     await expectShape('esim/order', { transactionId: 'N-1', amount: 0, packageInfoList: [line] })
     const refused = async (parts: object) => {

@@ -22,7 +22,7 @@ const codeOf = async (requestId: string, at = 0, of = dealer) =>
   (await familyCall(nodes[at]!.baseUrl, of, 'balance/query', {}, { requestId })).errorCode
 const withoutHyphens = (id: string) => id.replaceAll('-', '')
 
-/** The same signed bytes on both APIs. */
+/** The same signed bytes sent to both APIs. */
 function captured(requestId: string, of = dealer) {
   const timestamp = String(Date.now())
   const signature = createHmac('sha256', of.appSecret).update(`${timestamp}${requestId}${of.appKey}{}`).digest('hex')
@@ -42,7 +42,7 @@ describe('an RT-RequestID', () => {
     ['a short text', () => `r-${randomBytes(3).toString('hex')}`],
     ['64 characters', () => randomBytes(32).toString('hex')],
     ['36 characters that are no UUID', () => `order-${randomBytes(15).toString('hex')}`],
-  ])('of %s is accepted once, on all nodes', async (_, make) => {
+  ])('that consists of %s is accepted only once across all nodes', async (_, make) => {
     const requestId = make()
     const answer = await familyCall(nodes[0]!.baseUrl, dealer, 'balance/query', {}, { requestId })
     expect(answer.errorCode).toBeNull()
@@ -50,7 +50,7 @@ describe('an RT-RequestID', () => {
     expect([await codeOf(requestId), await codeOf(requestId, 1)]).toEqual(['900001', '900001'])
   })
 
-  test('is accepted once after a restart of the gateway, too', async () => {
+  test('is accepted only once, even across a gateway restart', async () => {
     const requestId = `restart-${randomBytes(4).toString('hex')}`
     expect(await codeOf(requestId, 1)).toBeNull()
     await nodes[1]!.stop()
@@ -58,14 +58,14 @@ describe('an RT-RequestID', () => {
     expect(await codeOf(requestId, 1)).toBe('900001')
   })
 
-  test('is accepted once when many requests with it arrive at the same moment', async () => {
+  test('is accepted only once when many requests use it simultaneously', async () => {
     const requestId = `burst-${randomBytes(4).toString('hex')}`
     const codes = await Promise.all(Array.from({ length: 20 }, (__, index) => codeOf(requestId, index % 2)))
     expect(codes.filter((code) => code === null)).toHaveLength(1)
     expect(codes.filter((code) => code === '900001')).toHaveLength(19)
   })
 
-  test('that is a UUID is the same with and without hyphens, in capitals and not', async () => {
+  test('that is a UUID is the same with and without hyphens, in upper and lower case', async () => {
     const forms = [(id: string) => id, withoutHyphens, (id: string) => withoutHyphens(id).toUpperCase()]
     for (const first of forms) {
       const id = randomUUID()
@@ -75,20 +75,20 @@ describe('an RT-RequestID', () => {
     }
   })
 
-  test('of another form is compared by its exact text', async () => {
+  test('in another form is compared by its exact text', async () => {
     const id = `Text-${randomBytes(4).toString('hex')}`
     for (const text of [id, id.toLowerCase(), `${id}-`, id.replace('-', '')]) {
       expect([text, await codeOf(text)]).toEqual([text, null])
     }
   })
 
-  test('belongs to one dealer', async () => {
+  test('of one dealer may also be used by another dealer', async () => {
     const requestId = `shared-${randomBytes(4).toString('hex')}`
     const other = await addDealer(nodes[0]!.deps)
     expect([await codeOf(requestId), await codeOf(requestId, 0, other)]).toEqual([null, null])
   })
 
-  test('of a form that is not allowed is 000102, and is not spent', async () => {
+  test('in a disallowed form is refused with 000102, and is not used up', async () => {
     for (const requestId of [
       '17',
       'seven-7',
@@ -105,7 +105,7 @@ describe('an RT-RequestID', () => {
 })
 
 describe('a captured request', () => {
-  test('of the dealer API is not accepted here, nor one of this API there', async () => {
+  test('that one API has accepted is not accepted by the other API', async () => {
     const [first, second] = [captured(randomUUID()), captured(randomUUID())]
     expect([await first.dealerApi(), await first.family(), await first.family(1)]).toEqual([
       '000000',
@@ -117,7 +117,7 @@ describe('a captured request', () => {
     ])
   })
 
-  test('with a RequestID of this API’s own form is refused by the dealer API, and a repeat here too', async () => {
+  test('with a RequestID in the RT API’s own form is refused by the dealer API', async () => {
     for (const requestId of [withoutHyphens(randomUUID()), `own-${randomBytes(4).toString('hex')}`]) {
       const request = captured(requestId)
       expect([await request.dealerApi(), await request.family(), await request.family(1)]).toEqual([
@@ -126,19 +126,19 @@ describe('a captured request', () => {
     }
   })
 
-  test('of the dealer API cannot be sent under the same UUID without hyphens: that is not what was signed', async () => {
+  test('to the dealer API cannot be resent under the same UUID without hyphens', async () => {
     const id = randomUUID()
     const { signature, timestamp } = sign(id)
     const headers = { 'RT-RequestID': withoutHyphens(id), 'RT-Timestamp': timestamp, 'RT-Signature': signature }
     expect((await familyCall(nodes[0]!.baseUrl, dealer, 'balance/query', {}, { headers })).errorCode).toBe('101003')
   })
 
-  test('cannot move characters between RequestID, AppKey and body', async () => {
+  test('cannot have characters moved between RequestID, AppKey and body', async () => {
     const { signature, timestamp } = sign('abcdefgh-ak')
     const shifted = { 'RT-RequestID': 'abcdefgh-a', 'RT-AccessCode': `k${dealer.appKey}`, 'RT-Timestamp': timestamp }
     const headers = { ...shifted, 'RT-Signature': signature }
     expect((await familyCall(nodes[0]!.baseUrl, dealer, 'balance/query', {}, { headers })).errorCode).toBe('101003')
-    // The first underscore of the signed text is that of the AppKey, so no other RequestID gives the same text.
+    // The first underscore in the signed text is the AppKey's, so no other RequestID results in the same text.
     expect(dealer.appKey).toMatch(/^ak_/)
   })
 })

@@ -5,16 +5,16 @@ import type { Dealer, Node } from '#test/harness/api-node.ts'
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from '#test/orders/topups/topup-testbed.ts'
 import { type FamilyAnswer, type FamilyParts, familyCall } from './family-program.ts'
 
-/** Nodes on one database with workers, and a supplier of which a test scripts top-ups, actions and deliveries. */
+/** Nodes on one database with workers, and a supplier whose top-ups, actions and deliveries are scripted by a test. */
 export interface RtTestbed extends TopUpTestbed {
   actions: {
-    /** The supplier's answer. By default it carries the action out. */
+    /** The supplier's answer. By default the action is carried out. */
     answer: (action: EsimAction) => ActionOutcome | Promise<ActionOutcome>
     calls: EsimAction[]
   }
-  /** Posts a signed request of the family, without empty members. */
+  /** Posts a signed RT family request, without empty members. */
   post(operation: string, body?: object, parts?: FamilyParts, of?: Dealer, at?: Node): Promise<FamilyAnswer>
-  /** The errorCode of such a request; null: success. */
+  /** The errorCode of such a request; null on success. */
   codeOf(operation: string, body?: object, parts?: FamilyParts, of?: Dealer): Promise<string | null>
   balance(of?: Dealer): Promise<number>
   /** A delivered eSIM that can be cancelled through the API. */
@@ -28,7 +28,7 @@ export async function createRtTestbed(nodeCount = 1): Promise<RtTestbed> {
   const { db } = node.deps
   const actions: RtTestbed['actions'] = { answer: () => ({ kind: 'done' }), calls: [] }
   scriptActions(supplier.itself, actions)
-  const loop = actionLoop(node.deps) // on the first node only: the others are woken when an action ends
+  const loop = actionLoop(node.deps) // only on the first node: the others are woken when an action ends
   const post: RtTestbed['post'] = (operation, body, parts, of = dealer, at = node) =>
     familyCall(at.baseUrl, of, operation, body, parts)
   return {

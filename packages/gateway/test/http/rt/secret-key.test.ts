@@ -35,7 +35,7 @@ async function dealerWith(settings: SettingsInput = ALLOWED): Promise<Dealer> {
   return dealer
 }
 
-/** Posts as programs do that know no signature: the access code and the secret, over TLS. */
+/** Posts as programs without signature support do: the access code and the secret, over TLS. */
 async function post(of: Dealer, operation: string, body: object = {}, headers: Record<string, string> = {}, at = node) {
   return postTo(`/api/v1/open/${operation}`, of, body, headers, at)
 }
@@ -58,7 +58,7 @@ const codeOf = async (...parts: Parameters<typeof post>) => (await post(...parts
 const order = (transactionId: string) => ({ transactionId, packageInfoList: [{ packageCode: 'JP_1_7', count: 1 }] })
 
 describe('a request with RT-SecretKey', () => {
-  test('is accepted under the switch, allowlist and daily limit of unsigned requests, and not without one of them', async () => {
+  test('is accepted only if unsigned requests are enabled with both an allowlist and a daily limit', async () => {
     const dealer = await dealerWith()
     expect(await codeOf(dealer, 'balance/query')).toBeNull()
     const removals: SettingsInput[] = [
@@ -75,7 +75,7 @@ describe('a request with RT-SecretKey', () => {
     }
   })
 
-  test('is refused with 101003 if the secret is another, too short or too long, and is not taken for an unsigned one', async () => {
+  test('is refused with 101003 if the secret is wrong, too short or too long', async () => {
     const dealer = await dealerWith()
     const stranger = await dealerWith()
     for (const secret of [
@@ -93,7 +93,7 @@ describe('a request with RT-SecretKey', () => {
     expect(await codeOf(dealer, 'balance/query')).toBeNull()
   })
 
-  test('gets the answer of an unsigned one from an address that is not allowed, whether or not the secret is right', async () => {
+  test('gets the same answer as an unsigned one from a disallowed address, whatever the secret', async () => {
     const elsewhere = await dealerWith({ ...ALLOWED, ipAllowlist: ['192.0.2.1'] })
     const plain = await addDealer(node.deps)
     const unknown = { ...plain, appKey: 'ak_main_nobody_at_all_1234' }
@@ -106,8 +106,8 @@ describe('a request with RT-SecretKey', () => {
     expect(answers[0]).toMatchObject({ status: 200, errorCode: '000101' })
   })
 
-  test('is checked as a signed one where it has a signature, too', async () => {
-    const signing = await addDealer(node.deps) // needs no switch
+  test('is checked as a signed request if it also has a signature', async () => {
+    const signing = await addDealer(node.deps) // does not need the switch
     const text = JSON.stringify({})
     const signed = familyHeaders(signing, text)
     expect(await codeOf(signing, 'balance/query', {}, signed)).toBeNull()
@@ -117,7 +117,7 @@ describe('a request with RT-SecretKey', () => {
     expect(await codeOf(dealer, 'balance/query', {}, wrong)).toBe('101003')
   })
 
-  test('may have a RequestID and a timestamp beside the secret, and gets the RequestID back', async () => {
+  test('may also carry a RequestID and a timestamp, and gets the RequestID back', async () => {
     const dealer = await dealerWith()
     for (const requestId of [randomUUID(), 'own-form-7']) {
       const headers = { 'RT-RequestID': requestId, 'RT-Timestamp': '1' }
@@ -133,7 +133,7 @@ describe('a request with RT-SecretKey', () => {
     expect(await codeOf(dealer, 'webhook/save', { webhook: 'https://attacker.example/' })).toBe('401001')
   })
 
-  test('follows a reset of the secret immediately, on every node', async () => {
+  test('follows a secret reset immediately, on every node', async () => {
     const dealer = await dealerWith()
     for (const at of [node, other]) expect(await codeOf(dealer, 'balance/query', {}, {}, at)).toBeNull()
     const { appSecret } = await resetSecret(node.deps, dealer.tenantId, {}, OPERATOR)
@@ -150,7 +150,7 @@ describe('a request with RT-SecretKey', () => {
     expect(await codeOf(dealer, 'balance/query', {}, { 'RT-SecretKey': 'wrong' })).toBe('101003')
   })
 
-  test('is no way into the dealer API', async () => {
+  test('is not accepted by the dealer API', async () => {
     const dealer = await dealerWith()
     const headers = {
       ...{ 'RT-SecretKey': dealer.appSecret },
@@ -161,7 +161,7 @@ describe('a request with RT-SecretKey', () => {
     }
   })
 
-  test('buys within the daily limit, and the order and the log show where it came from, but never the secret', async () => {
+  test('buys within the daily limit, and is marked in the order and the log without the secret', async () => {
     const dealer = await dealerWith({ ...ALLOWED, dailySpendLimit: BigInt(PRICE) })
     expect(await codeOf(dealer, 'esim/order', order('S-1'))).toBeNull()
     expect(await codeOf(dealer, 'esim/order', order('S-2'))).toBe('200007')
@@ -195,7 +195,7 @@ describe('the paths below /api/v5/esim/', () => {
     }
   })
 
-  test('take signed requests, too', async () => {
+  test('also accept signed requests', async () => {
     const dealer = await addDealer(node.deps)
     const body = order('V5-2')
     const headers = familyHeaders(dealer, JSON.stringify(body))

@@ -6,8 +6,8 @@ import { DAY_PRICE, GB, PRICE } from '#test/orders/topups/topup-testbed.ts'
 import { createRtTestbed, type RtTestbed } from './rt-testbed.ts'
 
 /*
- * How programs of the family top up: they name the package that was bought, by its code or slug, or the days alone; they write
- * numbers as text; and they show only what has the supportTopUpType that they expect.
+ * How the family's programs top up: they give the package that was bought, by its code or slug, or only the days; they
+ * write numbers as text; and they show only packages that have the supportTopUpType that they expect.
  */
 
 let bed: RtTestbed
@@ -64,7 +64,7 @@ async function toppedUpBy(esimTranNo: string): Promise<{ packageCode: string; pe
 describe('package/list of type TOPUP', () => {
   const JAPAN = ['JP_1_7_TOPUP', 'JP_3_30_TOPUP']
 
-  test('takes the BASE package that is to be topped up, by code and by slug, in either member', async () => {
+  test('accepts the BASE package to be topped up, by code and by slug, in either member', async () => {
     for (const name of [{ packageCode: 'JP_3_30' }, { slug: 'japan-3gb-30d' }, { packageCode: 'japan-3gb-30d' }]) {
       expect(await listed({ type: 'TOPUP', iccid: '', locationCode: '', ...name })).toEqual(JAPAN)
     }
@@ -73,13 +73,13 @@ describe('package/list of type TOPUP', () => {
     expect(await listed({ type: 'TOPUP', packageCode: 'KR_ONLY' })).toEqual([])
   })
 
-  test('takes a BASE package that is off sale, because its eSIMs are still topped up', async () => {
+  test('accepts a BASE package that is off sale, because its eSIMs can still be topped up', async () => {
     await setOnSale(bed.node.deps, { packageCodes: ['FR_1_7'] }, false, OPERATOR)
     expect(await listed({ type: 'TOPUP', slug: 'france-1gb-7d' })).toEqual(['FR_1_7_TOPUP'])
     await setOnSale(bed.node.deps, { packageCodes: ['FR_1_7'] }, true, OPERATOR)
   })
 
-  test('takes a TOPUP package’s own code and slug, as before', async () => {
+  test('also accepts a TOPUP package by its own code and slug', async () => {
     for (const name of [{ packageCode: 'JP_3_30_TOPUP' }, { slug: 'japan-3gb-30d-more' }]) {
       expect(await listed({ type: 'TOPUP', ...name })).toEqual(['JP_3_30_TOPUP'])
     }
@@ -90,7 +90,7 @@ describe('package/list of type TOPUP', () => {
     expect(await listed({ packageCode: 'JP_3_30' })).toEqual(['JP_3_30'])
   })
 
-  test('takes an esimTranNo as it takes an iccid', async () => {
+  test('accepts an esimTranNo in the same way as an iccid', async () => {
     const { esimTranNo, iccid } = await bed.delivered()
     for (const esim of [{ esimTranNo }, { iccid }, { esimTranNo, iccid }, { iccid, packageCode: 'JP_1_7' }]) {
       expect(await listed(esim)).toEqual(JAPAN)
@@ -102,7 +102,7 @@ describe('package/list of type TOPUP', () => {
     expect(await bed.codeOf('package/list', { esimTranNo: 'x' })).toBe('310403')
   })
 
-  test('has an ETag of its own for each BASE package and kind of data, and none for an eSIM', async () => {
+  test('has a separate ETag for each BASE package and data type, and none for an eSIM', async () => {
     const etagOf = async (body: object) => (await bed.post('package/list', body)).headers.get('etag')
     const { esimTranNo } = await bed.delivered()
     const bodies = [{}, { packageCode: 'JP_3_30' }, { packageCode: 'FR_1_7' }, { dataType: 1 }]
@@ -114,7 +114,7 @@ describe('package/list of type TOPUP', () => {
 })
 
 describe('package/list', () => {
-  test('takes a kind of data, also as text, and ignores pages', async () => {
+  test('accepts a data type, even as text, and ignores pages', async () => {
     const all = await listed({ pageNum: 2, pageSize: 1, pager: { pageNum: 9, pageSize: 5 } })
     expect(all).toEqual(await listed({}))
     const cutOff = ['JP_DAY', 'JP_DAY_1', 'TH_PASS', 'VN_PASS']
@@ -127,7 +127,7 @@ describe('package/list', () => {
     }
   })
 
-  test('shows how a package is topped up: 1 not, 2 by a package, 3 by days', async () => {
+  test('shows how a package is topped up: 1 not at all, 2 by a package, 3 by days', async () => {
     const typesOf = async (type: string) => {
       const { obj } = await bed.post('package/list', { type })
       const rows = obj.packageList as { packageCode: string; supportTopUpType: number }[]
@@ -144,7 +144,7 @@ describe('package/list', () => {
     expect(await typesOf('TOPUP')).toMatchObject({ JP_1_7_TOPUP: 2, JP_3_30_TOPUP: 2, TH_PASS_TOPUP: 3 })
   })
 
-  test('and esim/query agree on it', async () => {
+  test('and esim/query agree on how a package is topped up', async () => {
     for (const [packageCode, type] of [
       ['JP_1_7', 2],
       ['KR_ONLY', 1],
@@ -163,7 +163,7 @@ describe('esim/topup', () => {
     ['the slug of another package, as packageCode', { packageCode: 'japan-3gb-30d' }, 'JP_3_30_TOPUP'],
     ['the slug of another package', { slug: 'japan-3gb-30d', packageCode: '' }, 'JP_3_30_TOPUP'],
     ['the slug of a TOPUP package', { slug: 'japan-3gb-30d-more' }, 'JP_3_30_TOPUP'],
-  ])('takes %s', async (_, name, packageCode) => {
+  ])('accepts %s to select the top-up package', async (_, name, packageCode) => {
     const esim = await bed.delivered()
     const before = await bed.balance()
     const { success, obj } = await bed.post('esim/topup', { esimTranNo: esim.esimTranNo, ...name, amount: PRICE })
@@ -172,7 +172,7 @@ describe('esim/topup', () => {
     expect(await bed.balance()).toBe(before - PRICE)
   })
 
-  test('refuses a BASE package for which nothing of its volume and days fits the eSIM, and debits nothing', async () => {
+  test('refuses a BASE package without a fitting top-up, and debits nothing', async () => {
     const { iccid } = await bed.delivered()
     const before = await bed.balance()
     const codes = []
@@ -185,7 +185,7 @@ describe('esim/topup', () => {
     expect(await bed.codeOf('esim/topup', { iccid, packageCode: 'JP_1_7' }, {}, other)).toBe('310403')
   })
 
-  test('under a BASE slug is repeated under its transactionId, also when the slug means another TOPUP package by then', async () => {
+  test('with a BASE slug can be repeated even after the slug has come to mean another package', async () => {
     const { esimTranNo } = await bed.delivered()
     const body = { esimTranNo, slug: 'japan-3gb-30d', transactionId: 'BASE-1' }
     const first = await bed.post('esim/topup', body)
@@ -201,7 +201,7 @@ describe('esim/topup', () => {
     expect(await bed.balance()).toBe(before)
   })
 
-  test('of a day pass takes periodNum as a number and as text, with the pass or without a package', async () => {
+  test('for a day pass accepts periodNum as a number or text, with the pass or without a package', async () => {
     for (const name of [{ packageCode: 'TH_PASS' }, { slug: 'thailand-days-more' }, {}]) {
       for (const periodNum of [3, '3']) {
         const { esimTranNo } = await bed.delivered('TH_PASS', bed.dealer, 2)
@@ -217,7 +217,7 @@ describe('esim/topup', () => {
     }
   })
 
-  test('without a package and without days says what is missing, and so does an unknown eSIM', async () => {
+  test('without a package and days is refused with a hint on what is missing', async () => {
     const { esimTranNo } = await bed.delivered('TH_PASS')
     expect(await bed.codeOf('esim/topup', { esimTranNo })).toBe('000105')
     expect(await bed.codeOf('esim/topup', { periodNum: 2 })).toBe('000105')
@@ -228,7 +228,7 @@ describe('esim/topup', () => {
 })
 
 describe('numbers as text', () => {
-  test('are numbers in esim/order: count, price, amount and periodNum', async () => {
+  test('are accepted as numbers in esim/order: count, price, amount and periodNum', async () => {
     const before = await bed.balance()
     const line = { packageCode: 'JP_DAY', count: '2', price: String(DAY_PRICE), periodNum: '3' }
     const order = { transactionId: 'TEXT-1', amount: String(6 * DAY_PRICE), packageInfoList: [line] }
@@ -242,7 +242,7 @@ describe('numbers as text', () => {
     expect((await bed.post('esim/order', none)).success).toBe(true)
   })
 
-  test('that are no whole numbers, or guards that differ, are refused', async () => {
+  test('that are not whole numbers are refused, and so are guards that differ', async () => {
     const before = await bed.balance()
     const codeOf = (line: object, more: object = {}) =>
       bed.codeOf('esim/order', { ...more, packageInfoList: [{ packageCode: 'JP_1_7', count: 1, ...line }] })

@@ -58,7 +58,7 @@ const refusalOf = (of: Dealer, input: SettingsInput) =>
 const isOn = async (of: Dealer) => (await getTenantView(node.deps, of.tenantId)).unsignedRequests
 
 describe('a request without a signature', () => {
-  test('is accepted while switch, allowlist and daily limit are all set, and otherwise always refused with the same answer', async () => {
+  test('is accepted only with the switch, an allowlist and a daily limit, and otherwise refused uniformly', async () => {
     const allowed = await dealerWith(ALL)
     expect(await codeOf(allowed, 'balance/query')).toBe(null)
     const elsewhere = await dealerWith({ ...ALL, ipAllowlist: ['192.0.2.1'] })
@@ -74,7 +74,7 @@ describe('a request without a signature', () => {
     expect(refusals[0]).toMatchObject({ status: 200, success: false, errorCode: '000101' })
   })
 
-  test('is refused on every node as soon as one of the three is removed, which turns the switch off', async () => {
+  test('is refused on every node as soon as one of these three conditions is removed', async () => {
     const removals: SettingsInput[] = [
       { unsignedRequests: false },
       { ipAllowlist: [] },
@@ -95,7 +95,7 @@ describe('a request without a signature', () => {
     }
   })
 
-  test('is refused if a condition was removed and the switch left on', async () => {
+  test('is refused if a condition no longer holds, even if the switch is still on', async () => {
     const dealer = await dealerWith(ALL)
     const remove = async (statement: string) => {
       await node.deps.db.query({ text: statement, values: [dealer.tenantId] })
@@ -110,7 +110,7 @@ describe('a request without a signature', () => {
     expect(await codeOf(dealer, 'balance/query')).toBe('000101')
   })
 
-  test('gains nothing from a forwarded address that it adds itself', async () => {
+  test('cannot benefit from a forwarded address that it adds itself', async () => {
     const dealer = await dealerWith({ ...ALL, ipAllowlist: ['203.0.113.7'] })
     const forwarded = (address: string) => ({
       headers: {
@@ -127,7 +127,7 @@ describe('a request without a signature', () => {
     expect(await codeOf(dealer, 'balance/query', {}, forwarded('198.51.100.1, 203.0.113.7'), proxied)).toBe(null)
   })
 
-  test('with any header of a signature is treated as signed', async () => {
+  test('with any signature header is treated as signed', async () => {
     const dealer = await dealerWith(ALL)
     const timestamp = String(Date.now())
     const given: Record<string, string>[] = [
@@ -156,7 +156,7 @@ describe('a request without a signature', () => {
     expect(answer.errorCode).toBe('401001')
   })
 
-  test('spends no more than the daily limit, however many arrive at the same time on several nodes', async () => {
+  test('spends no more than the daily limit, even if many arrive on several nodes simultaneously', async () => {
     const dealer = await dealerWith({ ...ALL, dailySpendLimit: BigInt(5 * PRICE), qpsLimit: 1_000 })
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) => codeOf(dealer, 'esim/order', order(), {}, nodes[index % 2])),
@@ -167,7 +167,7 @@ describe('a request without a signature', () => {
     expect(obj.balance).toBe(10_000_000_000 - 5 * PRICE)
   })
 
-  test('is not debited where the daily limit was removed after its admission', async () => {
+  test('is not debited if the daily limit was removed after its admission', async () => {
     const dealer = await dealerWith(ALL)
     const { tenantId } = dealer
     expect(await codeOf(dealer, 'balance/query')).toBe(null)
@@ -177,7 +177,7 @@ describe('a request without a signature', () => {
     expect((await familyCall(node.baseUrl, dealer, 'balance/query')).obj.balance).toBe(10_000_000_000)
   })
 
-  test('is refused after a suspension, limited in rate, and answered in the order of checks', async () => {
+  test('is refused after a suspension, rate-limited, and checked in the usual order', async () => {
     const dealer = await dealerWith({ ...ALL, qpsLimit: 1 })
     const plain = await addDealer(node.deps)
     const codes = await Promise.all(Array.from({ length: 5 }, () => codeOf(dealer, 'balance/query')))
@@ -189,7 +189,7 @@ describe('a request without a signature', () => {
     expect(await codeOf(dealer, 'balance/query')).toBe('401001')
   })
 
-  test('is marked in the log, in the order, and in the audit log with its address', async () => {
+  test('is marked in the log and the order, and in the audit log with its address', async () => {
     const dealer = await dealerWith(ALL)
     const { obj } = await unsigned(dealer, 'esim/order', order('U №1'))
     await familyCall(node.baseUrl, dealer, 'esim/order', order('signed'))
@@ -242,7 +242,7 @@ describe('the switch', () => {
 })
 
 describe('a captured event', () => {
-  test('is refused for its members, and for its RequestID whatever its body', async () => {
+  test('is refused because of its members, and because of its RequestID', async () => {
     const dealer = await addDealer(node.deps)
     const event = {
       notifyId: randomUUID(),

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => bed.close())
 
-/** Makes the supplier answer only when the test says so. */
+/** Makes the supplier answer only when the test lets it. */
 function held<Answer>(answer: Answer) {
   let release = () => {}
   const asked = new Promise<Answer>((resolve) => {
@@ -23,14 +23,14 @@ function held<Answer>(answer: Answer) {
 const openActions = (esimTranNo: string) => bed.count('esim_actions where profile_id = $1', esimTranNo)
 const topUpBody = (esimTranNo: string, more: object = {}) => ({ esimTranNo, packageCode: 'JP_1_7_TOPUP', ...more })
 
-/** A day pass for at least one day, so that calls may leave the days out. */
+/** A day pass for at least one day, so that calls may omit the days. */
 const DAYS_TOPUP = packageInput({
   ...{ packageCode: 'JP_DAY_1_TOPUP', slug: 'japan-days', packageType: 'TOPUP', status: 'ON_SALE' },
   ...{ dataType: 'DAILY', duration: 1, periodNumMin: 1, periodNumMax: 30 },
   prices: [{ currencyCode: 'USD', price: 10_000, retailPrice: null }],
 })
 
-/** Sends a top-up whose answer counts as lost afterwards. @returns the amount debited */
+/** Sends a top-up whose answer afterwards counts as lost. @returns the amount debited */
 async function debitOfUnanswered(body: { esimTranNo: string; [member: string]: unknown }): Promise<number> {
   const before = await bed.balance()
   expect([body, await bed.codeOf('esim/topup', body)]).toEqual([body, null])
@@ -43,7 +43,7 @@ async function debitOfUnanswered(body: { esimTranNo: string; [member: string]: u
 }
 
 describe('an action', () => {
-  test('answers success once its supplier has done it, and a repeat succeeds without another action', async () => {
+  test('succeeds once the supplier has carried it out, and a repeat causes no further action', async () => {
     const esim = await bed.cancellable()
     const before = await bed.balance()
     expect(await bed.post('esim/cancel', { iccid: esim.iccid, esimTranNo: '' })).toMatchObject({
@@ -56,7 +56,7 @@ describe('an action', () => {
     expect(await bed.codeOf('esim/suspend', { esimTranNo: esim.esimTranNo })).toBe('200002')
   })
 
-  test('suspends and ends the suspension, and each repeat succeeds without another action', async () => {
+  test('suspends or unsuspends the eSIM, and each repeat succeeds without another action', async () => {
     const { esimTranNo } = await bed.delivered()
     await bed.node.deps.db.query({
       text: `update profiles set esim_status = 'IN_USE' where profile_id = $1`,
@@ -72,7 +72,7 @@ describe('an action', () => {
     expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe('200002')
   })
 
-  test('that the supplier refuses is 200002', async () => {
+  test('that the supplier refuses is answered with 200002', async () => {
     const { esimTranNo } = await bed.cancellable()
     bed.actions.answer = () => ({ kind: 'refused', message: 'no' })
     expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe('200002')
@@ -80,7 +80,7 @@ describe('an action', () => {
     expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe(null)
   })
 
-  test('that the dealer API began is returned while it is open, and an action of another kind is 200002', async () => {
+  test('started through the dealer API is returned while it is open', async () => {
     const { esimTranNo } = await bed.cancellable()
     const supplier = held({ kind: 'done' as const })
     const calls = bed.actions.calls.length
@@ -96,7 +96,7 @@ describe('an action', () => {
     expect([await openActions(esimTranNo), bed.actions.calls.length]).toEqual([1, calls + 1])
   })
 
-  test('of another dealer’s eSIM, or of none, is 310403 and 000105', async () => {
+  test('is refused with 310403 for another dealer’s eSIM, and with 000105 without an eSIM', async () => {
     const { esimTranNo, iccid } = await bed.cancellable()
     const stranger = await addDealer(bed.node.deps)
     expect(await bed.codeOf('esim/cancel', { esimTranNo: 'none' })).toBe('310403')
@@ -106,7 +106,7 @@ describe('an action', () => {
 })
 
 describe('a top-up', () => {
-  test('answers the eSIM as it is afterwards, and its repeat is not debited', async () => {
+  test('returns the topped-up eSIM, and its repeat is not debited', async () => {
     const { esimTranNo, iccid } = await bed.delivered()
     const before = await bed.balance()
     const body = topUpBody(esimTranNo, { transactionId: 'top up №1', amount: 0 })
@@ -125,7 +125,7 @@ describe('a top-up', () => {
     expect(await bed.codeOf('esim/topup', { ...body, packageCode: 'JP_OLD_TOPUP' })).toBe('310402')
   })
 
-  test('that the supplier refuses is 200009 and refunded', async () => {
+  test('that the supplier refuses is answered with 200009 and refunded', async () => {
     const { esimTranNo } = await bed.delivered()
     const before = await bed.balance()
     bed.supplier.topUp = () => ({ kind: 'refused', message: 'no' })
@@ -137,7 +137,7 @@ describe('a top-up', () => {
     expect(await bed.codeOf('esim/topup', topUpBody(esimTranNo, { packageCode: 'FR_TOPUP' }))).toBe('310243')
   })
 
-  test('without a transactionId repeats one for the same days only, as they were sent', async () => {
+  test('without a transactionId counts as a repeat only if the days are sent in the same form', async () => {
     await putPackages(bed.node.deps, [DAYS_TOPUP], OPERATOR)
     const { esimTranNo } = await bed.delivered('JP_DAY', bed.dealer, 2)
     const debitOf = async (periodNum?: number) => {
@@ -152,7 +152,7 @@ describe('a top-up', () => {
     expect(await debitOf(1)).toBe(0)
   })
 
-  test('without a transactionId is repeated by the slug that it was sent with, also of a package off sale', async () => {
+  test('without a transactionId can be repeated by its slug, even if the package is off sale', async () => {
     await putPackages(bed.node.deps, [DAYS_TOPUP], OPERATOR)
     const { esimTranNo } = await bed.delivered('JP_DAY', bed.dealer, 2)
     const body = { esimTranNo, slug: 'japan-days', periodNum: 3 }
@@ -166,7 +166,7 @@ describe('a top-up', () => {
 
 /* These tests run concurrently, because each takes ten seconds. */
 describe.concurrent('of a slow supplier,', () => {
-  test('an action that is still open after ten seconds is 900001, and its repeat returns the same one', async () => {
+  test('an action that is still open after ten seconds is answered with 900001', async () => {
     const dealer = await addDealer(bed.node.deps)
     const { esimTranNo } = await bed.cancellable(dealer)
     const supplier = held({ kind: 'done' as const })
@@ -181,7 +181,7 @@ describe.concurrent('of a slow supplier,', () => {
     expect(await openActions(esimTranNo)).toBe(1)
   }, 30_000)
 
-  test('a top-up is one debit, however often it arrives without a transactionId, and 900001 until its end', async () => {
+  test('a top-up without a transactionId is debited once, however often the request arrives', async () => {
     const esim = await bed.delivered()
     const { esimTranNo, iccid } = esim
     const before = await bed.balance()
@@ -204,7 +204,7 @@ describe.concurrent('of a slow supplier,', () => {
   }, 30_000)
 })
 
-test('a gateway that stops releases its waiting callers with 900001, and another node answers their repeat', async () => {
+test('a stopping gateway answers waiting callers with 900001, and another node serves their repeats', async () => {
   const { esimTranNo } = await bed.cancellable()
   const supplier = held({ kind: 'done' as const })
   bed.actions.answer = supplier.answer
@@ -214,7 +214,7 @@ test('a gateway that stops releases its waiting callers with 900001, and another
   const begun = performance.now()
   await second!.stop()
   expect((await waiting).errorCode).toBe('900001')
-  expect(performance.now() - begun).toBeLessThan(9_000) // a caller that is not released waits for ten seconds
+  expect(performance.now() - begun).toBeLessThan(9_000) // a caller that is not released would wait for ten seconds
   supplier.release()
   expect(await bed.codeOf('esim/cancel', { esimTranNo })).toBe(null)
 })

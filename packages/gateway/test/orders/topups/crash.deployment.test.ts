@@ -19,8 +19,8 @@ import {
 } from '#test/harness/shop.ts'
 
 /*
- * A worker is killed at each failpoint while it tops eSIMs up, and another one takes over: each top-up is applied once and
- * recorded once at the supplier, or refunded once where the supplier refuses it.
+ * A worker is killed at each failpoint while it tops up eSIMs, and another one takes over: each top-up is applied once and
+ * recorded once at the supplier, or refunded once if the supplier refuses it.
  */
 
 const ESIMS = 3
@@ -44,7 +44,7 @@ const SUPPLIERS = {
 }
 type SupplierName = keyof typeof SUPPLIERS
 const WHOLESALERS = ['airalo', 'esim-go', 'mobimatter'] as const
-/** Failpoints that a refused top-up does not reach. */
+/** Failpoints that are not reached by a refused top-up. */
 const NOT_REACHED: readonly string[] = MOBIMATTER_POINTS.slice(MOBIMATTER_POINTS.indexOf('mobimatter.created'))
 const PLAYS = (Object.keys(SUPPLIERS) as SupplierName[]).flatMap((supplier) =>
   SUPPLIERS[supplier].flatMap((point) => [
@@ -52,7 +52,7 @@ const PLAYS = (Object.keys(SUPPLIERS) as SupplierName[]).flatMap((supplier) =>
     ...(NOT_REACHED.includes(point) ? [] : [[supplier, point, 'UP_REFUSED'] as const]),
   ]),
 )
-/** Suppliers wait this long for a request. */
+/** How long suppliers wait for a request. */
 const TIMEOUT_MS = 800
 const WAIT_MAX_MS = 40_000
 
@@ -89,7 +89,7 @@ async function addPackages(supplier: SupplierName, products: { base: string; up:
   await addPackage(shop.db, `${supplier}_UP_REFUSED`, [{ supplier, productCode: products.refused }])
 }
 
-/** A package with two top-ups of its coverage, one of them out of stock. At eSIM Go each bundle is a top-up, too. */
+/** A package with two top-ups for its coverage, one of them out of stock. At eSIM Go, each bundle is also a top-up. */
 async function productsOf(supplier: (typeof WHOLESALERS)[number]) {
   const groups = new Map<string, { base: string[]; ups: string[] }>()
   const products = readableProducts(shop.suppliers.get(supplier)!.supplier)
@@ -104,7 +104,7 @@ async function productsOf(supplier: (typeof WHOLESALERS)[number]) {
   return { base: base[0]!, up: ups[0]!, refused: ups[1]! }
 }
 
-/** How often the supplier has carried out each of these top-ups, one for each eSIM, by its own records. */
+/** How many times the supplier has carried out each of these top-ups, one per eSIM, according to its own records. */
 async function countToppedUp(supplier: SupplierName, tenantId: string, keys: string[]): Promise<number[]> {
   const simulator = simulators.get(supplier)
   if (simulator === undefined) {
@@ -122,7 +122,7 @@ async function countToppedUp(supplier: SupplierName, tenantId: string, keys: str
   return profiles.map(({ iccid }) => sold.get(iccid)! - 1)
 }
 
-/** Pays one top-up for each eSIM of a new tenant. @returns the tenant and the orders of the top-ups */
+/** Pays for one top-up for each of a new tenant's eSIMs. @returns the tenant and the top-ups' orders */
 async function payTopUps(supplier: SupplierName, packageCode: string) {
   const tenantId = await addTenant(shop.db)
   await payOrders(shop.db, tenantId, `${supplier}_BASE`, { orders: ESIMS })
@@ -149,7 +149,7 @@ async function payTopUps(supplier: SupplierName, packageCode: string) {
   return { tenantId, orderIds }
 }
 
-/** The leases of the dead worker have expired, and its calls have ended. */
+/** The dead worker's leases have expired, and its calls have ended. */
 async function letMinutePass(): Promise<void> {
   await shop.db.tx(async (tx) => {
     tx.send({ text: 'update orders set due_at = now(), lease_until = null where due_at is not null' })
@@ -161,7 +161,7 @@ async function letMinutePass(): Promise<void> {
 }
 
 it.each(PLAYS)(
-  'a worker of %s that dies at %s while it handles top-ups of %s handles each once',
+  'top-ups at %s are handled once each even if the worker dies at %s (package %s)',
   async (supplier, point, packageCode) => {
     const { tenantId, orderIds } = await payTopUps(supplier, packageCode)
     const killed = spawnFulfilment(bundle.path, database.url, point)

@@ -20,7 +20,7 @@ describe('a day pass', () => {
       packageInfoList: [{ packageCode: 'JP_DAY', count: 1, ...body }],
     })
 
-  it('costs its price for each day and lasts as many days', async () => {
+  it('costs its price for each day and lasts that many days', async () => {
     const { data } = await order({ periodNum: 5, price: DAY_PRICE }, 'D-5')
     expect(data.amount).toBe(5 * DAY_PRICE)
     const done = await bed.order(bed.dealer, 'D-5', 'DELIVERED')
@@ -40,7 +40,7 @@ describe('a day pass', () => {
     expect(added).toMatchObject({ totalDuration: 8, totalVolume: 8 * GB })
   })
 
-  it('is refused without its days, out of their range, and on other packages', async () => {
+  it('needs a number of days within its range, which other packages must not have', async () => {
     expect((await order({}, 'D-none')).code).toBe('000105')
     expect((await order({ periodNum: 1 }, 'D-few')).code).toBe('000108')
     expect((await order({ periodNum: 31 }, 'D-many')).code).toBe('000108')
@@ -48,7 +48,7 @@ describe('a day pass', () => {
     expect((await order({ packageCode: 'JP_1_7_TOPUP' }, 'D-topup')).code).toBe('310241')
   })
 
-  it('for at least one day needs no periodNum, and whether it was sent is part of the content of an order', async () => {
+  it('for at least one day does not need periodNum, but adding periodNum makes a different order', async () => {
     const first = await order({ packageCode: 'JP_DAY_1' }, 'D-1')
     expect(first.data.amount).toBe(DAY_PRICE)
     expect((await order({ packageCode: 'JP_DAY_1' }, 'D-1')).data.orderNo).toBe(first.data.orderNo)

@@ -11,8 +11,8 @@ import { addDealer, type Dealer, OPERATOR } from '#test/harness/api-node.ts'
 import { createTopUpTestbed, type Esim, type TopUpTestbed } from './topup-testbed.ts'
 
 /*
- * A node decides a top-up on its cached wallet without reading the eSIM. Where the eSIM is not as expected, or changes before
- * the top-up is written, the writing statement must detect it, and the top-up must be decided again on what is read.
+ * A node decides a top-up on its cached wallet without reading the eSIM. If the eSIM is not as expected, or changes before
+ * the top-up is written, the writing statement must detect it, and the top-up must be decided again from what is read.
  */
 
 const FINDS = 'orders-esims-by-iccid'
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const DONE = async () => ({ kind: 'done' })
 
-/** A separate placer, as on another node, with the statements that it sends. */
+/** A separate placer, as on another node, and the statements that it sends. */
 function createPlacer() {
   const statements: string[] = []
   /** Runs once, after the orders are decided and before they are written. */
@@ -79,7 +79,7 @@ function createPlacer() {
 
 type Placing = ReturnType<typeof createPlacer> & { dealer: Dealer; esim: Esim; other: Esim; third: Esim }
 
-/** A dealer with three eSIMs, whose wallet a placer has cached. */
+/** A dealer with three eSIMs, whose wallet is cached by a placer. */
 async function openDealer(): Promise<Placing> {
   const dealer = await addDealer(bed.node.deps)
   const esim = await bed.delivered('JP_1_7', dealer)
@@ -121,7 +121,7 @@ async function debitsOf({ tenantId }: Dealer): Promise<number> {
 }
 
 describe('a top-up on a cached wallet', () => {
-  it('is written by one statement, after a look-up if only the ICCID of the eSIM is given', async () => {
+  it('is written by one statement, preceded by a look-up if only the eSIM’s ICCID is given', async () => {
     const { placer, statements, esim, other, third, dealer } = await openDealer()
     const verdict = await topUp(placer, esim)
     expect(verdict).toMatchObject({ kind: 'placed', answer: { orderType: 'TOPUP', esimTranNo: esim.esimTranNo } })
@@ -133,7 +133,7 @@ describe('a top-up on a cached wallet', () => {
     expect(await debitsOf(dealer)).toBe(3)
   })
 
-  it('shares the statement with the orders and top-ups of other wallets', async () => {
+  it('shares its statement with orders and top-ups on other wallets', async () => {
     const { placer, statements, dealer, esim, other } = await openDealer()
     const second = await addDealer(bed.node.deps)
     const theirs = await bed.delivered('JP_1_7', second)
@@ -155,7 +155,7 @@ describe('a top-up on a cached wallet', () => {
     expect([await debitsOf(dealer), await debitsOf(second)]).toEqual([3, 1])
   })
 
-  it('of another tenant’s eSIM is refused, and the others of its batch are placed', async () => {
+  it('for another tenant’s eSIM is refused, and the rest of its batch is placed', async () => {
     const { placer, statements, dealer, esim } = await openDealer()
     const stranger = { ...esim, dealer: await addDealer(bed.node.deps) }
     await order(placer, stranger.dealer)
@@ -166,7 +166,7 @@ describe('a top-up on a cached wallet', () => {
     expect([await debitsOf(dealer), await debitsOf(stranger.dealer)]).toEqual([1, 0])
   })
 
-  it('counts the volume of the top-ups before it in its batch', async () => {
+  it('counts the volume of earlier top-ups in the same batch', async () => {
     const { placer, esim, dealer } = await openDealer()
     await leaveRoomForOne(esim)
     const verdicts = await Promise.all([topUp(placer, esim), topUp(placer, esim)])
@@ -217,7 +217,7 @@ describe('a top-up is decided on the eSIM as it is read, if the eSIM is not as e
     await vi.waitFor(async () => {
       statements.length = 0
       await order(placer, dealer)
-      expect(statements).toEqual(['orders-write-if-unchanged']) // the wallet is cached as it is now
+      expect(statements).toEqual(['orders-write-if-unchanged']) // the wallet is cached in its current state
     }, 5_000)
     statements.length = 0
     const before = await debitsOf(dealer)
@@ -335,7 +335,7 @@ describe('what happens between the decision and the debit is detected:', () => {
 })
 
 describe('a top-up that arrives while a batch of its wallet is written', () => {
-  /** Holds the earlier batch before it is written, sends the top-up, runs `happens`, and lets the batch go on. */
+  /** Holds the earlier batch back before it is written, sends the top-up, runs `happens`, and lets the batch continue. */
   async function topUpDuring(
     { placer, gate, esim }: Placing,
     earlier: () => Promise<Verdict>,
@@ -362,7 +362,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     expect(await debitsOf(dealer)).toBe(2)
   })
 
-  it('is decided on the eSIM as that batch leaves it', async () => {
+  it('is decided on the eSIM in the state that the batch leaves', async () => {
     const placing = await openDealer()
     const { placer, statements, dealer, esim } = placing
     await leaveRoomForOne(esim)
@@ -371,7 +371,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
     expect(await debitsOf(dealer)).toBe(1)
   })
 
-  it('is refused if an action began while it waited', async () => {
+  it('is refused if an action began while the top-up waited', async () => {
     const placing = await openDealer()
     const { placer, dealer, esim } = placing
     await bed.set(esim, `esim_status = 'IN_USE'`)
@@ -385,7 +385,7 @@ describe('a top-up that arrives while a batch of its wallet is written', () => {
   })
 })
 
-it('two hundred top-ups of one transactionId by two placers with cached wallets are one debit', async () => {
+it('two placers with cached wallets debit two hundred top-ups with one transactionId once', async () => {
   const { placer, esim, dealer } = await openDealer()
   const second = createPlacer()
   for (let round = 0; round < 3; round++) {

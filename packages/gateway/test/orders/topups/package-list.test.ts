@@ -32,14 +32,14 @@ const TOP_UPS = ['FR_TOPUP', 'JP_1_7_TOPUP', 'JP_DAY_TOPUP', 'JP_GONE_TOPUP', 'J
 const FITTING = ['JP_1_7_TOPUP', 'JP_GONE_TOPUP', 'JP_HUGE_TOPUP']
 
 describe('package/list by type', () => {
-  it('lists packages of one type, by default those that are sold alone', async () => {
+  it('lists packages of one type, by default those that can be bought on their own', async () => {
     expect(await codesOf({})).toEqual(BASES)
     expect(await codesOf({ type: 'BASE' })).toEqual(BASES)
     expect(await codesOf({ type: 'TOPUP' })).toEqual(TOP_UPS)
     expect((await list({ type: 'OTHER' })).code).toBe('000108')
   })
 
-  it('combines with the other filters, pages and changes', async () => {
+  it('can be combined with other filters, with paging and with changes only', async () => {
     expect(await codesOf({ type: 'TOPUP', locationCode: 'FR' })).toEqual(['FR_TOPUP'])
     expect(await codesOf({ type: 'BASE', packageCode: 'FR_TOPUP' })).toEqual([])
     const paged: string[] = []
@@ -55,18 +55,21 @@ describe('package/list by type', () => {
 })
 
 describe('package/list by eSIM', () => {
-  it.each(['esimTranNo', 'iccid'] as const)('lists what can be added to the eSIM that %s names', async (member) => {
-    expect(await codesOf({ type: 'TOPUP', [member]: esim[member] })).toEqual(FITTING)
-    const both = { esimTranNo: esim.esimTranNo, iccid: esim.iccid }
-    expect(await codesOf({ type: 'TOPUP', ...both, packageCode: 'FR_TOPUP' })).toEqual([])
-  })
+  it.each(['esimTranNo', 'iccid'] as const)(
+    'lists what can be added to the eSIM that %s identifies',
+    async (member) => {
+      expect(await codesOf({ type: 'TOPUP', [member]: esim[member] })).toEqual(FITTING)
+      const both = { esimTranNo: esim.esimTranNo, iccid: esim.iccid }
+      expect(await codesOf({ type: 'TOPUP', ...both, packageCode: 'FR_TOPUP' })).toEqual([])
+    },
+  )
 
-  it('lists day passes for an eSIM of a day pass', async () => {
+  it('lists day passes for an eSIM that was bought as a day pass', async () => {
     const { esimTranNo } = await bed.delivered('JP_DAY', bed.dealer, 3)
     expect(await codesOf({ type: 'TOPUP', esimTranNo })).toEqual(['JP_DAY_TOPUP'])
   })
 
-  it('is refused with 000108 without type TOPUP or with updatedSince, before the eSIM is looked up', async () => {
+  it('with updatedSince or without type TOPUP is refused with 000108 before the eSIM is looked up', async () => {
     for (const esimTranNo of [esim.esimTranNo, randomUUID()]) {
       const updatedSince = '2020-01-01T00:00:00.000Z'
       for (const request of [{}, { type: 'BASE' }, { updatedSince }, { type: 'TOPUP', updatedSince }]) {
@@ -75,7 +78,7 @@ describe('package/list by eSIM', () => {
     }
   })
 
-  it('is refused with 310403 if the eSIM is unknown or another tenant’s, or if esimTranNo and iccid do not match', async () => {
+  it('is refused with 310403 for an unknown or foreign eSIM, or if esimTranNo and iccid do not match', async () => {
     const stranger = await addDealer(bed.node.deps)
     const other = await bed.delivered()
     const { esimTranNo, iccid } = esim
@@ -102,7 +105,7 @@ describe('package/list by eSIM', () => {
     },
   )
 
-  it('is empty where the supplier of the eSIM cannot top up', async () => {
+  it('is empty if the eSIM’s supplier does not support top-ups', async () => {
     Object.assign(bed.supplier.itself, { topUp: undefined })
     expect(await codesOf({ type: 'TOPUP', esimTranNo: esim.esimTranNo })).toEqual([])
   })

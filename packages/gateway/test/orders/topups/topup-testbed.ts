@@ -24,15 +24,15 @@ export interface Esim {
   orderNo: string
 }
 
-/** Nodes of the dealer API on one database, and a supplier that answers as a test says. */
+/** Dealer API nodes on one database, and a supplier that answers as specified by the test. */
 export interface TopUpTestbed {
   nodes: Node[]
   node: Node
   dealer: Dealer
   supplier: {
-    /** By default it tops up. */
+    /** By default the top-up is carried out. */
     topUp: (request: TopUpRequest) => Outcome | Promise<Outcome>
-    /** By default it tops up what is a top-up, and delivers the rest. */
+    /** By default it carries out top-ups as top-ups, and delivers the rest. */
     query: (request: SupplierRequest) => Outcome
     toppedUp: TopUpRequest[]
     queried: SupplierRequest[]
@@ -42,7 +42,7 @@ export interface TopUpTestbed {
   }
   json(of: Dealer, operation: string, body: object, node?: Node): Promise<Answer>
   delivered(packageCode?: string, of?: Dealer, periodNum?: number): Promise<Esim>
-  /** Tops the eSIM up, under a new transactionId unless one is given. */
+  /** Tops up the eSIM, with a new transactionId unless one is given. */
   topUp(esim: Esim, body?: object, node?: Node): Promise<Answer>
   /** Waits until the order has one of these statuses. */
   // biome-ignore lint/suspicious/noExplicitAny: an answer of the API

@@ -28,7 +28,7 @@ const eventsOf = async (esim: Esim, orderNo: string) => {
 }
 
 describe('a top-up', () => {
-  it('is debited, adds its volume and days to the eSIM, and has no eSIM of its own', async () => {
+  it('is debited, and adds its volume and days to the existing eSIM', async () => {
     const esim = await bed.delivered()
     await bed.set(
       esim,
@@ -60,7 +60,7 @@ describe('a top-up', () => {
     expect(statement.data.entryList[0]).toMatchObject({ amount: -PRICE, esimTranNo: esim.esimTranNo, kind: 'TOPUP' })
   })
 
-  it('in a list of its supplier is not taken for another eSIM', async () => {
+  it('in its supplier’s list is not mistaken for another eSIM', async () => {
     const esim = await bed.delivered()
     await bed.topUp(esim, { transactionId: 'T-listed' })
     await bed.order(esim.dealer, 'T-listed', 'DELIVERED')
@@ -71,7 +71,7 @@ describe('a top-up', () => {
     async function* list() {
       yield { key, iccid, cancelled: false, time: new Date() }
     }
-    // A supplier whose top-ups are purchases like any other.
+    // A supplier whose top-ups are ordinary purchases.
     bed.supplier.query = () => ({
       kind: 'delivered',
       esim: { iccid, smdpAddress: 'smdp.example.com', matchingId: 'M-LISTED' },
@@ -85,7 +85,7 @@ describe('a top-up', () => {
     expect(orphans).toEqual([])
   })
 
-  it('is not undone by a report from before it, and a later one counts', async () => {
+  it('is not undone by an earlier report, but a later report counts', async () => {
     const esim = await bed.delivered()
     await bed.set(esim, `esim_status = 'USED_UP', activate_time = now()`)
     await bed.topUp(esim, { transactionId: 'T-late' })
@@ -108,7 +108,7 @@ describe('a top-up', () => {
     expect((await bed.profile(esim)).esimStatus).toBe('USED_UP')
   })
 
-  it('that is repeated by esimTranNo or ICCID is the first one; another eSIM or package is a conflict', async () => {
+  it('repeated by esimTranNo or ICCID returns the first top-up; another eSIM or package is a conflict', async () => {
     const [esim, other] = [await bed.delivered(), await bed.delivered()]
     const first = await bed.topUp(esim, { transactionId: 'T-again' })
     const byIccid = await bed.topUp(esim, { transactionId: 'T-again', esimTranNo: undefined, iccid: esim.iccid })
@@ -136,7 +136,7 @@ describe('a top-up', () => {
     expect((await bed.topUp(esim, { transactionId: 'O-then', packageCode: 'JP_1_7' })).code).toBe('200012')
   })
 
-  it('is debited once by two hundred simultaneous calls over two nodes, and carried out once', async () => {
+  it('is debited and carried out once by two hundred simultaneous calls on two nodes', async () => {
     const esim = await bed.delivered()
     const before = bed.supplier.toppedUp.length
     const answers = await Promise.all(
@@ -149,7 +149,7 @@ describe('a top-up', () => {
     expect(bed.supplier.toppedUp.length - before).toBe(1)
   })
 
-  it('that shares its transactionId with an order and a cancel at the same time over two nodes: one wins, the others are 200012', async () => {
+  it('wins or is refused with 200012 when an order and a cancel on two nodes use the same transactionId', async () => {
     const kinds = ['esim/order', 'esim/topup', 'esim/cancel']
     for (let n = 0; n < 8; n++) {
       const esim = await bed.delivered()
@@ -176,7 +176,7 @@ describe('a top-up', () => {
     }
   })
 
-  it('that got no answer is queried by its key, never sent again, and refunded only when refused', async () => {
+  it('without an answer is queried by its key, never sent again, and refunded only if refused', async () => {
     const esim = await bed.delivered()
     bed.supplier.topUp = () => ({ kind: 'unknown', message: 'no answer' })
     const before = bed.supplier.toppedUp.length
@@ -192,7 +192,7 @@ describe('a top-up', () => {
     expect((await bed.profile(esim)).totalVolume).toBe(2 * GB)
   })
 
-  it('under review is resolved by an operator as topped up, without eSIMs', async () => {
+  it('under review can be resolved by an operator as topped up, without entering eSIMs', async () => {
     const esim = await bed.delivered()
     const unknown = { kind: 'unknown' as const, message: 'no answer' }
     Object.assign(bed.supplier, { topUp: () => unknown, query: () => unknown })
@@ -218,7 +218,7 @@ describe('a top-up', () => {
 describe('a top-up is refused', () => {
   const refusal = async (esim: Esim, body: object) => (await bed.topUp(esim, body)).code
 
-  it('where it names no eSIM of its tenant', async () => {
+  it('if it does not identify one of the tenant’s eSIMs', async () => {
     const [esim, other] = [await bed.delivered(), await bed.delivered()]
     const stranger = await addDealer(bed.node.deps)
     expect(await refusal(esim, { esimTranNo: undefined })).toBe('000105')
@@ -257,7 +257,7 @@ describe('a top-up is refused', () => {
     expect(await refusal(esim, { transactionId: 'A-open' })).toBe('200012')
   })
 
-  it('by the earliest of its faults', async () => {
+  it('with the code of the fault that is checked first', async () => {
     const esim = await bed.delivered()
     const topUp = bed.supplier.itself.topUp!
     const guards = { price: 1, amount: 1 }
@@ -278,7 +278,7 @@ describe('a top-up is refused', () => {
     expect(await refusal(esim, { amount: 1 })).toBe('200006')
   })
 
-  it('over the balance, then over the daily limit, after its guards', async () => {
+  it('beyond the balance or the daily limit, but first for a failed guard', async () => {
     const { deps } = bed.node
     const poor = await addDealer(deps, 0)
     const spent = PRICE + 2 * DAY_PRICE
@@ -315,7 +315,7 @@ describe('a top-up is refused', () => {
     expect(await refusal(esim, body)).toBe(code)
   })
 
-  it('as 200002 before 200015, and as 200012 before an eSIM that does not exist', async () => {
+  it('with 200002 rather than 200015, and with 200012 before the eSIM is looked up', async () => {
     const esim = await bed.delivered()
     await bed.topUp(esim, { transactionId: 'T-taken' })
     const stranger = { esimTranNo: '00000000-0000-4000-8000-000000000000', packageCode: 'NONE' }
@@ -330,7 +330,7 @@ describe('a top-up is refused', () => {
     bed.supplier.itself.topUp = topUp!
   })
 
-  it('on another tenant’s eSIM with the answer for an eSIM that does not exist', async () => {
+  it('for another tenant’s eSIM, with the same answer as for an eSIM that does not exist', async () => {
     const esim = await bed.delivered()
     await bed.set(esim, `esim_status = 'CANCEL'`)
     const stranger = { ...esim, dealer: await addDealer(bed.node.deps) }
@@ -343,7 +343,7 @@ describe('a top-up is refused', () => {
 })
 
 describe('a used-up or expired eSIM', () => {
-  it('is topped up if it is used up, and if it has expired only where its supplier allows that', async () => {
+  it('can be topped up if used up, but if expired only where the supplier allows that', async () => {
     const usedUp = await bed.delivered()
     await bed.set(usedUp, `esim_status = 'USED_UP', activate_time = now()`)
     expect((await bed.topUp(usedUp, { transactionId: 'T-used-up' })).code).toBe('000000')

@@ -16,7 +16,7 @@ afterAll(async () => {
   await bed.close()
 })
 
-/** Lets the supplier answer no top-up until the returned function is called. */
+/** Keeps the supplier from answering top-ups until the returned function is called. */
 function holdTopUps(): () => void {
   let release = () => {}
   const held = new Promise<void>((resolve) => {
@@ -29,7 +29,7 @@ function holdTopUps(): () => void {
   return release
 }
 
-/** Counts the top-ups of the eSIM that a worker has looked at and put off: an order is due when it is debited. */
+/** Counts the top-ups of the eSIM that a worker has looked at and postponed: an order is due when it is debited. */
 async function putOff({ esimTranNo }: Esim): Promise<number> {
   const rows = await bed.node.deps.db.query({
     text: `select from orders where topped_up_profile_id = $1
@@ -40,7 +40,7 @@ async function putOff({ esimTranNo }: Esim): Promise<number> {
 }
 
 describe('a top-up', () => {
-  it('reaches the supplier after the earlier ones of its eSIM', async () => {
+  it('reaches the supplier after earlier top-ups for the same eSIM', async () => {
     const esim = await bed.delivered()
     const before = bed.supplier.toppedUp.length
     const release = holdTopUps()
@@ -54,7 +54,7 @@ describe('a top-up', () => {
     expect((await bed.profile(esim)).totalVolume).toBe(5 * GB)
   })
 
-  it('waits no longer for its turn if many others of its eSIM are queued', async () => {
+  it('does not wait longer for its turn when many others are queued for the same eSIM', async () => {
     const alone = await queuedTopUpMs(SHORT_QUEUE)
     // More orders than one claim leases.
     expect(await queuedTopUpMs(CLAIM_ORDERS_MAX + 50)).toBeLessThan(LONG_QUEUE_FACTOR * alone)

@@ -10,7 +10,10 @@ import { packageInput } from '#test/harness/catalogue-testbed.ts'
 import { waitForBlockedStatements } from '#test/harness/databases/statements.ts'
 import { createTopUpTestbed, type Esim, PRICE, type TopUpTestbed } from './topup-testbed.ts'
 
-/* One eSIM is topped up, suspended and cancelled: which of these allows which, and how the dealer's statement lists them. */
+/*
+ * One eSIM is topped up, suspended and cancelled: which of these still allows which others, and how the dealer's statement
+ * lists them.
+ */
 
 let bed: TopUpTestbed
 beforeAll(async () => {
@@ -42,7 +45,7 @@ const act = (esim: Esim, action: 'CANCEL' | 'SUSPEND', transactionId: string, no
   return bed.json(esim.dealer, `esim/${action.toLowerCase()}`, request, node)
 }
 
-it('a suspended eSIM is topped up, stays suspended, and expires', async () => {
+it('a suspended eSIM can be topped up, stays suspended, and still expires', async () => {
   const esim = await bed.delivered()
   await bed.set(esim, `esim_status = 'IN_USE', activate_time = now(), expired_time = now() + interval '1 day'`)
   expect((await act(esim, 'SUSPEND', 'W-suspend')).code).toBe('000000')
@@ -87,11 +90,11 @@ it('a top-up on a cached wallet that waits for an operator’s revocation is ref
   expect(debits).toEqual({ count: 0 })
 })
 
-it('of a top-up and a cancel at the same moment over two nodes one is accepted, and the other is 200002', async () => {
+it('a simultaneous top-up and cancel on two nodes end with one accepted and the other refused with 200002', async () => {
   for (let round = 0; round < 12; round++) {
     const esim = await bed.delivered()
     const transactionIds = { topUp: `W-up-${round}`, cancel: `W-cancel-${round}` }
-    // A top-up is faster, so most of them begin some milliseconds later.
+    // A top-up is faster, so most of them begin a few milliseconds later.
     const [topUp, cancel] = await Promise.all([
       delay(2 * round).then(() => bed.topUp(esim, { transactionId: transactionIds.topUp }, bed.nodes[round % 2])),
       act(esim, 'CANCEL', transactionIds.cancel, bed.nodes[(round + 1) % 2]),
@@ -100,7 +103,7 @@ it('of a top-up and a cancel at the same moment over two nodes one is accepted, 
     await runDueActions(bed.node.deps)
     if (topUp.code === '000000') {
       await bed.order(esim.dealer, transactionIds.topUp, 'DELIVERED')
-      // A topped-up eSIM cannot be cancelled any more.
+      // A topped-up eSIM can no longer be cancelled.
       expect((await act(esim, 'CANCEL', `${transactionIds.cancel}-late`)).code).toBe('200002')
     } else {
       expect(await bed.profile(esim)).toMatchObject({ esimStatus: 'CANCEL' })
@@ -110,7 +113,7 @@ it('of a top-up and a cancel at the same moment over two nodes one is accepted, 
   }
 })
 
-it('the statement names the eSIM of each top-up and refund, and the action of a cancel, under its kind', async () => {
+it('the statement shows the eSIM for each top-up and refund, and the action for each cancel', async () => {
   const dealer = await addDealer(bed.node.deps, 100)
   const esim = await bed.delivered('JP_1_7', dealer)
   await bed.topUp(esim, { transactionId: 'W-first' })

@@ -16,11 +16,11 @@ import { freePort } from './proxies.ts'
 const BIN = '/usr/lib/postgresql/15/bin'
 const USER = 'gateway'
 const NAME = 'dealer_esim'
-/** A server joins again by rewinding or copying. */
+/** A server that joins again first has to rewind or copy. */
 const RECOVERY_MAX_MS = 300_000
 const POLL_MS = 250
 
-/** A machine of the cluster. It runs pg_autoctl, with PostgreSQL as its child. */
+/** A machine in the cluster. It runs pg_autoctl, with PostgreSQL as its child. */
 interface Machine {
   name: string
   host: string
@@ -29,25 +29,25 @@ interface Machine {
   process: ChildProcess | undefined
 }
 
-/** A monitor and two servers under pg_auto_failover, each on a machine of its own if there are network namespaces. */
+/** A monitor and two servers under pg_auto_failover, each on its own machine if network namespaces are available. */
 export interface AutoFailoverCluster {
   /** Lists both servers. */
   readonly urlOfBoth: string
   /** True if machines can be cut off from each other. */
   readonly canPartition: boolean
-  /** The name of the primary according to the monitor. */
+  /** The name of the primary, according to the monitor. */
   primary(): Promise<string>
   /** Resolves to the time (`performance.now`) at which the server other than `primary` was found to accept writes. */
   promoted(primary: string): Promise<number>
   /** Kills every process of a machine. */
   kill(name: string): void
-  /** Stops every process of a machine without ending it. */
+  /** Freezes every process on a machine without ending it. */
   stall(name: string): void
-  /** Cuts a machine off from the other machines. The gateways still reach it. */
+  /** Cuts a machine off from the other machines. The gateways can still reach it. */
   partition(name: string): void
   /** Cuts a machine off from the other machines and from the gateways. */
   isolate(name: string): void
-  /** Ends what was done to the machine, and waits until the cluster has a primary and a synchronous standby. */
+  /** Undoes what was done to the machine, and waits until the cluster has a primary and a synchronous standby. */
   recover(name: string): Promise<void>
   stop(): Promise<void>
 }
@@ -114,7 +114,7 @@ export async function startAutoFailoverCluster(): Promise<AutoFailoverCluster> {
   }
 }
 
-/** The things that the machines share: folders, the account that runs PostgreSQL, and the network. */
+/** What the machines share: folders, the account that runs PostgreSQL, and the network. */
 interface Place {
   folder: string
   account: Account
@@ -125,7 +125,7 @@ interface Place {
 
 function createPlace(): Place {
   const folder = mkdtempSync(join(dataFolder(), 'dealer-esim-auto-'))
-  // The path of a socket must be short.
+  // A socket's path must be short.
   const sockets = mkdtempSync(join(tmpdir(), 'esim-'))
   const account = serverAccount(join(folder, 'none'))
   for (const each of [folder, sockets]) {
@@ -139,7 +139,7 @@ function createPlace(): Place {
     XDG_CONFIG_HOME: join(folder, 'config'),
     XDG_DATA_HOME: join(folder, 'share'),
     XDG_RUNTIME_DIR: join(folder, 'run'),
-    // Where pg_autoctl lets PostgreSQL create its sockets.
+    // The folder in which pg_autoctl lets PostgreSQL create its sockets.
     PG_REGRESS_SOCK_DIR: sockets,
     PGHOST: sockets,
     LC_ALL: 'C.UTF-8',
@@ -155,7 +155,7 @@ function createPlace(): Place {
   }
 }
 
-/** The command that runs a program on a machine, as the servers' account. */
+/** The command prefix that runs a program on a machine, under the servers' account. */
 function commandOn({ account, network }: Place, machine: string, program: string, args: string[]): [string, string[]] {
   const as = account ? ['setpriv', `--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'] : []
   const [first, ...rest] = [...(network?.enter(machine) ?? []), ...as, program, ...args]
@@ -177,7 +177,7 @@ async function startMonitor(place: Place, monitor: Machine, monitorUrl: string):
 async function startServer(place: Place, server: Machine, monitorUrl: string): Promise<void> {
   const database = ['--username', USER, '--dbname', NAME, '--name', server.name, '--monitor', monitorUrl]
   await runOn(place, server, 'create', 'postgres', ...ownOptions(server), ...database)
-  // After so long without monitor and standby, a primary stops itself.
+  // After this long without a monitor and a standby, a primary stops itself.
   const setting = ['timeout.network_partition_timeout', '10']
   await runOn(place, server, 'config', 'set', '--pgdata', server.dataDir, ...setting)
   configure(server, SETTINGS)
@@ -208,7 +208,7 @@ async function askMonitor<Row>(monitorUrl: string, text: string): Promise<Row[]>
   return query<Row>(monitorUrl, text).catch((): Row[] => [])
 }
 
-/** The state of each server, empty while it is changing. */
+/** The state of each server; empty while it is changing. */
 async function statesOf(monitorUrl: string): Promise<Map<string, string>> {
   const rows = await askMonitor<{ nodename: string; state: string }>(
     monitorUrl,
@@ -223,10 +223,10 @@ async function waitForStates(monitorUrl: string, ...wanted: string[]): Promise<v
   await waitUntil(async () => (await states()) === wanted.join(), RECOVERY_MAX_MS, POLL_MS)
 }
 
-/** Processes are killed, and no machine: nothing needs to wait for a disk. */
+/** Processes are killed, not machines, so nothing needs to wait for a disk. */
 const SETTINGS = ['fsync = off', 'max_connections = 200', 'shared_buffers = 64MB']
 
-/** Notices a lost server within seconds. A primary must have stopped itself by `primary_demote_timeout`. */
+/** Notices a lost server within seconds. A primary must have stopped itself before `primary_demote_timeout` ends. */
 const MONITOR_SETTINGS = [
   'pgautofailover.health_check_period = 1000',
   'pgautofailover.health_check_timeout = 5000',

@@ -22,18 +22,17 @@ import {
 import { hasPostgres15 } from './postgres-pair.ts'
 
 /*
- * Two nodes under orders, on two servers that pg_auto_failover manages. The primary's machine dies, stops responding, is
- * cut off from the other servers while the nodes still reach it, or is cut off from the nodes as well.
- *
- * AUTO_FAILOVER_ROUNDS: how often each way.
- * AUTO_FAILOVER_WAYS: which ways in each round, separated by commas; each once unless given.
+ * Two nodes under an order load, on two servers managed by pg_auto_failover. The primary's machine dies, stops responding,
+ * is cut off from the other servers while the nodes can still reach it, or is cut off from the nodes as well.
+ * AUTO_FAILOVER_ROUNDS: how many times for each way. AUTO_FAILOVER_WAYS: which ways in each round, separated by commas; by
+ * default each way once.
  */
 
 const ROUNDS = Number(process.env.AUTO_FAILOVER_ROUNDS ?? 1)
 /** Medians, on a machine with little else to do. */
 const FIRST_ANSWER_MAX_MS = 60_000
 const AFTER_PROMOTION_MAX_MS = 10_000
-/** Longer than any answer takes on a busy machine. Without an end, one dealer's orders would wait for minutes. */
+/** Longer than any answer takes on a busy machine. Without a limit, one dealer's orders would wait for minutes. */
 const ANSWER_MAX_MS = 30_000
 const PATIENCE_MS = 120_000
 const ENDS_WITHIN_MS = 120_000
@@ -85,7 +84,7 @@ interface FailedOver {
   how: Failure
   /** How long after the failure each node first acknowledged an order. */
   firstAnswersMs: number[]
-  /** The same after the standby began to accept writes. */
+  /** The same, measured from when the standby began to accept writes. */
   afterPromotionMs: number[]
   /** RequestIDs that were accepted twice. */
   twice: number
@@ -128,7 +127,7 @@ async function failWhenEnded({ exited, logs }: GatewayProcess): Promise<never> {
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 it.skipIf(!isPossible)(
-  'failovers by pg_auto_failover lose and double no acknowledged order, and accept no RequestID twice',
+  'failovers by pg_auto_failover neither lose nor duplicate acknowledged orders',
   { timeout: 120_000 + ROUNDS * WAYS.length * 240_000, retry: 0 },
   async () => {
     const ways = WAYS.filter((how) => cluster.canPartition || !['partition', 'isolate'].includes(how))

@@ -28,7 +28,7 @@ afterAll(async () => {
 const line = (packageCode: string) => [{ packageCode, count: 1 }]
 
 describe.skipIf(bin === undefined)('a dump that is restored', () => {
-  test('continues: waiting orders are delivered, sold eSIMs are known, and the ledger is consistent', async () => {
+  test('delivers waiting orders, knows the sold eSIMs and has a consistent ledger', async () => {
     server.run('createdb', ['--maintenance-db', server.url('postgres'), 'sold'])
     // Role api, so that no lease is held when the dump is made; a lease would only cost 30 seconds.
     const env = { MASTER_KEY }

@@ -18,8 +18,8 @@ import { type Receiver, startReceiver } from '#test/webhooks/receiver.ts'
 import { letLeasesExpire, prepareDealer, type SentOrder, startNodeLoad, UNDISTURBED_ORDERS } from './failover-load.ts'
 
 /*
- * Two nodes of a gateway place orders on a schema of a Citus cluster. Their DATABASE_URL names the coordinator, or the worker
- * that has the schema. The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
+ * Two nodes of a gateway place orders on a schema of a Citus cluster. Their DATABASE_URL points to the coordinator, or to
+ * the worker that has the schema. The schema is moved to another worker and back. TEST_CITUS_URL: docs/scaling.md.
  */
 
 const { url: coordinator, workers } = inject('testServer')
@@ -57,7 +57,7 @@ async function moveSchema(mode: string): Promise<number> {
   const from = await hostOfSchema(urlAtCoordinator())
   const to = workers.map((worker) => new URL(worker)).find(({ host }) => host !== from)!
   const movedMs = await withServerClient(urlAtCoordinator(), async (client) => {
-    // Citus refuses to move a schema while it removes the shards that an earlier move has left behind.
+    // Citus refuses to move a schema while it is removing the shards that an earlier move has left behind.
     await waitUntil(async () => (await client.query('select from pg_dist_cleanup')).rowCount === 0)
     const startedAt = performance.now()
     await client.query('select citus_schema_move($1::regnamespace, $2::text, $3::int, $4::citus.shard_transfer_mode)', [
@@ -76,7 +76,7 @@ it.skipIf(!isPossible).each([
   ['block_writes', 'the worker that has the schema'],
   ['auto', 'the coordinator'],
 ])(
-  'a move of the schema by Citus in the mode %s neither loses nor duplicates an order if DATABASE_URL names %s',
+  'moving the schema with Citus in %s mode does not lose or duplicate orders if DATABASE_URL names %s',
   { timeout: 600_000, retry: 0 },
   async (mode, connectedTo) => {
     const databaseUrl = connectedTo === 'the coordinator' ? urlAtCoordinator() : database.url
@@ -102,14 +102,14 @@ it.skipIf(!isPossible).each([
         longestAnswerMs: Math.round(Math.max(...sent.flatMap(({ durationsMs }) => durationsMs))),
       })}`,
     )
-    // A connection that was made before a move fails once.
+    // A connection made before a move fails once.
     await expect.poll(() => letLeasesExpire(operator.deps.db).then(() => 'expired', String)).toBe('expired')
     const world = { gateway: gateways[0]!, dealer, db: operator.deps.db, requested: sent, receiver }
     await expectRecordsToAgree(world, ENDS_WITHIN_MS)
   },
 )
 
-it.skipIf(!isPossible)('a dealer that moves to another cell stays guarded when Citus moves the schema', async () => {
+it.skipIf(!isPossible)('a dealer moving to another cell stays guarded when Citus moves the schema', async () => {
   const { db, ids } = operator.deps
   const { tenantId } = dealer
   const source = { name: 'main', db, nodes: [] }

@@ -21,15 +21,15 @@ import type { RequestedOrder } from '#test/orders/order-load.ts'
 import { type Receiver, startReceiver } from '#test/webhooks/receiver.ts'
 
 /*
- * The database's clock, and a node's, are set ahead and back under load, and workers die while it is wrong. Dealers' clocks
- * stay right.
+ * The database's clock, and a node's, are set forward and back under load, and workers die while the clock is wrong.
+ * Dealers' clocks stay correct.
  */
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const STEPS_MS = [SECOND_MS, 5 * MINUTE_MS, 60 * MINUTE_MS, 24 * 60 * MINUTE_MS].flatMap((step) => [step, -step])
 const WINDOW_MS = 5 * MINUTE_MS
-/** How long the clock is wrong, and right again, in each step. */
+/** How long the clock is wrong, and then correct again, in each step. */
 const WRONG_MS = 2_500
 const RIGHT_MS = 2_500
 /** Requests in progress when the clock is set may be judged by either time. */
@@ -67,7 +67,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     nodeTime = fakeNodeTime(library!)
     receiver = await startReceiver()
     await migrate({ databaseUrl: server.url, log: silentLog, directory: migrationsFolder() })
-    operator = await startNode(server.url, { DEFAULT_QPS_LIMIT: '100000' }) // the records are compared fast
+    operator = await startNode(server.url, { DEFAULT_QPS_LIMIT: '100000' }) // the records are compared quickly
     await maintainPartitions(operator.deps.db)
     const config = { slowMs: 300, giveUpAfterMs: 86_400_000 }
     await addSupplier(operator.deps, { name: 'shop', type: 'sandbox', config }, OPERATOR)
@@ -98,7 +98,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     nodeTime?.remove()
   })
 
-  /** Places one order after the other until the load is stopped. */
+  /** Places one order after another until the load is stopped. */
   async function caller(): Promise<void> {
     while (!load.isStopped) {
       const packageCode = requests.length % 2 === 0 ? 'SANDBOX_OK' : 'SANDBOX_SLOW'
@@ -118,7 +118,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
 
   const pass = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-  /** Codes of the requests that were sent in a span of time, without its first second. */
+  /** The codes of the requests sent in a time span, without its first second. */
   async function codesDuring(ms: number): Promise<Set<string>> {
     const from = performance.now() + SETTLES_MS
     await pass(ms)
@@ -130,7 +130,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
   }
 
   it.each(STEPS_MS)(
-    'in the database, by %i ms, while a worker dies, refuses nobody once it is right',
+    'in the database by %i ms while a worker dies does not cause refusals once the time is right again',
     async (stepMs) => {
       const before = requests.length
       server.setOffset(stepMs)
@@ -139,7 +139,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
       await workers.shift()!.kill('SIGKILL')
       const codes = await whileWrong
       if (Math.abs(stepMs) > WINDOW_MS) expect(codes).toEqual(new Set(['101001']))
-      // Five minutes are the edge of the clock window.
+      // The clock window ends at five minutes.
       else if (Math.abs(stepMs) < WINDOW_MS) expect(codes).toEqual(new Set(['000000']))
       server.setOffset(0)
       const joining = start('worker')
@@ -150,7 +150,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     },
   )
 
-  it.each(STEPS_MS)('on a node, by %i ms, refuses nobody', async (stepMs) => {
+  it.each(STEPS_MS)('on a node by %i ms does not cause refusals', async (stepMs) => {
     const before = requests.length
     nodeTime.setOffset(stepMs)
     await pass(600)
@@ -159,7 +159,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     expect(new Set(requests.slice(before).map(({ code }) => code))).toEqual(new Set(['000000']))
   })
 
-  it('loses, doubles and forgets nothing, and makes nothing more than a minute late', async () => {
+  it('does not lose or duplicate anything, nor delay anything by more than a minute', async () => {
     load.isStopped = true
     await Promise.all(load.running)
     expect(server.listCrashes()).toEqual([])
@@ -167,7 +167,7 @@ describe.skipIf(!canRun('the clock suite', 'faketime') || library === undefined)
     const repeated = await Promise.all(
       accepted.filter((_, index) => index % 5 === 0).map((parts) => call(api, dealer, 'esim/order', parts)),
     )
-    const fresh = repeated.filter(({ code }) => code !== '101001') // older than five minutes on a slow machine
+    const fresh = repeated.filter(({ code }) => code !== '101001') // more than five minutes old on a slow machine
     expect(new Set(fresh.map(({ code }) => code))).toEqual(new Set(['101006']))
     const requested = accepted.map(({ order }) => order)
     await expectRecordsToAgree({ gateway: operator, dealer, db: operator.deps.db, requested, receiver }, MINUTE_MS)

@@ -10,15 +10,15 @@ import type { RequestedOrder } from '#test/orders/order-load.ts'
 import type { Receiver } from '#test/webhooks/receiver.ts'
 
 const PRODUCT = 'SANDBOX_OK'
-/** Each node gets an order at this interval, even if earlier ones have not ended. */
+/** Each node is sent an order at this interval, even if earlier ones have not ended. */
 const BETWEEN_ORDERS_MS = 100
 /** How many orders each node acknowledges before the failure. */
 export const UNDISTURBED_ORDERS = 10
-/** The RequestIDs of orders that were acknowledged within this time before the failure are sent again. */
+/** The RequestIDs of orders acknowledged within this time before the failure are sent again. */
 const REPLAYED_MS = 1_500
 /** An order takes no longer on a machine that has little else to do. */
 const QUICK_ORDER_MS = 100
-/** A failover takes no longer, even on a busy machine. */
+/** No failover takes longer than this, even on a busy machine. */
 const FAILOVER_MAX_MS = 150_000
 
 export interface SentOrder extends RequestedOrder {
@@ -29,13 +29,13 @@ export interface SentOrder extends RequestedOrder {
   acknowledgedAt: number | undefined
 }
 
-/** Orders to one node, sent until it is stopped. */
+/** Orders to one node, sent until stopped. */
 export interface NodeLoad {
   readonly own: readonly SentOrder[]
   readonly acknowledged: number
   /**
-   * How long after `since` the node first acknowledged an order that it got after it.
-   * @throws Error with the latest answers if it acknowledges none for minutes
+   * How long after `since` the node first acknowledged an order that it received after that time.
+   * @throws Error with the latest answers if it does not acknowledge one for minutes
    */
   firstAnswer(since: number): Promise<number>
   stop(): Promise<void>
@@ -75,7 +75,7 @@ export function startNodeLoad(gateway: { baseUrl: string }, dealer: Dealer, sent
     }
     sent.push(order)
     own.push(order)
-    // A connection that is closed while it is used again: the records show later whether the order exists.
+    // A connection that was closed just as it was used again: the records later show whether the order exists.
     const answer = await call(gateway, dealer, 'esim/order', order).catch(() => undefined)
     order.durationsMs.push(performance.now() - order.sentAt)
     if (answer) order.answers.push(answer)
@@ -111,14 +111,14 @@ export function startNodeLoad(gateway: { baseUrl: string }, dealer: Dealer, sent
   }
 }
 
-/** The orders whose RequestIDs the failure may have lost. */
+/** The orders whose RequestIDs may have been lost in the failure. */
 export function recentOrders(loads: readonly NodeLoad[], failedAt: number): SentOrder[] {
   const recent = loads.flatMap(({ own }) => own.filter(({ acknowledgedAt: at = 0 }) => at > failedAt - REPLAYED_MS))
   expect(recent.length).toBeGreaterThan(5)
   return recent
 }
 
-/** How many RequestIDs of acknowledged orders are accepted again. */
+/** How many RequestIDs of acknowledged orders are accepted a second time. */
 export async function acceptedTwice(
   gateways: readonly { baseUrl: string }[],
   dealer: Dealer,

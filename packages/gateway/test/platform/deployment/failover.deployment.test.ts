@@ -21,11 +21,10 @@ import {
 import { hasPostgres15, type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 
 /*
- * Two nodes under orders, on a primary with a synchronous standby. The primary's machine dies, and its connections break or
- * fall silent; or only the standby is cut off from it, and it keeps running. The standby is promoted. One node has an
- * address of the database that then reaches the new primary, the other node the list of both servers.
- *
- * FAILOVER_ROUNDS: how often each way.
+ * Two nodes under an order load, on a primary with a synchronous standby. The primary's machine dies, and its connections
+ * break or fall silent; or only the standby is cut off from it, and it keeps running. The standby is promoted. One node has
+ * a database address that then reaches the new primary, and the other node has the list of both servers.
+ * FAILOVER_ROUNDS: how many times for each way.
  */
 
 const ROUNDS = Number(process.env.FAILOVER_ROUNDS ?? 3)
@@ -82,7 +81,7 @@ async function fail(how: (typeof FAILURES)[number]): Promise<void> {
 const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 it.skipIf(!isPossible)(
-  'a failover loses and doubles no acknowledged order, accepts no RequestID twice, and is over within seconds',
+  'a failover neither loses nor duplicates acknowledged orders, and is over within seconds',
   { timeout: 60_000 + ROUNDS * 90_000, retry: 0 },
   async () => {
     const firstAnswersMs: Record<(typeof FAILURES)[number], number[]> = { kill: [], stall: [], partition: [] }

@@ -36,7 +36,7 @@ let database: TestDatabase
 let db: Db & { close(): Promise<void> }
 let dealer: Dealer
 let load: OrderLoad
-/** The gateway that knows only the new key. */
+/** A gateway that knows only the new key. */
 let last: GatewayProcess
 const folder = mkdtempSync(join(tmpdir(), 'dealer-esim-keys-'))
 
@@ -104,7 +104,7 @@ function opens(cipher: typeof oldCipher, { ciphertext, owner }: Sealed): boolean
   }
 }
 
-/** Adds a row to each table that orders from the sandbox do not fill. */
+/** Adds a row to each table that is not filled by sandbox orders. */
 async function fillOtherTables(tenantId: string): Promise<void> {
   const lines = Array.from({ length: CODES }, (_, i) => `${makeIccid('8985777', i)},LPA:1$smdp.example.com$KEY-${i}`)
   const deps = { db, ids: systemIds, cipher: oldCipher, linkKey: randomBytes(32), config: { deployment: 'local' } }
@@ -147,7 +147,7 @@ async function fillOtherTables(tenantId: string): Promise<void> {
   }
 }
 
-/** Like a rolling restart: the new gateway serves before the old one stops. */
+/** Like a rolling restart: the new gateway accepts requests before the old one stops. */
 async function replace(node: GatewayProcess, ...keys: Buffer[]): Promise<GatewayProcess> {
   const next = await gateway(...keys)
   load.sendTo(next)
@@ -157,7 +157,7 @@ async function replace(node: GatewayProcess, ...keys: Buffer[]): Promise<Gateway
 }
 
 describe('the rotation of the master key', () => {
-  it('covers every bytea column of the schema, or has a reason why not', async () => {
+  it('covers every bytea column in the schema except those with a stated reason', async () => {
     const plain: Record<string, string> = {
       'access_tokens.token_hash': 'a hash',
       'passkeys.credential_id': 'public: every authenticator request names it',
@@ -182,7 +182,7 @@ describe('the rotation of the master key', () => {
     expect(rows.map(({ name }) => name).sort()).toEqual(known)
   })
 
-  it('runs while gateways are under load, is killed and resumed, and leaves nothing under the old key', async () => {
+  it('leaves nothing encrypted with the old key, even if it is killed and resumed under load', async () => {
     let node = await gateway(OLD)
     const made = await createTenant(
       { db, ids: systemIds, cipher: oldCipher, config: { cellName: 'main' } },
@@ -197,12 +197,14 @@ describe('the rotation of the master key', () => {
     load.sendTo(node)
     await load.waitForMore(20)
 
-    // A key that the other gateways do not know may not be first anywhere, and cannot be rotated to.
-    expect(await refusal(NEW, OLD)).toMatch(/^Other gateways use this database with other master keys: 127\.0\.0\.1 /)
+    // A key that the other gateways do not know may not come first anywhere, and cannot be rotated to.
+    expect(await refusal(NEW, OLD)).toMatch(
+      /^Other gateways use this database with different master keys: 127\.0\.0\.1 /,
+    )
     node = await replace(node, OLD, NEW)
     const early = await admin(['master-key', 'rotate'], env(NEW, OLD))
     expect(early).toMatchObject({ code: 1, stdout: '' })
-    expect(early.stderr).toMatch(/^Gateways that encrypt under another key are connected: .*restart them\.\n$/)
+    expect(early.stderr).toMatch(/^Gateways that encrypt with a different key are connected: .*restart them\.\n$/)
     expect(await db.query({ text: 'select rotating_to from deployment' })).toEqual([{ rotatingTo: null }])
     node = await replace(node, NEW, OLD)
 
@@ -253,7 +255,7 @@ describe('the rotation of the master key', () => {
     for (const profile of profiles) expect(profile.ac).toMatch(/^LPA:1\$/)
   })
 
-  it('is in the audit log, with fingerprints', async () => {
+  it('is recorded in the audit log with key fingerprints', async () => {
     const entries = await db.query<{ action: string; before: object; after: object }>({
       text: `select action, before, after from audit_log where action like 'master_key.%' order by audit_id`,
     })
@@ -264,14 +266,14 @@ describe('the rotation of the master key', () => {
     ])
   })
 
-  it('leaves an old key that decrypts nothing and may not be first again', async () => {
-    expect(await refusal(OLD)).toMatch(/^The database is encrypted under another master key\./)
-    expect(await refusal(OTHER)).toMatch(/^The database is encrypted under another master key\./)
-    expect(await refusal(OLD, NEW)).toMatch(/^The first key of MASTER_KEY was replaced by a rotation\./)
+  it('leaves the old key unable to decrypt anything, and never lets the old key become the first key again', async () => {
+    expect(await refusal(OLD)).toMatch(/^The database is encrypted with a different master key\./)
+    expect(await refusal(OTHER)).toMatch(/^The database is encrypted with a different master key\./)
+    expect(await refusal(OLD, NEW)).toMatch(/^The first key of MASTER_KEY has been replaced by a rotation\./)
     expect(await refusal(NEW, OLD)).toBeUndefined()
   })
 
-  it('changes nothing when it is repeated, and shows its state', async () => {
+  it('shows its state, and does not change anything when it is repeated', async () => {
     const { fingerprint } = newCipher
     expect(await adminJson(['master-key', 'rotate'], env(NEW))).toEqual({ fingerprint, rewritten: 0 })
     const state = await adminJson(['master-key', 'show'], env(NEW))
@@ -284,7 +286,7 @@ describe('the rotation of the master key', () => {
     expect(human.stdout).not.toContain('old key')
   })
 
-  it('lists a process once with all its connections, and shows a key by one id', async () => {
+  it('lists each process once with all its connections, and each key under one id', async () => {
     const { stdout } = await admin(['master-key', 'show'], env(NEW))
     const [summary = '', connected = ''] = stdout.split('\n\n')
     expect(summary.match(new RegExp(`  ${NEW_ID} \\(fingerprint ${newCipher.fingerprint}\\)`, 'g'))).toHaveLength(2)

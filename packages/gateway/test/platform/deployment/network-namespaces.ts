@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { inject } from 'vitest'
 import type { TestProject } from 'vitest/node'
 
-/** What identifies a network of this run. Tests get it from the setup below. */
+/** What identifies this run's network. Tests get it from the setup below. */
 interface NetworkPlan {
   id: string
   /** The first three numbers of its addresses. */
@@ -12,17 +12,17 @@ interface NetworkPlan {
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** null where the kernel or our rights allow no network namespaces. */
+    /** null if the kernel or our permissions do not allow network namespaces. */
     network: NetworkPlan | null
   }
 }
 
-/** Machines with addresses of their own, which can be cut off from each other without an error to either side. */
+/** Machines with their own addresses, which can be cut off from each other without an error on either side. */
 export interface Network {
   addressOf(machine: string): string
-  /** The command that runs another command on the machine. */
+  /** The command prefix that runs another command on the machine. */
   enter(machine: string): string[]
-  /** Packets between the machine and the others vanish. This process still reaches it, unless `alsoFromUs`. */
+  /** Packets between the machine and the others are dropped. This process can still reach it, unless `alsoFromUs` is set. */
   cutOff(machine: string, options: { alsoFromUs: boolean }): void
   reconnect(machine: string): void
 }
@@ -30,8 +30,8 @@ export interface Network {
 export const MACHINES: readonly string[] = ['monitor', 'one', 'two']
 
 /**
- * Creates the network before the tests of a run, and removes it after them: a browser aborts requests that it is sending
- * while the interfaces or addresses of its machine change (net::ERR_NETWORK_CHANGED), also those to the machine itself.
+ * Creates the network before the tests of a run, and removes it afterwards: a browser aborts its requests while its
+ * machine's interfaces or addresses change (net::ERR_NETWORK_CHANGED), even those to the machine itself.
  */
 export default function setup(project: TestProject): () => void {
   const plan = createNetwork()
@@ -41,7 +41,7 @@ export default function setup(project: TestProject): () => void {
 
 function createNetwork(): NetworkPlan | undefined {
   if (process.getuid!() !== 0) return undefined
-  // Reserved for tests of networks (RFC 2544).
+  // Reserved for network tests (RFC 2544).
   const plan = { id: randomInt(0x10000).toString(16), subnet: `198.18.${randomInt(256)}` }
   const hub = hubOf(plan)
   const ours = deviceOf(plan)
@@ -85,7 +85,7 @@ const deviceOf = ({ id }: NetworkPlan) => `esim-${id}`
 const namespaceOf = ({ id }: NetworkPlan, machine: string) => `esim-${id}-${machine}`
 const addressOf = ({ subnet }: NetworkPlan, machine: string) => `${subnet}.${MACHINES.indexOf(machine) + 2}`
 
-/** The network of this run. @returns undefined if it could not be created; the caller says what is not tested then */
+/** The network of this run. @returns undefined if it could not be created; the caller then says what is not tested */
 export function openNetwork(): Network | undefined {
   const plan = inject('network')
   if (plan === null) return undefined
@@ -116,7 +116,7 @@ export function openNetwork(): Network | undefined {
 
 /** One end of a link between two machines. */
 interface Side {
-  /** The command that lets `ip` act on this side. */
+  /** The command that makes `ip` act on this side. */
   prefix: string[]
   device: string
   address: string
@@ -124,7 +124,7 @@ interface Side {
 
 const UNUSED_ADDRESS = '02:00:00:00:00:01'
 
-/** Packets to the other side get a hardware address that no machine has. */
+/** Packets to the other side get a hardware address that belongs to no machine. */
 function forget({ prefix, device }: Side, { address }: Side): void {
   ip(...prefix, 'neigh', 'replace', address, 'lladdr', UNUSED_ADDRESS, 'nud', 'permanent', 'dev', device)
 }

@@ -20,7 +20,7 @@ afterAll(async () => {
 const PATH = '/operator-settings'
 const NONE = { newDealerQpsLimit: null, alertEmails: [] }
 
-it('a new dealer gets the limit that is set at that moment, and existing dealers keep theirs', async () => {
+it('a new dealer gets the limit in force at that time, and existing dealers keep their limits', async () => {
   const create = async (clientName: string) => {
     const { body } = await admin.call('POST', '/tenants', { clientName, currencyCode: 'USD' })
     return async () => (await admin.call('GET', `/tenants/${body.tenantId}`)).body.qpsLimit
@@ -33,7 +33,7 @@ it('a new dealer gets the limit that is set at that moment, and existing dealers
   expect([await late(), await (await create('Last'))()]).toEqual([25, null])
 })
 
-it('a change is in the audit log with what was set before, and a malformed address changes nothing', async () => {
+it('a changed setting is recorded in the audit log with its previous value', async () => {
   const alertEmails = [' ops@operator.test', 'ops@operator.test', 'Night shift <night@operator.test>']
   const { body } = await admin.call('PUT', PATH, { newDealerQpsLimit: 30, alertEmails })
   const kept = { newDealerQpsLimit: 30, alertEmails: ['ops@operator.test', 'Night shift <night@operator.test>'] }
@@ -46,7 +46,7 @@ it('a change is in the audit log with what was set before, and a malformed addre
   expect(entries[0]).toMatchObject({ actor: admin.email, before: NONE, after: kept })
 })
 
-it('the list of variables shows which are set, and never a secret', () => {
+it('the list of variables shows which variables are set, but never a secret', () => {
   const env = {
     DATABASE_URL: 'postgres://user:hidden@db/gateway',
     OTEL_EXPORTER_OTLP_HEADERS: 'api-key=hidden',
@@ -67,7 +67,7 @@ it('the list of variables shows which are set, and never a secret', () => {
   expect(shown('SMTP_URL')).toEqual(['NOT_SET', null])
 })
 
-it('a test e-mail arrives, and a refusal by the mail server is returned', async () => {
+it('a test e-mail arrives, and a refusal by the mail server is reported to the caller', async () => {
   expect((await admin.call('POST', `${PATH}/test-mail`, {})).status).toBe(200)
   expect(smtp.mails.at(-1)).toMatchObject({ to: admin.email, subject: 'Test e-mail from the eSIM console' })
   smtp.refusals.rcpt = '550 no such mailbox'

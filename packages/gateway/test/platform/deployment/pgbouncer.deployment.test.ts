@@ -63,7 +63,7 @@ max_client_conn = 200
   poolers.push(pooler)
   await waitUntil(() => isListening(port))
   url.host = `127.0.0.1:${port}`
-  // Parameters of the embedded server that no operator writes: PgBouncer refuses them.
+  // Parameters of the embedded server that operators do not set: PgBouncer refuses them.
   url.search = ''
   return url.href
 }
@@ -77,7 +77,7 @@ function diagnose(databaseUrl: string) {
 }
 
 describe.skipIf(!canRun('gateways behind PgBouncer', 'pgbouncer'))('behind PgBouncer', () => {
-  it('in session mode a gateway sells and delivers, and its limits hold', async () => {
+  it('a gateway in session mode sells and delivers, and its limits hold', async () => {
     const url = await startPgBouncer('session')
     const gateway = await startGateway({ databaseUrl: url, env: NODE_ENV })
     const dealer = await addDealer(operator.deps)
@@ -105,7 +105,7 @@ describe.skipIf(!canRun('gateways behind PgBouncer', 'pgbouncer'))('behind PgBou
     expect(ofIt.map(({ check }) => check)).toContain('session')
   })
 
-  it('in session mode gateways with different schemas share the pooler', async () => {
+  it('gateways with different schemas share the pooler in session mode', async () => {
     const url = await startPgBouncer('session')
     const env = { ...NODE_ENV, DATABASE_SCHEMA: 'cell_two', CELL_NAME: 'two' }
     const gateway = await startGateway({ databaseUrl: url, env })
@@ -124,7 +124,7 @@ describe.skipIf(!canRun('gateways behind PgBouncer', 'pgbouncer'))('behind PgBou
   })
 
   it.each(['transaction', 'statement'] as const)(
-    'in %s mode a gateway does not start and says what to do',
+    'a gateway in %s mode does not start, and says what to do',
     async (mode) => {
       const url = await startPgBouncer(mode)
       const refusal = /connection pooler .* Set pool_mode = session in PgBouncer/

@@ -25,15 +25,15 @@ interface Server {
   url: string
 }
 
-/** A primary with a synchronous standby: what it has acknowledged survives its loss. */
+/** A primary with a synchronous standby: whatever it has acknowledged survives its loss. */
 export interface PostgresPair {
-  /** Leads to the current primary. */
+  /** Connects to the current primary. */
   readonly url: string
   /** Lists both servers. */
   readonly urlOfBoth: string
-  /** Kills every process of the primary, as the loss of its machine does. */
+  /** Kills every process of the primary, as the loss of its machine would. */
   killPrimary(): Promise<void>
-  /** Makes the standby the primary. A former primary that was not killed goes on without a standby. */
+  /** Makes the standby the primary. A former primary that was not killed continues without a standby. */
   promote(): Promise<void>
   killFormerPrimary(): Promise<void>
   /** Gives the promoted primary a synchronous standby again. */
@@ -82,9 +82,9 @@ export async function startPostgresPair(): Promise<PostgresPair> {
     const dataDir = join(folder, `data${made++}`)
     const from = ['-h', '127.0.0.1', '-p', String(of.port), '-U', USER]
     await run('pg_basebackup', ...from, '-D', dataDir, '-R', '-c', 'fast', '-X', 'stream', '--no-sync')
-    // Once it is promoted it has no standby, until it gets one.
+    // After its promotion it has no standby until it is given one.
     appendFileSync(join(dataDir, 'postgresql.auto.conf'), "\nsynchronous_standby_names = ''\n")
-    // A new standby takes the place of the server that was killed.
+    // A new standby replaces the server that was killed.
     const server = await start(dataDir, of.port === ports[0] ? ports[1] : ports[0])
     await query(of.url, "alter system set synchronous_standby_names = '*'")
     await query(of.url, 'select pg_reload_conf()')
@@ -131,7 +131,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   }
 }
 
-/** Processes are killed, and no machine: nothing needs to wait for a disk. */
+/** Processes are killed, not machines, so nothing needs to wait for a disk. */
 const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'max_connections=200']
 
 function kill(pid: number): void {

@@ -8,8 +8,8 @@ import { createAuthority } from '#test/harness/servers/certificates.ts'
 import { waitUntil } from '#test/harness/shop.ts'
 
 /*
- * The proxies of docs/availability.md in front of two nodes, with the configurations that the page shows: only addresses, ports
- * and certificates are replaced.
+ * The proxies of docs/availability.md in front of two nodes, with the configurations shown on that page: only addresses,
+ * ports and certificates are replaced.
  */
 
 export interface ReverseProxy {
@@ -17,7 +17,7 @@ export interface ReverseProxy {
   stop(): Promise<void>
 }
 
-/** The nodes of a test. They have the two addresses and the ports of the page. */
+/** The nodes of a test. They have the page's two addresses and ports. */
 export interface ProxiedNodes {
   hosts: readonly [string, string]
   port: number
@@ -25,7 +25,7 @@ export interface ProxiedNodes {
 }
 
 interface Program {
-  /** The page's title of the configuration, and what is written around it. */
+  /** The title of the configuration on the page, and what is written around it. */
   title: string
   configure(text: string, at: { port: number; folder: string }): string
   command(configFile: string): [program: string, ...args: string[]]
@@ -78,7 +78,7 @@ export async function startProxy(
   return runProxy(name, text, { port, folder })
 }
 
-/** Starts a proxy with this configuration, which names the files `esim.pem`, `esim.key` and `esim.both.pem` of the folder. */
+/** Starts a proxy with this configuration, which uses the files `esim.pem`, `esim.key` and `esim.both.pem` in the folder. */
 export async function runProxy(
   name: keyof typeof PROXIES,
   text: string,
@@ -105,7 +105,7 @@ export async function runProxy(
   return { baseUrl, stop }
 }
 
-/** Returns the configuration below this title of the page. */
+/** Returns the configuration below this title on the page. */
 function fromPage(title: string): string {
   const page = readFileSync(join(packageRoot(), '../../docs/availability.md'), 'utf8')
   const [, text] = new RegExp(`\`\`\`text\\n# ${title}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []

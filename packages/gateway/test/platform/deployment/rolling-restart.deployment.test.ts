@@ -15,14 +15,14 @@ import {
 import { addPackages } from '#test/http/dealer/api-fixture.ts'
 import { freePort, PROXIES, type ProxiedNodes, type ReverseProxy, startProxy } from './proxies.ts'
 
-/** The proxies to test with. Those that this machine lacks are skipped. */
+/** The proxies to test with. Those not installed on this machine are skipped. */
 const names = (Object.keys(PROXIES) as (keyof typeof PROXIES)[]).filter((name) =>
   canRun(`restarts behind ${name}`, name),
 )
 const CALLERS = 3
-/** Pause between two orders of a caller: requests fall into every moment of a restart without overloading the nodes. */
+/** Pause between two orders of a caller: requests happen at every moment of a restart without overloading the nodes. */
 const PAUSE_MS = 5
-/** docs/availability.md: how long the proxies get after a node is ready. */
+/** docs/availability.md: how much time the proxies are given after a node is ready. */
 const AFTER_READY_MS = 5_000
 const PRODUCTION = {
   DEPLOYMENT: 'production',
@@ -93,21 +93,18 @@ function placeOrders(proxy: ReverseProxy) {
   }
 }
 
-it.skipIf(names.length === 0)(
-  'two nodes that are restarted one after the other behind a proxy lose no request',
-  async () => {
+it.skipIf(names.length === 0)('restarting two nodes in turn behind a proxy does not lose a request', async () => {
+  await delay(AFTER_READY_MS)
+  const loads = proxies.map(placeOrders)
+  for (const [index, host] of nodes.hosts.entries()) {
+    await delay(1_000)
+    expect(await gateways[index]!.kill('SIGTERM')).toEqual({ code: 0, signal: null })
+    gateways[index] = await startGatewayAt(host)
     await delay(AFTER_READY_MS)
-    const loads = proxies.map(placeOrders)
-    for (const [index, host] of nodes.hosts.entries()) {
-      await delay(1_000)
-      expect(await gateways[index]!.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-      gateways[index] = await startGatewayAt(host)
-      await delay(AFTER_READY_MS)
-    }
-    const results = await Promise.all(loads.map((load) => load.stop()))
-    for (const [index, { lost, placed }] of results.entries()) {
-      expect(lost, names[index]).toEqual([])
-      expect(placed).toBeGreaterThan(100)
-    }
-  },
-)
+  }
+  const results = await Promise.all(loads.map((load) => load.stop()))
+  for (const [index, { lost, placed }] of results.entries()) {
+    expect(lost, names[index]).toEqual([])
+    expect(placed).toBeGreaterThan(100)
+  }
+})

@@ -19,8 +19,8 @@ afterAll(async () => {
 })
 
 /**
- * Tables without a tenant, each with its reason. They are small, because sharding by tenant copies them to each shard. A
- * table that grows with orders does not belong here.
+ * Tables without a tenant, and why. They are small, because sharding by tenant copies them to each shard. A table that
+ * grows with orders does not belong here.
  */
 const REFERENCE_TABLES: Record<string, string> = {
   schema_migrations: 'of the database itself',
@@ -63,7 +63,7 @@ const REFERENCE_TABLES: Record<string, string> = {
   access_tokens: 'found by token before a tenant is known',
 }
 
-/** Growing tables that belong to a supplier and are sharded by supplier, each with its reason. */
+/** Growing tables that belong to a supplier and are sharded by supplier, and why. */
 const SUPPLIER_TABLES: Record<string, string> = {
   suppliers: 'the suppliers themselves, few',
   stock_levels: 'one row per product, read before every order',
@@ -94,18 +94,18 @@ const SUPPLIER_TABLES: Record<string, string> = {
   sandbox_issued: 'the records of a simulated supplier, which knows no tenants',
 }
 
-/** Unique keys of tenants' tables that do not begin with tenant_id, each with its reason. */
+/** Unique keys of tenants' tables that do not begin with tenant_id, and why. */
 const UNIQUE_ACROSS_TENANTS: Record<string, string> = {
   tenant_keys_app_key: 'a request names its restricted key only by AppKey',
   tenants_app_key_key: 'a request identifies its tenant only by AppKey; tenants is a reference table',
 }
 
-/** Citus writes definitions in its own words, with the name of the schema, and has no unlogged tables. */
+/** Citus writes definitions in its own wording, including the name of the schema, and has no unlogged tables. */
 const isOnCitus = inject('testServer').workers.length > 0
 if (isOnCitus) console.warn('NOT RUN: the comparison of the schema with the committed one, which is PostgreSQL’s text.')
 
 describe('the schema', () => {
-  it.skipIf(isOnCitus)('equals the committed one (npm run schema writes it)', async () => {
+  it.skipIf(isOnCitus)('matches the committed schema file (npm run schema writes it)', async () => {
     expect(await schemaText(db)).toBe(readFileSync(join(packageRoot(), 'schema.sql'), 'utf8'))
   })
 
@@ -120,7 +120,7 @@ describe('the schema', () => {
     expect(pausing.map(({ name }) => name)).toEqual([])
   })
 
-  it('has tenant_id first in every primary, unique and foreign key of a table that belongs to tenants', async () => {
+  it('begins every primary, unique and foreign key in tenant tables with tenant_id', async () => {
     const rows = await db.query<{ table: string; name: string; kind: string; first: string }>({
       text: `
       select c.relname as table, i.relname as name, 'unique' as kind, pg_get_indexdef(x.indexrelid, 1, true) as first
@@ -150,7 +150,7 @@ describe('the schema', () => {
     expect(rows).toEqual([])
   })
 
-  it('has no exceptions for tables that no longer exist', async () => {
+  it('does not list exceptions for tables that no longer exist', async () => {
     const present = await tables()
     expect(Object.keys(REFERENCE_TABLES).filter((table) => !present.includes(table))).toEqual([])
   })

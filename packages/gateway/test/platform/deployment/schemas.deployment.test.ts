@@ -22,8 +22,8 @@ import { type OrderLoad, startOrderLoad } from '#test/orders/order-load.ts'
 import { type Receiver, startReceiver } from '#test/webhooks/receiver.ts'
 
 /*
- * Two gateways in one database, each in a schema of its own, with dealers, suppliers and packages of the same names. Their
- * master keys differ, so a gateway that saw the other would refuse to start.
+ * Two gateways in one database, each in its own schema, with dealers, suppliers and packages of the same names. Their
+ * master keys differ, so a gateway that saw the other one would refuse to start.
  */
 
 interface Cell {
@@ -92,7 +92,7 @@ async function startCell(schema: string, keyByte: number): Promise<Cell> {
 const dbOf = (cell: Cell) => cell.operator.deps.db
 
 describe('two gateways in one database', () => {
-  it('keep their tables apart: AppKeys name the cell and are unknown to the other gateway', async () => {
+  it('keep their tables apart: neither gateway knows the other’s AppKeys', async () => {
     expect(north.dealer.appKey).toMatch(/^ak_north_[A-Za-z0-9]{24}$/)
     expect(south.dealer.appKey).toMatch(/^ak_south_[A-Za-z0-9]{24}$/)
     expect((await call(south.operator, north.dealer, 'esim/query')).code).toBe('101004')
@@ -136,13 +136,13 @@ describe('two gateways in one database', () => {
     nodes[0].wake('settings')
     await waitUntil(async () => woken.includes('north b'))
     nodes[2].wake('settings')
-    // Notifications arrive in the order of their commits: one from north would have arrived before this one.
+    // Notifications arrive in commit order: one from north would have arrived before this one.
     await waitUntil(async () => woken.includes('south d'))
     expect(woken.toSorted()).toEqual(all)
     await Promise.all(nodes.map((node) => node.stop()))
   })
 
-  it('do not wait for the locks of the other', async () => {
+  it('do not wait for each other’s locks', async () => {
     await dbOf(north).tx(async (tx) => {
       await tx.query({ text: `select pg_advisory_xact_lock(${advisoryKey('partitions')})` })
       await tx.query({ text: `select pg_advisory_xact_lock(hashtextextended('north migrations', 0))` })
@@ -155,7 +155,7 @@ describe('two gateways in one database', () => {
     })
   })
 
-  it('sell, deliver and report under load at the same time, and go on when the other ends', {
+  it('sell, deliver and report concurrently under load, and one continues when the other ends', {
     timeout: 120_000,
   }, async () => {
     for (const { load, gateway } of [north, south]) load.sendTo(gateway)
@@ -172,7 +172,7 @@ describe('two gateways in one database', () => {
   })
 })
 
-/** Every acknowledged order exists once, in this cell, and no others do. */
+/** Every acknowledged order exists once, in this cell, and there are no others. */
 async function expectCellToAgree({ gateway, dealer, operator, receiver, load }: Cell): Promise<void> {
   const { db } = operator.deps
   await expectRecordsToAgree({ gateway, dealer, db, requested: load.requested, receiver }, ENDS_WITHIN_MS)
@@ -180,7 +180,7 @@ async function expectCellToAgree({ gateway, dealer, operator, receiver, load }: 
   expect(row!.count).toBe(load.requested.length)
 }
 
-it('every advisory lock of the gateway contains the schema', () => {
+it('every advisory lock in the gateway includes the schema', () => {
   const source = join(packageRoot(), '..')
   const files = ['gateway/src', 'lib/src'].flatMap((folder) =>
     readdirSync(join(source, folder), { recursive: true, encoding: 'utf8' })
@@ -193,7 +193,8 @@ it('every advisory lock of the gateway contains the schema', () => {
     ),
   )
   expect(locks.length).toBeGreaterThan(5)
-  // The keys of migrations and of views of shards are parameters with the schema, because it may not exist or be current yet.
+  // The keys of migrations and of shard views are parameters together with the schema, because it may not exist or be up to
+  // date yet.
   const apart = (lock: string) =>
     /advisoryKey\(|current_schema\(\)|postgres\/(migrations|distributed-schema)\.ts/.test(lock)
   expect(locks.filter((lock) => !apart(lock))).toEqual([])

@@ -46,13 +46,13 @@ describe('a gateway without DATABASE_URL', () => {
     expect(statSync(join(gateway.dataDir, 'postgres')).mode & 0o777).toBe(0o700)
   })
 
-  it('locks its data directory: a second gateway is refused with a message', async () => {
+  it('locks its data directory, so that a second gateway is refused with a message', async () => {
     const second = spawnGateway({ dataDir: gateway.dataDir })
     expect(await second.exited).toEqual({ code: 1, signal: null })
     expect(second.stderr).toContain(`is in use by another gateway (process ${gateway.pid})`)
   })
 
-  it('restarts its server when all processes of it are killed', async () => {
+  it('restarts its server when all its processes are killed', async () => {
     const { url } = readRunningPostgres(gateway.dataDir)!
     const pid = postmasterPid(gateway.dataDir)
     await killServer(url, pid)
@@ -72,7 +72,7 @@ describe('a gateway without DATABASE_URL', () => {
     expect(await query(running.url, 'select answer from kept')).toEqual([{ answer: 42 }])
   })
 
-  it('stops its server, and treats the Ctrl-C that npm repeats as one', async () => {
+  it('stops its server, and treats a Ctrl-C repeated by npm as one', async () => {
     const pid = postmasterPid(gateway.dataDir)
     process.kill(gateway.pid, 'SIGINT')
     expect(await gateway.kill('SIGINT')).toEqual({ code: 0, signal: null })
@@ -82,7 +82,7 @@ describe('a gateway without DATABASE_URL', () => {
 
 describe('starting', () => {
   it.each(['SIGINT', 'SIGKILL'] as const)(
-    'leaves no database server running after %s in its first second',
+    'does not leave a database server running after %s in its first second',
     async (signal) => {
       for (let attempt = 1; attempt <= 4; attempt += 1) {
         const dataDir = join(temporaryFolder('interrupted'), 'data')
@@ -98,7 +98,7 @@ describe('starting', () => {
     },
   )
 
-  it('migrates a database once if four gateways start together', async () => {
+  it('migrates a database once if four gateways start simultaneously', async () => {
     const database = await createEmptyDatabase()
     const gateways = await Promise.all(Array.from({ length: 4 }, () => startGateway({ databaseUrl: database.url })))
     const migrated = gateways.filter((gateway) => gateway.logs.some((line) => line.msg === 'migrated'))
@@ -107,7 +107,7 @@ describe('starting', () => {
     await database.drop()
   })
 
-  it('reports a port that is in use, and stops everything that it started', async () => {
+  it('reports a port in use, and stops everything that was started', async () => {
     const squatter = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => squatter.once('listening', resolve))
     const { port } = squatter.address() as AddressInfo
@@ -122,7 +122,7 @@ describe('starting', () => {
     squatter.close()
   })
 
-  it('with --trial runs a simulated wholesaler as a supplier, which keeps its address and ends with the gateway', async () => {
+  it('with --trial runs a simulated wholesaler as a supplier, which stops with the gateway', async () => {
     const dataDir = join(temporaryFolder('trial'), 'data')
     await copyUsedDataDir(dataDir)
     const urls: unknown[] = []
@@ -137,7 +137,7 @@ describe('starting', () => {
     expect(urls[1]).toBe(urls[0])
   })
 
-  it('by npm start drains and ends on SIGTERM to npm', async () => {
+  it('with npm start drains and ends when npm receives SIGTERM', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'dealer-esim-npm-'))
     const npm = spawn('npm', ['start'], {
       cwd: join(packageRoot(), '../..'),
@@ -156,7 +156,7 @@ describe('starting', () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  it('by npm start needs no sources where the gateway is built, and says what is missing where it is not', async () => {
+  it('with npm start works without sources if the gateway is built, and otherwise says what is missing', async () => {
     const root = temporaryFolder('installed')
     const checkout = join(packageRoot(), '../..')
     for (const part of ['package.json', 'package-lock.json', 'scripts', 'packages/gateway/package.json'])
@@ -177,27 +177,27 @@ describe('starting', () => {
     expect(await built.kill('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 
-  it('lists all faults of the configuration and exits with 78', async () => {
+  it('lists all configuration faults and exits with status 78', async () => {
     const gateway = spawnGateway({ env: { PORT: 'x', LOG_LEVEL: 'loud', DATABASE_POOL_SIZE: '0' } })
     expect(await gateway.exited).toEqual({ code: 78, signal: null })
     for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_POOL_SIZE']) expect(gateway.stderr).toContain(`\n  ${name} `)
   })
 })
 
-/** NaN while no server runs. */
+/** NaN while no server is running. */
 function postmasterPid(dataDir: string): number {
   const file = join(dataDir, 'postgres', 'postmaster.pid')
   return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : Number.NaN
 }
 
-/** Kills all processes of the server with SIGKILL. */
+/** Kills all of the server's processes with SIGKILL. */
 async function killServer(url: string, postmaster: number): Promise<void> {
   const backends = await query(url, 'select pid from pg_stat_activity where pid <> pg_backend_pid()')
   for (const pid of [postmaster, ...backends.map((row) => Number(row.pid))]) {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // it ended with its postmaster
+      // it ended together with its postmaster
     }
   }
 }

@@ -17,7 +17,7 @@ const TENANT = '00000000-0000-7000-8000-000000000001'
 let database: TestDatabase
 let databaseClock: SteppableClock
 let db: Db & { close(): Promise<void> }
-/** The monotonic time of the gateways. The database's clock is this plus an error that a test sets. */
+/** The gateways' monotonic time. The database's clock is this plus an error set by a test. */
 let elapsedMs = 0
 let errorMs = 0
 const gateways: Gateway[] = []
@@ -49,7 +49,7 @@ async function setTime(hours: number, clockErrorMs = errorMs): Promise<void> {
 }
 
 interface Gateway {
-  /** One pass of its retention loop. */
+  /** One pass of the gateway's retention loop. */
   pass(): Promise<void>
   stop(): Promise<void>
 }
@@ -88,7 +88,7 @@ async function startGateway(): Promise<Gateway> {
   return gateway
 }
 
-/** Lets time pass, with a pass of each gateway every twenty minutes. */
+/** Lets time pass, with a pass by each gateway every twenty minutes. */
 async function run(hours: number, ...running: Gateway[]): Promise<void> {
   for (let minutes = 20; minutes <= hours * 60; minutes += 20) {
     await setTime(1 / 3)
@@ -98,7 +98,7 @@ async function run(hours: number, ...running: Gateway[]): Promise<void> {
 
 const slotNow = () => Math.floor((Date.now() + elapsedMs + errorMs) / HOUR_MS)
 
-/** Enters a RequestID in a slot. @returns whether it is still known */
+/** Stores a RequestID in a slot. @returns whether it is still known */
 async function enter(slot: number): Promise<() => Promise<boolean>> {
   await maintainPartitions(db)
   const [row] = await db.query<{ requestId: string }>({
@@ -122,7 +122,7 @@ describe('a RequestID', () => {
     ['a day back', -DAY_MS],
     ['an hour back', -HOUR_MS],
     ['a month', 30 * DAY_MS],
-  ])('is kept while the clock of the database is off by %s during one pass', async (_, offMs) => {
+  ])('is kept while the database clock is off by %s during one pass', async (_, offMs) => {
     const gateway = await startGateway()
     await run(1, gateway)
     const isKnown = [await enter(slotNow()), await enter(slotNow() - 1)]
@@ -135,7 +135,7 @@ describe('a RequestID', () => {
     expect(await isKnown[0]!()).toBe(true)
   })
 
-  it('is kept while the clock of the database is a day ahead when a gateway starts', async () => {
+  it('is kept while the database clock is a day ahead when a gateway starts', async () => {
     const gateway = await startGateway()
     const isKnown = await enter(slotNow())
     await gateway.pass()
@@ -146,7 +146,7 @@ describe('a RequestID', () => {
     expect(await isKnown()).toBe(true)
   })
 
-  it('that was entered while the clock was ahead for four hours is kept until its hour has passed again', async () => {
+  it('accepted while the clock was four hours ahead is kept until the correct time has passed that hour', async () => {
     const gateway = await startGateway()
     await run(2, gateway)
     await setTime(0, 4 * HOUR_MS)
@@ -157,13 +157,13 @@ describe('a RequestID', () => {
     expect(await isKnown()).toBe(true)
   })
 
-  it('is forgotten two to four hours after its hour has ended, on one gateway and on two', async () => {
+  it('is forgotten two to four hours after its hour has ended, with one gateway or two', async () => {
     for (const count of [1, 2]) {
       const running = await Promise.all(Array.from({ length: count }, startGateway))
       await run(3, ...running)
       const isKnown = await enter(slotNow())
       await run(2, ...running)
-      expect(await isKnown()).toBe(true) // its hour may have begun only now
+      expect(await isKnown()).toBe(true) // its hour may have begun just now
       await run(2, ...running)
       expect(await isKnown()).toBe(false)
       expect((await slots()).length).toBeLessThanOrEqual(12)
@@ -192,7 +192,8 @@ describe('the slots of RequestIDs', () => {
       await run(8, gateway)
       counts.push((await slots()).length)
     }
-    // Present and future, the retention, and the day that unconfirmed slots are kept, in which the clock ran 1.75 days.
+    // Present and future, the retention, and the day for which unconfirmed slots are kept, during which the clock ran 1.75
+    // days.
     expect(Math.max(...counts)).toBeLessThanOrEqual(8 + 1.75 * (2 + 24))
   })
 })

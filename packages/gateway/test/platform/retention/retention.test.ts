@@ -40,7 +40,7 @@ afterAll(async () => {
 })
 
 describe('the retention table', () => {
-  it('lists every table of the database once', async () => {
+  it('lists every table in the database once', async () => {
     const rows = await db.query<{ name: string }>({
       text: `select relname as name from pg_class
              where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
@@ -50,7 +50,7 @@ describe('the retention table', () => {
   })
 })
 
-/** Inserts a row of a given age, per table: $1 is the tenant or the person, $2 a new UUID of that age, $3 the time. */
+/** Inserts a row of a given age, for each table: $1 is the tenant or the person, $2 a new UUID of that age, $3 the time. */
 const ROWS: Record<string, string> = {
   audit_log: `insert into audit_log (tenant_id, audit_id, actor, action) values ($1, $2, 'system', 'a.b')`,
   alerts: `insert into alerts (tenant_id, alert_id, kind, audience, message) values ($1, $2, 'K', 'TENANT', 'm')`,
@@ -96,7 +96,7 @@ const ROWS: Record<string, string> = {
 }
 
 describe('the retention loop', () => {
-  it.each(DELETED)('deletes rows of $table after $keepDays days, and not a day before', async (table) => {
+  it.each(DELETED)('deletes rows of $table after $keepDays days, but not a day before', async (table) => {
     const insert = async (ageDays: number) => {
       const at = new Date(Date.now() - ageDays * DAY_MS)
       const person = /session|person|token/.test(table.table)
@@ -105,7 +105,7 @@ describe('the retention loop', () => {
       const values = [person ? PERSON : TENANT, id, at].slice(0, text.includes('$3') ? 3 : 2)
       await db.query({ text, values })
     }
-    await insert(table.keepDays + 3) // always on another day
+    await insert(table.keepDays + 3) // always on a different day
     await insert(table.keepDays + 1.1)
     await insert(table.keepDays - 1.1)
     const left = async () => (await db.query({ text: `select from ${table.table}` })).length
@@ -131,7 +131,7 @@ describe('the retention loop', () => {
   })
 })
 
-/* A clock that has jumped ahead by 60 days is simulated as one that was last read 60 days ago. */
+/* A clock that jumped forward by 60 days is simulated as one that was last read 60 days ago. */
 describe('a clock of the database that has jumped', () => {
   const clockWas = (seen: string, steady: string) =>
     db.query({
@@ -140,7 +140,7 @@ describe('a clock of the database that has jumped', () => {
       values: [seen, steady],
     })
 
-  /** Adds an event in a partition and a mail, both 60 days old by this clock. */
+  /** Adds an event in a partition and an e-mail, both 60 days old by this clock. */
   async function addOld() {
     const start = Math.floor((Date.now() - 60 * DAY_MS) / 3_600_000 / 168) * 168
     const bounds = [start, start + 168].map((hour) => `'${firstUuidAt(hour * 3_600_000)}'`)
@@ -183,7 +183,7 @@ describe('a clock of the database that has jumped', () => {
   it.each([
     ['ahead', '-60 days'],
     ['back', '60 days'],
-  ])('%s deletes nothing for a day', async (_, seen) => {
+  ])('%s stops the deletion of rows for a day', async (_, seen) => {
     await addOld()
     await clockWas(seen, '-100 days')
     expect(await pass()).toEqual(['the clock of the database has jumped: nothing is deleted for a day'])
@@ -203,7 +203,7 @@ describe('a clock of the database that has jumped', () => {
     expect(await left()).toEqual([0, 0])
   })
 
-  it('loses nothing when a gateway starts and creates missing partitions', async () => {
+  it('does not lose data when a gateway starts and creates missing partitions', async () => {
     await addOld()
     await maintainPartitions(db)
     expect(await left()).toEqual([1, 1])

@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '#test/harness/databases/d
 import { createScriptedSupplier } from '#test/harness/scripted-supplier.ts'
 import { createShop, type Shop, statuses, waitUntil } from '#test/harness/shop.ts'
 
-/* A node whose own clock is wrong writes times, and compares them, by the database's clock. */
+/* A node whose own clock is wrong writes and compares times by the database's clock. */
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -32,7 +32,7 @@ describe.each([
   ['40 days behind', -40 * DAY_MS],
   ['60 days ahead', 60 * DAY_MS],
 ])('a node that is %s', (_, offMs) => {
-  it('sells and delivers, and writes only times of today', async () => {
+  it('sells and delivers, and writes only correct timestamps', async () => {
     vi.spyOn(Date, 'now').mockImplementation(() => rightNow() + offMs)
     const node = await startNode(database.url)
     const { deps } = node
@@ -70,7 +70,7 @@ describe.each([
     expect(written!.ids).toBeGreaterThan(5)
   })
 
-  it('compares the supplier list of the last day', async () => {
+  it('compares the supplier’s list for the last day', async () => {
     const { deps, since } = recordingNode(offMs)
     await compareSupplierList(deps, deps.suppliers.all()[0]!, DAY_MS)
     expect(Math.abs(since[0]! - (rightNow() - DAY_MS))).toBeLessThan(60_000)
@@ -90,7 +90,7 @@ it('supplier lists are compared every hour, even after a node’s clock was set 
   await loop.stop(1_000)
 })
 
-/** A node with a wrong clock, and a supplier that records since when its list was requested. */
+/** A node with a wrong clock, and a supplier that records the start time with which its list was requested. */
 function recordingNode(offMs: number) {
   const since: number[] = []
   const { deps } = createScriptedSupplier(shop, {

@@ -8,7 +8,7 @@ import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
 let testbed: BalanceTestbed
 let tenantId: string
 const DAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
-/** A time of yesterday (UTC); hours from 24 on are of today. */
+/** A time yesterday (UTC); hours from 24 on are today. */
 const at = (hour: number) => new Date(Date.parse(`${DAY}T00:00:00Z`) + hour * 3_600_000)
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 afterAll(() => testbed.close())
 
-/** Readings of the balance at these hours. */
+/** Balance readings at these hours. */
 async function read(amounts: Record<number, number>) {
   for (const [hour, amount] of Object.entries(amounts)) {
     await testbed.db.query({
@@ -44,7 +44,7 @@ async function read(amounts: Record<number, number>) {
 interface Bought {
   outcome?: string
   operation?: string
-  /** The cost in the catalogue, of each day. */
+  /** The cost in the catalogue, for each day. */
   cost?: number
   costCurrency?: string
   days?: number
@@ -83,7 +83,7 @@ async function attempt(
   })
 }
 
-/** A purchase by `supplier verify`. */
+/** A purchase made by `supplier verify`. */
 async function verify(hour: number, cost: number, state = 'VERIFIED') {
   await testbed.db.query({
     text: `insert into supplier_verifications (supplier, verification_id, order_id, product_code, cost, currency_code, state,
@@ -98,7 +98,7 @@ async function check() {
   return (await listUnexplainedDays(testbed.db, 'whole')).map(({ day, unexplained }) => ({ day, unexplained }))
 }
 
-it('a day whose purchases explain the fall is not flagged', async () => {
+it('a day whose purchases explain the drop in the balance is not flagged', async () => {
   await read({ 0: 100_000, 10: 70_000, 24.1: 70_000 })
   await buy(5, 20_000)
   await buy(6, 10_000)
@@ -107,7 +107,7 @@ it('a day whose purchases explain the fall is not flagged', async () => {
   expect(await testbed.alerts('SUPPLIER_CHARGES')).toEqual([])
 })
 
-it('a fall beyond the purchases is flagged, with one alert and the unexplained sum', async () => {
+it('a drop larger than the purchases is flagged, with one alert and the unexplained sum', async () => {
   await read({ '-1': 100_000, 10: 70_000, 24.1: 55_000, 25: 1 })
   await buy(5, 20_000)
   expect(await check()).toEqual([{ day: DAY, unexplained: 25_000n }])
@@ -119,13 +119,13 @@ it('a fall beyond the purchases is flagged, with one alert and the unexplained s
   ])
 })
 
-it('a fall below the purchases is flagged: the charges are read too high', async () => {
+it('a drop smaller than the purchases is flagged, because the charges are read as too high', async () => {
   await read({ 0: 100_000, 10: 90_000, 24.1: 90_000 })
   await buy(5, 30_000)
   expect(await check()).toEqual([{ day: DAY, unexplained: -20_000n }])
 })
 
-it('a top-up of the operator is not flagged, and hides no fall of another time', async () => {
+it('a top-up by the operator is not flagged, and does not hide a drop at another time', async () => {
   await read({ 0: 100_000, 5: 600_000, 10: 570_000, 24.1: 570_000 })
   await buy(4, 10_000)
   await buy(7, 20_000)
@@ -139,14 +139,14 @@ it('a top-up of the operator is not flagged, and hides no fall of another time',
   expect(await check()).toEqual([{ day: DAY, unexplained: 70_000n }])
 })
 
-it('a purchase that is under way at a reading is not flagged on either side, nor one in doubt', async () => {
+it('a purchase in progress during a reading is not flagged before or after it, nor is one in doubt', async () => {
   await read({ 0: 100_000, 12: 80_000, 24.01: 50_000 })
   await buy(-0.005, 20_000)
   await buy(24, 30_000, { outcome: 'unknown' })
   expect(await check()).toEqual([])
 })
 
-it('a day with an unknown charge is not compared, and waits for a reading of the next day', async () => {
+it('a day with an unknown charge is not compared, and waits for a reading on the next day', async () => {
   await read({ 0: 100_000, 12: 80_000 })
   expect(await check()).toEqual([])
   expect(await testbed.db.query({ text: 'select from supplier_balance_days' })).toHaveLength(0)
@@ -158,19 +158,19 @@ it('a day with an unknown charge is not compared, and waits for a reading of the
   ])
 })
 
-it('where the charge is unknown, the cost in the catalogue stands in, for each day of a day pass', async () => {
+it('if the charge is unknown, the catalogue cost is used instead, once per day of a day pass', async () => {
   await read({ 0: 100_000, 12: 85_000, 24.1: 80_000 })
   await buy(5, null, { cost: 5_000, days: 3 })
   expect(await check()).toEqual([{ day: DAY, unexplained: 5_000n }])
 })
 
-it('where the charge is unknown, a fall below the cost in the catalogue is flagged', async () => {
+it('if the charge is unknown, a drop smaller than the catalogue cost is flagged', async () => {
   await read({ 0: 100_000, 12: 90_000, 24.1: 90_000 })
   await buy(5, null, { cost: 5_000, days: 3, operation: 'TOPUP', outcome: 'toppedUp' })
   expect(await check()).toEqual([{ day: DAY, unexplained: -5_000n }])
 })
 
-it('a known charge counts instead of the cost in the catalogue', async () => {
+it('a known charge counts instead of the catalogue cost', async () => {
   await read({ 0: 100_000, 12: 60_000, 24.1: 60_000 })
   await buy(5, 30_000, { cost: 20_000, days: 3 })
   await buy(6, 10_000, { cost: 99_000, costCurrency: 'EUR' })
@@ -185,7 +185,7 @@ it('a day whose only known cost is in another currency is not compared', async (
   expect(compared).toEqual([{ boughtMax: 5_000n, unexplained: null }])
 })
 
-it('a cancelled purchase explains its fall although its charge is 0, and a fall that the refund has hidden', async () => {
+it('a cancelled purchase explains a drop in the balance, even though its charge is 0', async () => {
   await read({ 0: 100_000, 6: 80_000, 8: 95_000, 24.1: 95_000 })
   const given = await buy(5, 0, { cost: 10_000, days: 2 })
   await attempt(7, given, { operation: 'CANCEL', outcome: 'cancelled' })
@@ -196,21 +196,21 @@ it('a cancelled purchase explains its fall although its charge is 0, and a fall 
   expect(await check()).toEqual([])
 })
 
-it('a fall that a purchase does not explain is flagged although another one was cancelled', async () => {
+it('a drop that no purchase explains is flagged even if another purchase was cancelled', async () => {
   await read({ 0: 100_000, 6: 65_000, 8: 85_000, 24.1: 85_000 })
   const given = await buy(5, 0, { cost: 20_000 })
   await attempt(7, given, { operation: 'CANCEL', outcome: 'cancelled' })
   expect(await check()).toEqual([{ day: DAY, unexplained: 15_000n }])
 })
 
-it('a purchase without its debit is flagged if a cancellation of it was refused', async () => {
+it('a purchase that was not debited is flagged if its cancellation was refused', async () => {
   await read({ 0: 100_000, 24.1: 100_000 })
   const kept = await buy(5, 20_000)
   await attempt(7, kept, { operation: 'CANCEL', outcome: 'refused' })
   expect(await check()).toEqual([{ day: DAY, unexplained: -20_000n }])
 })
 
-it('a verification explains a fall of its day, need not have been debited, and explains nothing if it was refused', async () => {
+it('a verification explains a drop on its day, unless the verification was refused', async () => {
   await read({ 0: 100_000, 12: 88_000, 24.1: 85_000 })
   await verify(5, 12_000)
   await verify(6, 99_000, 'REFUSED')

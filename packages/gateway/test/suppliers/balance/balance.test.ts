@@ -8,7 +8,7 @@ import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import { addSupplier, waitUntil } from '#test/harness/shop.ts'
 import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
 
-/* The operator's balances at suppliers: read by workers, kept, and reported when they are low. */
+/* The operator's balances at suppliers: read by workers, stored, and reported when they are low. */
 
 let testbed: BalanceTestbed
 let simulator: Simulator
@@ -26,7 +26,7 @@ const readings = () =>
   })
 
 describe('workers', () => {
-  it('read the balance at each supplier that states it, once in 15 minutes, on one of several nodes', async () => {
+  it('read the balance every 15 minutes on one of several nodes, at each supplier that states one', async () => {
     simulator.setBalance(1_234_500)
     await addSupplier(testbed, 'codes', 'stock')
     const loops: Running[] = [balanceLoop(testbed), balanceLoop(testbed)]
@@ -45,7 +45,7 @@ describe('workers', () => {
     expect(await readings()).toEqual([{ amount: 1_234_500n }])
   })
 
-  it('save nothing after they have lost the lease', async () => {
+  it('do not save anything once they have lost the lease', async () => {
     const claim = (await claimBalance(testbed.db, ['whole'], true))!
     expect(await claimBalance(testbed.db, ['whole'], true)).toBeUndefined()
     await testbed.db.query({ text: `update supplier_balances set lease_until = now() - interval '1 second'` })
@@ -65,7 +65,7 @@ describe('workers', () => {
     expect(await findBalance(testbed.db, 'whole')).toMatchObject({ amount: BigInt(amount), message: null })
   })
 
-  it('keep the latest balance when a reading fails, and say why it did', async () => {
+  it('keep the latest balance when a reading fails, and report the cause', async () => {
     simulator.addFault({ kind: 'server-error-before', operation: 'balance' })
     expect(await testbed.read('whole')).toMatchObject({ kind: 'silent' })
     simulator.clearFaults()
@@ -82,7 +82,7 @@ describe('the alert about a low balance', () => {
     return (await testbed.alerts('SUPPLIER_BALANCE')).length
   }
 
-  it('comes once below the level, and again only after the balance was above it', async () => {
+  it('is raised once below the level, and again only after the balance was above it', async () => {
     expect(await readAt(900_000)).toBe(0)
     await setLevel(1_000_000n)
     expect(await readAt(1_000_000)).toBe(0)
@@ -97,21 +97,21 @@ describe('the alert about a low balance', () => {
     )
   })
 
-  it('comes immediately if the level is raised above the balance, and never without a level', async () => {
+  it('is raised immediately if the level is set above the balance, and never without a level', async () => {
     await setLevel(2_000_000n)
     expect(await readAt(1_500_000)).toBe(3)
     await setLevel(null)
     expect(await readAt(1)).toBe(3)
   })
 
-  it('is refused for an unknown supplier, for one without a balance, and for a level of zero', async () => {
-    await expect(setAlertBelow(testbed, 'codes', 1n, SYSTEM)).rejects.toThrow('where you have no balance')
+  it('cannot be set for an unknown supplier, for one without a balance, or to a level of zero', async () => {
+    await expect(setAlertBelow(testbed, 'codes', 1n, SYSTEM)).rejects.toThrow('do not state a balance')
     await expect(setAlertBelow(testbed, 'nobody', 1n, SYSTEM)).rejects.toThrow('nobody')
     await expect(setLevel(0n)).rejects.toThrow('must be above zero')
   })
 })
 
-it.each(['airalo', 'esim-go', 'mobimatter', 'zendit'] as const)('the balance at %s is read', async (kind) => {
+it.each(['airalo', 'esim-go', 'mobimatter', 'zendit'] as const)('reads the balance at %s correctly', async (kind) => {
   const other = await testbed.addWholesaler(kind, kind)
   other.setBalance(770_000)
   expect(await testbed.read(kind)).toMatchObject({ kind: 'balance', amount: 770_000n })

@@ -18,7 +18,7 @@ afterAll(async () => {
   await shop.close()
 })
 
-it('supplier balance reads a balance, lists balances, and sets the level of the alert', async () => {
+it('supplier balance reads a balance, lists balances, and sets the alert level', async () => {
   simulator.setBalance(2_500_000)
   expect(await adminJson('supplier', 'balance', 'whole')).toMatchObject({ supplier: 'whole', amount: 2_500_000 })
   expect(await adminJson('supplier', 'balance', 'whole', '--alert-below', '300')).toEqual({
@@ -37,7 +37,7 @@ it('supplier balance reads a balance, lists balances, and sets the level of the 
   ])
 })
 
-it('supplier balance lists days that the purchases do not explain, and exits with 1', async () => {
+it('supplier balance lists days whose balance the purchases do not explain, and exits with status 1', async () => {
   simulator.setBalance(2_500_000)
   const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
   await shop.db.query({
@@ -54,10 +54,12 @@ it('supplier balance lists days that the purchases do not explain, and exits wit
   expect(await admin('supplier', 'balance', 'whole')).toMatchObject({ code: 0 })
 })
 
-it('supplier balance says why it cannot read a balance', async () => {
+it('supplier balance reports why it cannot read a balance', async () => {
   simulator.addFault({ kind: 'server-error-before', operation: 'balance' })
   expect(await adminFailure('supplier', 'balance', 'whole')).toMatch(/500|503/)
   simulator.clearFaults()
-  expect(await adminFailure('supplier', 'balance', 'codes')).toBe('codes is of type stock, where you have no balance.')
-  expect(await adminUsageError('supplier', 'balance', '--alert-below', '5')).toContain('Name the supplier')
+  expect(await adminFailure('supplier', 'balance', 'codes')).toBe(
+    'codes is of type stock, and suppliers of this type do not state a balance.',
+  )
+  expect(await adminUsageError('supplier', 'balance', '--alert-below', '5')).toContain('Specify the supplier')
 })

@@ -14,7 +14,7 @@ import { addPackage, addTenant, payOrders, statuses, waitUntil, walletOf } from 
 import { firstProduct } from '#test/wholesalers/simulator-fixtures.ts'
 import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
 
-/* A supplier where the operator's account is out of funds is skipped until it has funds again. */
+/* If the operator's account at a supplier is out of funds, the supplier is skipped until the account has funds again. */
 
 let testbed: BalanceTestbed
 let cheap: Simulator
@@ -54,7 +54,7 @@ const buy = async (packageCode: string, orders: number) => {
 const taken = () => ({ cheap: cheap.counters().taken, other: other.counters().taken })
 const orderRequests = () => cheap.counters().requestsByOperation.order ?? 0
 
-it('orders go to the next supplier, with one alert, and return once the balance has risen', async () => {
+it('orders go to the next supplier, and return to the first once its balance has risen', async () => {
   loop = fulfilmentLoop(testbed)
   cheap.setBalance(0)
   const first = await buy('BOTH', 5)
@@ -82,7 +82,7 @@ it('orders go to the next supplier, with one alert, and return once the balance 
   expect(taken()).toEqual({ cheap: 5, other: 10 })
 })
 
-it('an order without another supplier waits, is neither refunded nor reviewed, and is delivered when there is money', async () => {
+it('an order without another supplier waits without refund or review, and is delivered when there is money', async () => {
   loop = fulfilmentLoop(testbed)
   cheap.setBalance(0)
   const before = taken()
@@ -96,7 +96,7 @@ it('an order without another supplier waits, is neither refunded nor reviewed, a
   })
   expect(message).toContain('200007')
   await waitUntil(async () => (await testbed.alerts('SUPPLIER_NO_MONEY')).length === 2)
-  // Long after the time to give up.
+  // Long after the deadline for giving up.
   await testbed.db.query({
     text: `update order_items set requested_at = now() - interval '2 days' where tenant_id = $1`,
     values: [waiting.tenantId],
@@ -113,7 +113,7 @@ it('an order without another supplier waits, is neither refunded nor reviewed, a
   expect(taken()).toEqual({ ...before, cheap: before.cheap + 1 })
 })
 
-it('of orders that wait for funds only one is due for the next trial, and all are delivered once there are funds', async () => {
+it('only one of the orders waiting for funds is due for the next trial, and all are delivered in the end', async () => {
   loop = fulfilmentLoop(testbed)
   cheap.setBalance(0)
   await (await buy('BOTH', 1)).ended('DELIVERED')
@@ -133,14 +133,14 @@ it('of orders that wait for funds only one is due for the next trial, and all ar
   for (const { waitS } of others) expect(waitS).toBeGreaterThan(30)
   expect([orderRequests(), rows.some(({ attempts }) => attempts > 0)]).toEqual([refused, false])
 
-  // Another node has seen the money. This one has not yet.
+  // Another node has noticed the money. This one has not yet.
   await testbed.read('cheap')
   cheap.setBalance(cheap.counters().balance + 100_000_000)
   await testbed.read('cheap')
   await Promise.all(waiting.map(({ ended }) => ended('DELIVERED')))
 })
 
-it('an order that a claim postpones while funds are being recorded becomes due', async () => {
+it('an order becomes due if a claim postpones it while funds are being recorded', async () => {
   cheap.setBalance(0)
   const supplied = testbed.suppliers.get('cheap')!
   await recordMoney(testbed, supplied, [{ kind: 'retry', message: 'empty', noMoney: true }])
@@ -189,7 +189,7 @@ describe('a reading after a refusal', () => {
   })
   afterAll(() => setCost(null))
 
-  it('that is lower than the one before shows money if it is enough for every package, but the same one only once', async () => {
+  it('counts as new money even if it is lower than before, provided that it covers every package', async () => {
     await setCost(50_000)
     await refuse(49_999)
     expect(await isSkippedAfterReading()).toBe(true)
@@ -205,7 +205,7 @@ describe('a reading after a refusal', () => {
     expect(await isSkippedAfterReading()).toBe(false)
   })
 
-  it('is compared with the operator’s level where no cost is known, and proves nothing without one', async () => {
+  it('is compared with the operator’s alert level if no cost is known, and is inconclusive without a level', async () => {
     await setCost(null)
     await refuse(59_000)
     expect(await isSkippedAfterReading()).toBe(true)
@@ -216,7 +216,7 @@ describe('a reading after a refusal', () => {
     await setAlertBelow(testbed, 'cheap', null, OPERATOR)
   })
 
-  it('that began before the refusal proves nothing', async () => {
+  it('that began before the refusal does not prove anything', async () => {
     const claim = (await claimBalance(testbed.db, ['cheap'], true))!
     await refuse(95_000_000)
     await readBalance(testbed, claim, testbed.suppliers.get('cheap')!.supplier)
@@ -224,7 +224,7 @@ describe('a reading after a refusal', () => {
   })
 })
 
-it('a purchase that succeeds ends it, on all nodes, without a reading', async () => {
+it('a successful purchase ends the lack of money on all nodes, without reading the balance', async () => {
   loop = fulfilmentLoop(testbed)
   cheap.setBalance(0)
   const supplied = testbed.suppliers.get('cheap')!
@@ -236,7 +236,7 @@ it('a purchase that succeeds ends it, on all nodes, without a reading', async ()
   expect([await isSkipped(), supplied.gate.lacksMoney]).toEqual([false, false])
 })
 
-it('a package that no other supplier can sell is off sale meanwhile, on every node, and comes back by itself', async () => {
+it('a package that no other supplier can sell is off sale on every node until there is money again', async () => {
   loop = fulfilmentLoop(testbed)
   await giveMoney()
   const before = await onSale()
@@ -259,7 +259,7 @@ it('a package that no other supplier can sell is off sale meanwhile, on every no
   await waiting.ended('DELIVERED')
 })
 
-it('a package follows its suppliers when they change while one lacks money, and stays off sale by an operator', async () => {
+it('a package follows a change of suppliers while one of them lacks money', async () => {
   loop = fulfilmentLoop(testbed)
   cheap.setBalance(0)
   await buy('ONE', 1)
@@ -275,7 +275,7 @@ it('a package follows its suppliers when they change while one lacks money, and 
   expect(await followMoney(testbed.db)).toEqual([])
 })
 
-/** Returns which packages a dealer can buy, as every node decides it. */
+/** Returns which packages a dealer can buy, as decided by every node. */
 async function onSale() {
   const snapshot = await testbed.catalogue.latest()
   const buyer = { tenantId: '', currencyCode: 'USD' }
@@ -306,7 +306,7 @@ async function giveMoney(): Promise<void> {
   await testbed.suppliers.refresh()
 }
 
-/** Waits until a claim has postponed all orders of the tenant. */
+/** Waits until a claim has postponed all of the tenant's orders. */
 async function untilPostponed(tenantId: string): Promise<void> {
   await waitUntil(async () => {
     const rows = await testbed.db.query({

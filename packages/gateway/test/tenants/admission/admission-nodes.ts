@@ -9,9 +9,9 @@ import { createTestDatabase } from '#test/harness/databases/database.ts'
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 
-/** The admission of one node, with a database clock that a test sets. */
+/** One node's admission, with a database clock that a test sets. */
 interface TestNode extends Batcher<AdmissionInput, AdmissionResult> {
-  /** The database's time as this node assumes it. */
+  /** The database's time as assumed by this node. */
   nowMs: number
   partitionsMade: number
 }
@@ -24,7 +24,7 @@ export interface AdmissionNodes {
   close(): Promise<void>
 }
 
-/** Starts nodes on one database, as createAdmission does, without the checks before admission. */
+/** Starts nodes on one database, as createAdmission does, without the checks that precede admission. */
 export async function startAdmissionNodes(count = 2): Promise<AdmissionNodes> {
   const database = await createTestDatabase()
   const db = createDb({ url: database.url, poolSize: 4, applicationName: 'test' })
@@ -70,7 +70,7 @@ export async function startAdmissionNodes(count = 2): Promise<AdmissionNodes> {
   }
 }
 
-/** The next full hour, by the machine's clock. Partitions exist on both sides of it. */
+/** The next full hour by the machine's clock. There are partitions on both sides of it. */
 export function nextEdgeMs(): number {
   return Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS
 }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => admission.close())
 
-/** Each verdict of admission with a request that causes it. */
+/** Each admission verdict, with a request that causes it. */
 async function oneOfEach(nowMs: number): Promise<[verdict: string, entry: AdmissionInput][]> {
   const [tenantId, exhausted] = await Promise.all([admission.addTenant(), admission.addTenant(1)])
   const [used, usedBefore] = [randomUUID(), randomUUID()]

@@ -17,7 +17,7 @@ afterAll(async () => {
   await admission.close()
 })
 
-/** Sends concurrent requests to both nodes in turn. @returns the number of admitted ones, and the duration */
+/** Sends concurrent requests to both nodes alternately. @returns the number of admitted ones, and the duration */
 async function burst(tenantId: string, requests: number): Promise<{ admitted: number; tookS: number }> {
   const start = performance.now()
   const entered = await Promise.all(
@@ -39,7 +39,7 @@ async function setLimit(tenantId: string, limit: number): Promise<void> {
   })
 }
 
-/** Pretends that no request has come for that time. */
+/** Pretends that no request has arrived during that time. */
 async function rest(tenantId: string, seconds: number): Promise<void> {
   await admission.db.query({
     text: `update qps_buckets set refilled_at = refilled_at - $2 * interval '1 second' where tenant_id = $1`,
@@ -48,7 +48,7 @@ async function rest(tenantId: string, seconds: number): Promise<void> {
 }
 
 describe('the QPS limit', () => {
-  it('allows a burst of one second’s requests and then its rate, over two nodes together', async () => {
+  it('allows a burst of one second’s requests, then its rate, summed over two nodes', async () => {
     const tenantId = await admission.addTenant(50)
     let tookS = 0
     let admitted = 0
@@ -65,7 +65,7 @@ describe('the QPS limit', () => {
     expect(rested.admitted).toBeLessThanOrEqual(50 + 50 * rested.tookS + 1)
   })
 
-  it('refills in fractions: ten per second is one per tenth of a second', async () => {
+  it('refills in fractions: ten per second means one every tenth of a second', async () => {
     const tenantId = await admission.addTenant(10)
     await burst(tenantId, 20)
     let admitted = 0
@@ -76,7 +76,7 @@ describe('the QPS limit', () => {
     expect(admitted).toBeLessThanOrEqual(Math.ceil(10 * tookS) + 1)
   })
 
-  it('applies to the next request after it was lowered or raised', async () => {
+  it('applies a lower or higher value from the next request on', async () => {
     const tenantId = await admission.addTenant(1_000)
     expect((await burst(tenantId, 100)).admitted).toBe(100)
     await setLimit(tenantId, 3)
@@ -87,7 +87,7 @@ describe('the QPS limit', () => {
     expect((await burst(tenantId, 500)).admitted).toBe(500)
   })
 
-  it('of one tenant is not used up by another tenant in the same batch', async () => {
+  it('for one tenant is not used up by another tenant in the same batch', async () => {
     const tenants = await Promise.all([5, 20, 1, 40].map((limit) => admission.addTenant(limit)))
     const admitted = await Promise.all(tenants.map((tenantId) => burst(tenantId, 30)))
     for (const [i, limit] of [5, 20, 1, 30].entries()) {
@@ -101,7 +101,7 @@ describe('the QPS limit', () => {
     ['five minutes', 300],
     ['an hour', 3_600],
     ['a day', 86_400],
-  ])('refuses nobody for longer than a second after the clock went back by %s', async (_, seconds) => {
+  ])('does not refuse requests for more than a second after the clock was set back by %s', async (_, seconds) => {
     const tenantId = await admission.addTenant(50)
     const alone = await admission.addTenant(50)
     for (const id of [tenantId, alone]) {
@@ -118,7 +118,7 @@ describe('the QPS limit', () => {
     const dealer = await addDealer(nodes[0]!.deps)
     await changeSettings(nodes[0]!.deps, dealer.tenantId, { qpsLimit: 2 }, OPERATOR)
     await Promise.all([0, 1, 2].map(() => call(nodes[0]!, dealer, 'health')))
-    await rest(dealer.tenantId, -0.9) // refills nothing for most of a second
+    await rest(dealer.tenantId, -0.9) // does not refill for most of a second
     const refused = await Promise.all(Array.from({ length: 20 }, (_, i) => call(nodes[i % 2]!, dealer, 'health')))
     for (const { code, headers } of refused.slice(2)) {
       expect(code).toBe('101007')
@@ -135,7 +135,7 @@ describe('the QPS limit', () => {
 })
 
 describe('the content of a token bucket', () => {
-  it('stays between zero and one second’s worth, and never grows when the clock goes back', async () => {
+  it('stays between zero and one second’s worth, and does not grow when the clock is set back', async () => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
     console.log(`seed ${seed}`)
     const bucket = fc.record({

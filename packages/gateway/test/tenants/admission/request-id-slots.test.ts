@@ -22,14 +22,14 @@ beforeAll(async () => {
 })
 afterAll(() => admission.close())
 
-/** Admits a request at a moment with a timestamp at that distance from it. */
+/** Admits a request at a given moment, with a timestamp at the given distance from it. */
 async function enter(requestId: string, atMs: number, offMs = 0, node = 0): Promise<string> {
   const entrance = admission.nodes[node]!
   entrance.nowMs = atMs
   return (await entrance.add(inputOf(tenantId, requestId, atMs + offMs))).verdict
 }
 
-/** Stops statements between the insert of their RequestIDs and their commit, by locking the tenant's bucket. */
+/** Stops statements between inserting their RequestIDs and the commit, by locking the tenant's bucket. */
 async function holdBucket(ofTenant: string) {
   const buckets = await tablesOf(admission.db, 'qps_buckets')
   const client = new pg.Client({ connectionString: admission.url })
@@ -55,7 +55,7 @@ describe('a RequestID', () => {
   const offs = [-WINDOW_MS, -MINUTE_MS, 0, MINUTE_MS, WINDOW_MS]
   const firsts = [-30, -11, -6.5, -5.5, -4, -1, 0, 1, 4, 5.5, 6.5, 11].map((minutes) => edgeMs + minutes * MINUTE_MS)
 
-  it('is refused the second time with the same timestamp, even across the edge of a slot', async () => {
+  it('is refused the second time with the same timestamp, even across a slot boundary', async () => {
     for (const first of firsts) {
       for (const off of offs) {
         const requestId = randomUUID()
@@ -67,7 +67,7 @@ describe('a RequestID', () => {
     }
   })
 
-  it('is refused with any other timestamp for as long as it counts', async () => {
+  it('is refused with any other timestamp until its retention ends', async () => {
     const delaysMs = [0, 1, 4.5, 6, 30, 55, 58, 59.9].map((minutes) => minutes * MINUTE_MS)
     const cases = firsts.flatMap((first) =>
       offs.flatMap((off) => delaysMs.flatMap((later) => offs.map((again) => ({ first, off, later, again })))),
@@ -94,7 +94,7 @@ describe('a RequestID', () => {
     expect(verdicts.sort()).toEqual(['admitted', 'used', 'used'])
   })
 
-  it('is admitted once of a hundred concurrent requests on two nodes, on either side of an edge', async () => {
+  it('is admitted exactly once when a hundred concurrent requests use it, on either side of a slot boundary', async () => {
     for (const minutes of [-20, -5, 0, 5]) {
       const requestId = randomUUID()
       const at = edgeMs + minutes * MINUTE_MS
@@ -106,7 +106,7 @@ describe('a RequestID', () => {
     }
   })
 
-  it('is admitted once of two concurrent requests with timestamps on both sides of an edge and differing clocks', async () => {
+  it('is admitted once by two concurrent requests with timestamps on both sides of a slot boundary', async () => {
     const bucket = await holdBucket(tenantId)
     const minutes = [-4.9, -3, 0, 3, 4.9]
     for (const [i, at] of minutes.map((minute) => edgeMs + minute * MINUTE_MS).entries()) {
@@ -118,7 +118,7 @@ describe('a RequestID', () => {
       })
       await bucket.lock()
       const entering = [first!()]
-      await bucket.waitedForBy(1) // it has inserted its id and not committed
+      await bucket.waitedForBy(1) // it has inserted its id but not committed
       entering.push(second!())
       await bucket.waitedForBy(2)
       await bucket.release()
@@ -159,7 +159,7 @@ describe('missing partitions', () => {
 })
 
 describe('partitions of one table', () => {
-  it('are created and dropped without delaying users of another table', async () => {
+  it('are created and dropped without delaying those who use another table', async () => {
     const { db } = admission
     for (const table of ['request_ids', 'events']) {
       await db.query({ text: `drop table ${(await partitionsOf(db, table)).at(-1)}` })
@@ -172,7 +172,7 @@ describe('partitions of one table', () => {
       () => 'gave up',
     )
     await waitForBlockedStatements(db)
-    expect(await enter(randomUUID(), Date.now())).toBe('admitted') // while the creation of partitions waits for the reader
+    expect(await enter(randomUUID(), Date.now())).toBe('admitted') // while creating partitions waits for the reader
     expect(await Promise.race([made, 'waits'])).toBe('waits')
     await reader.query('commit')
     await reader.end()
@@ -195,7 +195,7 @@ describe('random requests of two nodes whose clocks differ', () => {
     ),
   })
 
-  it('admit each id once for as long as it counts, and nothing fails', async () => {
+  it('admit each id once until it expires, and never fail', async () => {
     const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
     console.log(`seed ${seed}`)
     await fc.assert(
@@ -205,7 +205,7 @@ describe('random requests of two nodes whose clocks differ', () => {
         async (steps, skewMs) => {
           const tenants = await Promise.all([0, 1, 2].map(() => admission.addTenant()))
           const ids = Array.from({ length: 31 }, () => randomUUID())
-          /** The end of the time for which an id counts. */
+          /** The end of the period in which an id counts. */
           const counts = new Map<string, number>()
           let now = nextEdgeMs() - 20 * MINUTE_MS
           for (const { walkMs, requests } of steps) {

@@ -37,7 +37,7 @@ async function code(parts: Parameters<typeof call>[3], at: { baseUrl: string } =
 }
 
 describe('a RequestID', () => {
-  it('is refused the second time: immediately, on the other node, with another timestamp, at another operation', async () => {
+  it('is refused the second time, even on another node, with another timestamp or for another operation', async () => {
     const parts = { requestId: randomUUID(), timestamp: Date.now() - 60_000 }
     expect(await code(parts)).toBe('000000')
     expect(await code(parts)).toBe('101006')
@@ -48,7 +48,7 @@ describe('a RequestID', () => {
     expect(await code({ ...parts, requestId: parts.requestId.toUpperCase() })).toBe('101006')
   })
 
-  it('may be used by another tenant too', async () => {
+  it('may also be used by another tenant', async () => {
     const requestId = randomUUID()
     expect(await code({ requestId })).toBe('000000')
     expect(await code({ requestId }, node, await addDealer(node.deps))).toBe('000000')
@@ -61,7 +61,7 @@ describe('a RequestID', () => {
     expect(await code({ requestId }, other)).toBe('000000')
   })
 
-  it('is not used up by a request from a refused address or of a suspended tenant', async () => {
+  it('is not used up by a request from a refused address or a suspended tenant', async () => {
     const requestId = randomUUID()
     const { deps } = node
     await changeSettings(deps, dealer.tenantId, { ipAllowlist: ['203.0.113.1'] }, OPERATOR)
@@ -73,7 +73,7 @@ describe('a RequestID', () => {
     expect(await code({ requestId }, other)).toBe('000000')
   })
 
-  it('is used up by a request that the QPS limit refuses, and by one whose body is refused', async () => {
+  it('is used up by a request that is refused for the QPS limit or for its body', async () => {
     const slow = await addDealer(node.deps)
     await changeSettings(node.deps, slow.tenantId, { qpsLimit: 1 }, OPERATOR)
     await node.deps.db.query({
@@ -90,7 +90,7 @@ describe('a RequestID', () => {
 })
 
 describe('a hundred identical concurrent requests', () => {
-  it('place one order and are admitted once, over two gateway processes', async () => {
+  it('place one order and are admitted once over two gateway processes', async () => {
     const started = await Promise.all(
       [0, 1].map(() => startGateway({ databaseUrl: database.url, role: 'api', env: { ...NODE_ENV, PORT: '0' } })),
     )
@@ -106,7 +106,7 @@ describe('a hundred identical concurrent requests', () => {
   })
 })
 
-/* A database that takes over may lack the latest RequestIDs: admission does not wait until they are replicated. */
+/* A database that takes over may lack the latest RequestIDs: admission does not wait for replication. */
 describe('a RequestID that the database lost while it failed over', () => {
   let proxy: PostgresProxy
   let behind: Node
@@ -116,7 +116,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     proxy = await startPostgresProxy(database.url)
     behind = await startNode(proxy.url)
     own = await addDealer(node.deps)
-    // The order's transaction loses the RequestIDs in the moment before it enters them itself.
+    // The order's transaction loses the RequestIDs just before it enters them itself.
     await node.deps.db.query({
       text: `create or replace function lose_request_ids() returns trigger language plpgsql as
              $$ begin delete from request_ids where tenant_id = new.tenant_id; return new; end $$`,
@@ -145,7 +145,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     ['lost', 'among others', 20],
     ['unanswered', 'alone', 0],
     ['unanswered', 'among others', 20],
-  ] as const)('is entered again with its order, whose COMMIT was %s, %s', async (fault, _, others) => {
+  ] as const)('is entered again with its order after the COMMIT was %s, %s', async (fault, _, others) => {
     proxy.failCommits('dealer-esim orders', fault)
     const busy = Array.from({ length: others }, () => code({}, behind))
     expect(await placeTwice()).toBe('101006')
@@ -174,7 +174,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     expect((await call(node, own, 'esim/topup', parts)).code).toBe('101006')
   })
 
-  it('is entered again with a change of the webhook setting', async () => {
+  it('is entered again with a changed webhook setting', async () => {
     await node.deps.db.query({
       text: 'create trigger lose_request_ids before update on webhook_endpoints for each row execute function lose_request_ids()',
     })
@@ -187,7 +187,7 @@ describe('a RequestID that the database lost while it failed over', () => {
     ['read under its lock', false],
     ['cached', true],
   ])(
-    'is entered again by the first attempt on a connection made after the request, with the wallet %s',
+    'is entered again by the first attempt on a connection newer than the request, with the wallet %s',
     async (_, isCached) => {
       if (isCached) expect((await call(behind, own, 'esim/order', newOrder())).code).toBe('000000')
       expect(await code({}, behind, own)).toBe('000000')
@@ -196,7 +196,7 @@ describe('a RequestID that the database lost while it failed over', () => {
       await lock.connect()
       await lock.query('begin')
       await lock.query('select 1 from qps_buckets where tenant_id = $1 for update', [own.tenantId])
-      // With another request before it, the order is not begun before it is admitted.
+      // With another request ahead of it, the order is not started before it is admitted.
       const waiting = code({}, behind, own)
       const placing = call(behind, own, 'esim/order', parts)
       await waitUntil(async () => {
@@ -220,8 +220,8 @@ describe('a RequestID that the database lost while it failed over', () => {
     },
   )
 
-  it('is not entered again on an older connection, which is to the server that accepted it', async () => {
-    const another = await addDealer(node.deps) // its order makes the connection, and leaves our wallet unread
+  it('is not entered again on an older connection to the server that accepted it', async () => {
+    const another = await addDealer(node.deps) // its order opens the connection, and leaves our wallet unread
     expect((await call(behind, another, 'esim/order', newOrder())).code).toBe('000000')
     expect(await placeTwice()).toBe('000000')
   })
@@ -234,7 +234,7 @@ describe('a RequestID that the database lost while it failed over', () => {
 })
 
 describe('after a crash of gateway and database', () => {
-  it('an accepted RequestID is refused, whether its request changed something or only preceded one that did', async () => {
+  it('an accepted RequestID is refused, even if its request did not change anything', async () => {
     const first = await startGateway({ env: { CONSOLE: 'off' } })
     const access = JSON.parse(readFileSync(join(first.dataDir, 'local.json'), 'utf8')) as Dealer
     const health = { requestId: randomUUID(), timestamp: Date.now() }
@@ -255,7 +255,7 @@ describe('after a crash of gateway and database', () => {
   })
 })
 
-/** SIGKILL for the gateway, the postmaster and every backend. */
+/** Sends SIGKILL to the gateway, the postmaster and every backend. */
 async function killEverything(pid: number, dataDir: string): Promise<void> {
   const client = new pg.Client({ connectionString: readRunningPostgres(dataDir)!.url })
   client.on('error', () => {})
@@ -266,7 +266,7 @@ async function killEverything(pid: number, dataDir: string): Promise<void> {
     try {
       process.kill(victim, 'SIGKILL')
     } catch {
-      // it ended with its postmaster
+      // it ended together with its postmaster
     }
   }
   await client.end().catch(() => {})

@@ -43,7 +43,7 @@ function forwarded(address: string) {
   return { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': address }
 }
 
-/** The answers of both nodes to the next request. */
+/** Both nodes' answers to the next request. */
 async function codes(secret = dealer.appSecret, nodes: { baseUrl: string }[] = [here, frozenNode]): Promise<string[]> {
   const headers = forwarded('127.0.0.1')
   return Promise.all(nodes.map(async (node) => (await call(node, dealer, 'health', { secret, headers })).code))
@@ -53,14 +53,14 @@ const GOOD = ['000000', '000000']
 const BAD_SIGNATURE = ['101003', '101003']
 
 describe('for the next request on every node, notified or not', () => {
-  it('a reset secret is valid, and the old one is not', async () => {
+  it('a reset secret is valid, and the old secret no longer is', async () => {
     await knownDealer()
     const { appSecret } = await resetSecret(here.deps, dealer.tenantId, { graceMs: 0 }, OPERATOR)
     expect(await codes()).toEqual(BAD_SIGNATURE)
     expect(await codes(appSecret)).toEqual(GOOD)
   })
 
-  it('a grace period applies, ends after its time, and ends with the next reset', async () => {
+  it('a grace period applies, and ends after its time or with the next reset', async () => {
     await knownDealer()
     const first = dealer.appSecret
     const second = (await resetSecret(here.deps, dealer.tenantId, { graceMs: 3_600_000 }, OPERATOR)).appSecret
@@ -84,7 +84,7 @@ describe('for the next request on every node, notified or not', () => {
     }
   })
 
-  it('a changed allowlist applies, closed and opened again', async () => {
+  it('a changed allowlist applies, whether it excludes or readmits an address', async () => {
     await knownDealer()
     for (const ipAllowlist of [['203.0.113.0/24'], ['127.0.0.0/8'], ['::1'], []]) {
       await changeSettings(here.deps, dealer.tenantId, { ipAllowlist }, OPERATOR)
@@ -93,7 +93,7 @@ describe('for the next request on every node, notified or not', () => {
     }
   })
 
-  it('a changed QPS limit is the one that is reported', async () => {
+  it('a changed QPS limit is the limit that is reported', async () => {
     await knownDealer()
     await changeSettings(here.deps, dealer.tenantId, { qpsLimit: 7 }, OPERATOR)
     await here.deps.db.query({
@@ -109,17 +109,17 @@ describe('for the next request on every node, notified or not', () => {
     ])
   })
 
-  it('no change under load is missed by a request that begins after it', async () => {
+  it('a request that begins after a change sees it, even under load', async () => {
     await knownDealer()
     let isOn = true
     const said: { sentAt: number; secret: string; code: string }[] = []
     const secrets = [{ secret: dealer.appSecret, from: performance.now() }]
     const callers = Array.from({ length: 8 }, async (_, i) => {
       for (let n = 0; isOn; n++) {
-        // Sometimes with the previous secret, which must not work any more.
+        // Sometimes with the previous secret, which must no longer work.
         const { secret } = n % 5 === 4 && secrets.length > 1 ? secrets.at(-2)! : secrets.at(-1)!
         const sentAt = performance.now()
-        // Each from its own address, because failures are limited by address.
+        // Each from a different address, because failures are limited by address.
         const parts = { secret, headers: forwarded(`10.1.${i}.${n % 250}`) }
         const { code } = await call(i % 2 ? here : frozenNode, dealer, 'health', parts)
         if (code !== '101007') said.push({ sentAt, secret, code })

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { createAuthority } from '#test/harness/servers/certificates.ts'
 import { createEs2plusTestbed } from './es2plus-testbed.ts'
 
-/* TLS 1.3 refuses a client certificate after the client has sent its request. */
+/* With TLS 1.3, a client certificate is refused only after the client has sent its request. */
 
 const testbed = await createEs2plusTestbed()
 const { request, server, supplier } = testbed
@@ -11,7 +11,7 @@ afterAll(() => testbed.close())
 beforeEach(() => testbed.reset())
 
 describe('a certificate that the SM-DP+ refuses by a TLS alert', () => {
-  it('means that nothing was sent: each order is tried again, none is in doubt', async () => {
+  it('means that nothing was sent, so that orders are tried again and never in doubt', async () => {
     const smdp = await supplier(NO_CERTIFICATE)
     const orders = Array.from({ length: 40 }, () => request())
     for (const outcome of await smdp.order(orders)) {
@@ -22,7 +22,7 @@ describe('a certificate that the SM-DP+ refuses by a TLS alert', () => {
     expect(new Set(resumed.map(({ kind }) => kind))).toEqual(new Set(['retry']))
   })
 
-  it('is named by the test of the supplier', async () => {
+  it('is reported by the supplier test', async () => {
     expect(await (await supplier(NO_CERTIFICATE)).test()).toMatch(
       /^TLS: the server requires a client certificate; set cert and key/,
     )
@@ -31,7 +31,7 @@ describe('a certificate that the SM-DP+ refuses by a TLS alert', () => {
 })
 
 describe('a connection that breaks without an alert', () => {
-  it('leaves the order in doubt, and the test names the certificate as a possible cause', async () => {
+  it('leaves the order in doubt, and the supplier test mentions the certificate as a possible cause', async () => {
     const stranger = createAuthority('Another authority').issue('stranger')
     const smdp = await supplier(stranger)
     const [outcome] = await smdp.order([request()])
@@ -43,7 +43,7 @@ describe('a connection that breaks without an alert', () => {
 })
 
 describe('a code that is not in the table', () => {
-  it('keeps its reason while the order is in doubt, although it is never stated again', async () => {
+  it('keeps its reason while the order is in doubt, although later answers do not repeat the reason', async () => {
     const smdp = await supplier()
     const wanted = request()
     server.fault.downloadOrder = { subjectCode: '8.2.1', reasonCode: '3.7' }
@@ -56,14 +56,14 @@ describe('a code that is not in the table', () => {
     }
   })
 
-  it('is a refusal where Failed is definite', async () => {
+  it('counts as a refusal if Failed is definite', async () => {
     const smdp = await supplier({ failedIsDefinite: true })
     server.fault.downloadOrder = { subjectCode: '8.2.1', reasonCode: '3.7' }
     expect(await smdp.order([request()])).toMatchObject([{ kind: 'refused' }])
   })
 })
 
-it('answers without a header are read where the supplier has that setting', async () => {
+it('answers without a header are accepted if the supplier is configured so', async () => {
   const noHeader = { header: undefined }
   server.answers = { downloadOrder: noHeader, confirmOrder: noHeader, cancelOrder: noHeader }
   const [usual] = await (await supplier()).order([request()])

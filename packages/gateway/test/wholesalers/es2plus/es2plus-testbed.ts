@@ -8,7 +8,7 @@ type Changes = { [Name in keyof Es2plusConfig]?: Es2plusConfig[Name] | undefined
 
 export const REQUESTER = '1.3.6.1.4.1.31746'
 
-/** Suppliers at an SM-DP+ that is a real TLS server, TLS 1.3. */
+/** Suppliers backed by a test SM-DP+, which is a real TLS 1.3 server. */
 export async function createEs2plusTestbed() {
   const database = await createTestDatabase()
   const shop = await createShop(database.url)
@@ -31,7 +31,7 @@ export async function createEs2plusTestbed() {
       await addSupplier(shop, name, 'es2plus', configOf(changes))
       return shop.suppliers.get(name)!.supplier
     },
-    /** Gives the supplier another configuration. */
+    /** Gives the supplier a different configuration. */
     async reconfigure({ name }: Supplier, changes: Changes): Promise<Supplier> {
       await shop.db.query({
         text: 'update suppliers set config = $2 where supplier = $1',
@@ -44,7 +44,7 @@ export async function createEs2plusTestbed() {
       items += 1
       return { tenantId: shop.ids.uuid(), orderId: shop.ids.uuid(), itemNo: 1, key: `KEY-${items}`, productCode }
     },
-    /** Ends the faults and forgets the requests of a test. */
+    /** Ends the faults and discards the requests of a test. */
     reset(): void {
       Object.assign(server, { fault: {}, answers: {}, faultsRepeats: false, pads: true })
       server.requests.length = 0

@@ -30,7 +30,7 @@ async function delivered(smdp: Supplier, wanted = request()): Promise<SuppliedEs
 }
 
 describe('the messages', () => {
-  it('of an order are DownloadOrder and ConfirmOrder with exactly these members', async () => {
+  it('for an order are DownloadOrder and ConfirmOrder with exactly the expected members', async () => {
     const esim = await delivered(await supplier())
     expect(server.requests.map(({ path }) => path)).toEqual([
       '/gsma/rsp2/es2plus/downloadOrder',
@@ -43,7 +43,7 @@ describe('the messages', () => {
     expect(bodies()[1]!.matchingId).toBe(esim.matchingId)
   })
 
-  it('with an ICCID range of ours contain the ICCID, which the answer may omit', async () => {
+  it('contain the ICCID if its range is ours, in which case the answer may omit the ICCID', async () => {
     const ours = range()
     const esim = await delivered(await supplier(ours))
     expect(esim.iccid).toBe(ours.iccidRange.first)
@@ -58,7 +58,7 @@ describe('the messages', () => {
     expect(server.orders.get(esim.iccid)?.state).toBe('RELEASED')
   })
 
-  it('of a cancellation make the profile available again', async () => {
+  it('for a cancellation make the profile available again', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
@@ -81,7 +81,7 @@ describe('the messages', () => {
     [undefined, 'gsma/rsp/v2.5.0'],
     ['2.2.0', 'gsma/rsp/v2.2.0'],
     ['v3.1.0', 'gsma/rsp/v3.1.0'],
-  ])('in protocol version %s have it in X-Admin-Protocol', async (protocolVersion, expected) => {
+  ])('state the protocol version %s in X-Admin-Protocol', async (protocolVersion, expected) => {
     await delivered(await supplier(protocolVersion === undefined ? {} : { protocolVersion }))
     for (const { headers } of server.requests) {
       expect(headers).toMatchObject({ 'x-admin-protocol': expected, 'content-type': 'application/json' })
@@ -94,7 +94,7 @@ describe('ICCIDs', () => {
     ['without padding', undefined, /^\d{19}$/],
     ['without padding', false, /^\d{19}$/],
     ['with padding', true, /^\d{19}F$/],
-  ])('are sent %s if iccidPadding is %s, in either form of the answers', async (_, iccidPadding, form) => {
+  ])('are sent %s if iccidPadding is %s, whichever form the answers use', async (_, iccidPadding, form) => {
     for (const pads of [true, false]) {
       for (const ours of [{}, range()]) {
         server.requests.length = 0
@@ -114,7 +114,7 @@ describe('ICCIDs', () => {
     }
   })
 
-  it('that we chose are not replaced by another in the answer: it may belong to another order', async () => {
+  it('that we chose are kept even if the answer contains a different ICCID', async () => {
     const smdp = await supplier(range())
     const wanted = request()
     const another = makeIccid('8985999', 5)
@@ -127,7 +127,7 @@ describe('ICCIDs', () => {
     expect(await smdp.query([wanted], 'RESUME')).toMatchObject([{ kind: 'delivered', esim: { iccid: ours } }])
   })
 
-  it('of a range whose ends were moved skip every block of used ICCIDs', async () => {
+  it('from a range whose ends were moved skip every block of used ICCIDs', async () => {
     const [first, last] = [10_000, 10_049]
     const between = (from: number) => ({
       iccidRange: { first: makeIccid('8985223', from), last: makeIccid('8985223', last) },
@@ -162,14 +162,14 @@ describe('a failure in an answer of HTTP 200', () => {
     ['8.2.5', '3.9', 'refused'],
     ['1.2', '4.2', 'unknown'],
     ['8.2.1', '3.3', 'unknown'],
-  ])('%s/%s of DownloadOrder is %s', async (subjectCode, reasonCode, kind) => {
+  ])('%s/%s for DownloadOrder counts as %s', async (subjectCode, reasonCode, kind) => {
     server.fault.downloadOrder = { subjectCode, reasonCode }
     const [outcome] = await (await supplier()).order([request()])
     expect(outcome).toMatchObject({ kind, message: expect.stringContaining(`${subjectCode}/${reasonCode}`) })
     expect(names()).toEqual(['downloadOrder'])
   })
 
-  it('of 4.2 with an ICCID of ours may be repeated with the same ICCID', async () => {
+  it('with reason 4.2 allows a repeat with the same ICCID if that ICCID is ours', async () => {
     const smdp = await supplier(range())
     const wanted = request()
     server.fault.downloadOrder = { subjectCode: '1.2', reasonCode: '4.2' }
@@ -179,7 +179,7 @@ describe('a failure in an answer of HTTP 200', () => {
     expect(bodies()[1]!.iccid).toBe(bodies()[0]!.iccid)
   })
 
-  it('of 8.2.1/3.3 after our own DownloadOrder whose answer was lost leads to its eSIM', async () => {
+  it('with code 8.2.1/3.3 after our DownloadOrder lost its answer leads to the eSIM from that order', async () => {
     const smdp = await supplier(range())
     const wanted = request()
     server.fault.downloadOrder = 'lost'
@@ -218,7 +218,7 @@ describe('a failure in an answer of HTTP 200', () => {
       expect((await last(order))?.kind).toBe('refused')
     })
 
-    it('an ICCID unknown to the SM-DP+ means that nothing was allocated; it is checked again while that may change', async () => {
+    it('an ICCID unknown to the SM-DP+ means that no profile was allocated, and is checked again', async () => {
       const order = await repeated('http-500')
       for (let n = 0; n < 2; n++) expect((await last(order))?.kind).toBe('refused')
       expect(names()).toEqual([
@@ -241,7 +241,7 @@ describe('a failure in an answer of HTTP 200', () => {
     })
   })
 
-  it('of ConfirmOrder leads to the cancellation of the profile before the order counts as refused', async () => {
+  it('in ConfirmOrder cancels the profile before the order counts as refused', async () => {
     server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }
     const before = server.soldIccids().length
     expect((await (await supplier()).order([request()]))[0]?.kind).toBe('refused')
@@ -250,7 +250,7 @@ describe('a failure in an answer of HTTP 200', () => {
   })
 })
 
-it('a repeated ReleaseProfile shows the result of the first: a profile that is no longer releasable was released', async () => {
+it('a repeated ReleaseProfile shows that the first succeeded if the profile can no longer be released', async () => {
   const smdp = await supplier({ releaseWithConfirm: false })
   const wanted = request()
   server.fault.releaseProfile = 'lost'
@@ -271,7 +271,7 @@ describe('a CancelOrder whose answer was lost', () => {
     return { smdp, esim }
   }
 
-  it('is confirmed by a repeat if the eSIM was never shown: without its matching id it cannot have been downloaded', async () => {
+  it('is confirmed by a repeat if the eSIM was never shown, because nobody can have downloaded the eSIM', async () => {
     const { smdp, esim } = await lostCancel(false)
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
     const before = server.requests.length
@@ -279,12 +279,12 @@ describe('a CancelOrder whose answer was lost', () => {
     expect(server.requests).toHaveLength(before)
   })
 
-  it('stays in doubt if the eSIM was shown: the SM-DP+ may also call an installed one unknown', async () => {
+  it('stays in doubt if the eSIM was shown, because the SM-DP+ may also call an installed eSIM unknown', async () => {
     const { smdp, esim } = await lostCancel(true)
     expect((await smdp.cancel(esim)).kind).toBe('unknown')
   })
 
-  it('is executed by a repeat if the first never arrived', async () => {
+  it('is executed by a repeat if the first request never arrived', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
     server.fault.cancelOrder = 'http-500'
@@ -293,7 +293,7 @@ describe('a CancelOrder whose answer was lost', () => {
     expect(await smdp.cancel(esim)).toEqual({ kind: 'cancelled' })
   })
 
-  it('of an order that could not be confirmed ends in a refusal', async () => {
+  it('for an order that could not be confirmed ends as a refusal', async () => {
     const smdp = await supplier()
     const wanted = request()
     Object.assign(server.fault, { confirmOrder: { subjectCode: '8.2.6', reasonCode: '2.1' }, cancelOrder: 'lost' })
@@ -302,17 +302,17 @@ describe('a CancelOrder whose answer was lost', () => {
     expect((await smdp.query([wanted], 'RESUME'))[0]?.kind).toBe('refused')
   })
 
-  it('stays in doubt if a concurrent one was executed and it found nothing to cancel', async () => {
+  it('stays in doubt if a concurrent CancelOrder left nothing to cancel', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
-    server.orders.get(esim.iccid)!.state = 'UNAVAILABLE' // by the second, while the first was in progress
+    server.orders.get(esim.iccid)!.state = 'UNAVAILABLE' // by the second, during the first request
     for (let n = 0; n < 2; n++) expect((await smdp.cancel(esim)).kind).toBe('unknown')
     const unseen = { ...(await delivered(smdp)), shown: false }
     server.orders.get(unseen.iccid)!.state = 'UNAVAILABLE'
     expect([(await smdp.cancel(unseen)).kind, (await smdp.cancel(unseen)).kind]).toEqual(['unknown', 'cancelled'])
   })
 
-  it('that was refused leaves the eSIM unchanged', async () => {
+  it('does not change the eSIM if it was refused', async () => {
     const smdp = await supplier()
     const esim = await delivered(smdp)
     server.orders.get(esim.iccid)!.state = 'INSTALLED'
@@ -322,7 +322,7 @@ describe('a CancelOrder whose answer was lost', () => {
   })
 })
 
-it('an eSIM that an operator recorded under the key of another is cancelled independently of it', async () => {
+it('an eSIM that an operator recorded under another eSIM’s key is cancelled independently', async () => {
   const smdp = await supplier()
   const wanted = request()
   server.fault.confirmOrder = { subjectCode: '8.2.6', reasonCode: '2.1' }

@@ -9,8 +9,8 @@ import { createTestDatabase, type TestDatabase } from '#test/harness/databases/d
 import { addPackage, addSupplier, addTenant, createShop, payOrders, type Shop, waitUntil } from '#test/harness/shop.ts'
 
 /*
- * Notifications arrive as from a proxy that terminates TLS. http/tls.test.ts tests callers identified by their client
- * certificate, where our server terminates TLS.
+ * Notifications arrive as if through a proxy that terminates TLS. http/tls.test.ts tests callers identified by their client
+ * certificate, for which our server terminates TLS.
  */
 const SMDP = '192.0.2.10'
 const OTHER_SMDP = '2001:db8:7::1'
@@ -103,7 +103,7 @@ const event = (iccid: string, notificationEvent: unknown, second: number) => ({
 })
 
 describe('a notification of an SM-DP+', () => {
-  it('is answered by an empty 204 in the caller’s version', async () => {
+  it('is answered with an empty 204 in the caller’s version', async () => {
     const iccid = newIccid()
     await deliver(iccid)
     for (const [url, body] of [
@@ -117,7 +117,7 @@ describe('a notification of an SM-DP+', () => {
     }
   })
 
-  it('at a point from 100 on counts only for a supplier that is set to send such points', async () => {
+  it('at point 100 or above counts only for a supplier that is set to send such points', async () => {
     const [ours, theirs] = [newIccid(), newIccid()]
     const [usual, extra] = [await deliver(ours), await deliver(theirs, 'other')]
     for (const [point, status] of [
@@ -131,7 +131,7 @@ describe('a notification of an SM-DP+', () => {
     }
   })
 
-  it('updates the profile and its device, with an event to the dealer for each change', async () => {
+  it('updates the profile and its device, and each change sends the dealer an event', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     const before = (await shown(orderId)).events.length
@@ -147,7 +147,7 @@ describe('a notification of an SM-DP+', () => {
     expect(events.slice(before)).toEqual(Array(5).fill('DELIVERY_UPDATED'))
   })
 
-  it('is ordered by its own time, even on a node whose clock is an hour behind', async () => {
+  it('is ordered by its own timestamp, even on a node whose clock is an hour behind', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     await post(PROGRESS, progress(iccid, 3, 1))
@@ -160,7 +160,7 @@ describe('a notification of an SM-DP+', () => {
     expect(await shown(orderId)).toMatchObject({ smdpStatus: 'INSTALLATION' })
   })
 
-  it('that is late, repeated or meaningless is answered the same and causes no event', async () => {
+  it('that is late, repeated or meaningless gets the same answer and does not cause an event', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     await post(LIFE, event(iccid, 2, 10))
@@ -180,7 +180,7 @@ describe('a notification of an SM-DP+', () => {
     expect(await shown(orderId)).toEqual(before)
   })
 
-  it('that is malformed is refused', async () => {
+  it('is refused if its content is malformed', async () => {
     for (const body of ['', 'nonsense', '[]', '{}', '{"iccid":17}']) {
       expect((await post(PROGRESS, body)).statusCode).toBe(400)
     }
@@ -203,20 +203,20 @@ describe('an ICCID that was sold more than once', () => {
     return { iccid, first, second: await deliver(iccid) }
   }
 
-  it.each(['CANCEL', 'DELETED'] as const)('means the later eSIM if the earlier one ended in %s', async (ends) => {
+  it.each(['CANCEL', 'DELETED'] as const)('refers to the later eSIM if the earlier one ended in %s', async (ends) => {
     const { iccid, first, second } = await soldTwice(ends)
     const before = await shown(first)
     await post(PROGRESS, progress(iccid, 4, 1))
     expect([(await shown(second)).smdpStatus, await shown(first)]).toEqual(['INSTALLATION', before])
   })
 
-  it('means the earlier eSIM if the notification is older than the later one', async () => {
+  it('means the earlier eSIM if the notification is older than the later eSIM', async () => {
     const { iccid, second } = await soldTwice('DELETED')
     await post(LIFE, event(iccid, 3, -20_000))
     expect((await shown(second)).smdpStatus).toBe('RELEASED')
   })
 
-  it('does not mean the earlier eSIM again when late notifications follow the deletion of the later one', async () => {
+  it('still means the later eSIM when late notifications follow its deletion', async () => {
     const iccid = newIccid()
     const first = await deliver(iccid)
     await shop.db.query({
@@ -234,7 +234,7 @@ describe('an ICCID that was sold more than once', () => {
 })
 
 describe('a caller that is not the supplier', () => {
-  it('is refused if its address is not listed, it does not use HTTPS or it bypasses our proxy', async () => {
+  it('is refused if its address is not listed, or if it avoids HTTPS or our proxy', async () => {
     const iccid = newIccid()
     const orderId = await deliver(iccid)
     const body = progress(iccid, 4, 1)
@@ -255,7 +255,7 @@ describe('a caller that is not the supplier', () => {
     expect((await shown(orderId)).smdpStatus).toBe('RELEASED')
   })
 
-  it('cannot report on the eSIMs of another supplier', async () => {
+  it('cannot report on another supplier’s eSIMs', async () => {
     const iccid = newIccid()
     const [ours, theirs] = [await deliver(iccid, 'smdp'), await deliver(iccid, 'other')]
     await post(PROGRESS, progress(iccid, 4, 1), { from: OTHER_SMDP })
@@ -264,7 +264,7 @@ describe('a caller that is not the supplier', () => {
 })
 
 describe('an event of an upstream gateway', () => {
-  /** An item in doubt, to be queried in an hour. */
+  /** An item in doubt that will be queried in an hour. */
   async function createInDoubt(supplier: string): Promise<string> {
     const [orderId] = await payOrders(shop.db, tenantId, 'P')
     await shop.db.query({
@@ -311,7 +311,7 @@ describe('an event of an upstream gateway', () => {
     }
   })
 
-  it('makes the order due immediately after its signature was verified', async () => {
+  it('makes the order due as soon as the event’s signature is verified', async () => {
     const orderId = await createInDoubt('upstream')
     expect((await sendEvent(orderId, { secret: 'another' })).statusCode).toBe(401)
     expect((await sendEvent(orderId, { tampered: true })).statusCode).toBe(401)
@@ -335,7 +335,7 @@ describe('an event of an upstream gateway', () => {
     expect(await isDue(orderId)).toBe(false)
   })
 
-  it('without a valid signature is answered the same for this supplier, one without events and an unknown one', async () => {
+  it('without a valid signature gets the same answer for every supplier, even an unknown one', async () => {
     const orderId = await createInDoubt('upstream')
     const answers = []
     for (const supplier of ['upstream', 'smdp', 'nobody']) {

@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-it('saving an answer waits while the database is unavailable; the step before a purchase does not', async () => {
+it('saving an answer waits while the database is unavailable, but the step before a purchase does not', async () => {
   const progress = (await store.start('ORDER-1'))!
   proxy.cut()
   await expect(store.advance(progress, { step: 'ORDERING' })).rejects.toSatisfy(isConnectionLoss)
@@ -39,4 +39,4 @@ it('saving an answer waits while the database is unavailable; the step before a 
   proxy.restore()
   expect(await saved).toBe(true)
   expect(await store.find('ORDER-1')).toMatchObject({ step: 'ORDERED', iccid: '8985200012345678901' })
-}, 20_000) // less than the time for which it waits
+}, 20_000) // less than the time that it waits

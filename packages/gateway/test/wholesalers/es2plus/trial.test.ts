@@ -10,13 +10,13 @@ beforeEach(() => testbed.reset())
 describe('supplier test', () => {
   const said = async (...changes: Parameters<typeof supplier>) => (await supplier(...changes)).test()
 
-  it('reports nothing if the supplier works, and buys nothing', async () => {
+  it('does not report a fault if the supplier works, and does not buy anything', async () => {
     const before = server.soldIccids().length
     expect(await said()).toBeUndefined()
     expect(server.soldIccids()).toHaveLength(before)
   })
 
-  it('reports faults of the name, the connection and the TLS handshake', async () => {
+  it('reports faults in the name, the connection and the TLS handshake', async () => {
     const other = createAuthority('Another authority')
     expect(await said({ url: 'https://smdp.invalid' })).toMatch(/^DNS: the name does not resolve: /)
     expect(await said({ url: 'https://localhost:1' })).toMatch(/^Connection: the server does not answer: /)
@@ -24,7 +24,7 @@ describe('supplier test', () => {
     expect(await said(other.issue('stranger'))).toMatch(/^(TLS|Protocol): /)
   })
 
-  it('reports faults of the credentials and the protocol', async () => {
+  it('reports faults in the credentials and the protocol', async () => {
     server.fault.releaseProfile = { subjectCode: '1.1', reasonCode: '1.1' }
     expect(await said()).toMatch(/^Credentials: functionRequesterIdentifier is not accepted/)
     server.fault.releaseProfile = 'nonsense'

@@ -15,7 +15,7 @@ async function start(answer: Parameters<typeof fakeGateway>[0]) {
 }
 
 test.each(['cancel', 'suspend', 'unsuspend', 'revoke'])(
-  '%s posts its action and says how to see its outcome',
+  '%s posts its action and says how to check the outcome',
   async (name) => {
     const { gateway, input } = await start(() => ok(ACTION))
     const { code, out } = await command([name, 'E1', '--transaction-id', 'C-1', '--reason', 'lost'], input)
@@ -25,7 +25,7 @@ test.each(['cancel', 'suspend', 'unsuspend', 'revoke'])(
   },
 )
 
-test('an action names its eSIM by esimTranNo or ICCID, and shows the transactionId that it generates', async () => {
+test('an action identifies its eSIM by esimTranNo or ICCID, and shows the transactionId that it generates', async () => {
   const { gateway, input } = await start(() => ok(ACTION))
   expect((await command(['cancel'], input)).code).toBe(2)
   const { err } = await command(['cancel', '--iccid', '8900'], input)
@@ -33,7 +33,7 @@ test('an action names its eSIM by esimTranNo or ICCID, and shows the transaction
   expect(gateway.seen).toMatchObject([{ body: { transactionId, action: 'CANCEL', iccid: '8900' } }])
 })
 
-test('action shows the outcome, with refund and fee', async () => {
+test('action shows an action’s outcome, refund and fee', async () => {
   const done = { ...ACTION, actionStatus: 'DONE', refundAmount: 40_500, feeAmount: 4_500 }
   const { gateway, input } = await start(() => ok(done))
   const { out } = await command(['action', '--transaction-id', 'C-1'], input)
@@ -43,7 +43,7 @@ test('action shows the outcome, with refund and fee', async () => {
   expect((await command(['action'], input)).code).toBe(2)
 })
 
-test('an action without an answer exits 3, because its outcome is unknown', async () => {
+test('an action without an answer exits with status 3, because its outcome is unknown', async () => {
   const { input } = await start(() => refusal(500, '000001'))
   expect((await command(['cancel', 'E1', '--transaction-id', 'C-1', '--retries', '0'], input)).code).toBe(3)
 })
@@ -53,7 +53,7 @@ const TOPUP = {
   ...{ currencyCode: 'USD', balanceAfter: 55_000, packageInfoList: [] },
 }
 
-test('topup names its eSIM by esimTranNo or ICCID, and reports a replay', async () => {
+test('topup identifies its eSIM by esimTranNo or ICCID, and reports a replay', async () => {
   const { gateway, input } = await start(() => ({ ...ok(TOPUP), headers: { 'Idempotent-Replayed': 'true' } }))
   expect((await command(['topup', 'P'], input)).code).toBe(2)
   const { code, out } = await command(['topup', 'P', 'E1', '--transaction-id', 'T-1', '--amount', '4.50'], input)
@@ -66,7 +66,7 @@ test('topup names its eSIM by esimTranNo or ICCID, and reports a replay', async 
   ])
 })
 
-test('a topup without an answer is repeated with its transactionId, then exits 3', async () => {
+test('a topup without an answer is repeated with its transactionId, then exits with status 3', async () => {
   const { gateway, input } = await start(() => refusal(500, '000001'))
   const { code } = await command(['topup', 'P', 'E1', '--transaction-id', 'T-1', '--retries', '1'], input)
   expect(code).toBe(3)
@@ -85,8 +85,11 @@ test('packages --topup asks for the packages that fit an eSIM', async () => {
   ])
 })
 
-test.each(['cancel', 'suspend', 'unsuspend', 'revoke'])('the help of %s has an example of itself', async (name) => {
-  const { input } = await start(() => ok(ACTION))
-  const { out } = await command([name, '--help'], input)
-  expect(out).toContain(`$ dealer-esim ${name} `)
-})
+test.each(['cancel', 'suspend', 'unsuspend', 'revoke'])(
+  'the help of %s contains an example of the command',
+  async (name) => {
+    const { input } = await start(() => ok(ACTION))
+    const { out } = await command([name, '--help'], input)
+    expect(out).toContain(`$ dealer-esim ${name} `)
+  },
+)

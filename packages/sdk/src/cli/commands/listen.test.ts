@@ -31,7 +31,7 @@ async function listening(
   return running
 }
 
-test('listen shows genuine events, refuses others and ends on Ctrl-C', async () => {
+test('listen shows genuine events, refuses all others and ends on Ctrl-C', async () => {
   const { code, out } = await listening([], async (post) => {
     expect(await post()).toBe(204)
     expect(await post({ standard: null, request: 'another' })).toBe(401)
@@ -46,7 +46,7 @@ test.each([
   ['of a new kind with nothing in it', { notifyType: 'REFUND', content: {} }, 'REFUND  N1'],
   ['without eSIMs', { notifyType: 'DELIVERY_UPDATED', content: { orderNo: 'O1' } }, 'DELIVERY_UPDATED  N1'],
   ['without an amount', { notifyType: 'ORDER_PAID', content: { orderNo: 'O1' } }, 'ORDER_PAID  N1'],
-])('an event %s is shown with the members that it has', async (_what, event, words) => {
+])('an event %s is shown with the members that it contains', async (_what, event, words) => {
   const { code, out } = await listening([], async (post) =>
     expect(await post({ event: { notifyId: 'N1', ...event } })).toBe(204),
   )
@@ -76,11 +76,11 @@ test('a request with an invalid target is answered, and the next event is receiv
   expect([code, out]).toEqual([0, expect.stringContaining('ORDER_PAID')])
 })
 
-test('--fail refuses genuine events, so that they are sent again', async () => {
+test('--fail refuses genuine events, so that the gateway sends them again', async () => {
   await listening(['--fail', '100%'], async (post) => expect(await post()).toBe(500))
 })
 
-test('--forward also forwards events that --fail answers 500, so that the handler receives them again', async () => {
+test('--forward also forwards events that --fail answers with 500', async () => {
   let forwarded = 0
   const upstream = createServer((_request, response) => {
     forwarded++
@@ -106,7 +106,7 @@ test('--forward reports why the URL was not reached', async () => {
   expect(out).toMatch(/ECONNREFUSED/)
 })
 
-test('--delay answers later', async () => {
+test('--delay delays the answer', async () => {
   await listening(['--delay', '100ms'], async (post) => {
     const started = performance.now()
     expect(await post()).toBe(204)
@@ -114,7 +114,7 @@ test('--delay answers later', async () => {
   })
 })
 
-test('a test event is answered immediately and with success, so that the callback URL can be set with --fail and --delay', async () => {
+test('a test event succeeds immediately, so that the callback URL can be set with --fail and --delay', async () => {
   const { code, out } = await listening(['--fail', '100%', '--delay', '1m'], async (post) =>
     expect(await post({ event: { notifyId: 'N1', notifyType: 'CHECK_HEALTH', content: {} } })).toBe(204),
   )

@@ -14,7 +14,7 @@ test.each([
   ["a proxy's page", '0', () => ({ status: 502, body: '<h1>Bad gateway</h1>' })],
   ['a refusal after an attempt without an answer', '1', (at: number) => (at === 1 ? 'break' : refusal(402, '200007'))],
 ] as const)(
-  '%s leaves the outcome of an order unknown and exits 3, not as a refusal',
+  '%s leaves an order’s outcome unknown and exits with status 3, not as a refusal',
   async (_what, retries, answer) => {
     const input = await start((_operation, _body, arrival) => answer(arrival))
     const argv = ['order', 'JP_1_7', '--transaction-id', 'T-1', '--retries', retries]
@@ -24,12 +24,12 @@ test.each([
   },
 )
 
-test('a request that had no effect exits as a refusal', async () => {
+test('after a request without effect, the command exits as it does after a refusal', async () => {
   const input = await start(() => refusal(503, '000002'))
   expect((await command(['order', 'JP_1_7', '--retries', '0'], input)).code).toBe(1)
 })
 
-test('--help documents after which exit code an order must keep its transactionId', async () => {
+test('--help says after which exit codes an order must keep its transactionId', async () => {
   const { out } = await command(['--help'])
   expect(out).toMatch(/^ {2}3 {2}the outcome is unknown.*an order may have been placed: repeat it with the same/ms)
 })

@@ -175,7 +175,7 @@ function describe(order: QueryAnswer, paint: Paint, codes = false): string {
   ].join('\n')
 }
 
-/** A top-up delivers no eSIM of its own. */
+/** A top-up does not deliver an eSIM of its own. */
 function noEsims({ orderType }: QueryAnswer): string {
   return orderType === 'NEW' ? 'No eSIMs delivered.\n' : ''
 }

@@ -34,7 +34,7 @@ async function listen(port: number): Promise<{ port: number; close(): void }> {
   return { port: (server.address() as AddressInfo).port, close: () => server.close() }
 }
 
-test('a tour that cannot read the webhook setting leaves no receiver open, so that it ends', async () => {
+test('a tour that cannot read the webhook setting ends without leaving a receiver open', async () => {
   const { env } = await start((operation) => (operation === 'webhook/set' ? refusal(403, '101005') : undefined))
   const { port, close } = await listen(0)
   close()
@@ -44,7 +44,7 @@ test('a tour that cannot read the webhook setting leaves no receiver open, so th
 })
 
 test.each([[[]], [['--full']]])(
-  'Ctrl-C while the tour waits for events ends it: it buys nothing more and restores the webhook %j',
+  'Ctrl-C while the tour waits for events ends the tour and restores the webhook %j',
   async (options) => {
     const interrupt = new AbortController()
     const { gateway, env } = await start((operation) => {

@@ -88,7 +88,7 @@ interface SetOptions {
   expiryHours?: number[]
 }
 
-/** `80,100`, or `none`: an empty list. The gateway refuses what is not a number. */
+/** `80,100`, or `none` for an empty list. The gateway refuses entries that are not numbers. */
 function numbers(text: string): number[] {
   return text === 'none' ? [] : list(text).map(Number)
 }

@@ -36,7 +36,7 @@ export interface DiagnosisInput {
   nowMs: number
 }
 
-/** Makes all checks that need only the text and the secret, in the gateway's order. The first that failed is the cause. */
+/** Makes all checks that need only the text and the secret, in the gateway's order. The first one to fail is the cause. */
 export async function diagnose(request: CapturedRequest, input: DiagnosisInput): Promise<Finding[]> {
   if (EVENT_HEADERS.signature in request.headers) return diagnoseEvent(request, input)
   const findings = [...route(request), mediaType(request)]

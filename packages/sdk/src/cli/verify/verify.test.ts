@@ -60,11 +60,11 @@ async function failed(text: string, ...more: string[]) {
   return { code, check: first?.check, words: first?.words ?? '' }
 }
 
-test('a right request passes every check', async () => {
+test('a correct request passes every check', async () => {
   expect(await verdict(requestText({}))).toMatchObject({ exit: 0, passed: true })
 })
 
-test('a request is read from curl -v, from header lines alone, and from JSON', async () => {
+test('a request can be parsed from curl -v, from header lines alone, and from JSON', async () => {
   const [head = ''] = requestText({}).split('\r\n\r\n')
   const curl = `${head
     .split('\r\n')
@@ -79,7 +79,7 @@ test('a request is read from curl -v, from header lines alone, and from JSON', a
   expect((await command(['verify'], { env, stdin: 'hello' })).code).toBe(2)
 })
 
-test('the request is read from the whole output of curl -v, and its body from --body', async () => {
+test('the request is parsed from the complete curl -v output, and its body from --body', async () => {
   const [head = ''] = requestText({ headers: { 'Content-Length': String(BODY.length) } }).split('\r\n\r\n')
   const sent = head.split('\r\n').map((line) => `> ${line}`)
   const output = [
@@ -189,25 +189,25 @@ describe('an event', () => {
       .map(([name, value]) => `${name}: ${value}`)
       .join('\n')}\n\n${body}`
 
-  test('that is genuine is reported as genuine', async () => {
+  test('is reported as genuine, with its type and notifyId', async () => {
     const { code, out } = await command(['verify'], { ...input, stdin: text(signedEvent()) })
     expect([code, out]).toEqual([0, expect.stringContaining(`ORDER_PAID ${EVENT.notifyId} is genuine`)])
   })
 
-  test('is not checked with a secret that ends with a line break, and the variable is named', async () => {
+  test('is not checked with a secret that ends in a line break, and the error names the variable', async () => {
     const broken = { env: { DEALER_ESIM_APP_SECRET: `${APP_SECRET}\n` }, stdin: text(signedEvent()) }
     const { code, err } = await command(['verify'], broken)
     expect([code, err]).toEqual([2, expect.stringMatching(/^DEALER_ESIM_APP_SECRET .*line break: remove it/)])
   })
 
-  test('whose body was serialised again is explained', async () => {
+  test('whose body was serialised again fails with an explanation', async () => {
     const event = signedEvent()
     const changed = { ...event, body: JSON.stringify(JSON.parse(event.body), null, 2) }
     const { code, out } = await command(['verify'], { ...input, stdin: text(changed) })
     expect([code, out]).toEqual([1, expect.stringMatching(/before any JSON parser/)])
   })
 
-  test('signed with another secret fails both signatures', async () => {
+  test('signed with a different secret fails both signatures', async () => {
     const { code, out } = await command(['verify'], {
       ...input,
       stdin: text(signedEvent({ standard: ['another'], request: 'another' })),

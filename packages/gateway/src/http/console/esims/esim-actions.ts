@@ -27,7 +27,7 @@ const esimAction = Type.Object({
 })
 export type EsimActionRow = Static<typeof esimAction>
 
-/** Cancel, suspend, unsuspend and revoke by the dealer's own people, exactly as by the dealer API. */
+/** Cancel, suspend, unsuspend and revoke by the dealer's own people, exactly as through the dealer API. */
 export const esimActionRoutes: Route[] = [
   route({
     method: 'GET',

@@ -32,10 +32,10 @@ const esimTopUp = Type.Object({
 })
 export type EsimTopUp = Static<typeof esimTopUp>
 
-/** Far more than fit one eSIM: coverage and supplier are the same. */
+/** Far more than fit any one eSIM, because coverage and supplier must be the same. */
 const PAGE_SIZE_MAX = 500
 
-/** Top-ups by the dealer's own people, exactly as by the dealer API. */
+/** Top-ups by the dealer's own people, exactly as through the dealer API. */
 export const topUpRoutes: Route[] = [
   route({
     method: 'GET',

@@ -8,8 +8,8 @@ import type { LocalDay } from './local-days.ts'
 
 /*
  * Figures of one tenant or of all. Ids are ordered by time, so events and attempts of a period are a range of each tenant's
- * primary key. They are counted row by row, so only of the latest days, as long as these have few orders. Days are those of
- * the reader's time zone (local-days.ts).
+ * primary key. They are counted row by row, so only for the latest days, and only as long as those have few orders. Days
+ * are those of the reader's time zone (local-days.ts).
  */
 
 type Reader = Pick<Db, 'query'>
@@ -19,11 +19,11 @@ interface Scope {
   tenantId: string | null
   /** The days of the period, in order. */
   days: LocalDay[]
-  /** When the last day ends; undefined: the last day is today. */
+  /** When the last day ends; undefined if the last day is today. */
   end?: Date | undefined
 }
 
-/** Orders placed on each day with orders, from the sums that a job keeps. */
+/** The number of orders on each day that has any, from the sums that a job keeps. */
 export async function listOrderDays(db: Reader, { tenantId, days, end }: Scope) {
   const starts = days.map(({ startsAt }) => startsAt)
   const parts = await listOrderParts(db, { tenantId, starts, end })
@@ -32,7 +32,7 @@ export async function listOrderDays(db: Reader, { tenantId, days, end }: Scope) 
 
 const COUNTED_ORDERS_MAX = 20_000
 
-/** The latest days whose events and attempts are counted, possibly none. Their number of orders decides. */
+/** The latest days whose events and attempts are counted, possibly none. Depends on how many orders they have. */
 export function countedDays(days: LocalDay[], orderDays: readonly { day: string; orders: number }[]): LocalDay[] {
   const ordersOf = new Map(orderDays.map(({ day, orders }) => [day, orders]))
   let [first, orders] = [days.length, 0]

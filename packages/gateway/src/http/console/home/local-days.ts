@@ -11,8 +11,8 @@ export interface LocalDay {
 const DAY_MS = 86_400_000
 
 /**
- * The last days of a time zone, ending with today. A browser in that zone computes the same days, so the figure of a day
- * and the list of that day count the same rows.
+ * The last days of a time zone, ending with today. A browser in that zone computes the same days, so a day's figure and
+ * that day's list count the same rows.
  * @throws Refusal TIME_ZONE_UNKNOWN
  */
 export function localDays(nowMs: number, length: number, timeZone: string): LocalDay[] {
@@ -22,7 +22,7 @@ export function localDays(nowMs: number, length: number, timeZone: string): Loca
 }
 
 /**
- * The days from one (`2026-11-20`) to another, and the one after them, which is where they end. The length is checked first: ten
+ * The days from one (`2026-11-20`) to another, and the day after, at whose start they end. The length is checked first: ten
  * thousand years of days would occupy the process for minutes.
  * @throws Refusal PERIOD_EMPTY, PERIOD_TOO_LONG, TIME_ZONE_UNKNOWN
  */
@@ -37,12 +37,12 @@ export function localDaysBetween(
     throw new Refusal(
       422,
       'PERIOD_EMPTY',
-      'This is not a period. Give two days that exist, the first no later than the last.',
+      'This is not a valid period. Use two valid dates, the first no later than the last.',
     )
   }
   const length = (lastMs - firstMs) / DAY_MS + 1
   if (length > daysMax) {
-    throw new Refusal(422, 'PERIOD_TOO_LONG', `A period has up to ${daysMax} days. Choose a shorter one.`)
+    throw new Refusal(422, 'PERIOD_TOO_LONG', `A period can have at most ${daysMax} days. Choose a shorter one.`)
   }
   const days = daysUpTo(lastMs + DAY_MS, length + 1, offsetClock(timeZone))
   const end = days.pop()!
@@ -68,7 +68,7 @@ function startOf(midnightMs: number, clock: (timeMs: number) => number): Date {
   return new Date(!isMidnight(before) && isMidnight(after) ? after : before)
 }
 
-/** Returns a function of a time that says how many ms the zone's clocks are ahead of UTC. */
+/** Returns a function that says how many ms the zone's clocks are ahead of UTC at a given time. */
 function offsetClock(timeZone: string): (timeMs: number) => number {
   const format = formatOf(timeZone)
   return (timeMs) => {
@@ -84,6 +84,6 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     const numeric = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const
     return new Intl.DateTimeFormat('en-US', { ...numeric, second: 'numeric', hourCycle: 'h23', timeZone })
   } catch {
-    throw new Refusal(422, 'TIME_ZONE_UNKNOWN', 'There is no such time zone. Give one such as Europe/Vienna, or UTC.')
+    throw new Refusal(422, 'TIME_ZONE_UNKNOWN', 'There is no such time zone. Use a name such as Europe/Vienna, or UTC.')
   }
 }

@@ -12,7 +12,7 @@ const searchResults = Type.Object({
       kind: Type.Enum(['TENANT', 'ORDER', 'PROFILE', 'PACKAGE', 'SUPPLIER', 'PERSON']),
       label: Type.String(),
       detail: Type.String(),
-      /** The page of the console that shows it. */
+      /** The console page that shows it. */
       to: Type.String(),
     }),
   ),
@@ -47,7 +47,7 @@ export const searchRoutes: Route[] = [
 
 type Result = SearchResults['results'][number]
 
-/** Searches by number or whole transactionId. Each is one index look-up for each tenant, and tenants are few. */
+/** Searches by number or whole transactionId. Each search is one index look-up per tenant, and tenants are few. */
 async function searchOrders({ deps, onlyTenant }: Context, text: string): Promise<Result[]> {
   const entryNo = parseEntryNo(text)
   const orderId = orderIdOf(text.toUpperCase())

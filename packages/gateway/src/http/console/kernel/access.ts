@@ -6,7 +6,7 @@ import { checkSecondFactorSet } from '#people/second-factor/required-factor.ts'
 import { findSession, notSignedIn } from '#people/session.ts'
 import type { ConsoleDeps, Route, SignedIn } from './route.ts'
 
-/** Finds the person who calls: by the session cookie, or by the access token in `Authorization: Bearer`. */
+/** Identifies the calling person by the session cookie, or by the access token in `Authorization: Bearer`. */
 export async function identify(
   deps: Pick<ConsoleDeps, 'db'>,
   request: FastifyRequest,
@@ -27,9 +27,9 @@ export async function identify(
 const UNATTENDED = 'x-unattended'
 
 /**
- * Lets the person through or throws. Checks, in this order: signed in, own password chosen, second factor set up if the role
- * requires one, only reading while the person views the console as a dealer, session where the route requires one, role, the
- * token's scope, and the tenant in the path.
+ * Lets the person through or throws. Checks, in this order: signed in, own password chosen, second factor set up if the
+ * role requires one, read-only while the person views the console as a dealer, session where the route requires one, role,
+ * the token's scope, and the tenant in the path.
  * @returns the person as whom the route is called
  */
 export function authorize(route: Route, signedIn: SignedIn | undefined, params: unknown): SignedIn {
@@ -47,7 +47,7 @@ export function authorize(route: Route, signedIn: SignedIn | undefined, params: 
   if (Array.isArray(route.access) && !route.access.includes(person.role))
     throw new Refusal(403, 'NOT_ALLOWED', 'Your role does not allow this. Ask an administrator.')
   if (credential.kind === 'token' && credential.scope === 'READ' && route.method !== 'GET')
-    throw new Refusal(403, 'TOKEN_READ_ONLY', 'This access token may only read. Use one with the scope WRITE.')
+    throw new Refusal(403, 'TOKEN_READ_ONLY', 'This access token is read-only. Use one with the scope WRITE.')
   const { tenantId } = (params ?? {}) as { tenantId?: string }
   if (tenantId !== undefined && !isOperator(person.role) && tenantId !== person.tenantId) throw notFound('tenant')
   return { ...signedIn, person }
@@ -60,7 +60,7 @@ function asDealer(person: Person, tenantId: string): Person {
 
 /** Refuses a change by an operator who views the console as a dealer. */
 export function viewOnly(): Refusal {
-  const message = 'You view the console as this dealer and can change nothing. End the view first.'
+  const message = 'You are viewing the console as this dealer and cannot change anything. End the view first.'
   return new Refusal(403, 'VIEW_ONLY', message)
 }
 
@@ -78,7 +78,7 @@ async function identifyByToken(deps: Pick<ConsoleDeps, 'db'>, token: string): Pr
 export interface AllowedOrigins {
   /** Origins whose pages may make changes: those of PUBLIC_URL and of the console's own address. */
   origins: readonly string[]
-  /** On a local deployment, every loopback name of this machine may make changes too. */
+  /** On a local deployment, pages under every loopback name of this machine may make changes too. */
   loopback: boolean
 }
 
@@ -99,7 +99,7 @@ export function checkOrigin(options: AllowedOrigins, request: FastifyRequest): v
     const url = new URL(origin)
     if (LOOPBACK.has(url.hostname) && url.host === host) return
   }
-  throw new Refusal(403, 'FOREIGN_ORIGIN', 'This page may not change anything here. Open the console itself.')
+  throw new Refusal(403, 'FOREIGN_ORIGIN', 'A page at this address may not change anything. Open the console itself.')
 }
 
 /** The token of `Authorization: Bearer`, if there is one. */

@@ -12,7 +12,7 @@ const OPERATOR_ONLY_ACTIONS: readonly AuditAction[] = [
   'wallet.confirm_request_first',
 ]
 
-/** Dealers do not learn about plans and groups: both assignments appear to them as one change of prices. */
+/** Dealers do not learn about plans and groups: both assignments appear to them as a single price change. */
 const PRICES_CHANGED = 'prices.change'
 const PRICE_ASSIGNMENTS: readonly string[] = ['price_plan.assign', 'price_group.assign'] satisfies AuditAction[]
 

@@ -48,17 +48,18 @@ export function failureOf(error: unknown): Failure {
   if (isOutOfResources(error))
     return { status: 503, code: 'UNAVAILABLE', message: 'The database is out of resources. Try again in a moment.' }
   const statusCode = (error as { statusCode?: number }).statusCode
-  if (statusCode === 413) return { status: 413, code: 'TOO_LARGE', message: 'The request is too large. Send less.' }
+  if (statusCode === 413)
+    return { status: 413, code: 'TOO_LARGE', message: 'The request is too large. Send a smaller file or text.' }
   if (statusCode !== undefined && statusCode < 500)
     return { status: statusCode, code: 'REQUEST_INVALID', message: 'The request could not be read. Check its format.' }
   return {
     status: 500,
     code: 'INTERNAL_ERROR',
-    message: 'The gateway failed. Try again. The log has the details.',
+    message: 'The gateway failed. Try again. See the log for details.',
   }
 }
 
-/** For people: messages of the dealer API that tell a program what to read in `data`. */
+/** Messages for people, in place of messages of the dealer API that tell a program what to read in `data`. */
 const MESSAGES: Partial<Record<FailureCode, string>> = {
   '200002':
     'The state of the eSIM does not allow this and nothing was changed. If an action or a top-up is in progress, wait until it has ended.',

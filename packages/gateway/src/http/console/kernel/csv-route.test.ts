@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { csvRoute } from './csv-route.ts'
 import type { Context } from './route.ts'
 
-it('a cancelled download stops reading, even if no row has been found yet', async () => {
+it('a cancelled download stops reading even before the first row is found', async () => {
   let read = 0
   const { handle } = csvRoute<string>({
     path: '/rows.csv',

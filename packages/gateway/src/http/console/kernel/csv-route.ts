@@ -13,7 +13,7 @@ interface CsvFile<Row, P extends TSchema | undefined, Q extends TSchema | undefi
   params?: P
   /** The filters of the list, without its cursor. */
   query?: Q
-  /** The name of the file, without its ending. */
+  /** The name of the file, without its extension. */
   file: string
   /** Declared before `columns`, whose row type is inferred from it. */
   parts(context: Context, request: { params: Part<P>; query: Part<Q> }): AsyncIterable<readonly Row[]>

@@ -9,7 +9,7 @@ export const file = () => Type.Unsafe<Uint8Array>(Type.String())
 
 const MAP_LENGTH_MAX = 20_000
 
-/** A person's answers to the question of a refused file, in the query. */
+/** A person's answers to the question about a refused file, in the query. */
 export const fileAnswers = {
   encoding: Type.Optional(Type.Enum(ENCODINGS, { description: 'Of a file that is not in UTF-8' })),
   map: Type.Optional(
@@ -38,7 +38,7 @@ function readMap(text: string): Map<string, string> {
   const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
   const entries = isObject ? Object.entries(parsed as object) : []
   if (!isObject || entries.some(([, column]) => typeof column !== 'string')) {
-    throw invalidField('map', 'Choose the column of each header again: the choice could not be read.')
+    throw invalidField('map', 'The choice of columns could not be read. Choose the column for each header again.')
   }
   return new Map(entries.map(([header, column]) => [headerKey(header), column as string]))
 }

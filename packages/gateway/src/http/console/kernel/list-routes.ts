@@ -17,7 +17,7 @@ export type Sort = 'INDEX' | 'FILTERED'
 
 /** A list of the console. Its page, its totals and its CSV file are three routes made from this declaration. */
 interface ListDeclaration<Name extends string, F extends TProperties, R extends TSchema, P extends TProperties> {
-  /** The member of the answer, and the name of the file unless `file` says another. */
+  /** The member of the answer, and the name of the file unless `file` gives a different one. */
   name: Name
   file?: string
   path: string
@@ -28,13 +28,13 @@ interface ListDeclaration<Name extends string, F extends TProperties, R extends 
   row: R
   /** The schemas of further members of the answer, which `find` returns as `more`. */
   more?: TProperties
-  /** The columns by which the list can be sorted. Empty: it has one fixed order. */
+  /** The columns by which the list can be sorted. Empty if it has one fixed order. */
   sorts: Record<string, Sort>
-  /** The default column, with a leading minus if descending. Empty: the list has one fixed order. */
+  /** The default column, with a leading minus if descending. Empty if the list has one fixed order. */
   firstSort: string
   find(context: Context, query: ListQuery<F>, page: ListPage, params: Static<TObject<P>>): Promise<FoundPage<unknown>>
   count(context: Context, query: ListQuery<F>, params: Static<TObject<P>>): Promise<RowCount>
-  /** The columns of the CSV file. Absent: the list declares its own file. */
+  /** The columns of the CSV file. Absent if the list declares its own file. */
   csv?: Record<string, (row: Static<R>) => unknown>
 }
 
@@ -57,7 +57,7 @@ const totals = Type.Object({
 })
 export type ListTotals = Static<typeof totals>
 
-/** How many rows the first part of a file has: few, so that it begins soon. */
+/** How many rows the first part of a file has: few, so that it begins quickly. */
 const FIRST_PART_ROWS = 100
 /**
  * The largest part. Each part is four times as long as the one before, up to this size, so that a download that is cancelled
@@ -206,7 +206,7 @@ function readCursor({ linkKey, path, sort }: CursorKey, cursor: string): Positio
     throw new Refusal(
       400,
       'CURSOR_INVALID',
-      'The cursor is not one of this list in this order: start at the first page.',
+      'The cursor does not belong to this list in this order: start from the first page.',
     )
   return JSON.parse(position.toString()) as Position
 }

@@ -24,7 +24,10 @@ export interface FoundPage<Row> {
   searchedTo?: Date | null
 }
 
-/** Reads a page of a list that is ordered by one key, such as an id. Reads one more row, which shows if there is a next page. */
+/**
+ * Reads a page of a list that is ordered by one key, such as an id. Reads one more row, which shows whether there is a next
+ * page.
+ */
 export async function pageByKey<Row>(
   { after, ascending, limit }: ListPage,
   read: (page: { after: string | undefined; ascending: boolean; limit: number }) => Promise<Row[]>,

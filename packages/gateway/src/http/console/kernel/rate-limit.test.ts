@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createRateLimiter } from './rate-limit.ts'
 
-it('an address may call again after a minute, even if the clock was set back meanwhile', () => {
+it('an address may call again after a minute even if the clock has been set back', () => {
   const time = { nowMs: 1_000_000_000, monotonicMs: 0 }
   const limit = createRateLimiter({ now: () => time.nowMs, monotonic: () => time.monotonicMs } as {
     monotonic(): number

@@ -29,17 +29,17 @@ export function createRateLimiter(clock: Pick<Clock, 'monotonic'>) {
 }
 
 /**
- * What one caller may take: a person of any route, a dealer with all its people of the routes that cost much. The page of
- * docs/limits.md says the same.
+ * What one caller may use: a person on any route, or a dealer with all its people on expensive routes. docs/limits.md says
+ * the same.
  */
 const LIMITS = {
-  /** A page sends some requests together; the connections to the database are 20. */
+  /** A page sends several requests together; there are 20 connections to the database. */
   any: { ofCaller: 6, waiting: 64, ofNode: 512 },
-  /** All people of a dealer. Lists take the time of the node and of the database, which all dealers share. */
+  /** All people of a dealer. Lists take up time of the node and the database, which all dealers share. */
   dealer: { ofCaller: 12, waiting: 128, ofNode: 512, time: { savedMs: 4_000, share: 0.25 } },
   /** Receipts of up to 4 MB. */
   upload: { ofCaller: 2, ofNode: 8, rate: { burst: 10, everyMs: 6_000 } },
-  /** Files of operators of up to 128 MB. */
+  /** Operators' files of up to 128 MB. */
   file: { ofCaller: 1, ofNode: 1 },
   /** Files that are written while they are sent, and receipts. */
   download: { ofCaller: 2, waiting: 4, ofNode: 64 },

@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox'
 import { PASSWORD_LENGTH_MAX } from '#people/password.ts'
 
-/** Refuses members that the schema does not name. */
+/** Refuses members that the schema does not define. */
 export const CLOSED = { additionalProperties: false } as const
 
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -29,7 +29,7 @@ export const tenantParams = Type.Object({ tenantId: uuid() }, CLOSED)
 export const orderParams = Type.Object({ tenantId: uuid(), orderNo: orderNo() }, CLOSED)
 export const profileParams = Type.Object({ tenantId: uuid(), profileId: uuid() }, CLOSED)
 
-/** A code of an authenticator or a recovery code, as people type it: with spaces, or in groups. */
+/** An authenticator code or a recovery code, as people type it: with spaces, or in groups. */
 export function typedCode() {
   return Type.String({ minLength: 6, maxLength: 30 })
 }
@@ -39,8 +39,8 @@ export function password() {
 }
 
 /**
- * Body members by which people confirm who they are, before secrets, accounts or people are shown or changed: the password,
- * with a code if a second factor is set, or a confirmation of the last five minutes.
+ * Body members with which people confirm who they are, before secrets, accounts or people are shown or changed: the
+ * password, with a code if a second factor is set, or a confirmation of the last five minutes.
  */
 export const reauthentication = {
   password: Type.Optional(password()),

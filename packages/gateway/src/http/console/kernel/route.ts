@@ -22,14 +22,14 @@ export interface SignedIn {
   viewedTenantId: string | null
 }
 
-/** Passed to handlers with the parts of the request. Routes that need no sign-in have no person. */
+/** Passed to handlers with the parts of the request. Routes that do not require sign-in have no person. */
 export interface PublicContext {
   deps: ConsoleDeps
   address: string
   cookieName: string
   request: FastifyRequest
   reply: FastifyReply
-  /** Does work once the answer has been sent, for which nobody waits. A failure is logged; a stop waits for it. */
+  /** Does work that nobody waits for, once the answer has been sent. A failure is logged; a stop waits for the work. */
   afterAnswer(work: () => Promise<unknown>): void
 }
 
@@ -55,7 +55,7 @@ export interface ConsoleDeps
   config: Config
   /** The console's address for people, without a trailing slash. Links in messages start with it. */
   consoleUrl(): string
-  /** undefined: the operator has configured none. */
+  /** undefined if the operator has configured none. */
   provider: Provider | undefined
 }
 
@@ -81,7 +81,7 @@ export const OPERATORS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'OPERATOR_READ_ONL
 /** Operators who may change things. */
 export const OPERATORS_WRITE = ['OPERATOR_ADMIN', 'OPERATOR_STAFF'] as const
 export const OPERATOR_ADMINS = ['OPERATOR_ADMIN'] as const
-/** The roles that may spend a dealer's balance and ask for top-ups of it: a dealer's own people. */
+/** The roles that may spend a dealer's balance and request top-ups of it: a dealer's own people. */
 export const BUYERS = ['DEALER_ADMIN', 'DEALER_STAFF'] as const
 /** A tenant's own administrators, and operators who may change things. */
 export const TENANT_ADMINS = ['OPERATOR_ADMIN', 'OPERATOR_STAFF', 'DEALER_ADMIN'] as const
@@ -97,7 +97,7 @@ export interface Route {
   sessionOnly?: boolean
   /** The route also works before the person has chosen a password and set up the second factor that the role requires. */
   duringSetUp?: boolean
-  /** The route also works while an operator views the console as a dealer, during which other routes only read. */
+  /** The route also works while an operator views the console as a dealer, when other routes can only read. */
   duringView?: boolean
   summary: string
   params?: TSchema
@@ -109,21 +109,21 @@ export interface Route {
   answerType?: 'text/csv' | 'text/html' | 'application/octet-stream' | 'application/x-ndjson'
   /** How many calls one address may make. For sign-in and other input that can be guessed. */
   ratePerMinute?: number
-  /** What one caller may take of this route and those that share its limit (rate-limit.ts). */
+  /** How often one caller may use this route and those that share its limit (rate-limit.ts). */
   limit?: RouteLimit
   /** The limit in bytes, for files larger than the default. */
   bodyLimit?: number
   /** What to do instead of sending a larger body. */
   largeBodyAdvice?: string
-  /** Refuses what can be refused without the body, before the body is read. */
+  /** Refuses, before the body is read, whatever can be refused without it. */
   beforeBody?(context: Context, parts: { params: unknown; query: unknown }): Promise<void>
   handle(context: Context | PublicContext, parts: { params: unknown; query: unknown; body: unknown }): Promise<unknown>
 }
 
-/** Bodies that stay bytes. `application/octet-stream` also takes the types of receipts. */
+/** Bodies that stay bytes. `application/octet-stream` also covers the types of receipts. */
 export type BodyType = 'text/csv' | 'application/octet-stream'
 
-/** The type that the schema of a part of the request accepts. */
+/** The type that the schema of a request part accepts. */
 export type Part<S> = S extends TSchema ? Static<S> : undefined
 
 interface Declaration<P, Q, B, A extends TSchema, C> {
@@ -170,7 +170,7 @@ export function route<
   return declaration as unknown as Route
 }
 
-/** Declares a route that needs no sign-in. */
+/** Declares a route that does not require sign-in. */
 export function publicRoute<
   A extends TSchema,
   P extends TSchema | undefined = undefined,

@@ -49,7 +49,7 @@ const FAULTS_MAX = 10
 
 export class InvalidRequest extends Error {
   override readonly name = 'InvalidRequest'
-  /** The members of a body that are at fault, which a form shows at its fields. */
+  /** The faulty members of a body, which a form shows next to its fields. */
   readonly members: readonly MemberFault[]
   constructor(faults: string[], members: readonly MemberFault[] = []) {
     super(`The request does not match the documented format: ${faults.join('; ')}.`)

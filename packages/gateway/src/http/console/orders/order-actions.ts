@@ -25,7 +25,7 @@ const CSV_LENGTH_MAX = 100_000
 
 const actionOutcome = Type.Object({
   outcome: Type.Enum(['done', 'refused', 'unknown'], {
-    description: 'refused: nothing was changed. unknown: the supplier is asked again',
+    description: 'refused: nothing was changed. unknown: the supplier will be asked again',
   }),
   words: nullable(Type.String({ description: 'What the supplier said; null if it is done' })),
 })

@@ -111,7 +111,7 @@ const detail = Type.Object({
       {
         reason: Type.Enum(['NOT_ASKED', 'NOT_BOUGHT', 'NO_ANSWER', 'REVIEW'], {
           description:
-            'NO_ANSWER: the supplier may have sold it. NOT_BOUGHT: it was asked and has sold nothing. NOT_ASKED: none was asked. REVIEW: an operator decides',
+            'NO_ANSWER: the supplier may have sold it. NOT_BOUGHT: the supplier was asked and sold nothing. NOT_ASKED: no supplier has been asked yet. REVIEW: an operator decides',
         }),
         supplier: nullable(Type.String({ description: 'For operators only' })),
         since: time(),
@@ -120,7 +120,7 @@ const detail = Type.Object({
       },
       {
         description:
-          'Whom an undecided order waits for: since when, when the supplier is asked next, and when it goes to review',
+          'Which supplier an undecided order is waiting for, since when, when the gateway asks it next, and when the order goes to review',
       },
     ),
   ),
@@ -226,7 +226,7 @@ async function filterOf(context: Context, query: OrderQuery): Promise<OrderFilte
   }
 }
 
-/** Any text may be a transactionId, also one that has the form of an order number (a ULID) or of an ICCID. */
+/** Any text may be a transactionId, even one in the form of an order number (a ULID) or an ICCID. */
 function idFilter(q: string | undefined): Pick<OrderFilter, 'orderId' | 'entryNo' | 'transactionId' | 'iccid'> {
   if (q === undefined) return {}
   const orderId = orderIdOf(q.toUpperCase())
@@ -261,7 +261,7 @@ async function packagesOf({ deps }: Context, query: { packageCode: string | unde
     .filter((code) => packageCode === undefined || code === packageCode)
 }
 
-/** A dealer does not learn who delivers. @throws Refusal */
+/** Dealers do not see which supplier delivers. @throws Refusal */
 function supplierFilter({ onlyTenant }: Context, supplier: string | undefined): string | undefined {
   if (supplier === undefined || onlyTenant === null) return supplier
   throw new Refusal(403, 'NOT_ALLOWED', 'Only the operator can filter by supplier. Remove this filter.')

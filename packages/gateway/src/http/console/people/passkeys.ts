@@ -42,7 +42,7 @@ const options = Type.Object({
 const encoded = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: '^[A-Za-z0-9_-]+$' })
 const CREDENTIAL_ID_LENGTH_MAX = 1_400
 
-/** What an authenticator answers (WebAuthn Level 3, §5.1). Members that we do not read are allowed. */
+/** An authenticator's answer (WebAuthn Level 3, §5.1). Members that we do not read are allowed. */
 function authenticatorAnswer(response: Parameters<typeof Type.Object>[0]) {
   return Type.Object({
     id: encoded(CREDENTIAL_ID_LENGTH_MAX),
@@ -224,6 +224,7 @@ function registrantOf({ person, signedIn, address }: Context) {
 function getRelyingParty(deps: ConsoleDeps): RelyingParty {
   const relyingParty = relyingPartyOf(deps.consoleUrl())
   if (relyingParty) return relyingParty
-  const message = 'Passkeys need a host name, and the console has a bare address. Ask the operator to set PUBLIC_URL.'
+  const message =
+    'Passkeys need a host name, but the console is opened by its IP address. Ask the operator to set PUBLIC_URL.'
   throw new Refusal(422, 'PASSKEYS_OFF', message)
 }

@@ -58,7 +58,7 @@ const link = Type.Object({
   mailed: Type.Boolean({ description: 'The link is also sent to the person by e-mail' }),
 })
 
-/** Changes of access require the password, so that a stolen session cannot become permanent access. */
+/** Changes to access require the password, so that a stolen session cannot become permanent access. */
 export const peopleRoutes: Route[] = [
   route({
     method: 'GET',
@@ -144,7 +144,7 @@ export const peopleRoutes: Route[] = [
         return {}
       }
       if (other.personId === person.personId)
-        throw new Refusal(422, 'OWN_ACCOUNT', 'You cannot change your own role or disable yourself.')
+        throw new Refusal(422, 'OWN_ACCOUNT', 'You cannot change your own role or disable your own account.')
       await reauthenticated(context, { password, code, confirmation }, change)
       return {}
     },
@@ -213,7 +213,7 @@ interface Change {
   status?: Person['status']
 }
 
-/** Makes a change after the caller's password was verified, unless the password has changed meanwhile. */
+/** Makes a change after the caller's password has been verified, unless the password changes in between. */
 async function reauthenticated<Result>(
   { deps, person, signedIn, address }: Context,
   credentials: Omit<Reauthentication, 'sessionId'>,

@@ -24,8 +24,9 @@ const query = Type.Object(
 )
 
 /**
- * Sign-in through the operator's OpenID Connect provider: authorization code with PKCE. The provider sends the browser to
- * a page of the console, which posts what it got, so the session cookie stays SameSite=Strict and the check of `Origin` holds.
+ * Sign-in through the operator's OpenID Connect provider: authorization code with PKCE. The provider sends the browser to a
+ * page of the console, which posts what it received, so the session cookie stays SameSite=Strict and the check of `Origin`
+ * still works.
  */
 export const providerRoutes: Route[] = [
   publicRoute({

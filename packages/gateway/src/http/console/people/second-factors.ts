@@ -33,13 +33,9 @@ export const secondFactorRoutes: Route[] = [
       const role = ROLES.find((known) => known === params.role)
       if (!role) throw notFound('role')
       await reauthenticate(deps, person, { ...credentials, ...sessionCredential(signedIn), address })
-      // Before administrators require a second factor of their own role, they must have one themselves.
+      // Before administrators require a second factor for their own role, they must have one themselves.
       if (required && role === person.role && !hasSecondFactor(person))
-        throw new Refusal(
-          409,
-          'SECOND_FACTOR_MISSING',
-          'Set up a second factor of your own first, on your account page.',
-        )
+        throw new Refusal(409, 'SECOND_FACTOR_MISSING', 'Set up your own second factor first, on your account page.')
       await deps.db.tx(async (tx) => requireSecondFactor(tx, deps.ids, role, required, by))
       return {}
     },

@@ -127,8 +127,12 @@ export const signInRoutes: Route[] = [
     ratePerMinute: FORGOTTEN_PER_MINUTE,
     async handle({ deps, address, afterAnswer }, { body }) {
       if (deps.config.smtpUrl === undefined)
-        throw new Refusal(422, 'MAIL_OFF', 'This gateway sends no e-mail. Ask an administrator for a password link.')
-      // Neither its time nor its failure may show whether the address belongs to a person.
+        throw new Refusal(
+          422,
+          'MAIL_OFF',
+          'This gateway is not set up to send e-mail. Ask an administrator for a password link.',
+        )
+      // Neither how long it takes nor whether it fails may reveal whether the address belongs to a person.
       afterAnswer(() =>
         requestForgottenPassword(deps, { email: body.email, address }, (tx, person, token) => {
           const link = welcomeLink(deps.consoleUrl(), token)
@@ -179,7 +183,7 @@ const FLOW_BYTES = 32
 
 /**
  * The token that binds the steps of a sign-in by passkey or provider to one browser. It grants nothing, and one serves all
- * tabs. `start` sets it; the later step finds none in another browser, and then no challenge fits.
+ * tabs. `start` sets it; in another browser the later step finds none, and then no challenge matches.
  */
 export function flowOf({ cookieName, request, reply, deps }: PublicContext, { start }: { start: boolean }): string {
   const name = `${cookieName}-flow`
@@ -190,7 +194,7 @@ export function flowOf({ cookieName, request, reply, deps }: PublicContext, { st
   return flow
 }
 
-/** Not readable by scripts and not sent by other sites. Browsers treat loopback as secure, also over http. */
+/** Not readable by scripts and not sent by other sites. Browsers treat loopback as secure, even over http. */
 const cookieOptions = { path: '/', httpOnly: true, secure: true, sameSite: 'strict' } as const
 
 /** @throws Refusal SESSION_NEEDED for an access token */

@@ -40,7 +40,9 @@ export const ruleBody = Type.Object(
     ...ruleKey,
     percent: Type.Optional(Type.String({ maxLength: 40 })),
     basis: Type.Optional(Type.Enum(PERCENT_BASES, { description: 'Default: LIST' })),
-    rounding: Type.Optional(Type.String({ maxLength: 100, description: 'Of the percentage. Default: none' })),
+    rounding: Type.Optional(
+      Type.String({ maxLength: 100, description: 'How prices from the percentage are rounded. Default: none' }),
+    ),
     price: Type.Optional(money()),
     currencyCode: Type.Optional(Type.String({ maxLength: 40 })),
     validUntil: Type.Optional(time()),
@@ -70,7 +72,7 @@ export function ruleValueOf({ percent, basis, rounding, price, currencyCode, val
   }
   if (percent === undefined && price !== undefined && currencyCode !== undefined)
     return { price: BigInt(price), currencyCode, ...until }
-  throw invalidField('percent', 'Give either a percentage, or a price with its currency.')
+  throw invalidField('percent', 'Set either a percentage, or a price with its currency.')
 }
 
 function percentOf(text: string): bigint {

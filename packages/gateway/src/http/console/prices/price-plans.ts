@@ -39,7 +39,7 @@ const planName = Type.Object({ planName: line(64) }, CLOSED)
 const displayName = () => nullable(line(100))
 const previewCurrency = Type.String({ pattern: '^[A-Z]{3}$' })
 
-/** Identifies a rule: with a currency the price in it, otherwise the percentage. */
+/** Identifies a rule: with a currency, the price in that currency; otherwise the percentage. */
 const removedRule = Type.Object({ ...ruleKey, currencyCode: Type.Optional(line(40)) }, CLOSED)
 const ruleFilter = { packageCode: Type.Optional(Type.String({ maxLength: 64 })) }
 

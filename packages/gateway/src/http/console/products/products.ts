@@ -51,7 +51,7 @@ const sync = Type.Object({
   unreadable: Type.Integer({ description: 'Entries of the latest answer that could not be read' }),
   kept: Type.Integer({ description: 'Products that stay as they were, because their entry could not be read' }),
   unreadableEntries: Type.Array(Type.Object({ entry: Type.String(), reason: Type.String() }), {
-    description: 'The first of them',
+    description: 'The first of the unreadable entries',
   }),
 })
 export type SupplierSync = Static<typeof sync>

@@ -102,7 +102,7 @@ const draft = Type.Object({ ruleName: line(64), rule: saleRuleInput }, CLOSED)
 const params = Type.Object({ ruleName: line(64) }, CLOSED)
 /** Those with warnings come first. */
 const LINES_MAX = 1_000
-/** A preview of a large catalogue takes a few seconds of this process. */
+/** A preview of a large catalogue occupies this process for a few seconds. */
 const PREVIEWS_PER_MINUTE = 20
 /** While a person types a rule. No package is read, so it takes a tenth of a preview. */
 const EFFECTS_PER_MINUTE = 60

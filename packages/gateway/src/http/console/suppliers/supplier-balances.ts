@@ -15,7 +15,10 @@ const balance = Type.Object({
   message: nullable(Type.String({ description: 'Why the latest reading failed; null: it did not' })),
   alertBelow: nullable(money()),
   noMoneySince: nullable(
-    Type.String({ format: 'date-time', description: 'It refuses purchases for lack of money; null: it does not' }),
+    Type.String({
+      format: 'date-time',
+      description: 'Since when it has refused purchases for lack of money; null: it does not',
+    }),
   ),
   days: Type.Array(
     Type.Object({

@@ -94,7 +94,7 @@ const costsOf = (attempts: Sql, supplier: string) => sql`
     coalesce(sum(cost) filter (where charge_currency = cost_currency), 0)::bigint as expected
   from delivered where coalesce(charge_currency, cost_currency) is not null group by 1 order by 1`
 
-/** A node may still sell by a version of the catalogue that another node replaced shortly before the order. */
+/** A node may still sell according to a version of the catalogue that another node replaced shortly before the order. */
 const hourBeforeOrder = raw(`${timeOfId('i.order_id')} - interval '1 hour'`)
 
 type Costs = Pick<SupplierFigures['costs'][number], 'currencyCode' | 'delivered' | 'stated'>

@@ -71,7 +71,7 @@ export const supplierReportRoutes: Route[] = [
     path: '/supplier-reports/months',
     access: OPERATORS,
     summary:
-      'What each supplier delivered and refused in a month, with sales and cost. Deliveries, refusals and cancels are counted seconds later',
+      'What each supplier delivered and refused in a month, with sales and cost. Deliveries, refusals and cancellations are counted a few seconds later',
     query: ofMonth,
     answer: Type.Object({ months: Type.Array(supplierMonth) }),
     async handle({ deps }, { query }) {
@@ -82,7 +82,7 @@ export const supplierReportRoutes: Route[] = [
   csvRoute({
     path: '/supplier-reports/months.csv',
     access: OPERATORS,
-    summary: "A month's figures of suppliers as CSV",
+    summary: "A month's supplier figures as CSV",
     query: ofMonth,
     file: 'supplier-months',
     parts: ({ deps }, { query }) => inOnePart(listSupplierMonths(deps.db, periodOf(query))),
@@ -92,7 +92,7 @@ export const supplierReportRoutes: Route[] = [
     method: 'GET',
     path: '/supplier-reports/discrepancies',
     access: OPERATORS,
-    summary: 'Orders of a month without eSIMs and eSIMs without orders, newest first',
+    summary: 'Orders without eSIMs and eSIMs without orders in a month, newest first',
     query: ofMonth,
     answer: Type.Object({
       discrepancies: Type.Array(discrepancy, { description: `The first ${SHOWN_MAX}` }),

@@ -42,7 +42,7 @@ export type TagsView = Static<typeof tags>
 const tagCount = Type.Object({ tag: Type.String(), dealers: Type.Integer() })
 export type TagCount = Static<typeof tagCount>
 
-/** Notes of the operator's people on dealers and orders, and tags of dealers. Dealers see neither, and ask questions. */
+/** Notes of the operator's people on dealers and orders, and tags of dealers. Dealers see neither, but can ask questions. */
 export const noteRoutes: Route[] = [
   route({
     method: 'GET',

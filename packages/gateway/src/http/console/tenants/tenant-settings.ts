@@ -43,7 +43,7 @@ export const settingsRoutes: Route[] = [
         throw new Refusal(
           403,
           'NOT_ALLOWED',
-          'Name, QPS limit, credit limit, spend limit and unsigned requests are set by the operator.',
+          'Only the operator can set name, QPS limit, credit limit, spend limit and unsigned requests.',
         )
       const { creditLimit, dailySpendLimit, lowBalanceThreshold, ...rest } = body
       const amounts = { creditLimit, dailySpendLimit, lowBalanceThreshold }

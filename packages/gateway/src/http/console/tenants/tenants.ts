@@ -168,7 +168,7 @@ function filterOf({ q, status, tag, from, to }: ListQuery<typeof filters>): Tena
   return { keyword: q, status, tag, from: toDate(from), to: toDate(to) }
 }
 
-/** The last call and the last order of a dealer. Admission notes each accepted call in the dealer's bucket of requests. */
+/** The last call and the last order of a dealer. Admission notes each accepted call in the dealer's request bucket. */
 async function getActivity(db: Db, tenantId: string) {
   const [row] = await db.query<{ lastCallAt: Date | null; lastOrderAt: Date | null }>({
     text: `select (select refilled_at from qps_buckets where tenant_id = $1) as last_call_at,

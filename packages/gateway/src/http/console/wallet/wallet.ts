@@ -227,7 +227,7 @@ async function getWallet(db: Db, tenantId: string): Promise<{ view: WalletRow; v
   return { view, version }
 }
 
-/** Replaces actors by names that the reader may see. */
+/** Replaces actors with names that the reader may see. */
 async function withNames(context: Context, entries: StatementEntry[]): Promise<StatementEntry[]> {
   const nameOf = await createActorNaming(
     context,

@@ -11,7 +11,7 @@ let own: string
 let foreign: string
 const people = {} as Record<Role, string>
 const sessions = {} as Record<Role, string>
-/** The people whose sessions are used for routes that end all sessions of a person, or change what this one may do. */
+/** The people whose sessions are used for routes that end all of a person's sessions, or change what the person may do. */
 const deleters = {} as Record<Role, string>
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => testbed.stop())
 
 describe('access to the routes', () => {
-  it('every route can be called by exactly the roles in access.txt', async () => {
+  it('every route can be called by exactly the roles listed in access.txt', async () => {
     const lines = await mapConcurrently(routes, async (route) => {
       const results = await Promise.all(
         [undefined, ...ROLES].map(async (role) =>
@@ -38,11 +38,11 @@ describe('access to the routes', () => {
       const allowed = results.flat()
       return `${route.method} ${route.path}: ${allowed.length === 6 ? 'everybody' : allowed.join(' ')}`
     })
-    // A file, so that reviewers see a change of access.
+    // Stored in a file, so that reviewers see when access changes.
     await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('access.txt')
   })
 
-  it('another tenant’s routes answer a dealer as if the tenant did not exist', async () => {
+  it('a dealer gets the same answer for another tenant’s routes as for a nonexistent tenant', async () => {
     const nowhere = testbed.deps.ids.uuid()
     const tenantRoutes = routes.filter((one) => one.path.includes(':tenantId'))
     await mapConcurrently(tenantRoutes, async (route) => {
@@ -55,7 +55,7 @@ describe('access to the routes', () => {
     })
   })
 
-  it('no list gives a dealer a row of another tenant', async () => {
+  it('no list shows a dealer a row of another tenant', async () => {
     for (const route of routes.filter((one) => one.method === 'GET' && !one.path.includes(':'))) {
       const answer = await callAs(route, 'DEALER_ADMIN', own, `?tenantId=${foreign}`)
       expect([route.path, JSON.stringify(answer.body).includes(foreign)]).toEqual([route.path, false])
@@ -63,7 +63,7 @@ describe('access to the routes', () => {
     }
   })
 
-  it('a read-only token changes nothing, and no token reaches accounts or secrets', async () => {
+  it('a read-only token cannot change anything, and no token gives access to accounts or secrets', async () => {
     const token = async (scope: 'READ' | 'WRITE') =>
       (
         await testbed.db.tx((tx) =>
@@ -95,7 +95,7 @@ function newSession(personId: string): Promise<string> {
 
 const CONCURRENCY = 8
 
-/** Maps with limited concurrency. Results are in the order of the items. */
+/** Maps with limited concurrency. Results are in the same order as the items. */
 async function mapConcurrently<Item, Answer>(
   items: readonly Item[],
   map: (item: Item) => Promise<Answer>,
@@ -108,7 +108,7 @@ async function mapConcurrently<Item, Answer>(
 
 let calls = 0
 
-/** Calls with a well-formed path and an empty body: access is checked before the body is read. */
+/** Makes calls with a well-formed path and an empty body: access is checked before the body is read. */
 async function call(route: Route, tenantId: string, query: string, headers: Record<string, string>) {
   const path = route.path
     .replace(':tenantId', tenantId)

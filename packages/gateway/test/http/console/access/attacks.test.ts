@@ -39,7 +39,7 @@ async function changedDuringCall<Answer>(
 const exec = (text: string, ...values: unknown[]) => testbed.db.query<Record<string, unknown>>({ text, values })
 
 describe('cross-site requests', () => {
-  it('a form of another site changes nothing, with the cookie or with authorization added by a proxy', async () => {
+  it('a form on another site cannot change anything, even with credentials added by a browser or proxy', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_ADMIN')
     for (const authorization of [undefined, 'Basic dTpw', 'Bearer', 'Digest x']) {
       const answer = await testbed.app.inject({
@@ -51,7 +51,7 @@ describe('cross-site requests', () => {
     }
   })
 
-  it('an answer cannot be rendered as a page by another site', async () => {
+  it('another site cannot render an answer as a page', async () => {
     const { headers } = await browser(testbed.app).call('GET', '/session')
     expect(headers).toMatchObject({
       'x-content-type-options': 'nosniff',
@@ -63,7 +63,7 @@ describe('cross-site requests', () => {
 })
 
 describe('sessions', () => {
-  it('a sign-in creates a new session, so a cookie planted before grants nothing', async () => {
+  it('a sign-in creates a new session, so that a cookie planted beforehand grants no access', async () => {
     const planted = '__Host-console=planted-by-an-attacker'
     const victim = await signedInAs(testbed, 'OPERATOR_STAFF')
     const answer = await testbed.app.inject({
@@ -78,7 +78,7 @@ describe('sessions', () => {
     expect(stolen.statusCode).toBe(401)
   })
 
-  it('a session ends with a change of the password in another one, and when it has been idle', async () => {
+  it('a session ends when another session changes the password, and when it has been idle', async () => {
     const here = await signedInAs(testbed, 'DEALER_STAFF', await addTenant(testbed, 'Sessions'))
     const there = browser(testbed.app)
     await there.signIn(here.email)
@@ -90,7 +90,7 @@ describe('sessions', () => {
     expect((await here.call('GET', '/session')).status).toBe(401)
   })
 
-  it('a change of the password deletes access tokens if the person says so, and says what has ended', async () => {
+  it('changing the password deletes access tokens on request, and reports what has ended', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     await browser(testbed.app).signIn(person.email)
     const token = { name: 'script', scope: 'READ', days: 1, ...REAUTHENTICATION }
@@ -108,7 +108,7 @@ describe('sessions', () => {
     expect(await read()).toBe(401)
   })
 
-  it('automatic refreshes do not prolong an idle session, and requests of a person do', async () => {
+  it('automatic refreshes do not keep an idle session alive, but a person’s requests do', async () => {
     const unattended = await signedInAs(testbed, 'OPERATOR_STAFF')
     const used = await signedInAs(testbed, 'OPERATOR_STAFF')
     unattended.headers['x-unattended'] = 'true'
@@ -131,7 +131,7 @@ describe('sessions', () => {
 })
 
 describe('access tokens', () => {
-  it('an access token stops working when it expires and when the password is reset', async () => {
+  it('an access token stops working when it expires or the password is reset', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const createToken = async () => {
@@ -153,7 +153,7 @@ describe('access tokens', () => {
 })
 
 describe('links', () => {
-  it('a link stops working when it expires, is replaced, or its person is disabled', async () => {
+  it('a link stops working when it expires or is replaced, or when its person is disabled', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const link = async () =>
@@ -177,7 +177,7 @@ describe('links', () => {
 })
 
 describe('setting a password with a link', () => {
-  it('a new password voids concurrent requests that have just verified the old one', async () => {
+  it('stops concurrent requests that have just verified the old password', async () => {
     const tenantId = await addTenant(testbed, 'Concurrent')
     const thief = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const token = { name: 'permanent', scope: 'WRITE', days: 365, password: PASSWORD }
@@ -214,7 +214,7 @@ describe('setting a password with a link', () => {
     expect((await browser(testbed.app).signIn(thief.email)).status).toBe(200)
   })
 
-  it('of concurrent uses of one link, one sets the password', async () => {
+  it('succeeds for only one of several concurrent uses of the link', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const { body } = await admin.call('POST', `/people/${person.personId}/link`, REAUTHENTICATION)
@@ -230,7 +230,7 @@ describe('setting a password with a link', () => {
 })
 
 describe('the second factor', () => {
-  it('a second factor confirmed in one tab is not replaced from another, nor are its recovery codes', async () => {
+  it('a second factor confirmed in one tab cannot be replaced in another tab', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const setUp = () => person.call('POST', '/account/second-factor', { password: PASSWORD })
     const { body } = await setUp()
@@ -257,7 +257,7 @@ describe('an administrator’s stolen session', () => {
     }
   })
 
-  it('a stolen session cannot invite, disable or promote people, because that requires the password', async () => {
+  it('a stolen session cannot invite, disable or promote people without the password', async () => {
     for (const [role, tenantId] of [
       ['OPERATOR_ADMIN', null],
       ['DEALER_ADMIN', await addTenant(testbed, 'Permanent')],
@@ -292,7 +292,7 @@ describe('an administrator’s stolen session', () => {
 })
 
 describe('a disabled person', () => {
-  it('a person who is enabled again does not get the former tokens and links back', async () => {
+  it('a person who is enabled again does not regain previous tokens and links', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const input = { name: 'script', scope: 'READ', days: 1, password: PASSWORD }
@@ -308,7 +308,7 @@ describe('a disabled person', () => {
 })
 
 describe('roles', () => {
-  it('no one can give a person a role of another organisation', async () => {
+  it('nobody can give a person a role in another organisation', async () => {
     const tenantId = await addTenant(testbed, 'Climbers')
     const staff = await signedInAs(testbed, 'DEALER_STAFF', tenantId)
     const admin = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
@@ -331,7 +331,7 @@ describe('roles', () => {
     expect((await operator.call('POST', `/people/${operator.personId}/link`, REAUTHENTICATION)).status).toBe(403)
   })
 
-  it('a lower role applies to the next request of an open session', async () => {
+  it('a reduced role applies to the next request in an open session', async () => {
     const tenantId = await addTenant(testbed, 'Demoted')
     const boss = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const other = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
@@ -341,7 +341,7 @@ describe('roles', () => {
 })
 
 describe('ids of other people', () => {
-  it('an alert of another organisation cannot be marked as read', async () => {
+  it('another organisation’s alert cannot be marked as read', async () => {
     const [mine, theirs] = [await addTenant(testbed, 'Mine'), await addTenant(testbed, 'Theirs')]
     const base = { kind: 'LOW_BALANCE', message: 'x', data: {} } as const
     await testbed.db.tx(async (tx) => {
@@ -356,7 +356,7 @@ describe('ids of other people', () => {
     expect(await exec(unread, noticeIds)).toHaveLength(2)
   })
 
-  it('another person’s session and token cannot be deleted', async () => {
+  it('another person’s sessions and tokens cannot be deleted', async () => {
     const victim = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const thief = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const token = { name: 'theirs', scope: 'READ', days: 1, password: PASSWORD }

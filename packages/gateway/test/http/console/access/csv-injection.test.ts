@@ -11,7 +11,7 @@ import {
 } from '../console-testbed.ts'
 import { seedTenant } from '../seeded-console.ts'
 
-/* Texts that people enter must not become formulas when a file is opened in a spreadsheet. */
+/* Text entered by people must not become a formula when a file is opened in a spreadsheet. */
 
 let testbed: ConsoleTestbed
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-/** Files with digits, checked names, states and times only: nothing that a person typed freely. */
+/** Files that contain only digits, checked names, states and times: nothing that a person typed freely. */
 const FILES_WITHOUT_TEXT = [
   '/stock/:supplier/batches/:batchId/codes.csv',
   '/suppliers.csv',
@@ -33,7 +33,7 @@ const FILES_WITHOUT_TEXT = [
 const exec = (text: string, ...values: unknown[]) => testbed.db.query({ text, values })
 
 describe('CSV files', () => {
-  it('no CSV file contains a formula that was entered as a text', async () => {
+  it('no CSV file contains a formula that was entered as text', async () => {
     const FORMULA = '=HYPERLINK("https://evil.test","click")'
     const tenantId = await addTenant(testbed, FORMULA)
     const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
@@ -109,7 +109,7 @@ describe('e-mail addresses', () => {
   it.each([
     ...['a;=1@people.test', 'a@people.test,@x', 'A<a@people.test>', '"a"@people.test', 'a(b)@people.test'],
     ...['\u001b]0;a@people.test', 'a@people.test\u0007', 'a\u009b2J@people.test', 'a\u202e@people.test'],
-  ])('an address with a separator, quote, formula or control character is refused: %j', async (email) => {
+  ])('an e-mail address with a separator, quote, formula or control character is refused: %j', async (email) => {
     const operator = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const invitation = { email, name: 'F', tenantId: null, role: 'OPERATOR_STAFF', ...REAUTHENTICATION }
     expect((await operator.call('POST', '/people', invitation)).status).toBe(400)

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-it('a dealer’s script reads orders, refunds, eSIMs, events and statements with a token alone', async () => {
+it('a dealer’s script reads orders, eSIMs, events and statements with only a token', async () => {
   const [own, other] = [await addTenant(testbed, 'Scripted'), await addTenant(testbed, 'Unscripted')]
   const { orderNo, transactionId, profileId, notifyId } = await seedTenant(testbed, own, 'JP')
   const theirs = await seedTenant(testbed, other, 'JP')
@@ -47,7 +47,7 @@ it('a dealer’s script reads orders, refunds, eSIMs, events and statements with
     expect([path, (await call(`/tenants/${other}${path}`)).statusCode]).toEqual([path, 404])
 })
 
-/** Calls with a token of the dealer's staff, without a cookie or origin. */
+/** Makes calls with a token of the dealer's staff, without a cookie or origin. */
 async function createScript(tenantId: string) {
   const { personId } = await addPerson(testbed, 'DEALER_STAFF', tenantId)
   const input = { name: 'a script', scope: 'READ' as const, days: 30 }

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => testbed.stop())
 
 describe('the first operator', () => {
-  it('the link that a local gateway prints signs in once, and the printed password stays', async () => {
+  it('the link printed by a local gateway signs in once, and the printed password stays valid', async () => {
     const password = await ensureFirstOperator(testbed.deps)
     const { ids, localSignIn } = testbed.deps
     const open = (token: string) => browser(testbed.app).call('POST', '/session/local', { token })
@@ -23,7 +23,7 @@ describe('the first operator', () => {
     await testbed.db.query({ text: 'update people set password_change_required = true' })
   })
 
-  it('the link does not replace a second factor', async () => {
+  it('the printed link does not bypass the second factor', async () => {
     await testbed.db.query({ text: `update people set totp_secret = 'x'::bytea, totp_confirmed = true` })
     const token = testbed.deps.localSignIn.issue(testbed.deps.ids)
     const refused = await browser(testbed.app).call('POST', '/session/local', { token })

@@ -38,13 +38,13 @@ beforeAll(async () => {
 afterAll(() => testbed.stop())
 
 describe('ids of another tenant', () => {
-  it('every route answers another tenant’s id below one’s own tenant as unknown, and changes nothing', async () => {
+  it('every route treats another tenant’s id as unknown, and changes nothing', async () => {
     const before = await rowsOf(other)
     const withIds = routes.filter((one) => idsIn(one).length > 0)
     const found = new Set<Route>()
     for (const route of withIds) {
       for (const [caller, headers] of Object.entries(callers)) {
-        // Operators may manage any dealer's people, and those paths contain no tenant.
+        // Operators may manage any dealer's people, and these paths contain no tenant.
         if (caller.endsWith('operator') && !route.path.includes(':tenantId')) continue
         const answer = await call(route, own, theirs, headers)
         const absent = await call(route, own, unknownIds(), headers)
@@ -54,12 +54,12 @@ describe('ids of another tenant', () => {
         else expect([name, answer.status]).toEqual([name, 403])
       }
     }
-    // On every route, at least one caller got as far as the id.
+    // On every route, at least one caller has reached the check of the id.
     expect(withIds.filter((route) => !found.has(route)).map((route) => route.path)).toEqual([])
     expect(await rowsOf(other)).toEqual(before)
   })
 
-  it('no list shows a dealer rows of another tenant that are filtered by id', async () => {
+  it('no list shows a dealer rows of another tenant when filtered by id', async () => {
     const { orderNo, iccid, transactionId } = theirs
     const keys = [orderNo, transactionId, iccid]
     const paths = [
@@ -87,7 +87,7 @@ const NAMES_WITHOUT_TENANT = [
   'currencyCode',
 ]
 
-/** The path parameters that are ids of a tenant's or a person's rows, not names in the operator's catalogue. */
+/** The path parameters that are ids of a tenant's or a person's rows rather than names in the operator's catalogue. */
 function idsIn({ path }: Route): string[] {
   return [...path.matchAll(/:(\w+)/g)]
     .map(([, name = '']) => name)
@@ -100,7 +100,7 @@ function unknownIds(): SeededIds {
   return Object.fromEntries(ids) as SeededIds
 }
 
-/** Valid bodies, so that only the id can be refused. */
+/** Valid bodies, so that only the id can be a reason for refusal. */
 const BODIES: Record<string, object> = {
   'PATCH /account/passkeys/:passkeyId': { name: 'Renamed' },
   'POST /account/passkeys/:passkeyId/remove': REAUTHENTICATION,
@@ -137,7 +137,7 @@ async function tokenOf(personId: string): Promise<string> {
   return (await testbed.db.tx((tx) => createAccessToken(tx, testbed.deps.ids, personId, input))).token
 }
 
-/** A tenant's rows in the tables that a caller might change, including its audit log. */
+/** A tenant's rows in the tables that a caller might change, including the tenant's audit log. */
 async function rowsOf(tenantId: string) {
   const tables = [
     'orders',

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => testbed.stop())
 
 describe('origins', () => {
-  it('every route that makes changes refuses other and missing origins before anything else', async () => {
+  it('every route that makes changes first refuses a wrong or missing origin', async () => {
     for (const route of routes.filter((one) => one.method !== 'GET')) {
       for (const origin of [undefined, 'null', 'https://evil.test', `${ORIGIN}.evil.test`, 'http://gateway.test']) {
         const answer = await testbed.app.inject({
@@ -38,7 +38,7 @@ describe('origins', () => {
 const TEXTS = ['x', '-', '\u0000', "'", '9'.repeat(40), '0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z', '\ud800']
 
 describe('hostile texts', () => {
-  it('no text in a query makes a GET route fail', async () => {
+  it('no text in a query causes a GET route to fail', async () => {
     const failed: string[] = []
     for (const route of routes.filter((one) => one.method === 'GET' && one.access !== 'session')) {
       for (const name of Object.keys(propertiesOf(route.query))) {
@@ -52,7 +52,7 @@ describe('hostile texts', () => {
     expect(failed).toEqual([])
   })
 
-  it('no text in a body makes a route fail', async () => {
+  it('no text in a body causes a route to fail', async () => {
     const failed: string[] = []
     let calls = 0
     for (const route of routes.filter((one) => one.body && !one.bodyType)) {
@@ -74,7 +74,7 @@ describe('hostile texts', () => {
 })
 
 describe('deep nesting', () => {
-  it.each([9, 60_000])('a body nested %i deep is refused as invalid', async (depth) => {
+  it.each([9, 60_000])('a body with %i levels of nesting is refused as invalid', async (depth) => {
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
@@ -103,7 +103,7 @@ interface Plain {
   minLength?: number
 }
 
-/** A value that fits the schema. For a text this one, repeated to the minimum length. */
+/** A value that matches the schema. Strings are this one, repeated to the minimum length. */
 function sampleOf(schema: TSchema, text: string): unknown {
   const { type, enum: choices, anyOf, items, minLength = 0 } = schema as Plain
   if (choices) return choices[0]

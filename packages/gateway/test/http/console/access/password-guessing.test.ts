@@ -22,7 +22,7 @@ afterAll(() => testbed.stop())
 const exec = (text: string, ...values: unknown[]) => testbed.db.query<Record<string, unknown>>({ text, values })
 
 describe('codes', () => {
-  it('a code works for one request only, even if a recovery code is used twice at the same time', async () => {
+  it('a code works only once, even if a recovery code is used twice at the same time', async () => {
     const tenantId = await addTenant(testbed, 'Codes')
     const person = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const { body } = await person.call('POST', '/account/second-factor', { password: PASSWORD })
@@ -39,7 +39,7 @@ describe('codes', () => {
       [1, 2].map(() => browser(testbed.app).signIn(person.email, PASSWORD, recoveryCodes[0])),
     )
     expect(both.map((answer) => answer.status).sort()).toEqual([200, 422])
-    // After ten wrong codes, the right one is refused too.
+    // After ten wrong codes, even the right one is refused.
     for (let i = 0; i < 10; i++) await view('000000')
     testbed.clock.timeMs += 30_000
     expect((await view(code())).body.code).toBe('TOO_MANY_ATTEMPTS')
@@ -47,7 +47,7 @@ describe('codes', () => {
 })
 
 describe('lockout', () => {
-  it('guesses at sign-in do not lock reauthentication, and guesses there do not lock sign-in', async () => {
+  it('failed sign-ins do not lock reauthentication, and failed reauthentication does not lock sign-in', async () => {
     const tenantId = await addTenant(testbed, 'Guessed')
     const owner = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(owner.email, 'not the password')
@@ -55,7 +55,7 @@ describe('lockout', () => {
     const reset = (password: string) =>
       owner.call('POST', `/tenants/${tenantId}/secret/reset`, { password, grace_s: 0 })
     expect((await reset(PASSWORD)).status).toBe(200)
-    // Neither do guesses for an address that looks like the key of the signed-in person.
+    // Nor do guesses for an address that looks like the key of the signed-in person.
     for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(`PERSON ${owner.personId}`, 'not the password')
     expect((await reset(PASSWORD)).status).toBe(200)
 
@@ -75,7 +75,7 @@ describe('lockout', () => {
     ])
   })
 
-  it('guesses elsewhere do not lock a known browser, and guesses in a known browser lock only that one', async () => {
+  it('guesses elsewhere do not lock a known browser, and guesses in that browser lock only itself', async () => {
     const [owner, other] = [await signedInAs(testbed, 'OPERATOR_ADMIN'), await signedInAs(testbed, 'OPERATOR_STAFF')]
     for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(owner.email, 'not the password')
     expect((await browser(testbed.app).signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
@@ -94,7 +94,7 @@ describe('lockout', () => {
     expect(locks).toEqual([{ after: { knownBrowser: true } }])
   })
 
-  it('a browser is no longer known after half a year, or after a change of password', async () => {
+  it('a browser is no longer known after half a year or a password change', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const owner = await signedInAs(testbed, 'OPERATOR_STAFF')
     const lockOut = async () => {
@@ -121,7 +121,7 @@ describe('lockout', () => {
     expect((await old.signIn(owner.email)).body.code).toBe('TOO_MANY_ATTEMPTS')
   })
 
-  it('a link from an administrator lifts the lock', async () => {
+  it('a link from an administrator ends the lockout', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const { email, personId } = await signedInAs(testbed, 'OPERATOR_STAFF')
     for (let i = 0; i < 10; i++) await browser(testbed.app).signIn(email, 'not the password')
@@ -135,14 +135,14 @@ describe('lockout', () => {
 })
 
 describe('timing', () => {
-  it('a sign-in for an unknown address takes as much work as one for a known address', async () => {
+  it('a sign-in takes the same amount of work for unknown and known addresses', async () => {
     const work = async (address: string) => {
       const before = process.cpuUsage()
       for (let i = 0; i < 4; i++) await browser(testbed.app).signIn(address, 'not the password')
       return process.cpuUsage(before).user
     }
     await work('warm@people.test')
-    // The least of three: other work of the process, such as garbage collection, only adds to a measurement.
+    // The minimum of three: other work in the process, such as garbage collection, can only add to a measurement.
     const measured = { known: [] as number[], unknown: [] as number[] }
     for (let round = 0; round < 3; round++) {
       const { email } = await signedInAs(testbed, 'OPERATOR_STAFF')
@@ -156,7 +156,7 @@ describe('timing', () => {
 })
 
 describe('concurrent guesses', () => {
-  it('concurrent guesses lock the address although all of them started before the first was counted', async () => {
+  it('concurrent guesses lock the address even if all of them start before the first one is counted', async () => {
     const { email } = await signedInAs(testbed, 'OPERATOR_STAFF')
     const guesses = Array.from({ length: 30 }, () => browser(testbed.app).signIn(email, 'not the password'))
     const right = await browser(testbed.app).signIn(email)

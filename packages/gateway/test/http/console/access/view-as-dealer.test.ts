@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => testbed.stop())
 
-/** A person of the operator who views the console as the dealer. */
+/** One of the operator's people, viewing the console as the dealer. */
 async function viewer(role: Role = 'OPERATOR_ADMIN'): Promise<SignedInPerson> {
   const operator = await signedInAs(testbed, role)
   expect(await operator.call('POST', `/tenants/${viewed}/view`)).toMatchObject({ status: 200 })
@@ -42,11 +42,11 @@ const entries = () =>
   testbed.db.query<{ action: string; tenantId: string }>(sql`
     select action, tenant_id from audit_log where action <> 'person.sign_in' order by audit_id`)
 
-/** Routes whose answers are about the reader and not about the dealer. */
+/** Routes whose answers are about the reader rather than the dealer. */
 const ABOUT_THE_READER = ['/session', '/me', '/account', '/my-address', '/notices', '/clock']
 
 describe('an operator who views the console as a dealer', () => {
-  it('reads on every route exactly what the dealer’s administrator reads, and nothing of the operator', async () => {
+  it('reads exactly what the dealer’s administrator can read on every route, and no operator data', async () => {
     const operator = await viewer()
     const before = await entries()
     for (const route of guarded.filter(({ method }) => method === 'GET')) {
@@ -63,7 +63,7 @@ describe('an operator who views the console as a dealer', () => {
     expect(await entries()).toEqual(before)
   })
 
-  it('is refused every change on every route, with an error that says how to go on', async () => {
+  it('is refused every change on every route, with an error that says how to leave the view', async () => {
     const operator = await viewer()
     const before = await entries()
     const allowed = ['DELETE /session', 'DELETE /session/view']
@@ -92,7 +92,7 @@ describe('an operator who views the console as a dealer', () => {
     },
   )
 
-  it('leaves the beginning and the end of the view in the audit log, where the dealer sees them', async () => {
+  it('is recorded in an audit log visible to the dealer, with the start and end of the view', async () => {
     const operator = await viewer()
     await operator.call('DELETE', '/session/view')
     await operator.call('DELETE', '/session/view')
@@ -112,7 +112,7 @@ describe('an operator who views the console as a dealer', () => {
     expect(signOut!.tenantId).not.toBe(viewed)
   })
 
-  it('reads a statement that was issued; opening the page issues none, for nobody', async () => {
+  it('can read an issued statement, but does not cause a statement to be issued', async () => {
     const month = new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 7)
     await testbed.db.query(sql`update tenants set created_at = ${`${month}-01`}::date where tenant_id = ${viewed}`)
     await testbed.db.query(sql`update wallets set updated_at = created_at from tenants t
@@ -135,7 +135,7 @@ describe('an operator who views the console as a dealer', () => {
     expect(await operator.call('GET', path)).toMatchObject({ status: 200, body })
   })
 
-  it('needs an operator’s session and a dealer that exists', async () => {
+  it('needs an operator session and an existing dealer', async () => {
     expect((await dealer.call('POST', `/tenants/${viewed}/view`)).status).toBe(403)
     const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
     const unknown = '00000000-0000-7000-8000-000000000001'
@@ -144,7 +144,7 @@ describe('an operator who views the console as a dealer', () => {
   })
 })
 
-/** Removes the times at which an answer was made, which differ between two calls. */
+/** Removes the times at which an answer was produced, which differ between two calls. */
 function withoutTimes(body: unknown): string {
   return JSON.stringify(body).replaceAll(/"\d{4}-\d\d-\d\dT[^"]*"/g, '"time"')
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => testbed.stop())
 
 describe('what a dealer sees of the operator', () => {
-  it('statements and their files do not name the operator’s people', async () => {
+  it('statements and their files do not name any operator staff', async () => {
     const operator = await signedInAs(testbed, 'OPERATOR_STAFF')
     const dealer = await signedInAs(testbed, 'DEALER_ADMIN', tenantId)
     const body = { amount: 10_000, reference: 'by a person' }
@@ -74,7 +74,7 @@ describe('what a dealer sees of the operator', () => {
     expect(await actions(dealer, 'order')).toEqual(['order.settle'])
   })
 
-  it('an item’s key at suppliers is shown to operators only', async () => {
+  it('the key of an item at suppliers is shown only to operators', async () => {
     await addPackage(testbed.db, 'KEYED', [])
     const [orderId = ''] = await payOrders(testbed.db, tenantId, 'KEYED')
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`
@@ -85,7 +85,7 @@ describe('what a dealer sees of the operator', () => {
     expect(await keyOf(dealer)).toBeNull()
   })
 
-  it('costs and supplier charges are shown to operators only', async () => {
+  it('costs and supplier charges are shown only to operators', async () => {
     await addPackage(testbed.db, 'COSTLY', [])
     const [orderId = ''] = await payOrders(testbed.db, tenantId, 'COSTLY')
     const costs = { cost: 5_000, costCurrency: 'USD', charged: 900_000, chargedCurrency: 'JPY' }
@@ -101,7 +101,7 @@ describe('what a dealer sees of the operator', () => {
     expect(await itemAs(await signedInAs(testbed, 'DEALER_STAFF', tenantId))).toMatchObject(hidden)
   })
 
-  it('the reason of a failed eSIM is shown, but not a supplier’s message while the item is open', async () => {
+  it('the reason for a failed eSIM is shown, but no supplier message while the item is open', async () => {
     await addPackage(testbed.db, 'SAID', [])
     const [orderId = ''] = await payOrders(testbed.db, tenantId, 'SAID')
     const path = `/tenants/${tenantId}/orders/${orderNoOf(orderId)}`

@@ -31,7 +31,7 @@ async function startOwner() {
   return { owner, confirm, make }
 }
 
-it('the password confirms its person for five minutes, and a wrong one for none', async () => {
+it('a correct password confirms the person for five minutes, but a wrong password does not', async () => {
   const { owner, confirm, make } = await startOwner()
   expect((await confirm({ password: 'a guess' })).body).toMatchObject({ code: 'PASSWORD_WRONG' })
   const { confirmation } = (await confirm()).body
@@ -43,7 +43,7 @@ it('the password confirms its person for five minutes, and a wrong one for none'
   expect(entries).toMatchObject([{ subject: owner.email }])
 })
 
-it('with a second factor, one code confirms for several changes', async () => {
+it('with a second factor, one code confirms the person for several changes', async () => {
   const { owner, confirm, make } = await startOwner()
   const { body } = await owner.call('POST', '/account/second-factor', REAUTHENTICATION)
   const secret = new URL(body.uri).searchParams.get('secret') ?? ''
@@ -56,7 +56,7 @@ it('with a second factor, one code confirms for several changes', async () => {
   expect((await confirm({ password: PASSWORD, code: code() })).body).toMatchObject({ code: 'CODE_USED' })
 })
 
-it('a confirmation is valid for its own session only, and not after that has ended', async () => {
+it('a confirmation is valid only in its own session, and only until that session ends', async () => {
   const { owner, confirm, make } = await startOwner()
   const { confirmation } = (await confirm()).body
   const elsewhere = browser(testbed.app)
@@ -68,7 +68,7 @@ it('a confirmation is valid for its own session only, and not after that has end
   expect(await make(confirmation)).toBe('CONFIRMATION_DEAD')
 })
 
-it('a change of the password or the second factor ends a confirmation', async () => {
+it('changing the password or the second factor ends a confirmation', async () => {
   const { owner, confirm, make } = await startOwner()
   const before = (await confirm()).body.confirmation
   const { body } = await owner.call('POST', '/account/second-factor', REAUTHENTICATION)

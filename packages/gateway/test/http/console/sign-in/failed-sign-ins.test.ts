@@ -28,12 +28,12 @@ beforeAll(async () => {
   tenantId = await addTenant(testbed, 'Guessed')
 })
 afterAll(() => testbed.stop())
-// Each test has a minute of its own.
+// Each test has its own minute.
 beforeEach(() => {
   testbed.clock.timeMs = Math.ceil((testbed.clock.timeMs + 1) / 60_000) * 60_000
 })
 
-/** Failed sign-ins since the start of the minute, as a person reads them. */
+/** Failed sign-ins since the start of the minute, as shown to a person. */
 async function entriesFor(reader: typeof operator = operator): Promise<Entry[]> {
   const from = new Date(Math.floor(testbed.clock.timeMs / 60_000) * 60_000).toISOString()
   const { status, body } = await reader.call('GET', `/audit?action=person.fail_sign_in&from=${from}&limit=200`)
@@ -41,7 +41,7 @@ async function entriesFor(reader: typeof operator = operator): Promise<Entry[]> 
   return body.entries
 }
 
-it('wrong passwords for a person are one entry a minute with a count, which also the dealer’s administrator reads', async () => {
+it('wrong passwords for a person are combined into one entry a minute with a count', async () => {
   const { email } = await addPerson(testbed, 'DEALER_STAFF', tenantId)
   const stranger = browser(testbed.app)
   for (const guess of ['a wrong guess', 'my other password', 'a third one'])
@@ -60,7 +60,7 @@ it('wrong passwords for a person are one entry a minute with a count, which also
   for (const typed of ['guess', 'other password', 'third', 'fourth']) expect(body).not.toContain(typed)
 })
 
-it('unknown addresses are counted by network without what was typed, and only operators learn of them', async () => {
+it('sign-ins with unknown addresses are counted per network, without the entered text', async () => {
   const stranger = browser(testbed.app)
   for (const typed of ['nobody@people.test', 'My-Pass@word.1', 'other@people.test'])
     expect((await stranger.signIn(typed, 'whatever it is')).body.code).toBe('SIGN_IN_FAILED')
@@ -73,9 +73,9 @@ it('unknown addresses are counted by network without what was typed, and only op
   expect(await entriesFor(admin)).toEqual([])
 })
 
-it('an attack from many networks adds a bounded number of entries, and every failure is counted', async () => {
+it('an attack from many networks adds a limited number of entries, but every failure is counted', async () => {
   const attempts = COUNTED_PER_MINUTE_MAX - 5
-  // Ten failures lock an address, and what is refused then no longer counts as a guess.
+  // Ten failures lock an address, and an attempt refused after that no longer counts as a guess.
   for (let i = 0; i < 12; i++) await browser(testbed.app).signIn('flooded@people.test', `guess ${i}`)
   for (let i = 0; i < attempts; i++) await browser(testbed.app).signIn(`nobody-${i}@people.test`, 'whatever it is')
   const entries = await entriesFor()

@@ -21,13 +21,13 @@ afterAll(() => testbed.stop())
 const exec = <Row extends object>(text: string, ...values: unknown[]) => testbed.db.query<Row>({ text, values })
 const forget = (email: string, window = browser(testbed.app)) => window.call('POST', '/forgotten-password', { email })
 
-/** Waits until all work that followed the answers is done: it holds or awaits a connection until then. */
+/** Waits until all work that follows the answers is done: until then, it holds or awaits a connection. */
 async function waitForWork(): Promise<void> {
   const { pool } = testbed.deps.db
   await expect.poll(() => pool.totalCount - pool.idleCount + pool.waitingCount).toBe(0)
 }
 
-/** Asks for a link and waits until the work that follows the answer is done. */
+/** Requests a link and waits until the work that follows the answer is done. */
 async function forgetAndWait(email: string): Promise<void> {
   const before = (await tokensMailedTo(email)).length
   await forget(email)
@@ -48,7 +48,7 @@ async function tokensMailedTo(address: string): Promise<string[]> {
 }
 
 describe('a forgotten password', () => {
-  it('the mailed link sets a new password once, ends every session and token, and voids all other links', async () => {
+  it('can be replaced once with the mailed link, which ends every session and token', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const { email } = person
     const input = { name: 'script', scope: 'READ', days: 1, ...REAUTHENTICATION }
@@ -79,21 +79,21 @@ describe('a forgotten password', () => {
     ])
   })
 
-  it('stands in the dealer’s audit log as requested by somebody who is not signed in, with the address', async () => {
+  it('is audited for the dealer with the caller’s address, as requested without a sign-in', async () => {
     const administrator = await signedInAs(testbed, 'DEALER_ADMIN', await addTenant(testbed, 'Forgetful'))
     await forgetAndWait(administrator.email)
     const { entries } = (await administrator.call('GET', '/audit?action=person.forget_password')).body
     expect(entries).toMatchObject([{ actor: 'Not signed in', address: expect.any(String), personId: null }])
   })
 
-  it('the answer is the same for every address and waits for nothing: the work follows it', async () => {
+  it('gets the same answer for every address, before the work is done', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const disabled = await addPerson(testbed, 'OPERATOR_STAFF')
     await exec(`update people set status = 'DISABLED' where person_id = $1`, disabled.personId)
     const invited = await addPerson(testbed, 'OPERATOR_STAFF')
     await exec(`update people set password_hash = null where person_id = $1`, invited.personId)
     const others = ['nobody@people.test', disabled.email, invited.email]
-    // While this transaction holds the people, work about any of them waits, as it would in a slow database.
+    // While this transaction has the people locked, any work concerning them waits, as it would with a slow database.
     await testbed.db.tx(async (tx) => {
       await tx.query({ text: 'lock table people in access exclusive mode' })
       for (const address of [email, ...others]) expect(await forget(address)).toMatchObject({ status: 200, body: {} })
@@ -102,7 +102,7 @@ describe('a forgotten password', () => {
     for (const address of others) expect(await tokensMailedTo(address)).toEqual([])
   })
 
-  it('a failure of the work does not show in the answer', async () => {
+  it('gets the same answer if the work fails afterwards', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     await exec('alter table person_links rename to person_links_away')
     const answer = await forget(email)
@@ -111,7 +111,7 @@ describe('a forgotten password', () => {
     expect(answer).toMatchObject({ status: 200, body: {} })
   })
 
-  it('an address gets three links an hour from all callers together, and a caller five answers a minute', async () => {
+  it('allows three links an hour per e-mail address and five answers a minute per caller', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     await Promise.all(Array.from({ length: 8 }, () => forget(email)))
     await waitForWork()
@@ -121,7 +121,7 @@ describe('a forgotten password', () => {
     expect(statuses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429, 429])
   })
 
-  it('a link is void after an hour, and only its hash is stored', async () => {
+  it('is replaced with a link that expires after an hour and is stored only as a hash', async () => {
     const { email, personId } = await addPerson(testbed, 'OPERATOR_STAFF')
     await forgetAndWait(email)
     const [token = ''] = await tokensMailedTo(email)
@@ -136,7 +136,7 @@ describe('a forgotten password', () => {
     expect(answer.body.code).toBe('LINK_DEAD')
   })
 
-  it('a stranger who asks does not void the link of an administrator', async () => {
+  it('can be reported by a stranger without voiding an administrator’s link', async () => {
     const admin = await signedInAs(testbed, 'OPERATOR_ADMIN')
     const { email, personId } = await addPerson(testbed, 'OPERATOR_STAFF')
     const { link } = (await admin.call('POST', `/people/${personId}/link`, REAUTHENTICATION)).body
@@ -145,7 +145,7 @@ describe('a forgotten password', () => {
     expect((await browser(testbed.app).call('POST', '/link', { token })).status).toBe(200)
   })
 
-  it('a second factor stays required after the new password', async () => {
+  it('still requires the second factor after the reset', async () => {
     const { email, personId } = await addPerson(testbed, 'OPERATOR_STAFF')
     await exec(
       `update people set totp_secret = $2, totp_confirmed = true where person_id = $1`,
@@ -160,7 +160,7 @@ describe('a forgotten password', () => {
     expect((await window.signIn(email, password)).body.code).toBe('CODE_REQUIRED')
   })
 
-  it('a foreign page cannot request a link, and without a mail server the answer says whom to ask', async () => {
+  it('cannot be reported from a foreign page, and without a mail server the answer says whom to ask', async () => {
     const window = browser(testbed.app)
     window.headers.origin = 'https://evil.test'
     expect((await forget('a@people.test', window)).body.code).toBe('FOREIGN_ORIGIN')

@@ -50,7 +50,7 @@ async function withPasskey(role: 'OPERATOR_STAFF' | 'OPERATOR_ADMIN' = 'OPERATOR
 }
 
 describe('registering a passkey', () => {
-  it('a passkey is registered after the password, with recovery codes for the first second factor only', async () => {
+  it('requires the password, and returns recovery codes only with the first second factor', async () => {
     const person = await withPasskey()
     expect(person.recoveryCodes).toHaveLength(10)
     const second = await register(person.window, createAuthenticator(ORIGIN), {
@@ -74,7 +74,7 @@ describe('registering a passkey', () => {
     ])
   })
 
-  it('a stolen session cannot register a passkey', async () => {
+  it('fails in a stolen session without the password', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     for (const [body, code] of [
       [{}, 'PASSWORD_REQUIRED'],
@@ -84,7 +84,7 @@ describe('registering a passkey', () => {
       expect((await person.call('POST', '/account/passkeys/request', body)).body.code).toBe(code)
   })
 
-  it('a registration is refused from another page, session or person, without user verification, and the second time', async () => {
+  it('is refused from a foreign page, session or person, without user verification, or when repeated', async () => {
     const person = await signedInAs(testbed, 'OPERATOR_STAFF')
     const other = await signedInAs(testbed, 'OPERATOR_STAFF')
     const elsewhere = browser(testbed.app)
@@ -104,7 +104,7 @@ describe('registering a passkey', () => {
     expect((await finish(person, make().create(options))).body.code).toBe('CHALLENGE_DEAD')
   })
 
-  it('a passkey of another person cannot be registered again', async () => {
+  it('fails for a passkey that another person has registered', async () => {
     const owner = await withPasskey()
     const thief = await signedInAs(testbed, 'OPERATOR_STAFF')
     expect((await register(thief.window, owner.authenticator)).body.code).toBe('PASSKEY_KNOWN')
@@ -112,7 +112,7 @@ describe('registering a passkey', () => {
 })
 
 describe('signing in with a passkey', () => {
-  it('a passkey alone signs in, and the password alone no longer does', async () => {
+  it('a passkey alone signs a person in, and the password alone no longer does', async () => {
     const { email, authenticator, recoveryCodes } = await withPasskey()
     const window = browser(testbed.app)
     const signedIn = await signInWith(window, authenticator.get(await requestOptions(window)))
@@ -126,7 +126,7 @@ describe('signing in with a passkey', () => {
     expect((await browser(testbed.app).signIn(email, PASSWORD, recoveryCodes[0])).body.code).toBe('CODE_USED')
   })
 
-  it('an authenticator that was only prepared is not a second factor', async () => {
+  it('an authenticator app counts as a second factor only once its set-up is complete', async () => {
     const { call, email, recoveryCodes } = await withPasskey()
     const input = { password: PASSWORD, code: recoveryCodes[0] }
     expect((await call('POST', '/account/second-factor', { password: PASSWORD })).body.code).toBe('PASSKEY_REQUIRED')
@@ -135,7 +135,7 @@ describe('signing in with a passkey', () => {
     expect((await browser(testbed.app).signIn(email, PASSWORD, code)).body.code).toBe('CODE_WRONG')
   })
 
-  it('an answer is refused when it is replayed, in another browser too', async () => {
+  it('a replayed answer is refused, even in another browser', async () => {
     const { authenticator } = await withPasskey()
     const window = browser(testbed.app)
     const answer = authenticator.get(await requestOptions(window))
@@ -149,7 +149,7 @@ describe('signing in with a passkey', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 422])
   })
 
-  it('a spent challenge is refused even if the authenticator’s count has grown', async () => {
+  it('a used challenge is refused even if the authenticator’s count has grown', async () => {
     const { authenticator } = await withPasskey()
     const window = browser(testbed.app)
     const options = await requestOptions(window)
@@ -157,7 +157,7 @@ describe('signing in with a passkey', () => {
     expect((await signInWith(window, authenticator.get(options))).body.code).toBe('CHALLENGE_DEAD')
   })
 
-  it('an answer is refused from another page, without user verification, too late, and with a challenge of its own', async () => {
+  it('an answer from another page, without user verification, late or with a made-up challenge is refused', async () => {
     const { authenticator } = await withPasskey()
     const window = browser(testbed.app)
     const refused = async (answer: unknown) => (await signInWith(window, answer)).body.code
@@ -178,7 +178,7 @@ describe('signing in with a passkey', () => {
     expect(failures).toEqual([{ reason: 'PASSKEY', count: 6 }])
   })
 
-  it('a passkey whose count does not grow was copied, and is refused', async () => {
+  it('a passkey is refused as a copy if its count does not grow', async () => {
     const { authenticator } = await withPasskey()
     const window = browser(testbed.app)
     expect((await signInWith(window, authenticator.get(await requestOptions(window), { count: 7 }))).status).toBe(200)
@@ -215,7 +215,7 @@ describe('confirming with a passkey', () => {
   const start = async (person: { call: Window['call'] }) =>
     (await person.call('POST', '/account/confirm/request', {})).body.options
 
-  it('a passkey replaces the password and the code for five minutes, for its person only', async () => {
+  it('a passkey confirms its own person for five minutes, in place of the password and the code', async () => {
     const owner = await withPasskey('OPERATOR_ADMIN')
     const other = await withPasskey('OPERATOR_ADMIN')
     const { body } = await confirm(owner, owner.authenticator.get(await start(owner)))
@@ -231,7 +231,7 @@ describe('confirming with a passkey', () => {
     ).toBe('CONFIRMATION_DEAD')
   })
 
-  it('another person’s passkey, another session’s challenge and a sign-in’s challenge confirm nobody', async () => {
+  it('neither another person’s passkey nor a challenge from elsewhere confirms anybody', async () => {
     const owner = await withPasskey()
     const other = await withPasskey()
     expect((await confirm(owner, other.authenticator.get(await start(owner)))).body.code).toBe('PASSKEY_REFUSED')
@@ -246,7 +246,7 @@ describe('confirming with a passkey', () => {
     )
   })
 
-  it('a change of the password ends a confirmation', async () => {
+  it('changing the password ends a confirmation', async () => {
     const owner = await withPasskey()
     const { body } = await confirm(owner, owner.authenticator.get(await start(owner)))
     const change = { confirmation: body.confirmation, newPassword: `${PASSWORD} new` }
@@ -257,7 +257,7 @@ describe('confirming with a passkey', () => {
 })
 
 describe('a required second factor', () => {
-  it('a person of the role sets one up before anything else, and cannot remove the last one', async () => {
+  it('must be set up before anything else, and the last one cannot be removed', async () => {
     const admin = await withPasskey('OPERATOR_ADMIN')
     const confirmed = async () => {
       const { options } = (await admin.call('POST', '/account/confirm/request', {})).body
@@ -302,7 +302,7 @@ describe('a required second factor', () => {
     expect((await window.call('GET', '/tenants')).status).toBe(200)
   })
 
-  it('only an administrator of the operator changes it, after the password', async () => {
+  it('can be switched on or off only by an operator administrator who enters the password', async () => {
     const path = '/second-factors/DEALER_STAFF'
     const staff = await signedInAs(testbed, 'OPERATOR_STAFF')
     expect((await staff.call('PUT', path, { required: true, ...REAUTHENTICATION })).body.code).toBe('NOT_ALLOWED')

@@ -2,21 +2,21 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 
-/** A person, as the provider describes them. */
+/** A person as described by the provider. */
 export interface ProviderPerson {
   email?: string
   email_verified?: boolean
   name?: string
   groups?: string[]
-  /** Claims of the ID token. All others are in the user info only. */
+  /** Claims in the ID token. All others are only in the user info. */
   inIdToken?: { email?: string; email_verified?: boolean }
 }
 
 const CLIENT = { id: 'esim-console', secret: 'a secret of the operator, long enough' }
 
 /**
- * An OpenID Connect provider on loopback (oidc-provider) that signs anybody in as the person named in `signIn`, without
- * pages. A browser signs in as `current`.
+ * An OpenID Connect provider on the loopback interface (oidc-provider) that signs anybody in as the person in `signIn`,
+ * without pages. A browser signs in as `current`.
  */
 export async function startProvider(redirectUris: string[]) {
   const people = new Map<string, ProviderPerson>()
@@ -67,7 +67,10 @@ export async function startProvider(redirectUris: string[]) {
     return provider.interactionFinished(request, response, consent, { mergeWithLastSubmission: true })
   })
   return Object.assign(state, {
-    /** Follows the redirects of the provider as a browser of its own does. @returns the query of the page it returns to */
+    /**
+     * Follows the provider's redirects as a separate browser would.
+     * @returns the query of the page that it returns to
+     */
     async signIn(url: string, subject: string, refuse = false): Promise<string> {
       Object.assign(state, { current: subject, refuse })
       const jar = new Map<string, string>()

@@ -33,7 +33,7 @@ beforeAll(async () => {
   }
   testbed = await startConsole({
     config,
-    // Loopback has no TLS, which only a local deployment may go without.
+    // The loopback interface has no TLS, which only a local deployment may do without.
     provider: ({ outbound }) =>
       createProvider({ config: { ...config, deployment: 'local' }, outbound, log: silentLog }),
   })
@@ -61,7 +61,7 @@ async function signInAs(subject: string, window = browser(testbed.app)) {
 }
 
 describe('signing in through the provider', () => {
-  it('a person with the verified address signs in, and the account stays linked to them', async () => {
+  it('a person with the verified address signs in, and the account stays linked to that person', async () => {
     const person = await addPerson(testbed, 'OPERATOR_READ_ONLY')
     const subject = account(person.email.toUpperCase())
     const { window, ...signedIn } = await signInAs(subject)
@@ -96,7 +96,7 @@ describe('signing in through the provider', () => {
     expect((await signInAs(subject)).body.code).toBe('PROVIDER_PERSON_UNKNOWN')
   })
 
-  it('an unverified, missing, foreign or unknown address is refused with a code that names the reason', async () => {
+  it('an unverified, missing, foreign or unknown address is refused with a code that states the reason', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const subjects = [
       account(person.email, { email_verified: false }),
@@ -121,7 +121,7 @@ describe('signing in through the provider', () => {
     expect(failures[0]!.count).toBeGreaterThanOrEqual(codes.length)
   })
 
-  it('a statement that an address is verified counts only for the address beside it', async () => {
+  it('a verification counts only for the address that the provider sends with it', async () => {
     const { email } = await addPerson(testbed, 'OPERATOR_STAFF')
     const vouched = { email, email_verified: true }
     const codes: unknown[] = []
@@ -138,13 +138,13 @@ describe('signing in through the provider', () => {
     expect(codes).toEqual(['PROVIDER_ADDRESS', 'PROVIDER_ADDRESS', email, email])
   })
 
-  it('an address that the console would not accept creates nobody', async () => {
+  it('an address that the console would not accept does not create an account', async () => {
     const groups = ['esim-staff']
     for (const email of ['=1+1@people.test', 'a b@people.test', '"a,b"@people.test', `${'a'.repeat(250)}@people.test`])
       expect([email, (await signInAs(account(email, { groups }))).body.code]).toEqual([email, 'PROVIDER_ADDRESS'])
   })
 
-  it('a person of a configured group is created once, with its role and without a password', async () => {
+  it('a person in a configured group is created once, with the group’s role and without a password', async () => {
     const subject = account('new@people.test', { groups: ['everybody', 'esim-staff'] })
     const both = await Promise.all([signInAs(subject), signInAs(subject)])
     for (const { status } of both) expect([200, 409]).toContain(status)
@@ -154,7 +154,7 @@ describe('signing in through the provider', () => {
       text: `select person_id from people where email = 'new@people.test'`,
     })
     expect(people).toHaveLength(1)
-    // A sign-in that found no link, and finds that another has made it since.
+    // A sign-in that found no link, and then finds that another sign-in has created it.
     await testbed.db.tx((tx) => linkAccount(tx, people[0]!.personId, server.issuer, subject))
     expect((await window.call('GET', '/tenants')).status).toBe(200)
     expect((await browser(testbed.app).signIn('new@people.test')).status).toBe(401)
@@ -169,7 +169,7 @@ describe('signing in through the provider', () => {
     expect((await signInAs(account(person.email))).body.code).toBe('PERSON_DISABLED')
   })
 
-  it('a refusal of the provider is shown as one', async () => {
+  it('a refusal by the provider is shown to the person as a refusal', async () => {
     const window = browser(testbed.app)
     const query = await server.signIn(await start(window), account('x@people.test'), true)
     expect((await finish(window, query)).body).toMatchObject({
@@ -178,7 +178,7 @@ describe('signing in through the provider', () => {
     })
   })
 
-  it('a provider that does not answer is reported, and asked again by the next person', async () => {
+  it('a provider that does not answer is reported, and queried again at the next sign-in', async () => {
     const config = {
       ...{ deployment: 'local' as const, oidcIssuer: 'http://127.0.0.1:1', oidcClientId: 'x' },
       oidcClientSecretFile: join(folder, 'client-secret'),
@@ -191,7 +191,7 @@ describe('signing in through the provider', () => {
 })
 
 describe('attacks on a sign-in through the provider', () => {
-  it('a code is redeemed only in the browser that began, once', async () => {
+  it('a code is redeemed only once, and only in the browser that began the sign-in', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const subject = account(person.email)
     const attacker = browser(testbed.app)
@@ -204,7 +204,7 @@ describe('attacks on a sign-in through the provider', () => {
     expect((await finish(attacker, query)).status).toBe(422)
   })
 
-  it('a code with the state of another sign-in, a foreign issuer or an old state is refused', async () => {
+  it('a code with another sign-in’s state, a foreign issuer or an old state is refused', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const window = browser(testbed.app)
     const [first, second] = [await start(window), await start(window)]
@@ -227,7 +227,7 @@ describe('attacks on a sign-in through the provider', () => {
     testbed.clock.timeMs -= 10 * 60_000
   })
 
-  it('each sign-in has its own state, nonce and S256 challenge, and returns to the configured address only', async () => {
+  it('each sign-in has its own state, nonce and challenge, and returns only to the configured address', async () => {
     const window = browser(testbed.app)
     window.headers.host = 'evil.test'
     window.headers['x-forwarded-host'] = 'evil.test'
@@ -244,7 +244,7 @@ describe('attacks on a sign-in through the provider', () => {
     }
   })
 
-  it('a sign-in gets a new session, and another page can neither begin nor finish one', async () => {
+  it('a sign-in creates a new session, and another page can neither begin nor finish one', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const window = browser(testbed.app)
     window.headers.cookie = '__Host-console=planted'
@@ -260,7 +260,7 @@ describe('attacks on a sign-in through the provider', () => {
 })
 
 describe('people of the provider', () => {
-  it('signing out ends the session here, and leads to the provider’s own sign-out', async () => {
+  it('are redirected to the provider’s own sign-out after their session has ended', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const { window } = await signInAs(account(person.email))
     const { body } = await window.call('DELETE', '/session')
@@ -272,7 +272,7 @@ describe('people of the provider', () => {
     expect((await byPassword.call('DELETE', '/session')).body).toEqual({ signOutUrl: null })
   })
 
-  it('another sign-in at the provider confirms its person, and nobody else', async () => {
+  it('are confirmed by signing in at the provider again as the same person', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     const other = await addPerson(testbed, 'OPERATOR_STAFF')
     const [subject, foreign] = [account(person.email), account(other.email)]
@@ -288,12 +288,12 @@ describe('people of the provider', () => {
     const token = { name: 'script', scope: 'READ', days: 1 }
     expect((await window.call('POST', '/account/tokens', token)).body.code).toBe('PASSWORD_REQUIRED')
     expect((await window.call('POST', '/account/tokens', { ...token, confirmation })).status).toBe(200)
-    // A plain sign-in confirms nobody: the provider may not have asked for anything.
+    // A plain sign-in does not confirm anybody: the provider may not have asked for credentials.
     const plain = await server.signIn(await start(window), subject)
     expect((await window.call('POST', '/account/confirm/provider', { query: plain })).body.code).toBe('CHALLENGE_DEAD')
   })
 
-  it('a required second factor does not keep a session of the provider out', async () => {
+  it('are not blocked by a required second factor', async () => {
     const person = await addPerson(testbed, 'DEALER_STAFF', await addTenant(testbed, 'Sso'))
     await testbed.db.query({ text: `insert into second_factor_roles (role) values ('DEALER_STAFF')` })
     const byPassword = browser(testbed.app)
@@ -304,7 +304,7 @@ describe('people of the provider', () => {
     await testbed.db.query({ text: 'delete from second_factor_roles' })
   })
 
-  it('with OIDC_PASSWORDS=off a password is refused alike for known and unknown addresses, until the command line allows it', async () => {
+  it('cannot use passwords with OIDC_PASSWORDS=off until the command line allows passwords', async () => {
     const person = await addPerson(testbed, 'OPERATOR_STAFF')
     await testbed.db.query({
       text: `update people set email = 'ada@off.test' where person_id = $1`,

@@ -10,9 +10,9 @@ interface RequestOptions {
 
 interface Circumstances {
   origin?: string
-  /** Leaves the flag for user verification out. */
+  /** Omits the flag for user verification. */
   unverified?: boolean
-  /** The count that it claims, instead of the next one. */
+  /** The count to claim instead of the next one. */
   count?: number
 }
 
@@ -21,8 +21,8 @@ const USER_VERIFIED = 4
 const HAS_CREDENTIAL = 64
 
 /**
- * An authenticator with one ES256 credential, written from the WebAuthn specification (§6.1, §6.5) without the library that
- * the gateway verifies with. It answers whatever it is asked, also from a wrong page.
+ * An authenticator with one ES256 credential, written from the WebAuthn specification (§6.1, §6.5) without the library with
+ * which the gateway verifies. It answers every request, even from a wrong page.
  */
 export function createAuthenticator(pageOrigin: string) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -53,7 +53,7 @@ export const operations = {
   ),
   'esim/order': operation(
     'Buy eSIMs',
-    'Debits the balance and places an order. Idempotent on `transactionId`, without time limit: a repeat returns the first order, with the header `Idempotent-Replayed: true`. A retry takes a new RT-RequestID and the same `transactionId`. With `validateOnly: true`, a dry run: every check is made, nothing is bought and nothing is reserved.',
+    'Debits the balance and places an order. Idempotent on `transactionId`, without time limit: a repeat returns the first order, with the header `Idempotent-Replayed: true`. A retry needs a new RT-RequestID and the same `transactionId`. With `validateOnly: true`, a dry run: every check is made, nothing is bought and nothing is reserved.',
     orderRequest,
     orderAnswer,
     ['200005', '200006', '200007', '200011', '200012', '200014', '310241', '310244'],

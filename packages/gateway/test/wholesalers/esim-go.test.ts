@@ -220,7 +220,7 @@ describe('equal purchases at the same time', () => {
   })
 
   it.each(['RESUME', 'CHECK'] as const)(
-    'of which one was made by hand must be told apart by a person (%s)',
+    'of which one was made by hand must be distinguished by a person (%s)',
     async (purpose) => {
       const request = requestOf()
       loseOrder()

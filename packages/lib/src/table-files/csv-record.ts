@@ -77,7 +77,11 @@ function readRecord(text: string, start: number, separator: Separator, isLast: b
     else if (next === undefined) return { cells, end }
     else if (next === '\n') return { cells, end: end + 1 }
     else if (next === '\r') return { cells, end: end + (text[end + 1] === '\n' ? 2 : 1) }
-    else throw fault('There is text after the closing quote of this cell: remove it, or double any quotes inside the cell.', cell)
+    else
+      throw fault(
+        'There is text after the closing quote of this cell: remove it, or double any quotes inside the cell.',
+        cell,
+      )
   }
 }
 

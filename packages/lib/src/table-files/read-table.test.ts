@@ -94,7 +94,7 @@ test.each([
   ['no header', '', 0, /empty/],
   ['an open quote', 'code,name\nA,"b\nC,d\n', 2, /never closed/],
   ['a quote within a cell', 'code,name\nA,5" screen\n', 2, /middle/],
-  ['text after a quote', 'code,name\nA,"b"c\n', 2, /follows the closing quote/],
+  ['text after a quote', 'code,name\nA,"b"c\n', 2, /after the closing quote/],
   ['a repeated column', 'code,name,NAME\n', 1, /name is repeated/],
   ['a missing column', 'name\nA\n', 1, /code is missing/],
 ])('a table with %s is refused, and the refusal states its row', async (_, file, row, message) => {

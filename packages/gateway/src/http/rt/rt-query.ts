@@ -29,7 +29,10 @@ export async function query(deps: Deps, { tenant, request, catalogueVersion }: R
   }
   const isFiltered = isOfOrder || Object.values(filter).some((value) => value !== undefined)
   if (!isFiltered && request.pager === undefined) {
-    throw new RtFailure('000105', 'Send at least one of orderNo, transactionId, iccid, esimTranNo, startTime, endTime and pager.')
+    throw new RtFailure(
+      '000105',
+      'Send at least one of orderNo, transactionId, iccid, esimTranNo, startTime, endTime and pager.',
+    )
   }
   const found = isOfOrder
     ? await pageOfOrder(deps, tenant.tenantId, order, filter, pager)

@@ -1,5 +1,5 @@
-import { copyIn, copyOut } from '@dealer-esim/lib/postgres/copy-stream.ts'
 import type pg from 'pg'
+import { copyIn, copyOut } from './copy-stream.ts'
 
 /*
  * All rows of a schema as records: kind (1 byte), length (4), content. For each table `T` with its name and columns as JSON, `D`

@@ -21,10 +21,8 @@ import {
 } from './parsers.ts'
 
 /*
- * All environment variables that an operator may set. Two more are read elsewhere: PAUSE_AT
- * (packages/lib/src/process/failpoint.ts) by tests, and sudo's variable by the CLI. `npm run configuration` writes
- * docs/configuration.md from this table; a test fails if that file is outdated.
- * A parser returns the value or throws an Error whose message completes the sentence "NAME …".
+ * All environment variables that an operator may set; PAUSE_AT is for tests only. `npm run configuration` writes
+ * docs/configuration.md from this table. A parser returns the value, or throws an Error that completes "NAME …".
  */
 
 export const DEPLOYMENTS = ['local', 'test', 'production'] as const
@@ -389,10 +387,7 @@ function readableFile(value: string): string {
 }
 
 function addressBlocks(value: string): string[] {
-  const blocks = value
-    .split(',')
-    .map((block) => block.trim())
-    .filter((block) => block !== '')
+  const blocks = value.split(',').flatMap((block) => block.trim() || [])
   for (const block of blocks) {
     const [address = ''] = block.split('/')
     const plain = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)

@@ -43,7 +43,7 @@ describe('an address that has failed too often', () => {
     expect(await codeOf(limit.attempt('203.0.113.1', failing))).toBe('101007')
   })
 
-  it('is told how long to wait before the next attempt', async () => {
+  it('learns how long to wait before the next attempt', async () => {
     const limit = await exhausted('203.0.113.1')
     const refusal = await limit.attempt('203.0.113.1', failing).catch((error: ApiError) => error)
     const headers = { 'Retry-After': '2', 'RateLimit-Limit': '30', 'RateLimit-Remaining': '0', 'RateLimit-Reset': '2' }

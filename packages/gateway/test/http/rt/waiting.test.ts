@@ -56,7 +56,7 @@ describe('an action', () => {
     expect(await bed.codeOf('esim/suspend', { esimTranNo: esim.esimTranNo })).toBe('200002')
   })
 
-  test('suspends or unsuspends the eSIM, and each repeat succeeds without another action', async () => {
+  test('suspends the eSIM or lifts its suspension, and each repeat succeeds without another action', async () => {
     const { esimTranNo } = await bed.delivered()
     await bed.node.deps.db.query({
       text: `update profiles set esim_status = 'IN_USE' where profile_id = $1`,

@@ -1,7 +1,7 @@
-import { copyIn, copyOut } from '@dealer-esim/lib/postgres/copy-stream.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
+import { copyIn, copyOut } from '#operations/backup/copy-stream.ts'
+import { createEmptyDatabase, type TestDatabase } from '#test/harness/databases/database.ts'
 
 let database: TestDatabase
 let from: pg.Client

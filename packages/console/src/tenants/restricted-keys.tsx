@@ -93,7 +93,14 @@ export function RestrictedKeys(dealer: Dealer) {
           <ReauthenticationFields />
         </ChangeDialog>
       )}
-      {made && <NewSecretDialog title={t.restrictedKeys.create} {...made} onClose={() => setMade(undefined)} />}
+      {made && (
+        <NewSecretDialog
+          title={t.restrictedKeys.create}
+          copyText={t.restrictedKeys.copyText}
+          {...made}
+          onClose={() => setMade(undefined)}
+        />
+      )}
     </Card>
   )
 }

@@ -11,11 +11,14 @@ interface NewSecretDialogProps {
   appKey: string
   appSecret: string
   note?: string | undefined
+  /** What happens if it is not copied now. */
+  copyText?: string
   onClose(): void
 }
 
 /** Shows a new secret, without asking for the password. Kept in memory only: never in the URL or in storage. */
-export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: NewSecretDialogProps) {
+export function NewSecretDialog(props: NewSecretDialogProps) {
+  const { title, appKey, appSecret, note, copyText = t.credentials.copyText, onClose } = props
   return (
     <ShownOnce
       title={title}
@@ -27,7 +30,7 @@ export function NewSecretDialog({ title, appKey, appSecret, note, onClose }: New
       }}
     >
       <Alert color="orange" title={t.credentials.copyTitle}>
-        {t.credentials.copyText}
+        {copyText}
       </Alert>
       <Stack gap={2}>
         <Text size="sm" fw={600}>

@@ -84,7 +84,7 @@ export async function checkSealed(path: string, header: SealedHeader, masterKey:
 /** Yields the parts, decrypted. Their last byte is proven only when the iteration ends. @throws Refusal */
 export async function* readSealed(path: string, header: SealedHeader, masterKey: Buffer): AsyncGenerator<Buffer> {
   const seal = createHmac('sha256', keyOf('authentication', masterKey, header))
-  const decrypt = header.encrypted ? decryptor(masterKey, header) : undefined
+  const decrypt = header.encrypted ? openerOf(masterKey, header) : undefined
   const file = await open(path)
   try {
     const text = await readHeaderText(file, path)
@@ -144,7 +144,7 @@ function encryptor(masterKey: Buffer, header: SealedHeader): (part: Buffer) => B
   }
 }
 
-function decryptor(masterKey: Buffer, header: SealedHeader): (stored: Buffer) => Buffer {
+function openerOf(masterKey: Buffer, header: SealedHeader): (stored: Buffer) => Buffer {
   const key = keyOf('encryption', masterKey, header)
   let number = 0n
   return (stored) => {

@@ -23,6 +23,7 @@ import { ensureBalance } from '#suppliers/balance/balance-state.ts'
 import { claimBalance, readBalance } from '#suppliers/balance/read-balance.ts'
 import { addSupplier } from '#suppliers/manage-suppliers.ts'
 import { resetSecret } from '#tenants/app-secret.ts'
+import { createKey } from '#tenants/keys/manage-keys.ts'
 import { addPackage } from '#test/harness/shop.ts'
 import { issueDueStatements } from '#wallet/statement/issue-loop.ts'
 import { addPerson, addTenant, browser, type ConsoleTestbed, PASSWORD, startConsole } from './console-testbed.ts'
@@ -218,6 +219,7 @@ async function fillLists() {
   })
   await updateSales(testbed.db)
   await resetSecret(testbed.deps, tenantId, { graceMs: 0 }, { actor: 'cli:test' })
+  await createKey(testbed.deps, tenantId, { label: 'webshop' }, { actor: 'cli:test' })
   const config = { url: 'https://upstream.test', appKey: 'ak_0123456789', appSecret: 'secret' }
   await addSupplier(testbed.deps, { name: 'warehouse', type: 'gateway', config }, { actor: 'cli:test' })
   await addSupplier(testbed.deps, { name: 'codes', type: 'stock', config: {} }, { actor: 'cli:test' })

@@ -19,6 +19,7 @@ const esimAction = Type.Object({
   feeAmount: money(),
   currencyCode: Type.String(),
   failureReason: nullable(Type.String()),
+  keyLabel: nullable(Type.String({ description: 'Of the restricted key that began it' })),
   isAnswerMissing: Type.Boolean({
     description: 'The supplier was asked and did not say what it did: an operator can resolve it. false for a dealer',
   }),

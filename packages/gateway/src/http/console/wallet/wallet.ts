@@ -49,6 +49,7 @@ const entry = Type.Object({
   orderNo: nullable(Type.String()),
   orderEntryNo: nullable(entryNo()),
   transactionId: nullable(Type.String()),
+  keyLabel: nullable(Type.String({ description: 'Of the restricted key that placed the order; null: the own key' })),
   toppedUpProfileId: nullable(Type.String({ description: 'Of an order of kind TOPUP: the eSIM that it adds to' })),
   itemNo: nullable(Type.Integer()),
   reference: nullable(Type.String()),

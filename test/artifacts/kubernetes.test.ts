@@ -3,14 +3,17 @@ import { join } from 'node:path'
 import { inspectConfig } from '@dealer-esim/gateway/platform/config/config.ts'
 import { VARIABLES } from '@dealer-esim/gateway/platform/config/variables.ts'
 import { describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { root } from '../local-gateway.ts'
 import { hasKustomize, type Kustomization, manifestsByKubectl, manifestsOf } from './kustomize.ts'
 
 const OVERLAYS = join(root, 'ops/kubernetes/overlays')
 const hasKubectl = hasKustomize()
 
-describe.each(readdirSync(OVERLAYS))('the overlay %s', (overlay) => {
+/** Runs beside the gateway of another overlay, so it has no deployment of its own. */
+const BACKUP = 'backup'
+
+describe.each(readdirSync(OVERLAYS).filter((name) => name !== BACKUP))('the overlay %s', (overlay) => {
   const manifests = manifestsOf(join(OVERLAYS, overlay))
   const of = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
   const deployments = of('Deployment')
@@ -133,6 +136,20 @@ describe.each(readdirSync(OVERLAYS))('the overlay %s', (overlay) => {
   })
 })
 
+test('the overlay backup makes an encrypted backup a day without privileges, with the secrets of the gateway', async () => {
+  const documents = parseAllDocuments(readFileSync(join(OVERLAYS, BACKUP, 'backup.yaml'), 'utf8'), { version: '1.1' })
+  const objects = documents.map((one) => one.toJS())
+  for (const one of objects) await expect(faultsOf(one)).resolves.toBe(undefined)
+  const { spec } = objects.find(({ kind }) => kind === 'CronJob')
+  const pod = spec.jobTemplate.spec.template.spec
+  const [container] = pod.containers
+  expect(container.args).toEqual(['dealer-esim-admin', 'backup', '/backups', '--encrypt', '--keep', '14'])
+  expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 10_001 })
+  expect(container.securityContext).toMatchObject({ readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } })
+  expect(container.envFrom).toEqual([{ configMapRef: { name: 'dealer-esim' } }])
+  expect(pod.volumes).toContainEqual({ name: 'secrets', secret: { secretName: 'dealer-esim', defaultMode: 0o440 } })
+})
+
 test('every file of the manifests belongs to an overlay', () => {
   const used = new Set<string>()
   const follow = (path: string) => {
@@ -151,6 +168,7 @@ test('every file of the manifests belongs to an overlay', () => {
 const SCHEMAS: Record<string, () => Promise<object>> = {
   v1: () => import('kubernetes-models/v1'),
   'apps/v1': () => import('kubernetes-models/apps/v1'),
+  'batch/v1': () => import('kubernetes-models/batch/v1'),
   'policy/v1': () => import('kubernetes-models/policy/v1'),
 }
 

@@ -39,6 +39,7 @@ describe('a cancel', () => {
         ...{ transactionId: 'C-yes', startedBy: 'DEALER', action: 'CANCEL', actionStatus: 'PENDING' },
         ...{ esimTranNo: esim.esimTranNo, iccid: esim.iccid, orderNo: esim.orderNo },
         ...{ refundAmount: 0, feeAmount: 0, currencyCode: 'USD', failureReason: null },
+        keyLabel: null,
         createTime: expect.any(String),
         lastUpdateTime: data.createTime,
       },

@@ -172,6 +172,7 @@ describe('a scrape after orders and events', () => {
 const LOOPS = [
   'actions',
   'arrivals',
+  'backup alert',
   'balances',
   'catalogues',
   'daily sales',

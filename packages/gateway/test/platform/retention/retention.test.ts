@@ -52,6 +52,8 @@ describe('the retention table', () => {
 
 /** Inserts a row of a given age, for each table: $1 is the tenant or the person, $2 a new UUID of that age, $3 the time. */
 const ROWS: Record<string, string> = {
+  backups: `insert into backups (backup_id, started_at, finished_at, file, bytes, encrypted, actor)
+    select $2, $3, $3, 'file', 1, false, 'system' where $1::uuid is not null`,
   audit_log: `insert into audit_log (tenant_id, audit_id, actor, action) values ($1, $2, 'system', 'a.b')`,
   alerts: `insert into alerts (tenant_id, alert_id, kind, audience, message) values ($1, $2, 'K', 'TENANT', 'm')`,
   mails: `insert into mails (tenant_id, mail_id, recipient, kind) values ($1, $2, 'a@example.com', 'K')`,

@@ -102,6 +102,11 @@ function unknownIds(): SeededIds {
 
 /** Valid bodies, so that only the id can be a reason for refusal. */
 const BODIES: Record<string, object> = {
+  'PATCH /tenants/:tenantId/keys/:appKey': {
+    ...{ ...REAUTHENTICATION, label: 'a key', perOrderMax: null, perDayMax: null, totalMax: null },
+    ...{ ipAllowlist: [], expiresAt: null },
+  },
+  'POST /tenants/:tenantId/keys/:appKey/revoke': REAUTHENTICATION,
   'PATCH /account/passkeys/:passkeyId': { name: 'Renamed' },
   'POST /account/passkeys/:passkeyId/remove': REAUTHENTICATION,
   'PATCH /people/:personId': { name: 'Renamed' },

@@ -5,6 +5,7 @@ import { startEmbeddedPostgres } from '@dealer-esim/embedded-postgres'
 import { canRun } from '@dealer-esim/gateway/test/harness/can-run.ts'
 import { withServerClient } from '@dealer-esim/gateway/test/harness/databases/database.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
+import { DealerEsim } from '@dealer-esim/sdk'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import { root } from '../local-gateway.ts'
@@ -88,10 +89,14 @@ describe.skipIf(!isPossible)('the container image', () => {
     return startService(command, surroundings)
   }
 
-  test('declares an unprivileged user, a stop signal and a health check, but no address', () => {
+  test('declares an unprivileged user, a stop signal and a health check, but no address', async () => {
     expect(image).toMatchObject({ User: '10001:10001', StopSignal: 'SIGTERM' })
     expect(image.Healthcheck.Test).toEqual(['CMD', 'node', 'bin/health.mjs'])
     expect(JSON.stringify(image)).not.toMatch(/https?:/)
+    expect(await exec(['node', '--version'], {})).toMatch(/^v24\./)
+    const recipe = readFileSync(join(root, 'ops/container/Containerfile'), 'utf8')
+    expect(recipe).toMatch(/^ARG BASE=.*\nFROM \$\{BASE\}$/m)
+    expect(recipe).not.toMatch(/amd64|arm64|x64|x86|aarch/)
     const native = readdirSync(join(container, 'opt/dealer-esim/node_modules/@node-rs'))
     expect(native).toEqual(['argon2', 'argon2-linux-arm64-gnu', 'argon2-linux-x64-gnu'])
   })
@@ -136,6 +141,14 @@ describe.skipIf(!isPossible)('the container image', () => {
     expect(await (await fetch(`${other.url}/console/`)).text()).not.toContain('/dealers/')
     const replayed = await sell({ ...credentials, baseUrl: other.url }, 'IMAGE-1', sold.packageCode)
     expect(replayed).toMatchObject({ orderNo: order.orderNo, replayed: true })
+    await expectPagesUnder(other.url, '')
+    expect(await exec(['dealer-esim-admin', 'doctor'], moved)).not.toContain('FAULT')
+    const dealer = new DealerEsim({ ...credentials, baseUrl: other.url })
+    const [esim] = (await dealer.query({ orderNo: order.orderNo })).profileList!
+    for (const link of [esim!.shareUrl!, esim!.qrCodeUrl!]) {
+      expect(link).toMatch(/^https:\/\/shop\.example\.org\//)
+      expect([link, (await fetch(link.replace('https://shop.example.org', other.url))).status]).toEqual([link, 200])
+    }
     other.close()
     await second.stop('SIGTERM')
   }, 600_000)

@@ -47,8 +47,19 @@ export function readSecret(io: Io): Pick<Credentials, 'appSecret'> & Partial<Cre
 }
 
 function inEnvironment(io: Io, name: keyof typeof VARIABLES): string | undefined {
-  const value = io.env[VARIABLES[name]]
+  const value = io.env[VARIABLES[name]] || (name === 'appSecret' ? secretInFile(io) : undefined)
   return value && orUsageError(() => checkText(VARIABLES[name], value))
+}
+
+/** The first line of the file that DEALER_ESIM_APP_SECRET_FILE names, as container platforms provide secrets. */
+function secretInFile(io: Io): string | undefined {
+  const file = io.env[`${VARIABLES.appSecret}_FILE`]
+  if (!file) return undefined
+  try {
+    return readFileSync(resolve(io.cwd, file), 'utf8').trim()
+  } catch {
+    throw new CommandFailed(`${VARIABLES.appSecret}_FILE points to ${file}, which cannot be read.`, EXIT.USAGE)
+  }
 }
 
 function localCredentials(io: Io): Credentials {

@@ -39,6 +39,19 @@ describe('credentials', () => {
     )
   })
 
+  test('can have the AppSecret in a file', async () => {
+    await start(() => ok(BALANCE))
+    const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))
+    onTestFinished(() => rmSync(cwd, { recursive: true }))
+    const { DEALER_ESIM_APP_SECRET: secret, ...env } = environment(gateway!)
+    writeFileSync(join(cwd, 'secret'), `${secret}\n`)
+    const balance = (file: string) => command(['balance'], { cwd, env: { ...env, DEALER_ESIM_APP_SECRET_FILE: file } })
+    expect(await balance('secret')).toMatchObject({ err: '', code: 0 })
+    expect(await balance('absent')).toMatchObject({
+      ...{ code: 2, err: 'DEALER_ESIM_APP_SECRET_FILE points to absent, which cannot be read.\n' },
+    })
+  })
+
   test('of a local gateway from before a reset are reported as the cause of a wrong signature', async () => {
     await start(() => refusal(401, '101003'))
     const cwd = mkdtempSync(join(tmpdir(), 'dealer-esim-cli-'))

@@ -77,7 +77,7 @@ const HELP = `
 Settings, from the environment:
   DEALER_ESIM_BASE_URL    address of the gateway, without /open-api/v1
   DEALER_ESIM_APP_KEY     your AppKey
-  DEALER_ESIM_APP_SECRET  your AppSecret
+  DEALER_ESIM_APP_SECRET  your AppSecret, or DEALER_ESIM_APP_SECRET_FILE with the path of a file that contains it
 If they are not set, the credentials of a local gateway in this directory are used (.data/local.json, or local.json in
 DATA_DIR).
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createOutbound } from '@dealer-esim/lib/outbound/outbound.ts'
 import { createDb } from '@dealer-esim/lib/postgres/db.ts'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
@@ -29,7 +30,7 @@ export function setupCommand(setup: Command, context: AdminContext): void {
     .option('--public-url <url>', 'URL under which dealers will reach the gateway')
     .option(
       '--database-admin <url>',
-      "PostgreSQL administrator's URL, to create role and database; or DATABASE_ADMIN_URL",
+      "PostgreSQL administrator's URL, to create role and database; or DATABASE_ADMIN_URL, or a file that DATABASE_ADMIN_URL_FILE names",
     )
     .option('--database-name <name>', 'name of both', 'dealer_esim')
     .option('--database-url <url>', 'a database that exists')
@@ -54,7 +55,7 @@ async function setUp(options: SetupOptions, context: AdminContext): Promise<void
   const isTerminal = process.stdin.isTTY && process.stderr.isTTY && !context.json
   const answers = isTerminal ? await askMissing(options, existing) : options
   const settings: Settings = { DEPLOYMENT: existing.DEPLOYMENT ?? 'production', ...settingsOf(answers) }
-  const databaseAdminUrl = answers.databaseAdmin ?? process.env.DATABASE_ADMIN_URL
+  const databaseAdminUrl = answers.databaseAdmin ?? process.env.DATABASE_ADMIN_URL ?? administratorInFile()
   const plan = planSetup({ settings, databaseAdminUrl, databaseName: answers.databaseName }, existing)
   if (settings.DEPLOYMENT === 'local')
     plan.faults.push('A local gateway does not need setup: start it in an empty folder.')
@@ -77,6 +78,17 @@ async function setUp(options: SetupOptions, context: AdminContext): Promise<void
   context.progress('The database has the tables of this release.')
   const invitation = answers.operatorEmail ? await inviteOperator(context, answers, answers.operatorEmail) : undefined
   await printResult(context, { file: options.file, plan, wrongRoute, invitation })
+}
+
+/** The administrator's URL contains a password, which a process list or a shell's history would show. */
+function administratorInFile(): string | undefined {
+  const file = process.env.DATABASE_ADMIN_URL_FILE
+  if (!file) return undefined
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    throw new UsageError(`DATABASE_ADMIN_URL_FILE points to ${file}, which cannot be read.`)
+  }
 }
 
 async function checkRoute(settings: Settings): Promise<string | undefined> {

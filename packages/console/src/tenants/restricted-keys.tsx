@@ -157,7 +157,12 @@ function KeyDialog({ tenantId, currencyCode, row, onClose, onMade }: KeyDialogPr
     }
     setFault(undefined)
     const ipAllowlist = allowlist.split(/[\s,]+/).filter((entry) => entry !== '')
-    const expiresAt = expires === '' ? null : new Date(`${expires}T00:00:00.000Z`).toISOString()
+    const isSameDay = row?.expiresAt?.slice(0, 10) === expires // keeps its hour
+    const expiresAt = isSameDay
+      ? row.expiresAt
+      : expires === ''
+        ? null
+        : new Date(`${expires}T00:00:00.000Z`).toISOString()
     return { ...credentials, label, ...amounts, operations, ipAllowlist, expiresAt }
   }
   return (

@@ -13,14 +13,15 @@ const REPEATED_WITHIN = '1 hour'
  * Finds the key of a top-up that is requested without a transactionId. If the call repeats an earlier top-up, the key is
  * that of the earlier one: same package, eSIM and days as sent, also requested without a transactionId, and its end not yet
  * reported. Otherwise the key is derived from the call and from the eSIM's latest top-up, so that simultaneous calls get
- * the same key and are one top-up.
+ * the same key and are one top-up. Calls with different AppKeys are never the same call: each has its own limits.
+ * @param caller keyId: of the restricted key; null for the tenant's own key
  * @param sentName a packageCode or slug: what it referred to in the earlier call counts, not what it refers to in today's
  * catalogue
  * @returns undefined if the tenant has no such eSIM
  */
 export async function findUnnamedKey(
   db: Pick<Db, 'query'>,
-  tenantId: string,
+  { tenantId, keyId }: { tenantId: string; keyId: string | null },
   { esimTranNo, iccid, packageCode, periodNum }: TopupRequest,
   sentName: string,
 ): Promise<string | undefined> {
@@ -36,7 +37,7 @@ export async function findUnnamedKey(
            select esim.profile_id, (
              select o.transaction_id from orders o
              where o.tenant_id = $1 and o.sent ->> 'isUnanswered' is not null
-               and o.topped_up_profile_id = esim.profile_id
+               and o.topped_up_profile_id = esim.profile_id and o.sent -> 'key' ->> 'keyId' is not distinct from $7::text
                and (o.package_lines -> 0 ->> 'packageCode' = $4 or o.package_lines -> 0 -> 'sentAs' ? $6::text)
                and case when o.package_lines -> 0 ? 'periodNumDefaulted' then null
                      else (o.package_lines -> 0 ->> 'periodNum')::int end is not distinct from $5::int
@@ -53,12 +54,14 @@ export async function findUnnamedKey(
       packageCode,
       periodNum ?? null,
       sentName,
+      keyId,
     ],
   })
   if (found === undefined) return undefined
   const { profileId, unanswered, latest } = found
   if (unanswered !== null) return unanswered
-  const parts = JSON.stringify([profileId, packageCode, periodNum ?? null, latest])
+  // Without a restricted key as in earlier releases, which may run beside this one.
+  const parts = JSON.stringify([profileId, packageCode, periodNum ?? null, latest, ...(keyId === null ? [] : [keyId])])
   return createHash('sha256').update(parts).digest('base64url')
 }
 

@@ -5,7 +5,7 @@ import { iccidOf } from '#members.ts'
 import type { ActionOutcome, SuppliedEsim, ToppedUpEsim, UnreadableEntry } from '#supplier.ts'
 import { objectsIn } from '#unreadable-entry.ts'
 import type { Upstream } from './client.ts'
-import { outcomeOfFailure } from './outcome.ts'
+import { isDown, outcomeOfFailure } from './outcome.ts'
 
 /** Queries after an action in the same call: most suppliers answer immediately. */
 const CHECKS = 4
@@ -89,17 +89,15 @@ function isDone(action: EsimAction, { esimStatus }: Profile): boolean {
 export async function findProfile(
   upstream: Upstream,
   { key, iccid }: Pick<SuppliedEsim, 'key' | 'iccid'> | ToppedUpEsim,
-): Promise<
-  { profile: Profile | undefined; oddEntries: UnreadableEntry[] } | { unreadable: string; isNetwork: boolean }
-> {
+): Promise<{ profile: Profile | undefined; oddEntries: UnreadableEntry[] } | { unreadable: string; isDown: boolean }> {
   const found = await upstream((client) => client.profiles({ transactionId: key }))
-  if ('failure' in found) return { unreadable: found.failure.message, isNetwork: found.network !== undefined }
+  if ('failure' in found) return { unreadable: found.failure.message, isDown: isDown(found) }
   const list: unknown = found.value.profileList
   const { rows, unreadable } = objectsIn(Array.isArray(list) ? list : [list], 'the list of eSIMs')
   const isWanted = (profile: Profile) => profile.transactionId === key && iccidOf(profile) === iccid
   const profile = (rows as unknown as Profile[]).find(isWanted)
   // An unreadable entry may be the eSIM.
   if (profile === undefined && unreadable.length > 0)
-    return { unreadable: 'the list of eSIMs is unreadable', isNetwork: false }
+    return { unreadable: 'the list of eSIMs is unreadable', isDown: false }
   return { profile, oddEntries: unreadable }
 }

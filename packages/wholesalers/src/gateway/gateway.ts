@@ -22,7 +22,7 @@ import { act, findProfile } from './actions.ts'
 import { DEFAULTS, type GatewayConfig, type Upstream, type UpstreamAnswer, upstreamOf } from './client.ts'
 import { reportOf } from './decode.ts'
 import { listProducts, listProfiles } from './lists.ts'
-import { chargeOf, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder, outcomeOfTopUp } from './outcome.ts'
+import { chargeOf, isDown, OTHER_ORDER, outcomeOfFailure, outcomeOfOrder, outcomeOfTopUp } from './outcome.ts'
 
 /** How often a call queries the order that it has just placed: most upstreams deliver immediately. */
 const CHECKS_AFTER_ORDER = 4
@@ -88,7 +88,7 @@ async function order(upstream: Upstream, request: SupplierRequest): Promise<Outc
 async function topUp(upstream: Upstream, request: TopUpRequest): Promise<Outcome> {
   const found = await findProfile(upstream, request.topUp)
   if ('unreadable' in found) {
-    return { kind: 'retry', message: found.unreadable, ...(found.isNetwork ? { down: true as const } : {}) }
+    return { kind: 'retry', message: found.unreadable, ...(found.isDown ? { down: true as const } : {}) }
   }
   if (found.profile === undefined) return { kind: 'refused', message: 'the upstream gateway has no such eSIM' }
   const { key: transactionId, productCode: packageCode, periodNum } = request
@@ -167,7 +167,7 @@ async function query(upstream: Upstream, { key, topUp }: SupplierRequest): Promi
   if (found.failure.is('200013')) return { kind: 'retry', message: 'the upstream gateway does not know this order' }
   // A query changes nothing: any failure leaves the item in doubt.
   const { message } = outcomeOfFailure(found.failure, found.sent)
-  return { kind: 'unknown', message, ...(found.network === undefined ? {} : { down: true as const }) }
+  return { kind: 'unknown', message, ...(isDown(found) ? { down: true as const } : {}) }
 }
 
 /** Cancels an eSIM. One that no dealer has is cancelled under its own key. */
@@ -178,7 +178,7 @@ async function cancel(upstream: Upstream, esim: SuppliedEsim, actionKey?: string
 
 async function report(upstream: Upstream, esim: SuppliedEsim): Promise<ReportOutcome> {
   const found = await findProfile(upstream, esim)
-  if ('unreadable' in found) return { kind: 'silent', ...(found.isNetwork ? { down: true } : {}) }
+  if ('unreadable' in found) return { kind: 'silent', ...(found.isDown ? { down: true } : {}) }
   const reported = found.profile && reportOf(found.profile)
   const odd = unreadableIn(found.oddEntries)
   return reported ? { kind: 'reported', report: reported, ...odd } : { kind: 'silent', ...odd }

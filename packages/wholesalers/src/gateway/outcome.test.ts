@@ -1,7 +1,7 @@
 import { type FailureCode, failureCodes, type Profile, type QueryAnswer } from '@dealer-esim/contract'
 import { DealerEsimError } from '@dealer-esim/sdk'
 import { describe, expect, it } from 'vitest'
-import { outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
+import { isDown, outcomeOfFailure, outcomeOfOrder } from './outcome.ts'
 
 /** Every code of the contract except success. `retry` means that nothing was bought. */
 const OUTCOMES: Record<FailureCode, 'refused' | 'retry' | 'unknown'> = {
@@ -83,11 +83,20 @@ describe('a failure of an upstream', () => {
     expect(outcomeOfFailure(failure('101009'), true)).toMatchObject({ kind: 'retry', down: true })
   })
 
+  it('of a query counts for the breaker if the upstream was not reached or refuses the account', () => {
+    const refusals = ['101002', '101003', '101004', '101005', '101009']
+    expect(refusals.map((code) => isDown({ failure: failure(code) }))).toEqual(refusals.map(() => true))
+    expect(isDown({ failure: failure('200013'), network: 'reset' })).toBe(true)
+    expect(['200013', '101007', '000108'].some((code) => isDown({ failure: failure(code) }))).toBe(false)
+  })
+
   it('counts for the breaker if it would affect every order', () => {
-    const isDown = (error: DealerEsimError) => 'down' in outcomeOfFailure(error, true)
-    expect(['000002', '000109', '101003', '101005'].map((code) => isDown(failure(code)))).toEqual(Array(4).fill(true))
-    expect(isDown(failure('000001', { httpStatus: 500 }))).toBe(true)
-    expect(['000105', '200007', '200011', '200012', '310241', '101007'].some((code) => isDown(failure(code)))).toBe(
+    const affectsAll = (error: DealerEsimError) => 'down' in outcomeOfFailure(error, true)
+    expect(['000002', '000109', '101003', '101005'].map((code) => affectsAll(failure(code)))).toEqual(
+      Array(4).fill(true),
+    )
+    expect(affectsAll(failure('000001', { httpStatus: 500 }))).toBe(true)
+    expect(['000105', '200007', '200011', '200012', '310241', '101007'].some((code) => affectsAll(failure(code)))).toBe(
       false,
     )
   })

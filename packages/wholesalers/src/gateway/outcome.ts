@@ -6,6 +6,14 @@ import { esimOf, profilesOf } from './decode.ts'
 
 const LIMIT_WAIT_MS = 30_000
 
+/** Codes that concern our account: until the operator of one of the gateways acts, every call is refused. */
+const ACCOUNT_REFUSALS = ['101002', '101003', '101004', '101005', '101009']
+
+/** True if a failed query says that the upstream cannot be used at present: it was not reached, or it refuses our account. */
+export function isDown({ failure, network }: { failure: DealerEsimError; network?: unknown }): boolean {
+  return network !== undefined || ACCOUNT_REFUSALS.includes(failure.code)
+}
+
 /**
  * Pure: decides the outcome of an order from an upstream's failure. Our key is the transactionId, so we simply query an order
  * in doubt.

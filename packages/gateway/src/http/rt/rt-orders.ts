@@ -8,13 +8,14 @@ import { findUnnamedKey, recordReport } from '#orders/unanswered-topup.ts'
 import { packageCodeOf } from './package-code.ts'
 import type { RtCall } from './rt-call.ts'
 import { RtFailure } from './rt-failure.ts'
-import { checkRequest, guardOf, keyOf, numberOf } from './rt-request.ts'
+import { checkRequest, guardOf, keyOf, numberOf, refuseDryRun } from './rt-request.ts'
 import { findTopUp } from './rt-top-ups.ts'
 import { inProgressIfUnavailable } from './wait-for-end.ts'
 
 /** Places an order. Without a transactionId each call is a new order, with an id that the gateway creates. */
 export async function order(deps: Deps, call: RtCall): Promise<object> {
   const { tenant, request, headers, receivedAt, catalogueVersion, unsignedFrom } = call
+  refuseDryRun(request)
   const catalogue = await deps.catalogue.current(catalogueVersion)
   const orderId = deps.ids.uuid()
   const key = keyOf(request, orderId)
@@ -106,6 +107,7 @@ function guarded(
  */
 export async function topUp(deps: Deps, call: RtCall): Promise<object> {
   const { tenant, request, headers, receivedAt, catalogueVersion, unsignedFrom } = call
+  refuseDryRun(request)
   const { tenantId } = tenant
   const catalogue = await deps.catalogue.current(catalogueVersion)
   const orderId = deps.ids.uuid()
@@ -118,7 +120,9 @@ export async function topUp(deps: Deps, call: RtCall): Promise<object> {
     amount: guardOf(request.amount),
   })
   const isNamed = request.transactionId !== undefined
-  const unnamedKey = isNamed ? undefined : await findUnnamedKey(deps.db, tenantId, checked, name as string)
+  const unnamedKey = isNamed
+    ? undefined
+    : await findUnnamedKey(deps.db, { tenantId, keyId: tenant.key?.keyId ?? null }, checked, name as string)
   const key = keyOf(request, unnamedKey ?? orderId)
   const verdict = await deps.orderPlacer.place({
     ...{ orderType: 'TOPUP' as const, tenant, headers, receivedAt, orderId, key: orderKeyOf(tenant) },

@@ -36,7 +36,16 @@ export function checkRequest<Name extends OperationName>(operation: Name, reques
   const defined = Object.fromEntries(Object.entries(request).filter(([, member]) => member !== undefined))
   const parsed = parseRequest(operation, defined)
   if (!parsed.ok) throw new ApiError(parsed.code, { details: parsed.details })
-  return parsed.value as RequestOf<Name> // the family has no dry runs
+  return parsed.value as RequestOf<Name> // refuseDryRun has refused dry runs
+}
+
+/**
+ * Refuses a dry run. The family has none and unknown members are ignored, so a program that learnt of validateOnly from the
+ * dealer API would buy.
+ */
+export function refuseDryRun({ validateOnly }: RtRequest): void {
+  if (validateOnly === undefined || validateOnly === false) return
+  throw new RtFailure('200008', 'validateOnly: this API has no dry runs, and nothing was bought. Use the dealer API.')
 }
 
 /** The id under which an order is stored, and the text that it keeps if the id is derived. */

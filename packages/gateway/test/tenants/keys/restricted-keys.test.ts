@@ -355,3 +355,37 @@ it('an order and a top-up of the tenant’s own key touch no row of a key', asyn
     }
   })
 })
+
+describe('calls of the RT API', () => {
+  it('are refused as dry runs, because that API has none', async () => {
+    const dealer = await dealerWith()
+    const packageInfoList = [{ packageCode: 'JP_1_7', count: 1 }]
+    const body = { transactionId: randomUUID(), packageInfoList, validateOnly: true }
+    expect(await rt(dealer, 'esim/order', body)).toMatchObject({ errorCode: '200008' })
+    expect((await rt(dealer, 'esim/order', { ...body, validateOnly: false })).errorCode).toBe(null)
+    const topUp = { esimTranNo: randomUUID(), packageCode: 'JP_1_7_TOPUP', validateOnly: 'true' }
+    expect(await rt(dealer, 'esim/topup', topUp)).toMatchObject({ errorCode: '200008' })
+  })
+
+  it('for a top-up without a transactionId are not repeats of a call with a different key', async () => {
+    const dealer = await dealerWith()
+    const esim = await bed.delivered('JP_1_7', dealer)
+    const topUp = { esimTranNo: esim.esimTranNo, packageCode: 'JP_1_7_TOPUP' }
+    // No answer to it is final yet.
+    bed.supplier.topUp = () => ({ kind: 'unknown', message: 'later' })
+    void rt(dealer, 'esim/topup', topUp)
+    await waitUntil(async () => (await entries(dealer)) === 2)
+    const poor = await keyOf(dealer, { totalMax: 1n })
+    expect(await rt(poor, 'esim/topup', topUp)).toMatchObject({ errorMsg: expect.stringMatching(/limit/) })
+    const rich = await keyOf(dealer)
+    void rt(rich, 'esim/topup', topUp)
+    await waitUntil(async () => (await entries(dealer)) === 3)
+    bed.supplier.topUp = () => ({ kind: 'toppedUp' })
+  })
+})
+
+/** Debits of a dealer so far. */
+async function entries(dealer: Dealer): Promise<number> {
+  const { data } = await json(dealer, 'account/statement')
+  return data.entryList.filter((entry: { kind: string }) => ['ORDER', 'TOPUP'].includes(entry.kind)).length
+}

@@ -114,7 +114,7 @@ type KeyBody = Pick<KeyRow, 'label' | 'perOrderMax' | 'perDayMax' | 'totalMax' |
 function inputOf({ label, operations, ipAllowlist, expiresAt, ...amounts }: KeyBody): KeyInput & { label: string } {
   const units = (amount: number | null) => (amount === null ? null : BigInt(amount))
   return {
-    ...{ label, ipAllowlist, operations: operations ?? null },
+    ...{ label, ipAllowlist, ...(operations !== undefined && { operations }) },
     ...{
       perOrderMax: units(amounts.perOrderMax),
       perDayMax: units(amounts.perDayMax),

@@ -2,20 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findOrders, listSold } from './airalo/lists.ts'
 import { listProducts as airaloProducts } from './airalo/products.ts'
-import { queryUsage } from './esim-access/esim-access.ts'
 import { queryRows } from './esim-access/find.ts'
 import { listProducts as esimAccessProducts, listSold as esimAccessSold } from './esim-access/lists.ts'
 import { listProducts as esimGoProducts, listOrders, readOrders } from './esim-go/lists.ts'
-import { reportOn as esimGoReport } from './esim-go/reports.ts'
-import { findProfile } from './gateway/actions.ts'
 import { listProducts as gatewayProducts, listProfiles } from './gateway/lists.ts'
 import { isObject } from './members.ts'
 import { listProducts as mobimatterProducts } from './mobimatter/lists.ts'
-import { reportOn as mobimatterReport } from './mobimatter/reports.ts'
-import type { ReportOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from './supplier.ts'
+import type { SupplierProduct, SupplierRecord, UnreadableEntry } from './supplier.ts'
 import { isUnreadable } from './unreadable-entry.ts'
 import { listPurchases, listProducts as zenditProducts } from './zendit/lists.ts'
-import { reportOn as zenditReport } from './zendit/reports.ts'
 
 /* Unreadable entries of every kind among many, at any position of every list: all others are read, and these are reported. */
 
@@ -42,8 +37,6 @@ interface List {
   odd?: Record<string, unknown[]>
   /** Only the first unreadable entry is reported, or all of them together by what contains them. */
   namesOne?: 'the first' | 'all together'
-  /** It is about one eSIM, so it never has thousands of entries. */
-  isOfOneEsim?: true
   readAll(entries: unknown[]): Promise<Read>
 }
 
@@ -180,57 +173,6 @@ const LISTS: Record<string, List> = {
       return recordsOf(listProfiles(upstream as never, new Date(0)))
     },
   },
-  'the eSIMs of an order at another gateway': {
-    isOfOneEsim: true,
-    entry: (name) => ({ transactionId: 'KEY', iccid: iccidOf(name) }),
-    async readAll(profileList) {
-      const profiles = async () => ({ profileList })
-      const upstream = async (send: (client: object) => Promise<unknown>) => ({ value: await send({ profiles }) })
-      return eachOf(async (name) => {
-        const found = await findProfile(upstream as never, { key: 'KEY', iccid: iccidOf(name) } as never)
-        if ('unreadable' in found) throw new Error(found.unreadable)
-        return { isRead: found.profile !== undefined, unreadable: found.oddEntries }
-      })
-    },
-  },
-  'the usage of eSIM Access': {
-    isOfOneEsim: true,
-    entry: (esimTranNo) => ({ esimTranNo, dataUsage: 1 }),
-    async readAll(esimUsageList) {
-      const call = async () => ({ kind: 'done' as const, obj: { esimUsageList } })
-      return eachOf(async (name) => {
-        const { usage, unreadable = [] } = await queryUsage(call, name)
-        return { isRead: usage === 1n, unreadable }
-      })
-    },
-  },
-  'the bundles of an eSIM at eSIM Go': {
-    isOfOneEsim: true,
-    entry: (name) => ({ name, assignments: [{ bundleState: 'active', startTime: startOf(name), endTime: TIME }] }),
-    readAll: (bundles) =>
-      startsRead(bundles, (shown) => esimGoReport({ get: dated({ bundles: shown }) } as never, ESIM)),
-  },
-  'the assignments of a bundle at eSIM Go': {
-    isOfOneEsim: true,
-    entry: (name) => ({ bundleState: 'active', startTime: startOf(name), endTime: TIME }),
-    readAll: (rows) =>
-      startsRead(rows, (assignments) =>
-        esimGoReport({ get: dated({ bundles: [{ name: 'B', assignments }] }) } as never, ESIM),
-      ),
-  },
-  'the plans of an eSIM at Zendit': {
-    isOfOneEsim: true,
-    entry: (name) => ({ startAt: startOf(name), endAt: TIME }),
-    readAll: (rows) => startsRead(rows, (list) => zenditReport({ get: dated({ list }) } as never, ESIM)),
-  },
-  'the packages of an eSIM at MobiMatter': {
-    isOfOneEsim: true,
-    entry: (name) => ({ activationDate: startOf(name), expirationDate: TIME }),
-    readAll: (rows) =>
-      startsRead(rows, (packages) =>
-        mobimatterReport({ client: { info: dated({ result: { packages } }) }, store: STORE } as never, ESIM),
-      ),
-  },
   'the packages of another gateway': gatewayList('BASE'),
   'the top-ups of another gateway': gatewayList('TOPUP'),
 }
@@ -305,33 +247,6 @@ describe.each(Object.entries(LISTS))('%s', (_, list) => {
   })
 })
 
-const ESIM = { key: 'KEY', reference: 'R', iccid: iccidOf('A') } as never
-const STORE = { claimInfo: async () => true }
-/** A different time for each entry: a report has the earliest one. */
-const startOf = (name: string) => `2026-11-0${name.charCodeAt(0) - 64}T00:00:00Z`
-
-function dated(body: object) {
-  return async () => ({ kind: 'reply', status: 200, body, retryAfterMs: undefined, time: new Date(TIME) }) as never
-}
-
-/** A report is the sum of its entries: an entry is read if the sum changes without it. */
-async function startsRead(entries: unknown[], reportOn: (entries: unknown[]) => Promise<ReportOutcome>): Promise<Read> {
-  const read: string[] = []
-  for (let first = 0; first < NAMES.length; first++) {
-    const known = entries.filter(isObject).slice(first)
-    const outcome = await reportOn(entries.filter((one) => !isObject(one) || known.includes(one)))
-    const start = outcome.kind === 'reported' ? outcome.report.activateTime : undefined
-    if (start?.toISOString() === new Date(startOf(NAMES[first]!)).toISOString()) read.push(NAMES[first]!)
-  }
-  return { read, named: ((await reportOn(entries)).unreadable ?? []).map(({ entry }) => entry) }
-}
-
-async function eachOf(find: (name: string) => Promise<{ isRead: boolean; unreadable: UnreadableEntry[] }>) {
-  const found = await Promise.all(NAMES.map(find))
-  const read = NAMES.filter((_, index) => found[index]!.isRead)
-  return { read, named: found[0]!.unreadable.map(({ entry }) => entry) }
-}
-
 /** The records by key, or by `nameIn`, and the unreadable entries by name. */
 async function recordsOf(
   entries: AsyncIterable<SupplierRecord | UnreadableEntry>,
@@ -348,8 +263,7 @@ const byIccid = ({ iccid }: SupplierRecord) => nameOf(Number(iccid.slice(-6)))
 
 const MANY_NAMES = Array.from({ length: 3_000 }, (_, index) => `N${index}`)
 
-const LONG_LISTS = Object.entries(LISTS).filter(([, { isOfOneEsim }]) => isOfOneEsim !== true)
-it.each(LONG_LISTS)('%s, with thousands of entries, is read without the odd ones', async (_, list) => {
+it.each(Object.entries(LISTS))('%s, with thousands of entries, is read without the odd ones', async (_, list) => {
   const { entry, namesOne, readAll } = list
   const oddEntries = oddEntriesOf(list)
   const { length } = oddEntries

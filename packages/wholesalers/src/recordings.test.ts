@@ -6,6 +6,7 @@ import { expect, it } from 'vitest'
 import { airaloSupplier } from './airalo/airalo.ts'
 import { esimAccessSupplier } from './esim-access/esim-access.ts'
 import { esimGoSupplier } from './esim-go/esim-go.ts'
+import { dateOf } from './members.ts'
 import { mobimatterSupplier } from './mobimatter/mobimatter.ts'
 import type { Supplier } from './supplier.ts'
 import { HELD, UNSETTLED } from './unsettled.ts'
@@ -170,7 +171,7 @@ function storeOf(stored: Recording['stored'] = {}) {
   const rows: Record<string, unknown[]> = {
     'supplier-rate': [{ waitMs: 0, tookMs: 0 }],
     'supplier-token-claim': [{}],
-    ...stored,
+    ...JSON.parse(JSON.stringify(stored), (_, value) => dateOf(value) ?? value),
   }
   return { query: async ({ name = '' }: { name?: string }) => rows[name] ?? [] }
 }

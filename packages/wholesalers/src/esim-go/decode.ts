@@ -13,6 +13,8 @@ export interface EsimGoOrder {
   esims: JsonObject[]
   /** Some entries among the eSIMs are not even objects. */
   hasOddEsims: boolean
+  /** It has an unreadable line besides its bundle, which may be another bundle: then the order is not ours. */
+  hasOddLines: boolean
   createdAt: Date | undefined
   status: string | undefined
   charged: Charge | undefined
@@ -21,18 +23,17 @@ export interface EsimGoOrder {
 /** Pure. @returns undefined if it has no reference, or not exactly one bundle */
 export function orderOf(members: JsonObject): EsimGoOrder | undefined {
   const { orderReference, order, status } = members
-  const [line, ...others] = entriesOf(order) ?? []
-  if (!isText(orderReference) || !isObject(line) || others.length > 0) return undefined
-  const { item, esims } = line
-  if (!isText(item)) return undefined
-  const listed = entriesOf(esims) ?? []
+  const [line, ...others] = linesOf(order)
+  if (!isText(orderReference) || line === undefined || others.length > 0) return undefined
+  const listed = entriesOf(line.esims) ?? []
   const amount = amountOf(members.total)
   const currencyCode = currencyOf(members.currency)
   return {
     reference: orderReference,
-    bundle: item,
+    bundle: line.item,
     esims: listed.filter(isObject),
     hasOddEsims: !listed.every(isObject),
+    hasOddLines: (entriesOf(order) ?? []).length > 1,
     createdAt: dateOf(members.createdDate ?? members.createDate),
     status: textOf(status)?.toLowerCase(),
     charged: amount === undefined || amount < 0n || currencyCode === undefined ? undefined : { amount, currencyCode },
@@ -41,7 +42,13 @@ export function orderOf(members: JsonObject): EsimGoOrder | undefined {
 
 /** Pure: an order with several bundles is not ours, because each of our orders has one. */
 export function hasSeveralBundles({ order }: JsonObject): boolean {
-  return (entriesOf(order) ?? []).length > 1
+  return linesOf(order).length > 1
+}
+
+/** The lines that name a bundle. */
+function linesOf(order: unknown): (JsonObject & { item: string })[] {
+  const lines = (entriesOf(order) ?? []).filter(isObject)
+  return lines.flatMap(({ item, ...more }) => (isText(item) ? [{ ...more, item }] : []))
 }
 
 /** eSIM Go's own examples have a URL as smdpAddress. */

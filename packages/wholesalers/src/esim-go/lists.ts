@@ -40,10 +40,11 @@ export async function* readOrders(client: EsimGoClient, since: Date): AsyncGener
   }
 }
 
-function readOrder(row: JsonObject): EsimGoOrder | Unreadable | undefined {
-  return (
-    orderOf(row) ?? (hasSeveralBundles(row) ? undefined : new Unreadable('its reference or its bundle is unreadable'))
-  )
+function readOrder(row: JsonObject): (EsimGoOrder | Unreadable)[] {
+  if (hasSeveralBundles(row)) return []
+  const found = orderOf(row)
+  if (found === undefined) return [new Unreadable('its reference or its bundle is unreadable')]
+  return found.hasOddLines ? [found, new Unreadable('one of its lines is unreadable')] : [found]
 }
 
 /**

@@ -163,7 +163,11 @@ function isInTime(createdAt: Date | undefined, { sentAt }: PlacedOrder, sendingM
   return afterMs >= -CLOCK_TOLERANCE_MS && afterMs <= sendingMs + CLOCK_TOLERANCE_MS
 }
 
-/** @returns whether the order is for our eSIM. A top-up names its eSIM only once it is carried out. */
-function isFor({ esims }: EsimGoOrder, { topUp }: Pick<SupplierRequest, 'topUp'>): boolean {
-  return topUp === undefined || esims.length === 0 || esims.some((esim) => iccidOf(esim) === topUp.iccid)
+/**
+ * @returns whether the order may be for our eSIM: a top-up names its eSIM only once it is carried out, and an eSIM that is
+ * unreadable may be ours
+ */
+function isFor({ esims, hasOddEsims }: EsimGoOrder, { topUp }: Pick<SupplierRequest, 'topUp'>): boolean {
+  if (topUp === undefined || esims.length === 0 || hasOddEsims) return true
+  return esims.some((esim) => (iccidOf(esim) ?? topUp.iccid) === topUp.iccid)
 }

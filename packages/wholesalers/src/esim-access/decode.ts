@@ -35,6 +35,20 @@ export function rowsOf(entries: readonly unknown[]): EsimRow[] {
   }))
 }
 
+/** A key that cannot be compared: the eSIM may be anybody's. An eSIM without a key is not ours. */
+export function hasOddKey({ transactionId, members }: EsimRow): boolean {
+  return transactionId === undefined && !isAbsent(members.transactionId)
+}
+
+export function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+/** Names an eSIM for an operator. */
+export function nameOf({ esimTranNo, orderNo }: EsimRow): string {
+  return esimTranNo ?? orderNo ?? 'an eSIM without a number'
+}
+
 function packageKeysOf({ packageList }: JsonObject): EsimRow['packageKeys'] {
   return entriesOf(packageList)?.map((one) => (isObject(one) ? textOf(one.transactionId) : undefined))
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, wholeOf } from '#members.ts'
 import type { UnreadableEntry } from '#supplier.ts'
 import { objectsIn } from '#unreadable-entry.ts'
 import { type Call, entriesIn } from './client.ts'
-import { type EsimRow, rowsOf } from './decode.ts'
+import { type EsimRow, hasOddKey, nameOf, rowsOf } from './decode.ts'
 import type { Failure } from './outcome.ts'
 
 export type Found<Value> = { value: Value } | { failure: Failure }
@@ -97,7 +97,7 @@ export async function findByKey(
     if ('failure' in part) failure = part.failure
     const row = 'value' in part ? part.value.find(({ transactionId }) => transactionId === key) : undefined
     if (row !== undefined) return { value: row }
-    if ('value' in part && part.unreadable.length > 0) failure ??= unreadableRow(part.unreadable[0]!)
+    if ('value' in part) failure ??= oddRowIn(part)
     if (failure !== undefined && 'failure' in part && !isPendingFailure(failure)) break
     if (systemClock.monotonic() > deadline) {
       return { failure: { kind: 'none', message: 'the list of eSIMs could not be read in time', sent: true } }
@@ -110,7 +110,14 @@ function isPendingFailure(failure: Failure): boolean {
   return failure.kind === 'failed' && failure.code === PENDING
 }
 
-function unreadableRow({ entry }: UnreadableEntry): Failure {
+/** A row that may be the one with our key. */
+function oddRowIn({ value, unreadable: [odd] }: Extract<FoundRows, { value: EsimRow[] }>): Failure | undefined {
+  if (odd !== undefined) return unreadableRow(odd)
+  const row = value.find(hasOddKey)
+  return row && unreadableRow({ entry: nameOf(row) })
+}
+
+function unreadableRow({ entry }: Pick<UnreadableEntry, 'entry'>): Failure {
   return { kind: 'none', message: `the list of eSIMs has an unreadable row: ${entry}`, sent: true }
 }
 

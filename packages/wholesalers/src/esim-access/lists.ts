@@ -4,7 +4,7 @@ import { fairUseOf, isCountryCode, isObject, type JsonObject, textOf, unitsOf, w
 import type { BalanceOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
 import { readEach, Unreadable } from '#unreadable-entry.ts'
 import { type Call, entriesIn } from './client.ts'
-import { type EsimRow, timeOf } from './decode.ts'
+import { type EsimRow, hasOddKey, isAbsent, nameOf, timeOf } from './decode.ts'
 import { CLOCK_TOLERANCE_MS, PENDING, scan } from './find.ts'
 
 /** Leaves out minutes with an order that is not delivered yet: the next comparison reads them. @throws on a failure */
@@ -23,19 +23,13 @@ export async function* listSold(call: Call, since: Date): AsyncGenerator<Supplie
 }
 
 /** Pure. @returns undefined for an eSIM that is not ours, or not delivered yet */
-function soldIn(
-  { transactionId: key, iccid, status, esimTranNo, orderNo, members }: EsimRow,
-  since: Date,
-): SupplierRecord | UnreadableEntry | undefined {
-  const entry = esimTranNo ?? orderNo ?? 'an eSIM without a number'
-  if (key === undefined)
-    return isAbsent(members.transactionId) ? undefined : { entry, reason: 'its transactionId is unreadable' }
+function soldIn(row: EsimRow, since: Date): SupplierRecord | UnreadableEntry | undefined {
+  const { transactionId: key, iccid, status, members } = row
+  const entry = nameOf(row)
+  if (hasOddKey(row)) return { entry, reason: 'its transactionId is unreadable' }
+  if (key === undefined) return undefined
   if (iccid === undefined) return isAbsent(members.iccid) ? undefined : { entry, reason: 'its iccid is unreadable' }
   return { key, iccid, cancelled: status === 'CANCEL', time: timeOf(members.createTime) ?? since }
-}
-
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null || value === ''
 }
 
 /** Reads the packages for new eSIMs, then those for top-ups, each in one answer. @throws if there is no list */

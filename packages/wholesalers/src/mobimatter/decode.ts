@@ -22,6 +22,12 @@ export function deliveredDetailsOf({ orderLineItem }: JsonObject): ReadonlyMap<s
   return detailsOf(isObject(orderLineItem) ? orderLineItem.lineItemDetails : undefined)
 }
 
+/** A detail without a readable name: it may be any, such as the ICCID. */
+export function hasOddDetail({ orderLineItem }: JsonObject): boolean {
+  const details = isObject(orderLineItem) ? entriesOf(orderLineItem.lineItemDetails) : undefined
+  return (details ?? []).some((one) => !isObject(one) || !isText(one.name))
+}
+
 export function deliveredIccidOf(details: ReadonlyMap<string, string>): string | undefined {
   return iccidOf({ iccid: details.get('ICCID') })
 }

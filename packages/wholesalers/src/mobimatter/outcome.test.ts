@@ -119,6 +119,14 @@ describe('an order', () => {
     expect(outcome(orderOf('Failed', details))).toMatchObject({ kind: 'unknown' })
   })
 
+  it.each([[null], ['odd'], [{ name: 7, value: ICCID }]])(
+    'that has failed with an unreadable detail, which may be its eSIM, is in doubt (%j)',
+    (odd) => {
+      const orderLineItem = { wholesalePrice: 2.55, lineItemDetails: [odd] }
+      expect(outcome(orderOf('Failed', {}, { orderLineItem }))).toMatchObject({ kind: 'unknown', reference: 'MM-1' })
+    },
+  )
+
   it.each(['', 7])('in an undocumented state (%s) is in doubt', (orderState) => {
     expect(outcome(orderOf('', {}, { orderState }))).toMatchObject({ kind: 'unknown' })
   })

@@ -1,7 +1,7 @@
 import { iccidOf, isText, type JsonObject, resultIn } from '#members.ts'
 import { describeReply, downOf, type RestAnswer } from '#rest-client.ts'
 import type { Outcome, SupplierRequest, ToppedUpEsim } from '#supplier.ts'
-import { chargeOf, deliveredDetailsOf, deliveredIccidOf, esimOf } from './decode.ts'
+import { chargeOf, deliveredDetailsOf, deliveredIccidOf, esimOf, hasOddDetail } from './decode.ts'
 
 /** Accepting it for our key would give one eSIM to two dealers, or refund a delivered eSIM. */
 const OTHER_ORDER: Outcome = { kind: 'unknown', message: 'MobiMatter answered for another order' }
@@ -85,10 +85,12 @@ export function outcomeOfOrder(
     case 'Refunded':
       return { kind: 'refused', message: 'the order was refunded at MobiMatter' }
     case 'Failed':
-      if (!details.has('ICCID')) return { kind: 'refused', message: 'the order has failed at MobiMatter' }
+      if (!details.has('ICCID') && !hasOddDetail(order)) {
+        return { kind: 'refused', message: 'the order has failed at MobiMatter' }
+      }
       return {
         kind: 'unknown',
-        message: 'the order has failed at MobiMatter, with an eSIM',
+        message: `the order has failed at MobiMatter, with ${details.has('ICCID') ? 'an eSIM' : 'an unreadable detail'}`,
         charged,
         reference: orderId,
       }

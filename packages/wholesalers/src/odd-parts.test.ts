@@ -3,6 +3,7 @@ import { queryUsage } from './esim-access/esim-access.ts'
 import { readOrders } from './esim-go/lists.ts'
 import { reportOn as esimGoReport } from './esim-go/reports.ts'
 import { findProfile } from './gateway/actions.ts'
+import { outcomeOfOrder as outcomeAtGateway } from './gateway/outcome.ts'
 import { isObject } from './members.ts'
 import { reportOn as mobimatterReport } from './mobimatter/reports.ts'
 import type { ReportOutcome, UnreadableEntry } from './supplier.ts'
@@ -41,6 +42,16 @@ const PARTS: Record<string, Parts> = {
       )
       const { value: page } = await pages.next()
       return { isRead: page.orders[0]?.bundle === name, named: page.unreadable }
+    },
+  },
+  'the eSIMs of an order at another gateway': {
+    part: (name) => ({ transactionId: 'KEY', iccid: iccidOf(name), smdpAddress: '', matchingId: '', ac: '' }),
+    async read(parts, name) {
+      const profileList = without(parts, ({ iccid }) => iccid !== iccidOf(name))
+      const outcome = (list: unknown[]) => outcomeAtGateway({ transactionId: 'KEY', profileList: list } as never, 'KEY')
+      const found = outcome(profileList)
+      const alone = outcome(without(parts, () => true))
+      return { isRead: found.kind === 'delivered', named: alone.kind === 'unknown' ? [alone.message] : [] }
     },
   },
   'the eSIMs that another gateway lists for an eSIM': {

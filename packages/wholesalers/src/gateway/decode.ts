@@ -6,7 +6,7 @@ import {
   SMDP_STATUSES,
   type SmdpStatus,
 } from '@dealer-esim/contract'
-import { dateOf, iccidOf, isStorableText } from '#members.ts'
+import { dateOf, iccidOf, isObject, isStorableText } from '#members.ts'
 import type { DeliveredEsim, ProfileReport } from '#supplier.ts'
 
 /*
@@ -16,12 +16,13 @@ import type { DeliveredEsim, ProfileReport } from '#supplier.ts'
  */
 
 /**
- * @returns undefined if they are unreadable: an exception would make the breaker count the supplier as down, for other eSIMs
- * too
+ * The readable ones.
+ * @returns undefined if none of them is: an exception would make the breaker count the supplier as down, for other eSIMs too
  */
 export function profilesOf({ profileList }: { profileList: unknown }): Profile[] | undefined {
-  const isList = Array.isArray(profileList) && profileList.every((one) => typeof one === 'object' && one !== null)
-  return isList ? profileList : undefined
+  if (!Array.isArray(profileList)) return undefined
+  const profiles = profileList.filter(isObject)
+  return profiles.length === 0 && profileList.length > 0 ? undefined : (profiles as unknown as Profile[])
 }
 
 /** @returns undefined if the activation data is unreadable */

@@ -286,6 +286,8 @@ describe('a recording', () => {
     await recordedSupplier('silent')
     await endRecording('silent')
     expect(await command).toMatch(/No requests were sent to silent/)
+    const defaults = { count: 50, minutes: 15 }
+    expect(await shop.audited('supplier.record')).toContainEqual({ subject: 'silent', after: defaults })
     expect(await countKept('silent')).toEqual({ recordings: 0, exchanges: 0 })
   })
 

@@ -1,8 +1,9 @@
 import { systemIds } from '@dealer-esim/lib/ids.ts'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { checkYesterday, listUnexplainedDays } from '#suppliers/balance/balance-days.ts'
+import { balanceLoop } from '#suppliers/balance/balance-loop.ts'
 import { ensureBalance } from '#suppliers/balance/balance-state.ts'
-import { addPackage, addTenant, payOrders } from '#test/harness/shop.ts'
+import { addPackage, addTenant, payOrders, waitUntil } from '#test/harness/shop.ts'
 import { type BalanceTestbed, createBalanceTestbed } from './balance-testbed.ts'
 
 let testbed: BalanceTestbed
@@ -105,6 +106,18 @@ it('a day whose purchases explain the drop in the balance is not flagged', async
   await buy(7, 99_000, { outcome: 'refused' })
   expect(await check()).toEqual([])
   expect(await testbed.alerts('SUPPLIER_CHARGES')).toEqual([])
+})
+
+it('workers compare yesterday once they have read a balance today', async () => {
+  await read({ 5: 100_000, 10: 70_000 })
+  await testbed.db.query({ text: 'update supplier_balances set due_at = now(), lease_until = null' })
+  const loop = balanceLoop(testbed)
+  try {
+    await waitUntil(async () => (await testbed.alerts('SUPPLIER_CHARGES')).length > 0)
+  } finally {
+    await loop.stop(5_000)
+  }
+  expect(await testbed.alerts('SUPPLIER_CHARGES')).toHaveLength(1)
 })
 
 it('a drop larger than the purchases is flagged, with one alert and the unexplained sum', async () => {

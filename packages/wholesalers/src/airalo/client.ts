@@ -65,11 +65,15 @@ export function airaloClient(supplier: string, config: AiraloConfig, deps: Airal
   const account = { ...config, url: config.url ?? DEFAULTS.url, headers: {} }
   const send = restClient(supplier, account, deps)
   const credentials = [account.url, clientId, clientSecret]
+  const form = { client_id: clientId, client_secret: clientSecret, grant_type: 'client_credentials' }
   const tokens = accountTokens(supplier, credentials, { ...deps, timeoutMs, share }, () =>
-    send('POST', '/token', {
-      form: { client_id: clientId, client_secret: clientSecret, grant_type: 'client_credentials' },
-    }),
+    send('POST', '/token', { form, headers: signatureOf(form) }),
   )
+
+  /** Airalo signs the JSON, in whichever form the members are sent. */
+  function signatureOf(body: JsonObject): Record<string, string> {
+    return { 'airalo-signature': sign(clientSecret, JSON.stringify(body)).toString('hex') }
+  }
 
   /** A token that Airalo refuses is fetched again once: the refused request was not executed. */
   async function withToken(request: (headers: Record<string, string>) => Promise<RestAnswer>): Promise<RestAnswer> {
@@ -92,7 +96,7 @@ export function airaloClient(supplier: string, config: AiraloConfig, deps: Airal
       return get(`/sims/${encodeURIComponent(iccid)}/usage`)
     },
     post(path, body) {
-      const signature = { 'airalo-signature': sign(clientSecret, JSON.stringify(body)).toString('hex') }
+      const signature = signatureOf(body)
       return withToken((headers) => send('POST', path, { body, headers: { ...headers, ...signature }, reuse: false }))
     },
   }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { listBatches, type StockBatch } from '#stock/stock-batches.ts'
 import { exportBatch, findCodes, revealStockCode, type StockCode } from '#stock/stock-codes.ts'
-import { setBatchExpiry, setExpiryAlert } from '#stock/stock-expiry.ts'
+import { setBatchExpiry, setExpiryAlert, withdrawBatch } from '#stock/stock-expiry.ts'
 import { UsageError } from './kernel/cli-failure.ts'
 import { writeOutput } from './kernel/cli-files.ts'
 import type { AdminContext } from './kernel/context.ts'
@@ -11,10 +11,10 @@ import { count, fields, table } from './kernel/text-table.ts'
 const LISTED_MAX = 100
 const DAYS_MAX = 365
 
-/** Batches of stock and the codes in them. */
 /** A century: codes with a later expiry practically never expire. */
 const WITHIN_DAYS_MAX = 36_500
 
+/** Batches of stock and the codes in them. */
 export function stockBatchCommands(stock: Command, context: AdminContext): void {
   stock
     .command('batches')
@@ -36,26 +36,7 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
         context.print(batchTable(batches), { batches })
       }),
     )
-  stock
-    .command('alert <supplier> <batch> <days>')
-    .description('Set how many days before its codes expire a batch alerts; “none”: never.')
-    .action(async (supplier: string, batchId: string, typed: string) => {
-      const alertDays = parseAlertDays(typed)
-      await context.withDeps(async (deps) => {
-        await setExpiryAlert(deps, { supplier, batchId, alertDays }, context.by)
-        context.print('Changed.', { supplier, batchId, alertDays })
-      })
-    })
-  stock
-    .command('expiry <supplier> <batch> <time>')
-    .description('Change when the unsold codes of a batch expire; “none”: never. Expired codes must be imported again.')
-    .action(async (supplier: string, batchId: string, typed: string) => {
-      const expiresAt = typed === 'none' ? null : parseTime(typed, 'The expiry')
-      await context.withDeps(async (deps) => {
-        const codes = await setBatchExpiry(deps, { supplier, batchId, expiresAt }, context.by)
-        context.print(`Changed for ${count(codes, 'code')}.`, { supplier, batchId, expiresAt, codes })
-      })
-    })
+  changeCommands(stock, context)
   stock
     .command('find <iccid>')
     .description('Find codes by ICCID, or by at least its first 8 digits. Activation codes are not shown.')
@@ -93,6 +74,38 @@ export function stockBatchCommands(stock: Command, context: AdminContext): void 
         if (!toOutput) context.print(`Written to ${path}.`, { supplier, batchId, path })
       })
     })
+}
+
+function changeCommands(stock: Command, context: AdminContext): void {
+  stock
+    .command('alert <supplier> <batch> <days>')
+    .description('Set how many days before its codes expire a batch alerts; “none”: never.')
+    .action(async (supplier: string, batchId: string, typed: string) => {
+      const alertDays = parseAlertDays(typed)
+      await context.withDeps(async (deps) => {
+        await setExpiryAlert(deps, { supplier, batchId, alertDays }, context.by)
+        context.print('Changed.', { supplier, batchId, alertDays })
+      })
+    })
+  stock
+    .command('expiry <supplier> <batch> <time>')
+    .description('Change when the unsold codes of a batch expire; “none”: never. Expired codes must be imported again.')
+    .action(async (supplier: string, batchId: string, typed: string) => {
+      const expiresAt = typed === 'none' ? null : parseTime(typed, 'The expiry')
+      await context.withDeps(async (deps) => {
+        const codes = await setBatchExpiry(deps, { supplier, batchId, expiresAt }, context.by)
+        context.print(`Changed for ${count(codes, 'code')}.`, { supplier, batchId, expiresAt, codes })
+      })
+    })
+  stock
+    .command('withdraw <supplier> <batch>')
+    .description('Take the unsold codes of a batch out of stock, as if they had expired. An import puts them back.')
+    .action((supplier: string, batchId: string) =>
+      context.withDeps(async (deps) => {
+        const codes = await withdrawBatch(deps, { supplier, batchId }, context.by)
+        context.print(`Withdrawn: ${count(codes, 'code')}.`, { supplier, batchId, codes })
+      }),
+    )
 }
 
 export function parseAlertDays(text: string): number | null {

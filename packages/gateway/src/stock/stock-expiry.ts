@@ -4,6 +4,7 @@ import { notFound, Refusal } from '@dealer-esim/lib/refusal.ts'
 import { createAlert } from '#alerts/create-alert.ts'
 import { invalidField } from '#catalogue/catalogue-checks.ts'
 import { audit, type By } from '#platform/audit/audit.ts'
+import { lowerLevels } from './stock-levels.ts'
 
 /** How many batches one pass alerts operators about, to keep its transaction short. */
 const ALERTED_PER_PASS = 100
@@ -133,6 +134,59 @@ async function changeCodes(tx: Tx, supplier: string, batchId: string, expiresAt:
       values: [supplier, batchId, expiresAt ?? 'infinity', CHANGED_PER_STATEMENT],
     })
     const count = Number(changed!.count)
+    all += count
+    if (count === 0) return all
+  }
+}
+
+/**
+ * Takes the unsold codes of a batch out of stock, as if they had expired, in one transaction with the counters. An import of
+ * the same codes for the same supplier puts them back. Repeating it changes nothing.
+ * Locks: as `setBatchExpiry`, and the counter of the product before the batch.
+ * @returns how many codes were withdrawn
+ * @throws Refusal if the batch does not exist
+ */
+export function withdrawBatch(
+  { db, ids }: { db: Db; ids: Ids },
+  { supplier, batchId }: { supplier: string; batchId: string },
+  by: By,
+): Promise<number> {
+  return db.tx(async (tx) => {
+    const [batch] = await tx.query<{ batchName: string; productCode: string }>({
+      text: 'select batch_name, product_code from stock_batches where supplier = $1 and batch_id = $2',
+      values: [supplier, batchId],
+    })
+    if (!batch) throw notFound('batch', batchId)
+    const { batchName, productCode } = batch
+    const codes = await withdrawCodes(tx, supplier, batchId)
+    if (codes === 0) return 0
+    audit(tx, ids, { tenantId: null, ...by, action: 'stock.withdraw', subject: supplier, after: { batchName, codes } })
+    await lowerLevels(
+      tx,
+      ids,
+      supplier,
+      Array<{ productCode: string; batchId: string }>(codes).fill({ productCode, batchId }),
+      'expired',
+    )
+    return codes
+  })
+}
+
+async function withdrawCodes(tx: Tx, supplier: string, batchId: string): Promise<number> {
+  for (let all = 0; ; ) {
+    const [withdrawn] = await tx.query<{ count: bigint }>({
+      text: `with part as (
+               select supplier, code_id from stock_codes
+               where supplier = $1 and batch_id = $2 and state = 'FREE'
+               limit $3 for no key update
+             ), withdrawn as (
+               update stock_codes c set state = 'EXPIRED' from part
+               where c.supplier = part.supplier and c.code_id = part.code_id returning 1
+             )
+             select count(*) from withdrawn`,
+      values: [supplier, batchId, CHANGED_PER_STATEMENT],
+    })
+    const count = Number(withdrawn!.count)
     all += count
     if (count === 0) return all
   }

@@ -94,7 +94,7 @@ test('batches whose ICCIDs all end in zeros are listed, and so are codes without
   const asked = await addBatch('asked', [{ iccid: '8985200000000099991', ac: 'LPA:1$smdp.example.com$F$$1' }])
   expect(await messages()).toEqual([
     expect.stringContaining(
-      `batch “cut” of cards: all 2 end in zeros, and 2 are for sale. End the sale: stock expiry cards ${cut} TIME`,
+      `batch “cut” of cards: all 2 end in zeros, and 2 are for sale. End the sale: stock withdraw cards ${cut}.`,
     ),
     expect.stringMatching(
       new RegExp(`1 activation codes of batch ${asked} of cards, such as that of ICCID 8985200000000099991`),

@@ -1,10 +1,12 @@
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { importStock } from '#stock/import-stock.ts'
 import { listBatches } from '#stock/stock-batches.ts'
-import { findCodes } from '#stock/stock-codes.ts'
+import { exportBatch, findCodes } from '#stock/stock-codes.ts'
 import { CsvRefused } from '#stock/stock-csv.ts'
-import { alertExpiring, setBatchExpiry, setExpiryAlert } from '#stock/stock-expiry.ts'
+import { alertExpiring, setBatchExpiry, setExpiryAlert, withdrawBatch } from '#stock/stock-expiry.ts'
 import { listStock, setLowStock } from '#stock/stock-levels.ts'
-import { addPackage } from '../harness/shop.ts'
+import { addPackage, addSupplier } from '../harness/shop.ts'
 import { BY, createStockTestbed, type StockTestbed } from './stock-testbed.ts'
 
 let testbed: StockTestbed
@@ -128,6 +130,57 @@ describe('the expiry of a batch', () => {
     await expect(set('00000000-0000-7000-8000-000000000001', null)).rejects.toMatchObject({ code: 'NOT_FOUND' })
     const entries = await testbed.shop.db.query({ text: `select from audit_log where action = 'stock.set_expiry'` })
     expect(entries).toEqual([])
+  })
+})
+
+describe('a batch that is withdrawn', () => {
+  const withdraw = (batchId: string) => withdrawBatch(testbed.shop, { supplier: 'warehouse', batchId }, BY)
+  const entries = () =>
+    testbed.shop.db.query({ text: `select after from audit_log where action = 'stock.withdraw' order by audit_id` })
+
+  it('sells none of its codes, keeps those that were sold, and is withdrawn only once', async () => {
+    const { batchId } = await testbed.load(4, { batchName: 'Lost', expiresAt: testbed.inDays(60) })
+    await testbed.order('K-1')
+    expect(await withdraw(batchId)).toBe(3)
+    expect(await counters()).toEqual([0, 1, 3])
+    expect(await testbed.order('K-2')).toEqual([{ kind: 'refused', message: 'out of stock' }])
+    expect(await testbed.order('K-1')).toMatchObject([{ kind: 'delivered' }])
+    expect(await withdraw(batchId)).toBe(0)
+    expect(await counters()).toEqual([0, 1, 3])
+    expect(await entries()).toEqual([{ after: { batchName: 'Lost', codes: 3 } }])
+    await expect(withdraw('00000000-0000-7000-8000-000000000001')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('leaves the other batches of its product for sale, and alerts when the product runs low', async () => {
+    const { batchId } = await testbed.load(2, { batchName: 'Lost' })
+    await testbed.load(1, { batchName: 'Kept' })
+    await setLowStock(testbed.shop, { supplier: 'warehouse', productCode: 'P', lowAt: 2 }, BY)
+    await withdraw(batchId)
+    expect(await listStock(testbed.shop.db)).toMatchObject([{ productCode: 'P', available: 1 }])
+    expect(await testbed.shop.db.query({ text: 'select kind from alerts' })).toEqual([{ kind: 'LOW_STOCK' }])
+    expect(await testbed.order('K-1')).toMatchObject([{ kind: 'delivered', esim: { iccid: testbed.iccids[0] } }])
+  })
+
+  it('is for sale again when what its export lists as unsold is imported, for the same supplier only', async () => {
+    const { batchId } = await testbed.load(3, { batchName: 'Lost' })
+    await testbed.order('K-1')
+    await withdraw(batchId)
+    const lines: string[] = []
+    const batch = { supplier: 'warehouse', batchId, secrets: testbed.shop.cipher }
+    await exportBatch(testbed.shop, batch, BY, async (text) => {
+      lines.push(...text.trimEnd().split('\n'))
+    })
+    const [header, ...rows] = lines.map((line) => line.split(','))
+    const cells = (row: string[]) => ['iccid', 'ac'].map((column) => row[header!.indexOf(column)])
+    const unsold = rows.filter((row) => row[header!.indexOf('state')] === 'EXPIRED')
+    const csv = [header!, ...unsold].map((row) => cells(row).join()).join('\n')
+    const load = (supplier: string) =>
+      importStock(testbed.shop, { supplier, productCode: 'P', file: Readable.from([csv]) }, BY)
+    await addSupplier(testbed.shop, 'shelf', 'stock')
+    await expect(load('shelf')).rejects.toThrow(CsvRefused)
+    expect(await load('warehouse')).toMatchObject({ codes: 2 })
+    expect(await testbed.order('K-2', 'K-3')).toMatchObject([{ kind: 'delivered' }, { kind: 'delivered' }])
+    expect(await testbed.order('K-4')).toMatchObject([{ kind: 'refused' }])
   })
 })
 

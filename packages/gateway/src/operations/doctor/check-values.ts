@@ -90,9 +90,8 @@ async function cutIccids(db: Db): Promise<string[]> {
   )
 }
 
-/** Codes that expire within the hour are no longer sold. */
 function takeOffSale(supplier: string, batchId: string): string {
-  return `End the sale: stock expiry ${supplier} ${batchId} TIME, with a time in a few minutes. Then import the supplier’s own file.`
+  return `End the sale: stock withdraw ${supplier} ${batchId}. Then import the supplier’s own file.`
 }
 
 const PAGE = 1_000

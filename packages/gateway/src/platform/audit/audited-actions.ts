@@ -83,6 +83,7 @@ export const AUDIT_ACTIONS = [
   'stock.low',
   'stock.set_expiry',
   'stock.view_code',
+  'stock.withdraw',
   'supplier.accept_catalogue',
   'supplier.add',
   'supplier.buy_to_verify',

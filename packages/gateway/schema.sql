@@ -1129,6 +1129,7 @@ create table supplier_list_checks (
   checked_at timestamp with time zone not null,
   unreadable integer not null,
   unreadable_entries jsonb not null,
+  complete_at timestamp with time zone,
   constraint supplier_list_checks_pkey PRIMARY KEY (supplier),
   constraint supplier_list_checks_supplier_fkey FOREIGN KEY (supplier) REFERENCES suppliers(supplier)
 );

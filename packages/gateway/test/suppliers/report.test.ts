@@ -12,6 +12,8 @@ import { type AdminTestbed, createAdminTestbed } from '../harness/admin-testbed.
 import { admin, adminFailure, adminJson, adminUsageError } from '../harness/processes/admin-in-process.ts'
 import { addPackage, addSupplier, addTenant, payOrders, statuses, waitUntil } from '../harness/shop.ts'
 
+const HOUR_MS = 3_600_000
+
 let shop: AdminTestbed
 
 beforeAll(async () => {
@@ -151,4 +153,35 @@ it('a second eSIM under a known key is reported as sold by the supplier but held
   await compareSupplierList(shop, { ...known, supplier: { ...known.supplier, list } }, 60_000)
   const unclaimed = await shop.db.query({ text: 'select iccid from unclaimed_esims where key = $1', values: [key] })
   expect(unclaimed).toEqual([{ iccid: second }])
+})
+
+it('after a restore, lists are compared since before the backup, until a comparison has succeeded', async () => {
+  const known = shop.suppliers.get('sandbox')!
+  const asked: Date[] = []
+  let fails = true
+  async function* list(since: Date): AsyncGenerator<SupplierRecord> {
+    asked.push(since)
+    yield* []
+    if (fails) throw new Error('page 2 cannot be read')
+  }
+  const compare = async () => {
+    await compareSupplierList(shop, { ...known, supplier: { ...known.supplier, list } }, 26 * HOUR_MS)
+    return Math.round((shop.databaseClock.now() - asked.at(-1)!.getTime()) / HOUR_MS)
+  }
+  fails = false
+  expect(await compare()).toBe(26)
+  fails = true
+  await shop.db.query({
+    text: `insert into restores (restore_id, backup_started_at, restored_at, paused_suppliers)
+           values (gen_random_uuid(), now() - interval '50 hours', now(), '{}')`,
+  })
+  expect(await compare()).toBe(51)
+  expect(await compare()).toBe(51)
+  fails = false
+  expect(await compare()).toBe(51)
+  expect(await compare()).toBe(26)
+  fails = true
+  await compare()
+  expect(await compare()).toBe(26)
+  await shop.db.query({ text: 'delete from restores' })
 })

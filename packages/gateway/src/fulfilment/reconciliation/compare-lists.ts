@@ -13,6 +13,7 @@ import { acceptEsim } from '../outcomes/save-outcomes.ts'
 /**
  * Compares a supplier's list of eSIMs with our items. An eSIM that we do not have is queried by its key and accepted; one
  * that does not belong to any item is reported as unclaimed. The names of unreadable entries are kept for the report.
+ * @param overMs how far back at least: after a restore, the first comparison that succeeds begins before the backup
  * @returns how many eSIMs we did not have.
  */
 export async function compareSupplierList(
@@ -23,9 +24,11 @@ export async function compareSupplierList(
   const { supplier } = supplied
   if (supplier.list === undefined) return 0
   let found = 0
+  let isComplete = true
   const unreadable: UnreadableEntry[] = []
+  const since = Math.min(deps.databaseClock.now() - overMs, await unknownSince(deps.db, supplier.name))
   try {
-    for await (const record of supplier.list(new Date(deps.databaseClock.now() - overMs))) {
+    for await (const record of supplier.list(new Date(since))) {
       if (isUnreadable(record)) {
         unreadable.push(record)
         continue
@@ -35,36 +38,55 @@ export async function compareSupplierList(
       if (item !== undefined && isAccountedFor(item)) continue
       found += 1
       const { key, iccid } = record
-      await acceptOrReport(deps, supplied, record, item).catch((error) =>
+      await acceptOrReport(deps, supplied, record, item).catch((error) => {
+        isComplete = false
         deps.log.error(
           { err: error, supplier: supplier.name, key, iccid },
           'an eSIM of a supplier’s list could not be saved',
-        ),
-      )
+        )
+      })
     }
   } catch (error) {
+    isComplete = false
     deps.log.warn({ err: error, supplier: supplier.name }, 'a supplier’s list could not be read to its end')
     unreadable.push({ entry: 'the rest of the list', reason: error instanceof Error ? error.message : String(error) })
   }
-  await saveUnreadable(deps, supplier.name, unreadable)
+  await saveCheck(deps, supplier.name, { unreadable, isComplete })
   return found
 }
 
+/** What suppliers know from shortly before the backup is compared too: an order may take long from its id to its eSIM. */
+const BEFORE_BACKUP = `interval '1 hour'`
+
+/**
+ * @returns the time from which sales may be missing because a backup was restored that this supplier’s list has not been
+ * compared with; Infinity: none
+ */
+async function unknownSince(db: Db, supplier: string): Promise<number> {
+  const [row] = await db.query<{ since: Date | null }>({
+    name: 'unknown-since',
+    text: `select min(backup_started_at) - ${BEFORE_BACKUP} as since from restores r
+           where not exists (select from supplier_list_checks c where c.supplier = $1 and c.complete_at > r.restored_at)`,
+    values: [supplier],
+  })
+  return row?.since?.getTime() ?? Number.POSITIVE_INFINITY
+}
+
 /** Keeps the first of these names; each comparison replaces those of the previous one. */
-async function saveUnreadable(
+async function saveCheck(
   { db, log }: Pick<FulfilmentDeps, 'db' | 'log'>,
   supplier: string,
-  entries: readonly UnreadableEntry[],
+  { unreadable: entries, isComplete }: { unreadable: readonly UnreadableEntry[]; isComplete: boolean },
 ): Promise<void> {
   const { unreadable, unreadableEntries } = unreadOf(entries, 0)
   if (unreadable > 0)
     log.warn({ supplier, unreadable, unreadableEntries }, 'entries of a supplier’s list are unreadable')
   await db.query({
-    text: `insert into supplier_list_checks (supplier, checked_at, unreadable, unreadable_entries)
-           select supplier, now(), $2, $3 from suppliers where supplier = $1
+    text: `insert into supplier_list_checks as c (supplier, checked_at, unreadable, unreadable_entries, complete_at)
+           select supplier, now(), $2, $3, case when $4 then now() end from suppliers where supplier = $1
            on conflict (supplier) do update set checked_at = excluded.checked_at, unreadable = excluded.unreadable,
-             unreadable_entries = excluded.unreadable_entries`,
-    values: [supplier, unreadable, JSON.stringify(unreadableEntries)],
+             unreadable_entries = excluded.unreadable_entries, complete_at = coalesce(excluded.complete_at, c.complete_at)`,
+    values: [supplier, unreadable, JSON.stringify(unreadableEntries), isComplete],
   })
 }
 

@@ -229,6 +229,43 @@ test('an interrupted restore can be repeated', async () => {
   await client.close()
 })
 
+/** Starts a restore, and calls `during` while the restore, which has checked the file, waits for a lock of `hold`. */
+async function restoreDuring(file: string, hold: string, during: () => void) {
+  const database = await emptyDatabase()
+  await migrate({ databaseUrl: database.url, log: silentLog, directory: migrationsFolder() })
+  const client = createDb({ url: database.url, poolSize: 2, applicationName: 'test' })
+  const restoring = await client.tx(async (tx) => {
+    await tx.query({ text: hold })
+    const restored = adminWith(['restore', file], envOf(database.url))
+    await waitForBlockedStatements(client)
+    during()
+    return { restored }
+  })
+  const { code, stderr } = await restoring.restored
+  const deployments = await client.query({ text: 'select kind, master_key_fingerprint from deployment' })
+  await client.close()
+  return { code, stderr, deployments }
+}
+
+test('a backup that is altered after it was checked is not restored', async () => {
+  const file = join(temporaryFolder('changing'), 'a.backup')
+  copyFileSync(made.file, file)
+  const { code, stderr, deployments } = await restoreDuring(file, 'select from orders', () => {
+    const bytes = readFileSync(file)
+    bytes[bytes.length - 1]! ^= 1
+    writeFileSync(file, bytes)
+  })
+  expect(stderr).toMatch(/was altered/)
+  expect({ code, deployments }).toEqual({ code: 1, deployments: [] })
+})
+
+test('a database that a gateway begins to use during a restore is left as it is', async () => {
+  const start = `insert into deployment (kind, master_key_fingerprint, link_key) values ('local', 'other', '\\x00')`
+  const { code, stderr, deployments } = await restoreDuring(made.file, start, () => {})
+  expect(stderr).toMatch(/belongs to a gateway/)
+  expect({ code, deployments }).toEqual({ code: 1, deployments: [{ kind: 'local', masterKeyFingerprint: 'other' }] })
+})
+
 test('the earliest backups of a folder are deleted, and no other file', async () => {
   const kept = temporaryFolder('kept')
   for (const day of ['01', '02', '03']) copyFileSync(made.file, join(kept, `dealer-esim-202611${day}T030000Z.backup`))

@@ -92,7 +92,7 @@ export async function* readRows(
   yield record('Z', Buffer.alloc(0))
 }
 
-/** Inserts the rows of all records. @throws Error if there are more or fewer than were written */
+/** Inserts the rows of all records, which it reads to their end. @throws Error if there are more or fewer than were written */
 export async function writeRows(
   client: pg.Client,
   records: AsyncIterable<Buffer>,
@@ -101,7 +101,7 @@ export async function writeRows(
   const read = readRecords(records)
   for (;;) {
     const { kind, content } = await nextOf(read)
-    if (kind === 'Z') return
+    if (kind === 'Z') break
     if (kind !== 'T') throw new Error(`a record ${kind} instead of a table`)
     const { table, columns } = JSON.parse(content.toString()) as BackupTable
     let expected: number | undefined
@@ -120,6 +120,7 @@ export async function writeRows(
     if (inserted !== expected) throw new Error(`${table} has ${inserted} rows instead of ${expected}`)
     onTable(table, inserted)
   }
+  if (!(await read.next()).done) throw new Error('a record after the last one')
 }
 
 interface Row {

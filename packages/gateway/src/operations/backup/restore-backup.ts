@@ -12,7 +12,7 @@ import type pg from 'pg'
 import { migrationsFolder } from '#platform/package-root.ts'
 import { quoted, writeRows } from './backup-rows.ts'
 import { type BackupHeader, connectForRows } from './make-backup.ts'
-import { checkSealed, readHeader, readSealed } from './sealed-file.ts'
+import { altered, checkSealed, readHeader, readSealed } from './sealed-file.ts'
 
 type Keys = readonly [Buffer, ...Buffer[]]
 
@@ -92,7 +92,8 @@ export async function restoreBackup(request: RestoreRequest): Promise<RestoredBa
       `${file} is of a ${header.kind} deployment, and DEPLOYMENT is ${kind}. Set DEPLOYMENT=${header.kind}. Nothing was changed.`,
     )
   }
-  await requireUnused(request)
+  const client = await connectForRows(databaseUrl, schema)
+  await requireUnused(client, schema).finally(() => client.end())
   const directory = migrationsFolder()
   const options = { databaseUrl, schema, log, directory, isProduction: kind === 'production' }
   await migrate({ ...options, until: header.migrations.at(-1)!.version })
@@ -104,17 +105,12 @@ export async function restoreBackup(request: RestoreRequest): Promise<RestoredBa
 const UNDEFINED_TABLE = '42P01'
 
 /** @throws Refusal if a gateway has used the database */
-async function requireUnused({ databaseUrl, schema }: RestoreRequest): Promise<void> {
-  const client = await connectForRows(databaseUrl, schema)
-  try {
-    const { rows } = await client.query('select from deployment').catch((error) => {
-      if (sqlState(error) === UNDEFINED_TABLE) return { rows: [] }
-      throw error
-    })
-    if (rows.length === 0) return
-  } finally {
-    await client.end()
-  }
+async function requireUnused(client: pg.Client, schema: string): Promise<void> {
+  const { rows } = await client.query('select from deployment').catch((error) => {
+    if (sqlState(error) === UNDEFINED_TABLE) return { rows: [] }
+    throw error
+  })
+  if (rows.length === 0) return
   throw new Refusal(
     409,
     'DATABASE_IN_USE',
@@ -128,14 +124,21 @@ async function restoreRows(request: RestoreRequest, header: BackupHeader): Promi
   try {
     let rows = 0
     await client.query('begin')
+    await client.query('lock table deployment in access exclusive mode') // a gateway that starts now waits, and sees the rows
+    await requireUnused(client, schema)
     // Some migrations insert rows, which the backup has too.
     await client.query(`truncate ${header.tables.map(({ table }) => quoted(table)).join(', ')}`)
     await createPartitions(client, header)
-    const parts = readSealed(file, header, findKey(file, header, masterKeys))
-    await writeRows(client, unzipped(parts), (table, count) => {
+    let isProven = false
+    const parts = async function* () {
+      yield* readSealed(file, header, findKey(file, header, masterKeys))
+      isProven = true
+    }
+    await writeRows(client, unzipped(parts()), (table, count) => {
       rows += count
       request.onTable?.(table, count)
     })
+    if (!isProven) throw altered(file) // the file may have changed since it was checked
     for (const { name, lastValue, isCalled } of header.sequences) {
       await client.query('select setval($1::regclass, $2, $3)', [quoted(name), lastValue, isCalled])
     }

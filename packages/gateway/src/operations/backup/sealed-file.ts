@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
 
 /*
@@ -59,11 +60,17 @@ export async function writeSealed(
 export async function readHeader<Header extends SealedHeader>(path: string): Promise<Header> {
   const file = await open(path)
   try {
-    return JSON.parse((await readHeaderText(file, path)).toString('utf8', MAGIC.length)) as Header
-  } catch (error) {
-    throw error instanceof SyntaxError ? altered(path) : error
+    return parseHeader(path, await readHeaderText(file, path)) as Header
   } finally {
     await file.close()
+  }
+}
+
+function parseHeader(path: string, text: Buffer): unknown {
+  try {
+    return JSON.parse(text.toString('utf8', MAGIC.length))
+  } catch {
+    throw altered(path)
   }
 }
 
@@ -81,13 +88,17 @@ export async function checkSealed(path: string, header: SealedHeader, masterKey:
   for await (const _ of readSealed(path, header, masterKey));
 }
 
-/** Yields the parts, decrypted. Their last byte is proven only when the iteration ends. @throws Refusal */
+/**
+ * Yields the parts, decrypted. They are proven only when the iteration ends. @throws Refusal also if the file no longer has this
+ * header
+ */
 export async function* readSealed(path: string, header: SealedHeader, masterKey: Buffer): AsyncGenerator<Buffer> {
   const seal = createHmac('sha256', keyOf('authentication', masterKey, header))
   const decrypt = header.encrypted ? openerOf(masterKey, header) : undefined
   const file = await open(path)
   try {
     const text = await readHeaderText(file, path)
+    if (!isDeepStrictEqual(parseHeader(path, text), header)) throw altered(path)
     seal.update(text)
     const take = taker(file, path, text.length)
     for (;;) {
@@ -176,7 +187,7 @@ function cut(path: string): Refusal {
   return new Refusal(422, 'BACKUP_CUT', `${path} was cut: its end is missing. Copy it again, or take another backup.`)
 }
 
-function altered(path: string): Refusal {
+export function altered(path: string): Refusal {
   return new Refusal(
     422,
     'BACKUP_ALTERED',

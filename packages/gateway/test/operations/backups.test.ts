@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import { createIds } from '@dealer-esim/lib/ids.ts'
 import { createDb, type Database } from '@dealer-esim/lib/postgres/db.ts'
 import { migrate } from '@dealer-esim/lib/postgres/migrations.ts'
+import { createPartitions } from '@dealer-esim/lib/postgres/partitions.ts'
 import { DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
 import { silentLog } from '@dealer-esim/lib/telemetry/log.ts'
 import { DealerEsim } from '@dealer-esim/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { alertOldBackup } from '#operations/backup/backup-alert.ts'
 import { migrationsFolder } from '#platform/package-root.ts'
+import { AGED_BY_CLOCK, REQUEST_IDS } from '#platform/retention/retention-table.ts'
 import { createEmptyDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { waitForBlockedStatements } from '../harness/databases/statements.ts'
 import { adminJsonWith, adminWith } from '../harness/processes/admin-in-process.ts'
@@ -68,12 +70,12 @@ async function emptyDatabase(): Promise<TestDatabase> {
   return database
 }
 
-/** Every row of every table as text, without what a restore changes. */
+/** Every row of every table as text, without what a restore changes or leaves out. */
 async function rowsOf(at: Pick<Database, 'query'>): Promise<Record<string, string[]>> {
   const tables = await at.query<{ name: string }>({
     text: `select relname as name from pg_class where relnamespace = current_schema()::regnamespace
            and relkind in ('r', 'p') and not relispartition
-           and relname not in ('backups', 'restores', 'schema_migrations', 'schema_releases') order by 1`,
+           and relname not in ('backups', 'restores', 'request_ids', 'qps_buckets', 'schema_migrations', 'schema_releases') order by 1`,
   })
   const rows: Record<string, string[]> = {}
   for (const { name } of tables) {
@@ -100,6 +102,20 @@ test('a backup is a file that only its owner reads, and is recorded', async () =
   ])
 })
 
+test('while a backup reads, only partitions of tables that it leaves out are created and dropped', async () => {
+  const pastEvents = () => createPartitions(db, AGED_BY_CLOCK, Date.now() - 60 * 86_400_000)
+  const reading = await db.tx(async (tx) => {
+    await tx.query({ text: 'lock table notes in access exclusive mode' }) // the backup waits for it
+    const backup = adminWith(['backup', join(temporaryFolder('reading'), 'a')], envOf(sold.url))
+    await waitForBlockedStatements(db)
+    expect(await createPartitions(db, [REQUEST_IDS], Date.now() - 5 * 3_600_000)).not.toEqual([])
+    expect(await pastEvents()).toEqual([])
+    return { backup }
+  })
+  expect(await reading.backup).toMatchObject({ code: 0 })
+  expect(await pastEvents()).not.toEqual([])
+})
+
 test('the command says what is not in the backup, and prints the key only if asked', async () => {
   const plain = await adminWith(['backup', join(temporaryFolder('plain'), 'a')], envOf(sold.url))
   expect(plain.stdout).toMatch(/Not in it:\n- the master key, [\s\S]*configuration[\s\S]*sold from this moment on/)
@@ -119,6 +135,8 @@ test.each([[[]], [['--encrypt']]])('every row is restored from a backup with the
   const rows = await rowsOf(db)
   expect(rows.profiles).toHaveLength(6)
   expect(await rowsOf(restored)).toEqual(rows)
+  const leftOut = { text: 'select (select count(*) from request_ids) + (select count(*) from qps_buckets) as rows' }
+  expect(await restored.query(leftOut)).toEqual([{ rows: 0n }])
   const sequence = { text: 'select last_value from sandbox_iccids' }
   expect(await restored.query(sequence)).toEqual(await db.query(sequence))
   await restored.close()

@@ -13,6 +13,8 @@ export interface PartitionedTable {
   ahead: number
   /** How long a partition is kept after its end; undefined: permanently. */
   keepHours: number | undefined
+  /** The name of an advisory lock: while others hold it, the table is left as it is. */
+  unless?: string | undefined
   /** Percent of each page that inserts fill: the rest is for updates in place. Default 100. */
   fillfactor?: number
 }
@@ -116,6 +118,13 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
       values: [table.table],
     })
     const partitions = work(table, new Set(present.map((row) => row.name)), clock!.now)
+    if (partitions.length > 0 && table.unless !== undefined) {
+      const key = advisoryKey(table.unless)
+      const [lock] = await tx.query<{ isFree: boolean }>({
+        text: `select pg_try_advisory_xact_lock(${key}) as is_free`,
+      })
+      if (!lock!.isFree) return []
+    }
     for (const { statement } of partitions) tx.send({ text: statement })
     return partitions.map(({ name }) => name)
   })

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { NOT_BACKED_UP } from '#platform/retention/retention-table.ts'
 import { copyIn, copyOut } from './copy-stream.ts'
 
 /*
@@ -20,14 +21,14 @@ export interface SchemaContents {
   sequences: { name: string; lastValue: string; isCalled: boolean }[]
 }
 
-/** The runner of migrations writes these. */
-const OF_MIGRATIONS = ['schema_migrations', 'schema_releases']
+/** The runner of migrations writes the first two. */
+const LEFT_OUT = ['schema_migrations', 'schema_releases', ...NOT_BACKED_UP]
 
 /** Reads what the schema contains. The transaction of `client` keeps it. */
 export async function describeContents(client: pg.Client): Promise<SchemaContents> {
-  const tables = (await client.query<BackupTable>(TABLES, [OF_MIGRATIONS])).rows
+  const tables = (await client.query<BackupTable>(TABLES, [LEFT_OUT])).rows
   const references = (await client.query<Reference>(REFERENCES)).rows
-  const partitions = (await client.query<SchemaContents['partitions'][number]>(PARTITIONS)).rows
+  const partitions = (await client.query<SchemaContents['partitions'][number]>(PARTITIONS, [LEFT_OUT])).rows
   const names = (await client.query<{ name: string }>(SEQUENCES)).rows
   const sequences: SchemaContents['sequences'] = []
   for (const { name } of names) {
@@ -56,7 +57,7 @@ const PARTITIONS = `
   select c.relname as name, p.relname as parent, pg_get_expr(c.relpartbound, c.oid) as bound,
          coalesce(c.reloptions, '{}') as options
   from pg_class c join pg_inherits i on i.inhrelid = c.oid join pg_class p on p.oid = i.inhparent
-  where ${OWN} and c.relispartition and c.relkind = 'r' order by c.relname`
+  where ${OWN} and c.relispartition and c.relkind = 'r' and p.relname <> all ($1) order by c.relname`
 const SEQUENCES = `select c.relname as name from pg_class c where ${OWN} and c.relkind = 'S' order by c.relname`
 
 /** @throws Error if tables refer to each other in a circle, which rows cannot be inserted into */

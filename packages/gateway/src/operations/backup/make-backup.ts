@@ -7,6 +7,7 @@ import { createGzip } from 'node:zlib'
 import { type Cipher, DecryptionFailed } from '@dealer-esim/lib/crypto.ts'
 import type { Ids } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import { advisoryKey } from '@dealer-esim/lib/postgres/schema.ts'
 import { connectClient } from '@dealer-esim/lib/postgres/servers.ts'
 import { applySettings, CONNECT_TIMEOUT_MS } from '@dealer-esim/lib/postgres/session-settings.ts'
 import { RELEASE, releaseText } from '@dealer-esim/lib/process/release.ts'
@@ -15,6 +16,7 @@ import type pg from 'pg'
 import type { By } from '#platform/audit/audit.ts'
 import { ENCRYPTED_COLUMNS } from '#platform/deployment/encrypted-columns.ts'
 import { decryptLinkKey, findDeployment } from '#platform/deployment/ensure-deployment.ts'
+import { BACKUP_LOCK } from '#platform/retention/retention-table.ts'
 import { describeContents, quoted, readRows, type SchemaContents } from './backup-rows.ts'
 import { checkSealed, readHeader, type SealedHeader, writeSealed } from './sealed-file.ts'
 
@@ -72,11 +74,14 @@ export async function makeBackup(deps: BackupDeps, request: BackupRequest, by: B
     const startedAt = new Date(header.startedAt)
     const file = fileFor(request.target, startedAt)
     let rows = 0
-    const records = readRows(client, header.tables, (table, count) => {
-      rows += count
-      request.onTable?.(table, count)
-    })
-    const bytes = await writeFile(file, header, masterKeys[0], gzipped(records))
+    const records = async function* () {
+      yield* readRows(client, header.tables, (table, count) => {
+        rows += count
+        request.onTable?.(table, count)
+      })
+      await client.end() // ends its locks, which the second reading of the file does not need
+    }
+    const bytes = await writeFile(file, header, masterKeys[0], gzipped(records()))
     await db.query({
       text: `insert into backups (backup_id, started_at, finished_at, file, bytes, encrypted, actor)
              values ($1, $2, clock_timestamp(), $3, $4, $5, $6)`,
@@ -114,9 +119,13 @@ async function requireKey({ db, cipher }: BackupDeps): Promise<void> {
 
 const LOCK_TIMEOUT_MS = 30_000
 
-/** A connection in a transaction that sees the database as it is now, and holds back migrations that would change the tables. */
+/**
+ * A connection in a transaction that sees the database as it is now, and holds back migrations that would change the tables. Its
+ * session holds back work on partitions, which would otherwise wait for it with all others behind.
+ */
 async function connectSnapshot(databaseUrl: string, schema: string): Promise<pg.Client> {
   const client = await connectForRows(databaseUrl, schema)
+  await client.query(`select pg_advisory_lock_shared(${advisoryKey(BACKUP_LOCK)})`)
   await client.query('begin transaction isolation level repeatable read read only')
   return client
 }

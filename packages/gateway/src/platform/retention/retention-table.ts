@@ -36,6 +36,15 @@ export const REQUEST_IDS: Partitioned = {
   what: 'RequestIDs that were used',
 }
 
+/**
+ * A backup holds this advisory lock, shared, while it reads. Work on a table's partitions would wait for the backup, and
+ * everybody else who uses the table would wait behind it.
+ */
+export const BACKUP_LOCK = 'backup'
+
+/** No backup contains them: they say what happened in the last hour or second. */
+export const NOT_BACKED_UP: readonly string[] = [REQUEST_IDS.table, 'qps_buckets']
+
 /** Partitioned tables whose rows' age is given by the database's clock. */
 export const AGED_BY_CLOCK: readonly Partitioned[] = [
   {
@@ -44,6 +53,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     spanHours: 30 * DAY,
     ahead: 3,
     keepHours: 400 * DAY,
+    unless: BACKUP_LOCK,
     fillfactor: 70, // each row is given its outcome
     what: 'attempts at suppliers, with their outcomes',
   },
@@ -55,6 +65,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     spanHours: 7 * DAY,
     ahead: 4,
     keepHours: 42 * DAY,
+    unless: BACKUP_LOCK,
     what: 'events, sent and unsent: what can be resent or replayed, for 36 days',
   },
   // A day longer than for the events, because an event without a delivery counts as acknowledged.
@@ -64,6 +75,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     spanHours: 7 * DAY,
     ahead: 4,
     keepHours: 43 * DAY,
+    unless: BACKUP_LOCK,
     what: 'events that are not acknowledged: waiting, given up, or without an endpoint',
   },
   {
@@ -72,6 +84,7 @@ export const AGED_BY_CLOCK: readonly Partitioned[] = [
     spanHours: DAY,
     ahead: 7,
     keepHours: 31 * DAY,
+    unless: BACKUP_LOCK,
     what: 'attempts to deliver events, with the receivers’ answers',
   },
 ]

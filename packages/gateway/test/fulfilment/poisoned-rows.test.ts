@@ -8,7 +8,7 @@ import { compareSupplierList } from '#fulfilment/reconciliation/compare-lists.ts
 import { itemKeyOf } from '#orders/order-item.ts'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
 import { addActions } from '../harness/esim-actions.ts'
-import { createScriptedSupplier, newEsim } from '../harness/scripted-supplier.ts'
+import { createScriptedSupplier, newEsim, withSuppliers } from '../harness/scripted-supplier.ts'
 import { addPackage, addTenant, createShop, payOrders, type Shop } from '../harness/shop.ts'
 
 /* Reconciliation processes the rows behind a bad one, and the log identifies the bad one. */
@@ -52,6 +52,16 @@ const acceptFound = ({ tenantId, orderId, itemNo }: { tenantId: string; orderId:
 
 const orphanStates = (tenantIds: string[]) =>
   shop.db.query({ text: 'select tenant_id, state from orphans where tenant_id = any ($1)', values: [tenantIds] })
+
+it('an orphan of a paused supplier is not cancelled', async () => {
+  const cancel = vi.fn(async () => ({ kind: 'cancelled' }) as const)
+  const { supplied } = depsWith({ cancel })
+  const one = await item('REFUSED')
+  await acceptFound(one)
+  expect(await cancelOrphans(withSuppliers(shop, { ...supplied, paused: true }))).toBe(1)
+  expect(await orphanStates([one.tenantId])).toEqual([{ tenantId: one.tenantId, state: 'FOUND' }])
+  expect(cancel).not.toHaveBeenCalled()
+})
 
 it('an orphan that cannot be decrypted does not prevent the return of other orphans', async () => {
   const { deps } = depsWith({ cancel: async () => ({ kind: 'cancelled' }) })

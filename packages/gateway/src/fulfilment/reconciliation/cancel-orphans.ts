@@ -52,7 +52,9 @@ async function cancelOrphan(deps: FulfilmentDeps, orphan: OrphanJob): Promise<vo
   const outcome: ActionOutcome =
     supplied === undefined
       ? { kind: 'unknown', message: `supplier ${supplier} is not configured` }
-      : withStorableMessage(await callForAction(supplied.supplier, 'CANCEL', esim, undefined))
+      : supplied.paused
+        ? { kind: 'unknown', message: `supplier ${supplier} is paused` }
+        : withStorableMessage(await callForAction(supplied.supplier, 'CANCEL', esim, undefined))
   const state = { done: 'CANCELLED', refused: 'KEPT', unknown: 'FOUND' }[outcome.kind]
   await deps.db.query({
     text: `update orphans set state = $3, message = $4,

@@ -178,6 +178,10 @@ test('a backup that was cut, altered or extended anywhere is refused, and the da
       flipped,
     ),
     Buffer.concat([whole.subarray(0, headerEnd), whole.subarray(-36)]), // without its rows
+    Buffer.concat([whole, Buffer.from('\n')]), // extended
+    ...['null', '{}', '{"migrations":1}'].map((header) =>
+      Buffer.concat([whole.subarray(0, whole.indexOf('\n') + 1), Buffer.from(header), whole.subarray(headerEnd - 1)]),
+    ),
   ]
   for (const form of forms) {
     writeFileSync(bad, form)
@@ -298,7 +302,7 @@ test('operators are alerted once a day while the last backup is older than a day
   const alert = (backupAlert: 'on' | 'off', deployment: 'local' | 'production' = 'production') =>
     alertOldBackup({ db, ids, log: silentLog, config: { backupAlert, deployment } })
   expect(await alert('on')).toBe(false)
-  await db.query({ text: `update backups set started_at = started_at - interval '26 hours'` })
+  await db.query({ text: `update backups set started_at = started_at - interval '27 hours'` })
   expect(await alert('off')).toBe(false)
   expect(await alert('on', 'local')).toBe(false)
   expect(await Promise.all([alert('on'), alert('on')])).toEqual(expect.arrayContaining([true, false]))
@@ -314,4 +318,14 @@ test('a backup that cannot be written leaves no file, and says why', async () =>
   const none = join(temporaryFolder('none'), 'missing', 'a.backup')
   expect(await failure(['backup', none], envOf(sold.url))).toMatch(/^There is no folder .*missing\. Create it/)
   expect(await failure(['backup', made.file], envOf(sold.url))).toMatch(/exists already/)
+  const keepOfFile = ['backup', join(folder, 'a.backup'), '--keep', '2']
+  expect(await failure(keepOfFile, envOf(sold.url))).toMatch(/--keep needs a folder/)
+  expect(readdirSync(folder)).toHaveLength(1)
+})
+
+test('what an interrupted backup has left is replaced by a file that only its owner reads', async () => {
+  const file = join(temporaryFolder('partial'), 'a.backup')
+  writeFileSync(`${file}.partial`, 'left', { mode: 0o666 })
+  await adminJsonWith(['backup', file], envOf(sold.url))
+  expect(statSync(file).mode & 0o777).toBe(0o600)
 })

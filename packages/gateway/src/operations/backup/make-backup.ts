@@ -72,7 +72,7 @@ export async function makeBackup(deps: BackupDeps, request: BackupRequest, by: B
   try {
     const header = await describe(client, deps, request.isEncrypted)
     const startedAt = new Date(header.startedAt)
-    const file = fileFor(request.target, startedAt)
+    const file = fileFor(request, startedAt)
     let rows = 0
     const records = async function* () {
       yield* readRows(client, header.tables, (table, count) => {
@@ -173,12 +173,18 @@ async function describe(client: pg.Client, { ids, cipher, db }: BackupDeps, encr
 
 const NAME = /^dealer-esim-\d{8}T\d{6}Z\.backup$/
 
-/** @throws Refusal if the file exists, or its folder does not */
-function fileFor(target: string, startedAt: Date): string {
+/** @throws Refusal if the file exists, or its folder does not, or if a file is to keep others */
+function fileFor({ target, keep }: BackupRequest, startedAt: Date): string {
   const path = resolve(target)
   const isFolder = existsSync(path) ? statSync(path).isDirectory() : target.endsWith('/')
   const name = `dealer-esim-${startedAt.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')}.backup`
   const file = isFolder ? join(path, name) : path
+  if (keep !== undefined && !isFolder)
+    throw new Refusal(
+      422,
+      'NO_FOLDER',
+      `--keep needs a folder, and ${path} is not one. Name a folder, or leave --keep out.`,
+    )
   if (!existsSync(dirname(file)))
     throw new Refusal(422, 'NO_FOLDER', `There is no folder ${dirname(file)}. Create it, or name another one.`)
   if (existsSync(file)) throw new Refusal(409, 'FILE_EXISTS', `${file} exists already. Name a new file, or a folder.`)
@@ -194,7 +200,8 @@ async function writeFile(
 ): Promise<number> {
   const draft = `${file}.partial`
   try {
-    const handle = await open(draft, 'w', 0o600)
+    await rm(draft, { force: true }) // of a backup that was interrupted
+    const handle = await open(draft, 'wx', 0o600)
     const bytes = await writeSealed(handle, header, masterKey, parts).finally(() => handle.close())
     await checkSealed(draft, await readHeader(draft), masterKey)
     await rename(draft, file)

@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual
 import { type FileHandle, open } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Refusal } from '@dealer-esim/lib/refusal.ts'
+import { Type } from 'typebox'
+import { Check } from 'typebox/value'
 
 /*
  * A file that only the master key can have written. docs/recovery.md describes the format:
@@ -19,6 +21,19 @@ export interface SealedHeader {
   /** Names the master key that seals and encrypts. */
   masterKeyFingerprint: string
 }
+
+/** What is used before the seal proves the header: see BackupHeader. */
+const HEADER = Type.Object({
+  salt: Type.String(),
+  encrypted: Type.Boolean(),
+  masterKeyFingerprint: Type.String(),
+  databaseKeyFingerprint: Type.String(),
+  release: Type.Number(),
+  label: Type.String(),
+  migrations: Type.Array(Type.Object({ version: Type.Number(), name: Type.String(), checksum: Type.String() }), {
+    minItems: 1,
+  }),
+})
 
 const MAGIC = 'dealer-esim-backup 1\n'
 const LENGTH_BYTES = 4
@@ -66,12 +81,15 @@ export async function readHeader<Header extends SealedHeader>(path: string): Pro
   }
 }
 
-function parseHeader(path: string, text: Buffer): unknown {
+function parseHeader(path: string, text: Buffer): SealedHeader {
+  let header: unknown
   try {
-    return JSON.parse(text.toString('utf8', MAGIC.length))
+    header = JSON.parse(text.toString('utf8', MAGIC.length))
   } catch {
     throw altered(path)
   }
+  if (!Check(HEADER, header)) throw altered(path)
+  return header
 }
 
 async function readHeaderText(file: FileHandle, path: string): Promise<Buffer> {
@@ -101,10 +119,12 @@ export async function* readSealed(path: string, header: SealedHeader, masterKey:
     if (!isDeepStrictEqual(parseHeader(path, text), header)) throw altered(path)
     seal.update(text)
     const take = taker(file, path, text.length)
+    let partsBytes = 0
     for (;;) {
       const length = await take(LENGTH_BYTES)
       seal.update(length)
       const bytes = length.readUInt32BE()
+      partsBytes += LENGTH_BYTES + bytes
       if (bytes === 0) break
       if (bytes > PART_BYTES_MAX) throw altered(path)
       const part = await take(bytes)
@@ -112,6 +132,7 @@ export async function* readSealed(path: string, header: SealedHeader, masterKey:
       yield decrypt === undefined ? part : decrypted(decrypt, part, path)
     }
     if (!timingSafeEqual(await take(SEAL_BYTES), seal.digest())) throw altered(path)
+    if ((await file.stat()).size > text.length + partsBytes + SEAL_BYTES) throw altered(path)
   } finally {
     await file.close()
   }
@@ -159,7 +180,7 @@ function openerOf(masterKey: Buffer, header: SealedHeader): (stored: Buffer) => 
   const key = keyOf('encryption', masterKey, header)
   let number = 0n
   return (stored) => {
-    const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(number++))
+    const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(number++), { authTagLength: TAG_BYTES })
     decipher.setAuthTag(stored.subarray(-TAG_BYTES))
     return Buffer.concat([decipher.update(stored.subarray(0, -TAG_BYTES)), decipher.final()])
   }

@@ -15,8 +15,8 @@ export interface BackupAlertDeps {
 }
 
 const POLL_MS = 10 * 60_000
-/** A day, and an hour for the backup itself: each begins at the same time of day and takes its time. */
-const STALE_HOURS = 25
+/** A day, and two hours for backups that begin later than the one before, and take their time. */
+const STALE_HOURS = 26
 
 /** Alerts operators once a day while the last backup of a production deployment is older than a day. */
 export function backupAlertLoop(deps: BackupAlertDeps): Running {

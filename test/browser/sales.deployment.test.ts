@@ -148,10 +148,12 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     const path = `/tenants/${tenantId}/orders/${orders[0]!.orderNo}`
     await navigate(testbed, page, path)
     await page.locator('[data-margin]').waitFor()
+    expect(await page.getByText('Cost in the catalogue').count()).toBe(3) // the sandbox states no charge
     const dealer = await inviteAndSignIn({ testbed, page }, { email: 'm@dealer.test', role: 'DEALER_ADMIN', tenantId })
     await navigate(testbed, dealer, path)
     await heading(dealer, `Order #${orders[0]!.entryNo}`).waitFor()
     expect(await dealer.locator('[data-margin]').count()).toBe(0)
+    expect(await dealer.getByText('Cost in the catalogue').count()).toBe(0)
     expect(await dealer.getByRole('link', { name: 'Sales' }).count()).toBe(0)
     expect(testbed.browserErrors).toEqual([])
   })

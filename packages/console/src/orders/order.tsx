@@ -202,7 +202,12 @@ function Items({ order }: { order: OrderDetail }) {
           hidden: !isOperator(me),
           render: ({ cost, costCurrency, charged, chargedCurrency }) => {
             const currency = charged === null ? costCurrency : chargedCurrency
-            return <Amount value={charged ?? cost} currency={currency ?? order.currencyCode} />
+            return (
+              <>
+                <Amount value={charged ?? cost} currency={currency ?? order.currencyCode} />
+                {charged === null && cost !== null && <Hint size="xs">{t.orders.costInCatalogue}</Hint>}
+              </>
+            )
           },
         },
       ]}

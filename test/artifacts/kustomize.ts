@@ -151,7 +151,7 @@ function addLabels({ kind, metadata, spec }: Manifest, pairs: Record<string, str
   metadata.labels = { ...metadata.labels, ...pairs }
   if (!includeSelectors || spec === undefined) return
   if (kind === 'Service') Object.assign(spec.selector, pairs)
-  else Object.assign(spec.selector.matchLabels, pairs)
+  else if (spec.selector) Object.assign(spec.selector.matchLabels, pairs)
   if (kind === 'Deployment') Object.assign(spec.template.metadata.labels, pairs)
 }
 

@@ -52,7 +52,7 @@ describe.skipIf(!isBrowserAvailable())('an operator who views the console as a d
     await page.locator('[data-place]').first().click()
     await page.locator('[data-offer]').first().click()
     await button(page, /^Buy 1 eSIM for /).click()
-    await page.getByText('You view the console as this dealer and can change nothing').first().waitFor()
+    await page.getByText('You are viewing the console as this dealer and cannot change anything').first().waitFor()
     expect((await api<{ orders: object[] }>(testbed, page, '/orders')).orders).toEqual([])
   })
 

@@ -11,7 +11,7 @@ import { reportOn as zenditReport } from './zendit/reports.ts'
 
 /* Unreadable parts of one order or one eSIM, at any position: all others are read, and these are reported. */
 
-/** Whether the part of a name was read, and which parts were reported. */
+/** Reports whether the part of a name was read, and which parts were reported. */
 interface Read {
   isRead: boolean
   named: readonly unknown[]

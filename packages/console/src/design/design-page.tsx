@@ -1,16 +1,4 @@
-import {
-  Alert,
-  Badge,
-  Button,
-  Checkbox,
-  Group,
-  NativeSelect,
-  Stack,
-  Switch,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core'
+import { Alert, Button, Checkbox, Group, NativeSelect, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { PackageName } from '#catalogue/package-name.tsx'
 import { actionsColumn, moneyColumn, RowButton, valueColumn } from '#parts/list-columns.tsx'
@@ -87,7 +75,6 @@ function Rail() {
               {texts.tones[tone]}
             </StatusMark>
           ))}
-          <Badge>{texts.badge}</Badge>
         </Stack>
       </Card>
       <Card title={texts.names}>

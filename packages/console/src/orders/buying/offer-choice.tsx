@@ -133,20 +133,22 @@ function Price(props: Omit<CellProps, 'offers'> & { offer: BuyablePackage; isOne
   const { packageCode, price, currencyCode } = offer
   const margin = marginOf(offer)
   const [amount, earned] = [price, margin ?? 0].map((value) => formatAmount(value, currencyCode))
+  const difference = isOneOfSeveral ? (offer.speed ?? packageCode) : undefined
+  const name = [offerText(offer), ...(difference === undefined ? [] : [difference])].join(', ')
   return (
     <button
       type="button"
       className="price"
       aria-pressed={chosen.has(packageCode)}
-      aria-label={offerText(offer)}
-      title={offerText(offer)}
+      aria-label={name}
+      title={name}
       data-offer={packageCode}
       data-named={isNamed(named, offer) || undefined}
       onClick={() => onToggle(offer)}
     >
       <b>{amount}</b>
       {margin !== null && <small>{`+${earned}`}</small>}
-      {isOneOfSeveral && <small>{offer.speed ?? packageCode}</small>}
+      {difference !== undefined && <small>{difference}</small>}
     </button>
   )
 }

@@ -135,6 +135,11 @@ async function fillOtherTables(tenantId: string): Promise<void> {
     values: [tenantId, systemIds.uuid(), oldCipher.encrypt('code', tenantId)],
   })
   await db.query({
+    text: `insert into tenant_keys (tenant_id, key_id, app_key, ciphertext, label, operations, created_at, updated_at)
+           values ($1, $2, 'rk_main_1', $3, 'shop', '{health}', now(), now())`,
+    values: [tenantId, systemIds.uuid(), oldCipher.encrypt('secret', tenantId)],
+  })
+  await db.query({
     text: 'insert into webhook_endpoints (tenant_id, callback_url, enabled) values ($1, $2, false)',
     values: [tenantId, oldCipher.encrypt('https://receiver.example/?token=t', tenantId)],
   })

@@ -1,5 +1,5 @@
 import type { BuyablePackage, Place } from '@dealer-esim/gateway/http/console/orders/buyable-packages.ts'
-import { Button, Group, NativeSelect } from '@mantine/core'
+import { Button, Group, NativeSelect, VisuallyHidden } from '@mantine/core'
 import { useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { packageTitleText } from '#catalogue/package-title.ts'
@@ -140,15 +140,15 @@ function Price(props: Omit<CellProps, 'offers'> & { offer: BuyablePackage; isOne
       type="button"
       className="price"
       aria-pressed={chosen.has(packageCode)}
-      aria-label={name}
       title={name}
       data-offer={packageCode}
       data-named={isNamed(named, offer) || undefined}
       onClick={() => onToggle(offer)}
     >
-      <b>{amount}</b>
-      {margin !== null && <small>{`+${earned}`}</small>}
-      {difference !== undefined && <small>{difference}</small>}
+      <VisuallyHidden>{name}</VisuallyHidden>
+      <b aria-hidden>{amount}</b>
+      {margin !== null && <small aria-hidden>{`+${earned}`}</small>}
+      {difference !== undefined && <small aria-hidden>{difference}</small>}
     </button>
   )
 }

@@ -71,7 +71,7 @@ it('an order admitted before the fence is refused as a whole, without affecting 
   expect(await balance()).toBe(before)
 })
 
-it('the next request is answered with Retry-After because of the fence, which ends by itself', async () => {
+it('the next request is answered with Retry-After because of the fence, which ends on its own', async () => {
   expect((await call(node, dealer, 'health')).code).toBe('000000')
   await setFence(move, 1_000)
   const refused = await call(node, dealer, 'health')

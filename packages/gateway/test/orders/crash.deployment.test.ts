@@ -145,7 +145,7 @@ async function round(victim: Victim): Promise<void> {
     gateway = await start()
     load.sendTo(gateway)
   }
-  // The database restarts by itself, and orders succeed again.
+  // The database restarts on its own, and orders succeed again.
   await acknowledgedMore(CALLERS + 1)
 }
 

@@ -125,7 +125,7 @@ export function watchCertificate(files: CertificateFiles, log: Log, pollMs = POL
 }
 
 /**
- * Warns about validity dates. An expired certificate is served all the same, because callers see a clearer error than from
+ * Warns about validity dates. An expired certificate is still served, because callers see a clearer error than from
  * a closed port.
  */
 function warnOfDates({ startsAt, expiresAt, names }: Certificate, log: Log): void {

@@ -18,7 +18,7 @@ interface CopyConnection {
 
 /** Rows are passed on in pieces of about this size: the server sends each in a message of its own. */
 const PIECE_BYTES = 256 * 1024
-/** While so many pieces wait, nothing more is read from the server. */
+/** While this many pieces are queued, nothing more is read from the server. */
 const PIECES_MAX = 8
 
 /** The methods that the driver calls on the query that it runs. */

@@ -138,7 +138,7 @@ export async function* readSealed(path: string, header: SealedHeader, masterKey:
   }
 }
 
-/** Reads exactly so many bytes from a position on, ahead in larger steps. */
+/** Reads exactly this many bytes from a position, ahead in larger steps. */
 function taker(file: FileHandle, path: string, from: number): (bytes: number) => Promise<Buffer> {
   let ahead: Buffer = Buffer.alloc(0)
   let position = from

@@ -150,7 +150,7 @@ export class Sender {
 
   /**
    * Claims for tenants whose events this node has just recorded, without listing the others.
-   * @returns false, without claiming anything, if a pass has to find out what is due: there is no room for so many claims,
+   * @returns false, without claiming anything, if a pass has to find out what is due: there is no room for that many claims,
    * or this node does not know the endpoint of one of the tenants
    */
   async claimFor(tenantIds: readonly string[]): Promise<boolean> {

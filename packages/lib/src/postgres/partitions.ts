@@ -119,9 +119,8 @@ async function onTable(db: Db, table: PartitionedTable, work: Work): Promise<str
     })
     const partitions = work(table, new Set(present.map((row) => row.name)), clock!.now)
     if (partitions.length > 0 && table.unless !== undefined) {
-      const key = advisoryKey(table.unless)
       const [lock] = await tx.query<{ isFree: boolean }>({
-        text: `select pg_try_advisory_xact_lock(${key}) as is_free`,
+        text: `select pg_try_advisory_xact_lock(${advisoryKey(table.unless)}) as is_free`,
       })
       if (!lock!.isFree) return []
     }

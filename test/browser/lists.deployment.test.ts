@@ -269,7 +269,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.locator('.list [data-row]').first().waitFor()
     await page.context().setOffline(true)
     await page.locator('[data-offline]').waitFor()
-    expect(await page.locator('.list [data-row]').count()).toBeGreaterThan(0)
+    await expect.poll(() => page.locator('.list [data-row]').count()).toBeGreaterThan(0)
     await page.context().setOffline(false)
     await page.locator('[data-offline]').waitFor({ state: 'hidden' })
   })

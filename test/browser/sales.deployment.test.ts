@@ -148,7 +148,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     const path = `/tenants/${tenantId}/orders/${orders[0]!.orderNo}`
     await navigate(testbed, page, path)
     await page.locator('[data-margin]').waitFor()
-    expect(await page.getByText('Cost in the catalogue').count()).toBe(3) // the sandbox states no charge
+    await expect.poll(() => page.getByText('Cost in the catalogue').count()).toBe(3) // the sandbox states no charge
     const dealer = await inviteAndSignIn({ testbed, page }, { email: 'm@dealer.test', role: 'DEALER_ADMIN', tenantId })
     await navigate(testbed, dealer, path)
     await heading(dealer, `Order #${orders[0]!.entryNo}`).waitFor()

@@ -39,7 +39,7 @@ export function orderFlows(shared: SharedState): void {
     const kinds = await steps.evaluateAll((all) => all.map((one) => one.getAttribute('data-step')))
     expect(kinds[0]).toBe('REQUEST')
     expect(await steps.first().locator('time').innerText()).toMatch(/:\d\d\.\d{3}/) // to the millisecond
-    expect(await steps.locator('svg').count()).toBe(kinds.length)
+    await expect.poll(() => steps.locator('svg').count()).toBe(kinds.length)
     expect(new Set(kinds)).toEqual(new Set(['REQUEST', 'STATUS', 'DEBIT', 'EVENT', 'ATTEMPT']))
     await page.getByRole('table', { name: 'eSIMs delivered' }).getByRole('link').first().click()
     await button(page, 'More').waitFor()
@@ -133,7 +133,7 @@ export function reviewFlows(shared: SharedState): void {
     await dialog.getByRole('checkbox', { name: /^2:/ }).click()
     await dialog.getByRole('button', { name: /^Refund 1 eSIM: USD \d/ }).click()
     await page.locator('[data-step="DECISION"]').getByText('Ticket 77').waitFor()
-    expect(await page.locator('[data-step="REFUND"]').count()).toBe(1)
+    await expect.poll(() => page.locator('[data-step="REFUND"]').count()).toBe(1)
     expect((await testbed.client(dealer).balance()).balance).toBeGreaterThan(balance)
   })
 

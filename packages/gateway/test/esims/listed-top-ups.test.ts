@@ -141,7 +141,7 @@ describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
   it('are those that our own rule gives while the wholesaler does not answer', async () => {
     const esim = await delivered(kind)
     const simulator = simulators.get(kind)!
-    simulator.addFault({ kind: 'slow-answer', operation: LISTS[kind], delayMs: 8_000, times: 1 })
+    simulator.addFault({ kind: 'slow-answer', operation: LISTS[kind], delayMs: 4_000, times: 1 })
     expect(await listed(esim)).toEqual([`${kind}_OTHER`, `${kind}_TAKEN`])
     // A late answer is used for the next request.
     await waitUntil(async () => {

@@ -18,8 +18,8 @@ export async function finishAssets(output) {
 }
 
 /**
- * Removes the rules of library components that no script names: a third of the stylesheet. It gets the name of its new
- * content, because browsers keep a file by its name for a year.
+ * Removes the rules of library components that no script names, and the library's variables, which the console writes
+ * itself: half of the stylesheet. It gets the name of its new content, because browsers keep a file by its name for a year.
  * @param {string} output
  */
 function dropUnusedStyles(output) {
@@ -28,10 +28,12 @@ function dropUnusedStyles(output) {
   const scripts = files.filter((file) => file.endsWith('.js')).map((file) => readFileSync(join(assets, file), 'utf8'))
   const used = new Set(scripts.join('\n').match(LIBRARY_CLASS))
   for (const file of files.filter((name) => name.endsWith('.css'))) {
-    const css = readFileSync(join(assets, file), 'utf8').replace(RULE, (rule, /** @type {string} */ selectors) => {
-      const isUsed = (/** @type {string} */ one) => (one.match(LIBRARY_CLASS) ?? []).every((name) => used.has(name))
-      return selectors.split(',').some(isUsed) ? rule : ''
-    })
+    const css = readFileSync(join(assets, file), 'utf8')
+      .replace(VARIABLES, '')
+      .replace(RULE, (rule, /** @type {string} */ selectors) => {
+        const isUsed = (/** @type {string} */ one) => (one.match(LIBRARY_CLASS) ?? []).every((name) => used.has(name))
+        return selectors.split(',').some(isUsed) ? rule : ''
+      })
     const name = `style-${createHash('sha256').update(css).digest('base64url').slice(0, 8)}.css`
     writeFileSync(join(assets, name), css)
     rmSync(join(assets, file))
@@ -42,6 +44,8 @@ function dropUnusedStyles(output) {
 
 /** Mantine's classes, which its scripts name. */
 const LIBRARY_CLASS = /\bm_[0-9a-f]{5,8}\b/g
+/** Default values, such as `:root,:host{--mantine-scale:1;…}`. MantineProvider writes those of our theme. */
+const VARIABLES = /:root(\[data-mantine-color-scheme=\w+\])?,:host[^{]*\{--mantine-[^{}]*\}/g
 /** A rule without rules in it, such as one inside of @media. */
 const RULE = /([^{}]+)\{[^{}]*\}/g
 

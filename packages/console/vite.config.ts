@@ -1,5 +1,6 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type ProxyOptions } from 'vite'
+import { dropUnusedParts, roundFlags } from './light-libraries.ts'
 
 const gateway = process.env.GATEWAY_URL ?? 'http://127.0.0.1:8080'
 
@@ -10,7 +11,7 @@ export default defineConfig(({ command }) => ({
   root: import.meta.dirname,
   // Relative to <base>, which the gateway writes: the console works below any path prefix.
   base: command === 'serve' ? '/console/' : './',
-  plugins: [react()],
+  plugins: [react(), dropUnusedParts(), roundFlags()],
   build: {
     target: 'es2022',
     sourcemap: false,
@@ -40,9 +41,14 @@ export default defineConfig(({ command }) => ({
             // What every page of the console needs: the frame, lists, dialogs and the names of things.
             {
               name: 'console',
-              test: /src[\\/](lists[\\/][^\\/]+|home[\\/](?!dashboard)[^\\/]+|sales[\\/](period-choice|sales-chart|sales-overview|margin)|people[\\/]sign-in[\\/]secret-store|layout[\\/](layout|user-menu)|parts[\\/](page|values|record-list|list-columns|filters|dialog|use-filters|dealer-filter)|catalogue[\\/](catalogue-paths|package-name|flags[\\/]flag)|tenants[\\/](dealer-name|explorer[\\/]explorer-button)|orders[\\/](order-number|evidence-field|buying[\\/](buy-button|countries)))\.tsx?$/,
+              test: /contract[\\/]src[\\/]enumerations|src[\\/](sales[\\/]margin|lists[\\/](?!bulk-dialog)[^\\/]+|people[\\/]sign-in[\\/]secret-store|layout[\\/](layout|user-menu)|parts[\\/](page|values|record-list|list-columns|filters|dialog|use-filters|dealer-filter)|catalogue[\\/](catalogue-paths|package-name|flags[\\/]flag)|tenants[\\/](dealer-name|explorer[\\/]explorer-button)|orders[\\/](order-number|evidence-field|buying[\\/](buy-button|countries)))\.tsx?$/,
             },
-            { name: 'guided-start', test: /src[\\/]home[\\/]setup[\\/]/ },
+            // The charts and cards of the dashboard. Other pages with charts load it too.
+            {
+              name: 'home',
+              test: /src[\\/](home[\\/](?!dashboard)([^\\/]+|setup[\\/]checklist)|sales[\\/](period-choice|sales-chart|sales-overview))\.tsx?$/,
+            },
+            { name: 'guided-start', test: /src[\\/]home[\\/]setup[\\/](?!checklist)/ },
           ],
         },
       },

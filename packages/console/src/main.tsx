@@ -35,6 +35,8 @@ createRoot(document.getElementById('root')!).render(
     <MantineProvider
       theme={theme}
       cssVariablesResolver={cssVariables}
+      // The build drops the library's defaults, so that a first visit does not carry them twice.
+      deduplicateCssVariables={false}
       defaultColorScheme="auto"
       colorSchemeManager={colorSchemes}
       getStyleNonce={() => nonce}

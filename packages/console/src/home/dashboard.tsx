@@ -1,6 +1,6 @@
 import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { SimpleGrid, Stack } from '@mantine/core'
-import { lazy, Suspense, useCallback, useState } from 'react'
+import { useCallback, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
 import { TrialData } from '#operations/trial-data.tsx'
 import { EmptyState, LoadError, Loading } from '#parts/load-states.tsx'
@@ -16,9 +16,7 @@ import { AttentionCard } from './attention.tsx'
 import { DeliveryTimeChart, EventsChart, OrdersChart, SpendChart } from './charts.tsx'
 import { DealerCards, LatestOrders } from './dealer-cards.tsx'
 import { Balances, SupplierOutcomes } from './operator-cards.tsx'
-
-// A separate chunk, because it is large and most people never see it.
-const SetupChecklist = lazy(async () => ({ default: (await import('./setup/checklist.tsx')).SetupChecklist }))
+import { SetupChecklist } from './setup/checklist.tsx'
 
 const REFRESH_MS = 60_000
 /** The period, in days, until another one is chosen. */
@@ -41,12 +39,10 @@ export function DashboardPage() {
   return (
     <Page title={t.dashboard.title} actions={<PeriodChoice period={period} otherwise={PERIOD} />}>
       {canOperate(me) && (
-        <Suspense>
-          <Stack gap="lg" {...(!isReady && { display: 'none' })} className="dashboard-top">
-            <SetupChecklist onKnown={onSetupKnown} />
-            {isLocal && <TrialData isOffered={data?.orders.length === 0} onKnown={onTrialKnown} />}
-          </Stack>
-        </Suspense>
+        <Stack gap="lg" {...(!isReady && { display: 'none' })} className="dashboard-top">
+          <SetupChecklist onKnown={onSetupKnown} />
+          {isLocal && <TrialData isOffered={data?.orders.length === 0} onKnown={onTrialKnown} />}
+        </Stack>
       )}
       {error && !data && <LoadError error={error} retry={refetch} />}
       {!isReady && <Loading />}

@@ -21,7 +21,7 @@ export interface BulkAction<Row> {
   change(row: Row, fields: Record<string, string>): Change
 }
 
-interface BulkDialogProps<Row> {
+export interface BulkDialogProps<Row> {
   rows: Row[]
   idOf(row: Row): string
   nameOf(row: Row): string
@@ -36,7 +36,7 @@ type Result = { failure: string | undefined }
  * Shows which rows an operation changes and which it skips, then runs it row by row, through the route that changes a
  * single row: the same permissions, checks and audit entries apply. A failure affects only its row.
  */
-export function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }: BulkDialogProps<Row>) {
+export default function BulkDialog<Row>({ rows, idOf, nameOf, action, onClose }: BulkDialogProps<Row>) {
   useReturnFocus(true)
   const client = useQueryClient()
   // Rows as they were selected: the list behind may be reloaded in the meantime.

@@ -1,7 +1,10 @@
 import { Button, Group, Text } from '@mantine/core'
-import { useState } from 'react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { plural, t } from '#strings/strings.ts'
-import { type BulkAction, BulkDialog } from './bulk-dialog.tsx'
+import type { BulkAction, BulkDialogProps } from './bulk-dialog.tsx'
+
+/** Its type parameter is lost in lazy(): a row is of any type there, and the list's here. */
+const BulkDialog = lazy(() => import('./bulk-dialog.tsx')) as unknown as <Row>(props: BulkDialogProps<Row>) => ReactNode
 
 interface BulkProps<Row> {
   rows: Row[]
@@ -34,7 +37,7 @@ export function Bulk<Row>(props: BulkProps<Row>) {
       <Button size="xs" variant="subtle" onClick={onClear}>
         {t.lists.bulk.clear}
       </Button>
-      {action && <BulkDialog {...props} action={action} onClose={() => setAction(undefined)} />}
+      <Suspense>{action && <BulkDialog {...props} action={action} onClose={() => setAction(undefined)} />}</Suspense>
     </Group>
   )
 }

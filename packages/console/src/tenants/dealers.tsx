@@ -2,9 +2,8 @@ import type { TagCount } from '@dealer-esim/gateway/http/console/tenants/notes.t
 import type { TenantRow } from '@dealer-esim/gateway/http/console/tenants/tenants.ts'
 import { Button } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useApi } from '#api/use-api.ts'
-import { DealerWizard } from '#home/setup/dealer-wizard.tsx'
 import { Bulk } from '#lists/bulk.tsx'
 import type { Filter } from '#lists/filter-chips.tsx'
 import { periodRange } from '#lists/list-period.ts'
@@ -22,6 +21,8 @@ import { canOperate, useSession } from '#people/sign-in/session.ts'
 import { PlanField } from '#prices/price-assignment.tsx'
 import { t } from '#strings/strings.ts'
 import { DealerName } from './dealer-name.tsx'
+
+const DealerWizard = lazy(async () => ({ default: (await import('#home/setup/dealer-wizard.tsx')).DealerWizard }))
 
 const VIEWS: ListView[] = (['ACTIVE', 'SUSPENDED'] as const).map((status) => ({
   label: t.statuses[status],
@@ -77,15 +78,17 @@ export function DealersPage() {
           timeColumn('createdAt', t.dealers.created),
         ]}
       />
-      {creating && (
-        <DealerWizard
-          dealer={null}
-          onClose={(dealer) => {
-            setCreating(false)
-            if (dealer) void navigate({ to: `/tenants/${dealer.tenantId}` })
-          }}
-        />
-      )}
+      <Suspense>
+        {creating && (
+          <DealerWizard
+            dealer={null}
+            onClose={(dealer) => {
+              setCreating(false)
+              if (dealer) void navigate({ to: `/tenants/${dealer.tenantId}` })
+            }}
+          />
+        )}
+      </Suspense>
     </Page>
   )
 }

@@ -3,17 +3,18 @@ import { Suspense, use } from 'react'
 
 type Pictures = Readonly<Record<string, string>>
 
-/** Loaded after the page, because the flags together are as large as the page itself. Until they arrive, a globe is shown. */
-const loaded: { plain?: Promise<Pictures>; detailed?: Promise<Pictures> } = {}
+/** Loaded after the page, because the flags together are as large as the page itself. Until they arrive, a space is kept. */
+const FILES = [
+  () => import('./plain-flags.ts'),
+  () => import('./further-flags.ts'),
+  () => import('./detailed-flags.ts'),
+] as const
 
-function loadPlain(): Promise<Pictures> {
-  loaded.plain ??= import('./plain-flags.ts').catch(() => ({}))
-  return loaded.plain
-}
+const loaded: Promise<Pictures>[] = []
 
-function loadDetailed(): Promise<Pictures> {
-  loaded.detailed ??= import('./detailed-flags.ts').catch(() => ({}))
-  return loaded.detailed
+function load(file: number): Promise<Pictures> {
+  loaded[file] ??= (FILES[file]?.() ?? Promise.resolve({})).catch(() => ({}))
+  return loaded[file]
 }
 
 /** The flag of a country, beside its name; a globe for other locations. A picture, because Windows has no flags among its emojis. */
@@ -30,7 +31,8 @@ const WIDTH = 18
 const HEIGHT = 12
 
 function Picture({ locationCode }: { locationCode: string }) {
-  const picture = use(loadPlain())[locationCode] ?? use(loadDetailed())[locationCode]
+  // The next file is loaded only for a flag that the files before it do not have.
+  const picture = use(load(0))[locationCode] ?? use(load(1))[locationCode] ?? use(load(2))[locationCode]
   if (picture === undefined) return <Globe />
   const source = `data:image/svg+xml,${encodeURIComponent(picture)}`
   return <img src={source} alt="" width={WIDTH} height={HEIGHT} className="flag" />

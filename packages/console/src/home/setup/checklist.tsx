@@ -3,18 +3,17 @@ import { Button, CloseButton, Group, Progress, Stack, Text } from '@mantine/core
 import { useLocalStorage } from '@mantine/hooks'
 import { IconCircle, IconCircleCheckFilled } from '@tabler/icons-react'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { useApi, useReloadAfter } from '#api/use-api.ts'
 import { Card } from '#parts/page.tsx'
 import { Hint } from '#parts/values.tsx'
 import { isOperatorAdmin, useSession } from '#people/sign-in/session.ts'
 import { interpolate, t } from '#strings/strings.ts'
-import { DealerWizard } from './dealer-wizard.tsx'
-import { GoLiveDialog } from './go-live.tsx'
-import { CatalogueStep, SecondFactorStep, SupplierStep, WebhookStep } from './step-dialog.tsx'
-import { TestOrder } from './test-order.tsx'
 
-type StepName = keyof Setup['steps']
+export type StepName = keyof Setup['steps']
+
+// Loaded when a step is opened: its forms are larger than the dashboard.
+const SetupDialog = lazy(() => import('./setup-dialog.tsx'))
 
 const STEPS = Object.keys(t.setup.steps) as StepName[]
 const REFRESH_MS = 10_000
@@ -52,7 +51,6 @@ export function SetupChecklist({ onKnown }: { onKnown(): void }) {
   }, [isFinished, setDismissed])
   if (isDismissed || !data || isFinished) return null
   const done = STEPS.length - left
-  const close = () => setOpen(undefined)
   return (
     <Card
       title={t.setup.title}
@@ -72,15 +70,7 @@ export function SetupChecklist({ onKnown }: { onKnown(): void }) {
           </Step>
         ))}
       </Stack>
-      {open === 'dealer' && <DealerWizard dealer={data.dealer} onClose={close} />}
-      {open === 'testOrder' && data.dealer && data.testPackage && (
-        <TestOrder dealer={data.dealer} packageCode={data.testPackage} onClose={close} />
-      )}
-      {open === 'secondFactor' && <SecondFactorStep onClose={close} />}
-      {open === 'supplier' && <SupplierStep onClose={close} />}
-      {open === 'catalogue' && <CatalogueStep onClose={close} />}
-      {open === 'webhook' && data.dealer && <WebhookStep dealer={data.dealer} onClose={close} />}
-      {open === 'goLive' && <GoLiveDialog onClose={close} />}
+      <Suspense>{open && <SetupDialog step={open} setup={data} onClose={() => setOpen(undefined)} />}</Suspense>
     </Card>
   )
 }

@@ -1,10 +1,12 @@
 import type { Cipher } from '@dealer-esim/lib/crypto.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
 import { APPLICATION_PREFIX, applicationPrefix, DEFAULT_SCHEMA } from '@dealer-esim/lib/postgres/schema.ts'
+import { RELEASE } from '@dealer-esim/lib/process/release.ts'
 
 /*
- * Every gateway and every admin command lists its master keys in the application name of its connections. A process never
- * changes its encryption key, so when no process that encrypts with a key is connected, nothing new is encrypted with it.
+ * Every gateway and every admin command lists its release and its master keys in the application name of its connections. A
+ * process never changes its encryption key, so when no process that encrypts with a key is connected, nothing new is encrypted
+ * with it. In the same way nothing is done by an older release of which no process is connected (live-releases.ts).
  */
 
 export interface Peer {
@@ -12,6 +14,8 @@ export interface Peer {
   address: string | null
   /** The purpose of the connection: `gateway`, `wake` or `admin`. */
   part: string
+  /** The number of its release; 1: it is from before releases were named here. */
+  release: number
   /** The process id on its own machine; null: the name had no room for it. */
   pid: number | null
   /** The id of the PostgreSQL server process, for `pg_terminate_backend`. */
@@ -20,10 +24,14 @@ export interface Peer {
   keyIds: string[]
 }
 
-/** `dealer-esim gateway 4711 keys=1a2b3c4d,5e6f7081` for the part `gateway` */
+/**
+ * `dealer-esim gateway/2 4711 keys=1a2b3c4d,5e6f7081` for the part `gateway` of release 2. Release 1, which knows no release in
+ * this name, reads the same keys and process id.
+ */
 export function nameWithKeys(part: string, { keyIds }: Pick<Cipher, 'keyIds'>, schema = DEFAULT_SCHEMA): string {
-  const name = `${applicationPrefix(schema)} ${part}`
-  // PostgreSQL truncates names to 63 bytes. There are at most four keys of eight digits, and process ids up to 2²².
+  const name = `${applicationPrefix(schema)} ${part}/${RELEASE}`
+  // PostgreSQL truncates names to 63 bytes. There are at most four keys of eight digits, process ids up to 2²², and releases up
+  // to 99 fit beside four keys.
   const keys = ` keys=${keyIds.join(',')}`
   const full = `${name} ${process.pid}${keys}`
   return full.length <= NAME_SIZE_MAX_BYTES ? full : `${name}${keys}`
@@ -41,9 +49,11 @@ export async function listPeers(db: Pick<Db, 'query'>): Promise<Peer[]> {
     const [head = '', keys = ''] = name.split(' keys=', 2)
     const part = head.slice(head.indexOf(' ') + 1)
     const ownPid = / (\d+)$/.exec(part)
+    const [purpose = '', release] = (ownPid ? part.slice(0, ownPid.index) : part).split('/', 2)
     return {
       address,
-      part: ownPid ? part.slice(0, ownPid.index) : part,
+      part: purpose,
+      release: release === undefined ? 1 : Number(release),
       pid: ownPid ? Number(ownPid[1]) : null,
       backendPid: pid,
       keyIds: keys.split(','),

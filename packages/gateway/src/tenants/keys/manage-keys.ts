@@ -12,6 +12,7 @@ import type { Db, Tx } from '@dealer-esim/lib/postgres/db.ts'
 import { notFound, Refusal, requireUuid } from '@dealer-esim/lib/refusal.ts'
 import sql from 'sql-template-tag'
 import type { By } from '#platform/audit/audit.ts'
+import { requireKnownByAll } from '#platform/deployment/live-releases.ts'
 import { parseAllowlist } from '../allowlist.ts'
 import type { SecretDeps } from '../app-secret.ts'
 import { SECRET_BYTES } from '../app-secret.ts'
@@ -99,7 +100,8 @@ export async function getKeyLimits(
 
 /**
  * Creates a restricted key. The caller shows its AppSecret once: it is stored encrypted and never shown again.
- * @throws Refusal for invalid members, a label that another key has, or more than 20 keys
+ * @throws Refusal for invalid members, a label that another key has, more than 20 keys, or while a gateway of a release that
+ * knows no restricted keys is connected
  */
 export async function createKey(
   deps: SecretDeps & Pick<CreateTenantDeps, 'config'>,
@@ -112,6 +114,7 @@ export async function createKey(
   return changeTenant(deps, typedId, by, async (tx, tenantId) => {
     const { currencyCode } = await lockTenant(tx, tenantId)
     const members = { ...EMPTY, ...checkKey(input, currencyCode) }
+    await requireKnownByAll(tx, 'restricted keys')
     const others = await tx.query<{ label: string }>(sql`
       select label from tenant_keys where tenant_id = ${tenantId} and revoked_at is null`)
     if (others.length >= RESTRICTED_KEYS_MAX) {

@@ -8,7 +8,14 @@ import {
   type Simulator,
   type SimulatorKind,
 } from '@dealer-esim/wholesaler-simulators'
-import type { Charge, Outcome, Supplier, SupplierProduct, SupplierRequest } from '@dealer-esim/wholesalers/supplier.ts'
+import type {
+  Charge,
+  DeliveredEsim,
+  Outcome,
+  Supplier,
+  SupplierProduct,
+  SupplierRequest,
+} from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../harness/databases/database.ts'
@@ -100,7 +107,9 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
     expect(before - simulator.counters().balance).toBe(Number(base.cost))
     expect(esim.charged).toSatisfy(isUnknownOr(base.cost))
     expect(esim.smdpAddress).toMatch(/^[a-z0-9.-]+\.example$/)
+    expect(esim).toMatchObject(SAID[`${kind} ${form}`]?.(esim) ?? {})
     expect(esim.confirmationCode !== undefined).toBe(form === 'confirmation-codes')
+    expect(esim.kycUrl !== undefined).toBe(form === 'identity-pages')
     for (const named of [reference, undefined]) {
       const found = await query({ ...request, reference: named })
       expect(found).toMatchObject({ kind: 'delivered', esim: { iccid: esim.iccid } })
@@ -134,6 +143,25 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
     expect(simulator.counters().taken).toBe(taken)
   })
 
+  it('is refused, and nothing is debited, where an order fails after it was accepted', async ({ skip }) => {
+    if (!STATES_FAILURE.has(kind)) skip()
+    const before = simulator.counters().balance
+    const request = requestOfOther()
+    simulator.addFault({ kind: 'delivery-fails', operation: buys, times: 1 })
+    expect(await untilDecided(request, await order(request))).toMatchObject({ kind: 'refused' })
+    expect(await query(request)).toMatchObject({ kind: 'refused' })
+    expect(simulator.counters().balance).toBe(before)
+  })
+
+  it('refuses a top-up that the state of the eSIM does not allow', async ({ skip }) => {
+    if (kind !== 'esim-access') skip()
+    const { key, reference, iccid, matchingId } = await buy()
+    simulator.changeEsim({ iccid, status: 'USED_EXPIRED' })
+    const { balance } = simulator.counters()
+    expect(await order(requestOf({ topUp: { key, reference, iccid, matchingId } }))).toMatchObject({ kind: 'refused' })
+    expect(simulator.counters().balance).toBe(balance)
+  })
+
   it('is in doubt or found where the server failed after the purchase, and was bought once', async () => {
     const before = simulator.counters().balance
     const request = requestOf()
@@ -142,6 +170,22 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
     expect(['unknown', 'ordered', 'delivered']).toContain(first.kind)
     expect(await untilDecided(request, first)).toMatchObject({ kind: 'delivered' })
     expect(before - simulator.counters().balance).toBe(Number(base.cost))
+  })
+
+  it('reports when an eSIM was installed, in any time zone', async ({ skip }) => {
+    if (!STATES_INSTALLATION.has(kind) && form !== 'esim-details') skip()
+    const esim = await buy()
+    const from = Math.floor(Date.now() / 1_000) * 1_000 // some times have no fraction of a second
+    simulator.changeEsim({ iccid: esim.iccid, profile: 'INSTALLATION' })
+    const until = Date.now()
+    const zone = process.env.TZ
+    process.env.TZ = 'America/New_York'
+    const [reported] = await supplier.report!([esim])
+    if (zone === undefined) delete process.env.TZ
+    else process.env.TZ = zone
+    const time = reported!.kind === 'reported' ? reported!.report.installationTime?.getTime() : undefined
+    expect(time).toBeGreaterThanOrEqual(from)
+    expect(time).toBeLessThanOrEqual(until)
   })
 
   it('reports an eSIM that has ended, used or not', async () => {
@@ -163,3 +207,23 @@ describe.each(CASES)('%s in the form %s', (kind, form) => {
 
 /** The others state when an eSIM ends, but not that it has. */
 const STATES_END: ReadonlySet<SimulatorKind> = new Set(['airalo', 'esim-access', 'esim-go'])
+/** The others state that an order is accepted, and no more of one that fails later. */
+const STATES_FAILURE: ReadonlySet<SimulatorKind> = new Set(['airalo', 'mobimatter', 'zendit'])
+/** The others do not state it, Zendit only in one form. */
+const STATES_INSTALLATION: ReadonlySet<SimulatorKind> = new Set(['esim-access', 'mobimatter'])
+
+/** What the answer to an order says of the eSIM besides its code, in the forms that differ in it. */
+const SAID: Record<string, (esim: DeliveredEsim) => Partial<DeliveredEsim>> = {
+  'airalo usual': () => ({ apn: 'internet' }),
+  'airalo stated-terms': () => ({ msisdn: expect.stringMatching(PHONE_NUMBER) }),
+  'airalo system-apns': () => ({ apn: 'android.airalo.example' }),
+  'airalo apple-links': () => ({ smdpAddress: 'smdp.airalo.example', matchingId: expect.stringMatching(/^\w{32}$/) }),
+  'esim-access usual': () => ({ apn: 'internet' }),
+  'esim-access stated-terms': () => ({ msisdn: expect.stringMatching(PHONE_NUMBER) }),
+  'mobimatter usual': () => ({ apn: 'internet' }),
+  'mobimatter stated-terms': () => ({ msisdn: expect.stringMatching(PHONE_NUMBER) }),
+  'mobimatter identity-pages': ({ iccid }) => ({ kycUrl: `https://kyc.mobimatter.example/${iccid}` }),
+  'mobimatter one-click-links': () => ({ smdpAddress: 'smdp.mobimatter.example' }),
+  'zendit esim-details': () => ({ apn: 'zendit.example', msisdn: expect.stringMatching(PHONE_NUMBER) }),
+}
+const PHONE_NUMBER = /^\+44\d{10}$/

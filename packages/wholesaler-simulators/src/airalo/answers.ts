@@ -167,16 +167,27 @@ function statusOf({ state }: Order, forms: Forms) {
   return { name: slug, slug }
 }
 
+const APPLE_LINK = 'https://esimsetup.apple.com/esim_qrcode_provisioning'
+
+/** iPhones find it by themselves. */
+const SYSTEM_APNS = {
+  ios: { apn_type: 'automatic', apn_value: null },
+  android: { apn_type: 'manual', apn_value: 'android.airalo.example' },
+}
+
 function simEntry(esim: Esim, forms: Forms) {
   const { iccid, esimNo, smdpAddress, matchingId, imsi } = esim
+  const code = `LPA:1$${smdpAddress}$${matchingId}`
+  const isOnlyInLink = forms.has('apple-links')
   return {
     id: Number(esimNo),
     iccid,
-    lpa: smdpAddress,
-    matching_id: matchingId,
-    qrcode: `LPA:1$${smdpAddress}$${matchingId}`,
+    lpa: isOnlyInLink ? null : smdpAddress,
+    matching_id: isOnlyInLink ? null : matchingId,
+    qrcode: isOnlyInLink ? null : code,
+    ...(isOnlyInLink && { direct_apple_installation_url: `${APPLE_LINK}?carddata=${code}` }),
     confirmation_code: null,
-    apn_value: 'internet',
+    ...(forms.has('system-apns') ? { apn_value: null, apn: SYSTEM_APNS } : { apn_value: 'internet' }),
     msisdn: forms.has('stated-terms') ? phoneNumberOf(esim) : null,
     imsis: [imsi],
     is_roaming: true,

@@ -196,7 +196,7 @@ function query(world: World, { body }: Call): Answer {
   if (orderNo) {
     const found = account.getOrder(orderNo)
     if (found.state === 'pending') return PENDING
-    if (found.state === 'failed') return answers.failure('200009', 'The order failed.')
+    if (found.state === 'failed') return answers.failure(ABNORMAL_STATE, 'The order failed.')
     esims = found.esims
   } else if (iccid || esimTranNo) {
     esims = account.esims.filter((esim) => esim.iccid === iccid || esim.esimNo === esimTranNo)
@@ -216,6 +216,7 @@ function query(world: World, { body }: Call): Answer {
   })
 }
 
+const ABNORMAL_STATE = '200009'
 const PENDING = answers.failure('200010', 'The eSIMs are being allocated.')
 
 interface OneEsim {
@@ -249,8 +250,11 @@ function topUp({ account, options }: World, { body, effects }: Call): Answer {
     const product = account.getProduct(packageCode || slug || '')
     if (product.kind !== 'topUp' || product.coverage.code !== target.order.product.coverage.code)
       throw new Refused('unknown-package', `${product.code} does not fit eSIM ${target.iccid}.`)
-    if (['CANCEL', 'REVOKED', 'USED_EXPIRED', 'UNUSED_EXPIRED'].includes(target.status))
-      throw new Refused('wrong-state', `eSIM ${target.iccid} is ${target.status}.`)
+    if (['CANCEL', 'REVOKED', 'USED_EXPIRED', 'UNUSED_EXPIRED'].includes(target.status)) {
+      const message = `eSIM ${target.iccid} is ${target.status}.`
+      if (options.forms.has('abnormal-states')) return answers.failure(ABNORMAL_STATE, message)
+      throw new Refused('wrong-state', message)
+    }
     const periods = Number(periodNum || 1)
     if (periods > 1 && !product.isDaily) return answers.failure('200008', 'Only daily packages have a periodNum.')
     const total = options.forms.has('amount-per-day') ? product.price : product.price * periods

@@ -20,12 +20,15 @@ const FORMS_OF_ONE = {
     'currency-prices', // flat prices are in US dollars; those in the account's currency are in `prices`
     'country-lists', // an operator lists its countries instead of its coverages
     'spaced-events', // events are sent with white space, and signed without it
+    'system-apns', // an eSIM's APN is stated for each operating system
+    'apple-links', // only the direct link for iPhones contains an eSIM's activation code
   ],
   'esim-access': [
     'other-refusals', // a package that is out of stock is refused with the codes of faults of an order
     'unit-words', // durations in hours, and units in the plural
     'own-transactions', // a top-up is answered under a transactionId of the wholesaler
     'amount-per-day', // the amount of a top-up for several days is that of one day
+    'abnormal-states', // a top-up that the eSIM's state does not allow is refused with another code
   ],
   'esim-go': [
     'organisation-object', // the organisation is not in a list
@@ -36,11 +39,16 @@ const FORMS_OF_ONE = {
     'unlimited-marks', // unlimited plans are flagged, and their limit is a placeholder
     'confirmation-codes', // eSIMs need a confirmation code
     'replaced-lines', // the order of a top-up contains a different ICCID for the line, and its first order
+    'identity-pages', // eSIMs have a page on which the traveller proves their identity
+    'one-click-links', // only the links for installation with one click contain an eSIM's activation code
+    'refunded-orders', // an order that fails after it was accepted is refunded
+    'times-without-zone', // times have no zone
   ],
   zendit: [
     'cost-fees', // purchases name a fee that their cost contains
     'fees-on-top', // purchases and offers name a fee beside their cost
     'region-names', // regional offers name their region instead of its countries
+    'esim-details', // eSIMs have an APN and a telephone number, and plans the time of the first installation
   ],
 } as const
 

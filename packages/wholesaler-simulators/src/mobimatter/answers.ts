@@ -103,12 +103,12 @@ function dataOf(volume: number | null, forms: Forms) {
 }
 
 export function orderBody(order: Order, currencyCode: string, forms: Forms) {
-  const esim = order.target ?? order.esims[0]
-  const { product } = order
+  const esim = order.deliveredMs === null ? undefined : (order.target ?? order.esims[0])
+  const { product, state } = order
   return {
     orderId: order.reference,
-    orderState: STATE[order.state],
-    created: new Date(order.createdMs).toISOString(),
+    orderState: state === 'failed' && forms.has('refunded-orders') ? 'Refunded' : STATE[state],
+    created: timeText(order.createdMs, forms),
     currencyCode,
     ...(order.key === null ? {} : { label: order.key }),
     orderLineItem: {
@@ -118,7 +118,8 @@ export function orderBody(order: Order, currencyCode: string, forms: Forms) {
       providerName: PROVIDER,
       wholesalePrice: order.amount / 10_000,
       retailPrice: product.retailPrice / 10_000,
-      lineItemDetails: order.deliveredMs !== null && esim ? details(esim, order, forms) : [],
+      lineItemDetails: esim ? details(esim, order, forms) : [],
+      ...(esim && forms.has('one-click-links') && { oneClickInstall: installLinks(esim) }),
     },
   }
 }
@@ -132,21 +133,42 @@ function details(esim: Esim, order: Order, forms: Forms) {
     { name: 'PARENT_ORDER', value: esim.order.reference },
     { name: 'PARENT_IDENTIFIER', value: phoneNumberOf(esim) },
   ]
-  return [
-    { name: 'LOCAL_PROFILE_ASSISTANT', value: `LPA:1$${smdpAddress}$${matchingId}${isConfirmed ? '$$1' : ''}` },
-    ...(isConfirmed ? [{ name: 'CONF_CODE', value: esimNo.slice(-4) }] : []),
-    { name: 'ICCID', value: isReplaced ? `${iccid.slice(0, -4)}0000` : iccid },
+  const code = [
+    { name: 'LOCAL_PROFILE_ASSISTANT', value: `${codeOf(esim)}${isConfirmed ? '$$1' : ''}` },
     { name: 'SMDP_ADDRESS', value: smdpAddress },
     { name: 'ACTIVATION_CODE', value: matchingId },
+  ]
+  return [
+    ...(forms.has('one-click-links') ? [] : code),
+    ...(isConfirmed ? [{ name: 'CONF_CODE', value: esimNo.slice(-4) }] : []),
+    { name: 'ICCID', value: isReplaced ? `${iccid.slice(0, -4)}0000` : iccid },
+    ...(forms.has('identity-pages') ? [{ name: 'KYC_URL', value: `https://kyc.mobimatter.example/${iccid}` }] : []),
     { name: 'ACCESS_POINT_NAME', value: 'internet' },
     { name: 'PHONE_NUMBER', value: forms.has('stated-terms') ? phoneNumberOf(esim) : '' },
     ...(isReplaced ? parents : []),
   ]
 }
 
+function codeOf({ smdpAddress, matchingId }: Esim): string {
+  return `LPA:1$${smdpAddress}$${matchingId}`
+}
+
+function installLinks(esim: Esim) {
+  const [ios, android] = ['apple', 'android'].map(
+    (system) => `https://esimsetup.${system}.com/esim_qrcode_provisioning?carddata=${encodeURIComponent(codeOf(esim))}`,
+  )
+  return { ios, android }
+}
+
+/** 2026-11-20T08:26:18.767Z, or without the zone. */
+function timeText(ms: number, forms: Forms): string {
+  const text = new Date(ms).toISOString()
+  return forms.has('times-without-zone') ? text.slice(0, -1) : text
+}
+
 /** What the provider knows about an eSIM. */
-export function infoBody(account: Account, esim: Esim) {
-  const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+export function infoBody(account: Account, esim: Esim, forms: Forms) {
+  const time = (ms: number | null) => (ms === null ? null : timeText(ms, forms))
   return {
     esim: {
       status: esim.installedMs === null ? 'Available' : 'Installed',

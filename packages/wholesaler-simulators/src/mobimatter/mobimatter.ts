@@ -113,7 +113,7 @@ function listOperations(world: World): Operation[] {
       run({ params }) {
         const [esim] = account.getOrder(params.orderId!).esims
         if (!esim) throw new Refused('unknown-esim', `Order ${params.orderId} has no eSIM.`)
-        return answers.ok(answers.infoBody(account, esim))
+        return answers.ok(answers.infoBody(account, esim, forms))
       },
     },
     {

@@ -1,4 +1,4 @@
-import { TERMS } from '#forms/answer-forms.ts'
+import { phoneNumberOf, TERMS } from '#forms/answer-forms.ts'
 import type { Account } from '#simulated-account.ts'
 import type { Product } from '#simulated-catalogue.ts'
 import { DAY_MS, type Esim, type Order, planBytes } from '#simulated-order.ts'
@@ -99,15 +99,17 @@ export function purchaseBody(account: Account, order: Order, forms: Forms) {
     costCurrencyDivisor: 100,
     createdAt: time(order.createdMs),
     updatedAt: time(order.deliveredMs ?? order.createdMs),
-    ...(order.deliveredMs !== null && esim ? { confirmation: confirmation(order, esim) } : {}),
+    ...(order.deliveredMs !== null && esim ? { confirmation: confirmation(order, esim, forms) } : {}),
     ...(order.state === 'failed' ? { error: FAILED } : {}),
   }
 }
 
 const FAILED = { code: 'provider_error', description: 'The provider refused the purchase.', message: 'Purchase failed' }
 
-function confirmation(order: Order, { iccid, smdpAddress, matchingId }: Esim) {
+function confirmation(order: Order, esim: Esim, forms: Forms) {
+  const { iccid, smdpAddress, matchingId } = esim
   return {
+    ...(forms.has('esim-details') && { apn: 'zendit.example', msisdn: phoneNumberOf(esim) }),
     activationCode: matchingId,
     iccid,
     smdpAddress,
@@ -121,7 +123,7 @@ function statusOf({ state }: Order): string {
   return state === 'pending' ? 'PENDING' : 'DONE'
 }
 
-export function planEntry(account: Account, esim: Esim, plan: Esim['plans'][number]) {
+export function planEntry(account: Account, esim: Esim, plan: Esim['plans'][number], forms: Forms) {
   const bytes = planBytes(plan)
   const used = account.usedBytes(esim, plan)
   const gigabytes = (value: number) => value / 1_000_000_000
@@ -134,5 +136,8 @@ export function planEntry(account: Account, esim: Esim, plan: Esim['plans'][numb
     remainingDataGB: bytes === null ? 0 : gigabytes(bytes - used),
     startAt: plan.endsMs === null ? null : new Date(plan.endsMs - plan.product.days * DAY_MS).toISOString(),
     endAt: plan.endsMs === null ? null : new Date(plan.endsMs).toISOString(),
+    ...(forms.has('esim-details') && {
+      firstInstalledAt: esim.installedMs === null ? null : new Date(esim.installedMs).toISOString(),
+    }),
   }
 }

@@ -162,7 +162,7 @@ function showRefund(world: World, params: Record<string, string>): Answer {
   return answers.ok({ transactionId: order.key, status: 'DONE' })
 }
 
-function listPlans({ account }: World, { iccId = '' }: Record<string, string>): Answer {
+function listPlans({ account, options }: World, { iccId = '' }: Record<string, string>): Answer {
   const esim = account.getEsim(iccId)
-  return answers.ok({ iccId, list: esim.plans.map((plan) => answers.planEntry(account, esim, plan)) })
+  return answers.ok({ iccId, list: esim.plans.map((plan) => answers.planEntry(account, esim, plan, options.forms)) })
 }

@@ -143,6 +143,7 @@ export async function enterPassword(form: Page | Locator): Promise<void> {
 /** Opens the field of a list's filter: from its chip if it is set, otherwise from the menu of filters. */
 async function openFilter(page: Page, name: string): Promise<void> {
   const chip = page.locator('.chip[data-filter]').getByRole('button', { name: new RegExp(`^${name}(:|$)`) })
+  await chip.or(button(page, 'Add filter')).first().waitFor()
   if ((await chip.count()) > 0) return chip.click()
   await button(page, 'Add filter').click()
   await page.getByRole('menuitem', { name, exact: true }).click()

@@ -184,8 +184,11 @@ export async function visit(testbed: ConsoleTestbed, { name, path, page, act }: 
   if (failures.length > 0) throw new Error(`${name}: ${failures.join(' ')}\n${testbed.logText().slice(-4_000)}`)
 }
 
-/** Waits for loaders and transitions, which spoil screenshots and contrast checks. */
-async function loadingEnds(page: Page): Promise<void> {
+/**
+ * Waits for loaders and transitions, which spoil screenshots and contrast checks. A test that something is not shown calls it
+ * first: until then, it may only not have been loaded yet.
+ */
+export async function loadingEnds(page: Page): Promise<void> {
   await page.evaluate(NOTHING_LOADS)
   await transitionsEnd(page)
 }

@@ -29,7 +29,7 @@ import {
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
-import { violationsIn } from './console-tour.ts'
+import { loadingEnds, violationsIn } from './console-tour.ts'
 import { codeOf } from './flows/access.ts'
 
 const FIVE_MINUTES_MS = 300_000
@@ -100,6 +100,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await act('goLive')
     await dialog().getByRole('button', { name: 'Run checks' }).click()
     await dialog().locator('[data-finding=OK]').first().waitFor()
+    await loadingEnds(page)
     expect(await dialog().locator('[data-finding=FAULT]').count()).toBe(0)
     await dialog().getByRole('button', { name: 'Close' }).last().click()
     await done('goLive')
@@ -173,16 +174,18 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     expect((await page.request.get((await docs.getAttribute('href'))!)).status()).toBe(200)
     expect(await page.locator('main').innerText()).not.toContain('`')
     await button(page, 'Sign and send').click()
-    const answer = await page.locator('[data-answer="200"]').boundingBox()
-    const body = await field(page, 'Body').boundingBox()
-    expect(answer!.x).toBeGreaterThan(body!.x + body!.width)
-    expect(answer!.y).toBeLessThan(body!.y)
+    const answer = page.locator('[data-answer="200"]')
+    const isBeside = async () => {
+      const [shown, body] = [await answer.boundingBox(), await field(page, 'Body').boundingBox()]
+      return shown!.x > body!.x + body!.width && shown!.y < body!.y
+    }
+    await expect.poll(isBeside).toBe(true)
     await page.getByRole('combobox', { name: 'Language' }).selectOption('python')
     await page.getByText('hashlib').first().waitFor()
     await page.getByRole('combobox', { name: 'Operation' }).selectOption('health')
     await page.reload()
     await page.locator('[data-history]').getByRole('button', { name: 'package/list' }).click()
-    expect(await field(page, 'Body').inputValue()).toContain('pageSize')
+    await expect.poll(() => field(page, 'Body').inputValue()).toContain('pageSize')
     const stored = JSON.stringify(await page.evaluate('({ ...localStorage })'))
     expect(stored).toContain('package/list')
     expect(stored).not.toContain(testbed.access.appSecret)
@@ -193,6 +196,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     await page.getByRole('table', { name: 'eSIMs' }).getByRole('link').first().click()
     await page.locator('[data-step=DELIVERED]').waitFor()
     await page.locator('[data-step=INSTALL_BEFORE]').waitFor()
+    await loadingEnds(page)
     expect(await page.locator('dd').allInnerTexts()).not.toContain('–')
     await button(page, 'Ask supplier now').click()
     await page.getByText(/^The supplier (reported|did not report)/).waitFor()
@@ -225,7 +229,7 @@ describe.skipIf(!isBrowserAvailable())('a guided start', () => {
     const items = page.getByRole('navigation', { name: 'Main navigation' }).getByRole('link')
     for (const item of await items.all()) {
       await item.click()
-      await page.locator('#main[aria-busy=false]').waitFor()
+      await loadingEnds(page)
       const docs = page.getByRole('link', { name: /^Docs: / }).first()
       expect((await page.request.get((await docs.getAttribute('href'))!)).status()).toBe(200)
     }

@@ -123,12 +123,14 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     await page.locator('[data-bulk]').getByRole('button', { name: 'Resolve' }).click()
     await dialog.getByText('1 row is skipped: not under review').waitFor()
     await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 4711: nothing was bought')
-    await dialog.getByRole('button', { name: 'Start' }).click()
+    const sent: string[] = []
+    page.on('request', (request) => request.url().endsWith('/settle') && sent.push(request.postData() ?? ''))
     // Without an answer nothing is sent.
-    expect(await dialog.locator('[data-bulk-progress]').count()).toBe(0)
+    await dialog.getByRole('button', { name: 'Start' }).click()
     await dialog.getByRole('combobox', { name: 'Supplierâ€™s answer' }).selectOption('refused')
     await dialog.getByRole('button', { name: 'Start' }).click()
     await dialog.locator('[data-bulk-progress]').getByText('1 of 1').waitFor()
+    expect(sent).toEqual([expect.stringContaining('"refused"')])
     await close()
     await page.locator(`[data-row="${unknown}"] [data-status=FAILED]`).waitFor()
   })
@@ -193,7 +195,7 @@ describe.skipIf(!isBrowserAvailable())('files, filters and menus of the consoleâ
     const sorted = (await names()).toSorted((a, b) => a.localeCompare(b))
     await expect.poll(names).toEqual(sorted)
     await page.setViewportSize(DESKTOP)
-    expect(await order.isVisible()).toBe(false)
+    await order.waitFor({ state: 'hidden' })
   })
 
   it('no page has violated the content security policy or thrown an error', () => {

@@ -45,7 +45,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await expect.poll(rowIds).toEqual(orders.map((row) => row.orderNo))
     await header.getByRole('button').click()
     await page.locator('th[aria-sort=descending]').waitFor()
-    expect(new URL(page.url()).searchParams.get('sort')).toBe('-amount')
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('-amount')
   })
 
   it('a shorter list shows its total number of rows on every page, and its page size can be changed', async () => {
@@ -126,8 +126,8 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     const tab = page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'This week' })
     await tab.click()
     await page.getByRole('columnheader', { name: 'Refunded' }).waitFor()
-    expect(new URL(page.url()).search).toBe(saved)
-    expect(await tab.getAttribute('aria-current')).toBe('page')
+    await expect.poll(() => new URL(page.url()).search).toBe(saved)
+    await expect.poll(() => tab.getAttribute('aria-current')).toBe('page')
     await button(page, 'List options').click()
     await page.getByRole('menuitem', { name: 'Delete “This week”' }).click()
     await page.getByText('View deleted.').waitFor()
@@ -161,7 +161,7 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await dialog.getByText('2 rows will be changed.').waitFor()
     await dialog.getByRole('button', { name: 'Start' }).click()
     await dialog.locator('[data-bulk-progress]').getByText('2 of 2').waitFor()
-    expect(await dialog.locator('[data-bulk-row=SANDBOX_OK]').innerText()).toContain('Done')
+    await dialog.locator('[data-bulk-row=SANDBOX_OK]').getByText('Done').waitFor()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
     await page.locator('[data-row=SANDBOX_SLOW] [data-status=OFF_SALE]').waitFor()
     const { entries } = await api<{ entries: { subject: string }[] }>(testbed, page, '/audit?action=package.change')
@@ -210,9 +210,11 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     await page.keyboard.press('k')
-    expect(
-      await page.evaluate(`document.activeElement.closest('[data-row]') === document.querySelector('[data-row]')`),
-    ).toBe(true)
+    await expect
+      .poll(() =>
+        page.evaluate(`document.activeElement.closest('[data-row]') === document.querySelector('[data-row]')`),
+      )
+      .toBe(true)
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/orders\/[0-9A-Z]{26}$/)
     await page.keyboard.press('?')
@@ -280,15 +282,14 @@ describe.skipIf(!isBrowserAvailable())('the lists of the console in a browser', 
     const row = page.locator('.list [data-row]').first()
     await row.waitFor()
     await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(80)
-    for (const part of ['main', 'value', 'status'])
-      expect(await row.locator(`[data-phone=${part}]`).isVisible()).toBe(true)
+    for (const part of ['main', 'value', 'status']) await row.locator(`[data-phone=${part}]`).waitFor()
     await chooseFilter(page, 'Status', 'DELIVERED')
     await page.waitForURL(/status=DELIVERED/)
     await go(`/tenants/${demo.tenantId}/wallet`)
     const movement = page.getByRole('table', { name: 'Statement' }).locator('[data-row]').first()
     await movement.waitFor()
     await expect.poll(async () => (await movement.boundingBox())?.height).toBeLessThan(80)
-    expect(await movement.locator('[data-phone=value]').isVisible()).toBe(true)
+    await movement.locator('[data-phone=value]').waitFor()
     // A value that does not explain itself follows the title of its column.
     await go('/profiles')
     const esim = page.locator('.list [data-row]').first()

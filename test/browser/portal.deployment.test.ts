@@ -56,8 +56,11 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
     await dealer.locator('[data-place=Europe]').click()
     await dealer.getByRole('combobox', { name: 'Order' }).selectOption('By price')
     const prices = dealer.locator('.offer-prices b')
-    const amounts = (await prices.allInnerTexts()).map((text) => Number(text.replace(/[^\d.]/g, '')))
-    expect(amounts).toEqual([...amounts].sort((left, right) => left - right))
+    const isSorted = async () => {
+      const amounts = (await prices.allInnerTexts()).map((text) => Number(text.replace(/[^\d.]/g, '')))
+      return amounts.length > 1 && amounts.every((amount, index) => index === 0 || amounts[index - 1]! <= amount)
+    }
+    await expect.poll(isSorted).toBe(true)
     await dealer.locator('[data-offer]').last().click()
     await button(dealer, /^Buy 3 eSIMs for/).waitFor()
     await dealer.getByRole('button', { name: /^Remove Europe/ }).click()
@@ -80,6 +83,7 @@ describe.skipIf(!isBrowserAvailable())('a dealer without an integration', () => 
   it('hands an eSIM over from its ticket, which its page begins with, and finds its codes under More', async () => {
     const link = () => dealer.locator('.ticket').getByRole('textbox', { name: 'Link for the traveller' })
     await dealer.getByRole('img', { name: 'QR code of the traveller’s page' }).waitFor()
+    await expect.poll(() => link().inputValue()).not.toBe('')
     const first = await link().inputValue()
     expect((await fetch(first)).status).toBe(200)
     await dealer.locator('[data-esim]').last().getByRole('button', { name: 'Hand over' }).click()

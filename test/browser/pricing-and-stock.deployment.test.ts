@@ -240,7 +240,8 @@ describe.skipIf(!isBrowserAvailable())('packages, price plans and stock in the c
 
   it('an unset setting shows the value that applies, and an allowlist error names its lines', async () => {
     await navigate(testbed, page, `/tenants/${tenantId}/settings`)
-    expect(await field(page, 'Requests per second').getAttribute('placeholder')).toBe('100: the gateway’s default')
+    const limit = field(page, 'Requests per second')
+    await expect.poll(() => limit.getAttribute('placeholder')).toBe('100: the gateway’s default')
     await field(page, 'IP allowlist').fill('203.0.113.7\noffice\n127.1')
     await button(page, 'Save').first().click()
     await page.getByText(/See line 2, 3\./).waitFor()

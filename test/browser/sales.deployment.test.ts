@@ -12,6 +12,7 @@ import {
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
+import { loadingEnds } from './console-tour.ts'
 
 /** How an operator finds out what was sold and earned. */
 describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
@@ -64,8 +65,9 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     // A day without sales keeps its cards, and its plots keep their height.
     await page.getByText('No data for this period.').first().waitFor()
     await card.waitFor()
-    const heights = await page.locator('figure.bars').evaluateAll((plots) => plots.map((plot) => plot.clientHeight))
-    expect(new Set(heights.slice(1)).size).toBe(1)
+    const heights = () =>
+      page.locator('figure.bars').evaluateAll((plots) => new Set(plots.slice(1).map((plot) => plot.clientHeight)).size)
+    await expect.poll(heights).toBe(1)
   })
 
   const shownOrders = () =>
@@ -94,7 +96,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     await page.keyboard.press('Enter')
     await heading(page, 'Orders').waitFor()
     await expect.poll(shownOrders).toEqual(await ordersOf('sold-JP_1_7'))
-    expect(new URL(page.url()).searchParams.get('country')).toBe('JP')
+    await expect.poll(() => new URL(page.url()).searchParams.get('country')).toBe('JP')
   })
 
   it('the figures follow changes to the period, and an empty period is shown as empty', async () => {
@@ -106,8 +108,8 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     await page.getByLabel('To', { exact: true }).fill(today)
     await page.locator('[data-totals=USD]').waitFor()
     await period.selectOption('today')
+    await expect.poll(() => new URL(page.url()).search).toBe('?period=today')
     await page.locator('[data-totals=USD]').waitFor()
-    expect(new URL(page.url()).search).toBe('?period=today')
   })
 
   it('the page’s CSV file contains the same figures', async () => {
@@ -136,6 +138,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     const activity = page.getByRole('heading', { name: 'Activity' }).locator('xpath=ancestor::section')
     await expect.poll(() => activity.innerText()).toMatch(/33.3% of 3 in 30 days/)
     // Settings that have no value are not listed.
+    await loadingEnds(page)
     expect(await page.getByText('Tax ID').count()).toBe(0)
   })
 
@@ -152,6 +155,7 @@ describe.skipIf(!isBrowserAvailable())('sales in the console', () => {
     const dealer = await inviteAndSignIn({ testbed, page }, { email: 'm@dealer.test', role: 'DEALER_ADMIN', tenantId })
     await navigate(testbed, dealer, path)
     await heading(dealer, `Order #${orders[0]!.entryNo}`).waitFor()
+    await loadingEnds(dealer)
     expect(await dealer.locator('[data-margin]').count()).toBe(0)
     expect(await dealer.getByText('Cost in the catalogue').count()).toBe(0)
     expect(await dealer.getByRole('link', { name: 'Sales' }).count()).toBe(0)

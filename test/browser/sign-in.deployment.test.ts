@@ -26,7 +26,7 @@ import {
   signInAsOperator,
   startTestbed,
 } from './console-testbed.ts'
-import { transitionsEnd } from './console-tour.ts'
+import { loadingEnds, transitionsEnd } from './console-tour.ts'
 
 /* Every way to sign in, in a real browser: a mailed link, a passkey, and an OpenID Connect provider. */
 describe.skipIf(!isBrowserAvailable())('signing in', () => {
@@ -86,6 +86,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await field(page, 'New password').fill(`${PASSWORD} again`)
     await button(page, 'Set password').click()
     await heading(page, 'Home').waitFor()
+    await loadingEnds(page)
     expect(await page.locator('.mantine-Notification-root').count()).toBe(0)
     await page.context().close()
   })
@@ -111,6 +112,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     const atAddress = await testbed.open()
     await heading(atAddress, 'Sign in').waitFor()
     await button(atAddress, 'Sign in with Example Login').waitFor()
+    await loadingEnds(atAddress)
     expect(await button(atAddress, 'Sign in with a passkey').count()).toBe(0)
     await atAddress.context().close()
     const consoleUrl = testbed.access.consoleUrl.replace('127.0.0.1', 'localhost')
@@ -177,7 +179,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await addAuthenticator(page)
     await signIn(page, 'required@people.test', PASSWORD)
     await heading(page, 'Set up a second factor').waitFor()
-    expect(await button(page, 'Continue').isDisabled()).toBe(true)
+    await expect.poll(() => button(page, 'Continue').isDisabled()).toBe(true)
     expect(await accessibilityFaults(page)).toEqual([])
     await button(page, 'Add passkey').click()
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Key')
@@ -199,7 +201,7 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await button(page, 'Sign in with Example Login').click()
     // Back on the page where the person began.
     await heading(page, 'Account').waitFor()
-    expect(new URL(page.url()).search).toBe('')
+    await expect.poll(() => new URL(page.url()).search).toBe('')
     await button(page, 'Create token').click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'Token name' }).fill('By provider')
@@ -228,9 +230,10 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'Unlink sign-in provider' }).click()
     await dialog.waitFor({ state: 'hidden' })
+    await loadingEnds(operator)
     await actions.click()
     await operator.getByRole('menuitem', { name: 'Change role' }).waitFor()
-    expect(await operator.getByRole('menuitem', { name: 'Unlink sign-in provider' }).count()).toBe(0)
+    await operator.getByRole('menuitem', { name: 'Unlink sign-in provider' }).waitFor({ state: 'detached' })
     await operator.keyboard.press('Escape')
     await page.getByRole('link', { name: 'Back to sign-in' }).click()
     await button(page, 'Sign in with Example Login').click()
@@ -266,10 +269,10 @@ describe.skipIf(!isBrowserAvailable())('signing in', () => {
     await operator.getByRole('link', { name: 'Alerts: 1 unread' }).waitFor()
     await operator.getByRole('link', { name: /^Open: Orders under review/ }).click()
     await heading(operator, 'Orders').waitFor()
-    expect(new URL(operator.url()).searchParams.get('status')).toBe('UNDER_REVIEW')
+    await expect.poll(() => new URL(operator.url()).searchParams.get('status')).toBe('UNDER_REVIEW')
     await navigate(testbed, operator, '/account')
     const choice = operator.getByRole('checkbox', { name: 'Under review' })
-    expect(await choice.isChecked()).toBe(true)
+    await expect.poll(() => choice.isChecked()).toBe(true)
     await choice.click()
     await expect
       .poll(async () => (await api<{ mutedAlerts: string[] }>(testbed, operator, '/session')).mutedAlerts)

@@ -61,6 +61,6 @@ describe.skipIf(!isBrowserAvailable())('an operator who views the console as a d
     await button(page, 'End view').click()
     await heading(page, tenant.clientName).waitFor()
     await page.getByRole('link', { name: 'Suppliers', exact: true }).waitFor()
-    expect(await bar().count()).toBe(0)
+    await bar().waitFor({ state: 'detached' })
   })
 })

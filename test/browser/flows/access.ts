@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import {
   api,
   button,
+  copyable,
   enterPassword,
   field,
   heading,
@@ -14,6 +15,7 @@ import {
   type SharedState,
   signIn,
 } from '../console-testbed.ts'
+import { loadingEnds } from '../console-tour.ts'
 
 /** Runs first: all other flows need a signed-in operator. */
 export function firstSignIn(shared: SharedState): void {
@@ -59,6 +61,7 @@ export function accessFlows(shared: SharedState): void {
     await button(other, 'Set password').click()
     // The password that was just chosen signs in as well, and leaves no message behind.
     await heading(other, 'Home').waitFor()
+    await loadingEnds(other)
     expect(await other.getByRole('alert').count()).toBe(0)
     await navigate(testbed, other, '/account')
     // The dashboard, which stays until the page has loaded, has a button of the same name.
@@ -102,7 +105,7 @@ export function accessFlows(shared: SharedState): void {
     await dialog.getByRole('textbox', { name: 'Code' }).fill(second)
     await dialog.getByRole('button', { name: 'View' }).click()
     await dialog.waitFor({ state: 'hidden' })
-    expect(await back.locator('[data-value="AppSecret"]').innerText()).toBe(dealer.appSecret)
+    await expect.poll(() => copyable(back, 'AppSecret').innerText()).toBe(dealer.appSecret)
     await back.context().close()
   })
 
@@ -141,7 +144,7 @@ export function accessFlows(shared: SharedState): void {
     })
     for (const path of ['/', '/orders', '/profiles', '/webhooks', `/tenants/${dealer.tenantId}/wallet`]) {
       await navigate(testbed, theirPage, path)
-      await theirPage.waitForLoadState('networkidle')
+      await loadingEnds(theirPage)
       expect(await theirPage.content()).not.toContain('Demo dealer')
     }
     for (const [path, id] of Object.entries(foreign)) {
@@ -149,13 +152,14 @@ export function accessFlows(shared: SharedState): void {
       for (const address of [path, path.replace(id, id.includes('-') ? randomUUID() : unknownOrderNo(id))]) {
         await loadPage(testbed, theirPage, address)
         await theirPage.getByRole('alert').getByText('There is no such').waitFor()
+        await loadingEnds(theirPage)
         seen.push(await theirPage.locator('main').innerText())
       }
       expect([path, seen[0]]).toEqual([path, seen[1]])
     }
     await navigate(testbed, theirPage, `/tenants/${dealer.tenantId}/settings`)
     await button(theirPage, 'Add my address (127.0.0.1)').click()
-    expect(await field(theirPage, 'IP allowlist').inputValue()).toContain('127.0.0.1')
+    await expect.poll(() => field(theirPage, 'IP allowlist').inputValue()).toContain('127.0.0.1')
     await theirPage.context().close()
   })
 
@@ -167,6 +171,7 @@ export function accessFlows(shared: SharedState): void {
     await heading(staffPage, 'Settings').waitFor()
     await staffPage.getByRole('heading', { name: 'Endpoint' }).waitFor()
     // This role cannot edit what it cannot save.
+    await loadingEnds(staffPage)
     expect(
       await staffPage.locator('main :is(input, textarea, select):not([readonly], :disabled, [type=hidden])').count(),
     ).toBe(0)

@@ -110,7 +110,7 @@ export function credentialFlows(shared: SharedState): void {
     await enterPassword(dialog)
     await dialog.getByRole('button', { name: 'View' }).click()
     await dialog.waitFor({ state: 'hidden' })
-    expect(await copyable(page, 'AppSecret').innerText()).toBe(dealer.appSecret)
+    await expect.poll(() => copyable(page, 'AppSecret').innerText()).toBe(dealer.appSecret)
     const stored = await page.evaluate('JSON.stringify([localStorage, sessionStorage, location.href, document.cookie])')
     expect(stored).not.toContain(dealer.appSecret)
     await navigate(testbed, page, '/audit?action=tenant.view_secret')

@@ -1,6 +1,7 @@
 import type { Dashboard } from '@dealer-esim/gateway/http/console/home/dashboard.ts'
 import { expect, it } from 'vitest'
 import { api, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
+import { loadingEnds } from '../console-tour.ts'
 
 /** The console as a dealer's own people see it. */
 export function dealerFlows(shared: SharedState): void {
@@ -14,6 +15,7 @@ export function dealerFlows(shared: SharedState): void {
     const { balance } = await testbed.client(dealer).balance()
     await page.locator(`[data-balance="${balance}"]`).waitFor()
     await expect.poll(() => page.locator('main h2').first().innerText()).toBe('Balance')
+    await loadingEnds(page)
     expect(await page.getByText('Action needed').count()).toBe(0)
     // Orders were paid today, so there is spend on which to base a forecast.
     const days = Number(await page.locator('[data-days-left]').getAttribute('data-days-left'))
@@ -30,6 +32,9 @@ export function dealerFlows(shared: SharedState): void {
     await page.locator('[data-latest-order]').getByRole('link').first().click()
     await heading(page, `Order #${orders[0]!.entryNo}`).waitFor()
     await navigate(testbed, page, '/')
+    await heading(page, 'Home').waitFor()
+    await page.locator(`[data-balance="${balance}"]`).waitFor()
+    await loadingEnds(page)
     expect(await page.locator('[data-setup]').count()).toBe(0)
     await page.context().close()
   })
@@ -52,6 +57,7 @@ export function dealerFlows(shared: SharedState): void {
     const { testbed, page, dealer } = shared
     await navigate(testbed, page, `/tenants/${dealer.tenantId}`)
     await page.locator('[data-balance]').waitFor()
+    await loadingEnds(page)
     expect(await page.getByRole('link', { name: 'Buy eSIMs' }).count()).toBe(0)
   })
 

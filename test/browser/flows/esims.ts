@@ -2,6 +2,7 @@ import type { Profile } from '@dealer-esim/sdk'
 import type { Locator, Page } from 'playwright-core'
 import { expect, it, vi } from 'vitest'
 import { api, button, chooseMore, copyable, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
+import { loadingEnds } from '../console-tour.ts'
 
 const USED = 'used-in-browser'
 const CANCELLED = 'cancelled-in-browser'
@@ -143,7 +144,7 @@ export function esimFlows(shared: SharedState): void {
     }, 30_000)
     await page.locator('[data-status=REVOKED]').waitFor()
     await newestAction(page).getByText('Completed').waitFor()
-    expect(await button(page, 'Resolve').count()).toBe(0)
+    await button(page, 'Resolve').waitFor({ state: 'detached' })
   })
 
   it('a dealer’s person tops up an eSIM at the price on the button, and sees the top-up delivered', async () => {
@@ -179,13 +180,14 @@ export function esimFlows(shared: SharedState): void {
     await newestAction(dealerPage).getByText('Completed').waitFor()
     expect((await client().balance()).balance).toBe(balance)
     expect(await offered(dealerPage)).toEqual([])
-    expect(await button(dealerPage, 'Top up').count()).toBe(0)
+    await button(dealerPage, 'Top up').waitFor({ state: 'detached' })
   })
 
   it('a dealer’s person cancels an unused eSIM for its package’s fee, and the rest is refunded', async () => {
     const [first] = unused as [Profile, Profile]
     const { balance } = await client().balance()
     await open(dealerPage, first)
+    await loadingEnds(dealerPage)
     expect(await usageBar(dealerPage).count()).toBe(0)
     await act(dealerPage, 'Cancel eSIM', 'the trip was called off')
     await newestAction(dealerPage).getByText('Completed').waitFor({ timeout: 60_000 })
@@ -199,7 +201,7 @@ export function esimFlows(shared: SharedState): void {
         .waitFor()
     }
     expect(await offered(dealerPage)).toEqual([])
-    expect(await button(dealerPage, 'Top up').count()).toBe(0)
+    await button(dealerPage, 'Top up').waitFor({ state: 'detached' })
   })
 
   it('the operator cancels an unused eSIM without a fee', async () => {

@@ -20,18 +20,18 @@ export function keyboardFlows(shared: SharedState): void {
     const { testbed, page } = shared
     await navigate(testbed, page, '/')
     const navigation = page.getByRole('navigation', { name: 'Main navigation' })
-    expect(await navigation.getByRole('link').allInnerTexts()).toEqual([
-      ...['Home', 'Orders', 'eSIMs', 'Dealers', 'Products', 'Suppliers', 'Money', 'Developers', 'Settings'],
-    ])
+    await expect
+      .poll(() => navigation.getByRole('link').allInnerTexts())
+      .toEqual(['Home', 'Orders', 'eSIMs', 'Dealers', 'Products', 'Suppliers', 'Money', 'Developers', 'Settings'])
     await navigation.getByRole('link', { name: 'Products' }).click()
     await heading(page, 'Catalogue').waitFor()
     const tabs = page.getByRole('navigation', { name: 'Pages of this section' })
-    expect(await tabs.getByRole('link').allInnerTexts()).toEqual([
-      ...['Catalogue', 'Prices', 'Sale rules', 'Stock', 'Supplier products'],
-    ])
+    await expect
+      .poll(() => tabs.getByRole('link').allInnerTexts())
+      .toEqual(['Catalogue', 'Prices', 'Sale rules', 'Stock', 'Supplier products'])
     await tabs.getByRole('link', { name: 'Prices' }).click()
     await heading(page, 'Prices').waitFor()
-    expect(await navigation.locator('a[data-active]').allInnerTexts()).toEqual(['Products'])
+    await expect.poll(() => navigation.locator('a[data-active]').allInnerTexts()).toEqual(['Products'])
     await page.getByRole('link', { name: /^Alerts/ }).click()
     await heading(page, 'Alerts').waitFor()
   })
@@ -67,14 +67,14 @@ export function keyboardFlows(shared: SharedState): void {
     const { testbed, page } = shared
     await navigate(testbed, page, '/tenants')
     await opensAndReturns(page, 'New dealer', async (dialog) => {
-      expect(await page.evaluate('document.activeElement.name')).toBe('clientName')
+      await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('clientName')
       for (let times = 0; times < 8; times++) {
         await page.keyboard.press('Tab')
         expect(await dialog.evaluate((node) => node.contains(node.ownerDocument.activeElement))).toBe(true)
       }
     })
     await opensAndReturns(page, 'Search: Find an order, a dealer, “refund”', async () => {
-      expect(await focused(page)).toBe('Search')
+      await expect.poll(() => focused(page)).toBe('Search')
     })
     await navigate(testbed, page, '/audit')
     await page.locator('[data-row] button').first().focus()

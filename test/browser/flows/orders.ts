@@ -1,6 +1,7 @@
 import { makeIccid } from '@dealer-esim/contract'
 import { expect, it } from 'vitest'
 import { api, button, chooseMore, copyable, field, heading, navigate, type SharedState } from '../console-testbed.ts'
+import { loadingEnds } from '../console-tour.ts'
 
 const NUMBER = /^#\d+$/
 
@@ -36,11 +37,13 @@ export function orderFlows(shared: SharedState): void {
     await open('followed')
     await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()
     const steps = page.locator('[data-step]')
-    const kinds = await steps.evaluateAll((all) => all.map((one) => one.getAttribute('data-step')))
-    expect(kinds[0]).toBe('REQUEST')
+    const kinds = () => steps.evaluateAll((all) => all.map((one) => one.getAttribute('data-step')))
+    await expect
+      .poll(async () => new Set(await kinds()))
+      .toEqual(new Set(['REQUEST', 'STATUS', 'DEBIT', 'EVENT', 'ATTEMPT']))
+    expect((await kinds())[0]).toBe('REQUEST')
     expect(await steps.first().locator('time').innerText()).toMatch(/:\d\d\.\d{3}/) // to the millisecond
-    await expect.poll(() => steps.locator('svg').count()).toBe(kinds.length)
-    expect(new Set(kinds)).toEqual(new Set(['REQUEST', 'STATUS', 'DEBIT', 'EVENT', 'ATTEMPT']))
+    await expect.poll(async () => (await kinds()).length - (await steps.locator('svg').count())).toBe(0)
     await page.getByRole('table', { name: 'eSIMs delivered' }).getByRole('link').first().click()
     await button(page, 'More').waitFor()
     expect(await page.content()).not.toContain('LPA:1$')
@@ -161,7 +164,7 @@ export function reviewFlows(shared: SharedState): void {
     const { page } = shared
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
-    expect(await dialog.getByRole('checkbox', { name: /^1:/ }).isChecked()).toBe(true)
+    await expect.poll(() => dialog.getByRole('checkbox', { name: /^1:/ }).isChecked()).toBe(true)
     await dialog.getByRole('radio', { name: /enter the eSIMs/ }).click()
     await dialog.getByRole('switch', { name: 'Use a CSV file instead' }).click()
     const csv = `iccid,ac\n${makeIccid('89999', 777_777n)},LPA:1$smdp.example.com$LATE-1\n`
@@ -179,11 +182,12 @@ export function reviewFlows(shared: SharedState): void {
     await navigate(testbed, page, '/orders?q=late-top-up')
     await openInList(shared, 'late-top-up')
     await page.locator('[data-step="ATTEMPT"]').getByText('Top-up ordered from sandbox').first().waitFor()
+    await loadingEnds(page)
     expect(await page.getByText('No eSIMs delivered yet').count()).toBe(0)
     await button(page, 'Resolve').click()
     const dialog = page.getByRole('dialog')
-    expect(await dialog.getByRole('radio', { name: /enter the eSIMs/ }).count()).toBe(0)
     await dialog.getByRole('radio', { name: /the eSIM was topped up/ }).click()
+    expect(await dialog.getByRole('radio', { name: /enter the eSIMs/ }).count()).toBe(0)
     await dialog.getByRole('textbox', { name: 'Evidence' }).fill('Ticket 79: the data was added')
     await dialog.getByRole('button', { name: 'Record the top-up' }).click()
     await page.locator('[data-step="STATUS"]').getByText('Order delivered').waitFor()

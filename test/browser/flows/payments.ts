@@ -17,6 +17,7 @@ import {
   navigate,
   OPERATOR,
 } from '../console-testbed.ts'
+import { loadingEnds } from '../console-tour.ts'
 
 interface PaymentState {
   testbed: ConsoleTestbed
@@ -81,6 +82,7 @@ export function paymentFlows(shared: PaymentState): void {
     expect(await button(page, /^Confirm payment:/).count()).toBe(0)
     expect(await balance()).toBe(0)
     await row(dealer).locator('[data-status=REQUESTED]').waitFor()
+    await loadingEnds(dealer)
     expect(await dealer.getByText('a second person must confirm it').count()).toBe(0)
 
     const second = await inviteAndSignIn(shared, { email: 'cashier@operator.test', role: 'OPERATOR_STAFF' })
@@ -114,8 +116,11 @@ export function paymentFlows(shared: PaymentState): void {
     // The gateway checks once a minute, but not again on a day on which it has found none.
     await issueDueStatements({ db, ids: systemIds, log: silentLog })
     await loadPage(testbed, dealer, `/tenants/${tenantId}/wallet`)
+    const month = dealer.getByRole('combobox', { name: /^Month in UTC/ })
+    await month.waitFor()
+    await loadingEnds(dealer)
     expect(await dealer.getByRole('link', { name: 'Open statement' }).count()).toBe(0)
-    await dealer.getByRole('combobox', { name: /^Month in UTC/ }).selectOption(LAST_MONTH)
+    await month.selectOption(LAST_MONTH)
     const opened = dealer.getByRole('link', { name: 'Open statement' })
     const [statement] = await Promise.all([dealer.waitForEvent('popup'), opened.click()])
     await heading(statement, 'Account statement').waitFor()

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { button, heading, inviteAndSignIn, navigate, type SharedState } from '../console-testbed.ts'
+import { loadingEnds } from '../console-tour.ts'
 
 export function priceFlows(shared: SharedState): void {
   it('a plan assigned to a dealer changes its price list and package/list alike', async () => {
@@ -33,6 +34,7 @@ export function priceFlows(shared: SharedState): void {
     })
     await navigate(testbed, theirPage, `/tenants/${dealer.tenantId}/prices?keyword=${packageCode}`)
     await theirPage.locator(`[data-row="${packageCode}"]`).waitFor()
+    await loadingEnds(theirPage)
     expect(await theirPage.locator('main').textContent()).not.toMatch(/plan|HALF|group|List price/i)
     await theirPage.context().close()
 

@@ -30,8 +30,8 @@ export function sessionFlows(shared: SharedState): void {
     await theirPage.unroute('**/api/session')
     await signOut(theirPage)
     await heading(theirPage, 'Sign in').waitFor()
-    expect(theirPage.url()).toBe(`${testbed.access.consoleUrl}/`)
-    expect(await theirPage.getByRole('navigation').count()).toBe(0)
+    await expect.poll(() => theirPage.url()).toBe(`${testbed.access.consoleUrl}/`)
+    await theirPage.getByRole('navigation').first().waitFor({ state: 'detached' })
     await theirPage.context().close()
   })
 

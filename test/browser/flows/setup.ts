@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { api, button, copyable, enterPassword, heading, navigate, type SharedState } from '../console-testbed.ts'
+import { loadingEnds } from '../console-tour.ts'
 
 interface Setup {
   steps: Record<string, boolean>
@@ -101,7 +102,8 @@ export function setupFlows(shared: SharedState): void {
     await button(page, 'Hide this list').click()
     await step('goLive').waitFor({ state: 'hidden' })
     await page.reload()
-    await page.locator('#main[aria-busy=false]').waitFor()
+    await heading(page, 'Home').waitFor()
+    await loadingEnds(page)
     expect(await step('goLive').count()).toBe(0)
   })
 }

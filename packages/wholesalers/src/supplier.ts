@@ -30,10 +30,10 @@ export interface Supplier {
    */
   topUp?(requests: TopUpRequest[]): Promise<Outcome[]>
   /**
-   * The product codes of the top-ups that an eSIM accepts now, as the supplier lists them. undefined if it gave no complete
-   * list. Absent if it has no such list.
+   * The top-ups that an eSIM accepts now, as the supplier lists them. undefined if it gave no list. Absent if it has no such
+   * list.
    */
-  topUpsOf?(esim: Pick<SuppliedEsim, 'iccid'>): Promise<string[] | undefined>
+  topUpsOf?(esim: Pick<SuppliedEsim, 'iccid'>): Promise<ListedTopUps | undefined>
   /**
    * Cancels an eSIM that was not installed. `actionKey` identifies the attempt at the supplier, as `key` identifies an
    * order: a repeat with the same one changes nothing. Without it, the eSIM is one that no dealer has, and is cancelled
@@ -267,6 +267,12 @@ export type ReportOutcome = (
   | { kind: 'silent'; down?: true }
 ) & {
   /** Entries of the answer that cannot be read. The report states only what the others show. */
+  unreadable?: UnreadableEntry[]
+}
+
+export interface ListedTopUps {
+  productCodes: string[]
+  /** Entries that cannot be read: each may be any package. */
   unreadable?: UnreadableEntry[]
 }
 

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from './members.ts'
-import type { Supplier, SupplierProduct, UnreadableEntry } from './supplier.ts'
+import { isObject, isText, type JsonObject } from './members.ts'
+import type { ListedTopUps, Supplier, SupplierProduct, UnreadableEntry } from './supplier.ts'
 
 /** Why an entry cannot be read, and the product that it identifies, if any. */
 export class Unreadable {
@@ -65,6 +65,27 @@ export function objectsIn(
 /** Nothing, for an answer whose entries were all read. */
 export function unreadableIn(unreadable: UnreadableEntry[]): { unreadable?: UnreadableEntry[] } {
   return unreadable.length === 0 ? {} : { unreadable }
+}
+
+/**
+ * The top-ups of an eSIM, each entry by itself.
+ * @param codesOf the product codes of an entry, such as its code and its slug
+ * @returns undefined if there is no list, or none of its entries is readable
+ */
+export function topUpsIn(
+  entries: readonly unknown[] | undefined,
+  codesOf: (entry: JsonObject) => unknown[],
+  place = 'the list of top-ups',
+): ListedTopUps | undefined {
+  if (entries === undefined) return undefined
+  const read = readEach(entries, place, (entry) => {
+    const codes = codesOf(entry).filter(isText)
+    return codes.length === 0 ? new Unreadable('it has no code') : { codes }
+  })
+  const all = [...read]
+  const unreadable = all.filter(isUnreadable)
+  if (all.length > 0 && unreadable.length === all.length) return undefined
+  return { productCodes: all.flatMap((one) => (isUnreadable(one) ? [] : one.codes)), ...unreadableIn(unreadable) }
 }
 
 const NOT_AN_OBJECT = 'it is not an object'

@@ -9,6 +9,7 @@ import {
 import { ApiError } from '@dealer-esim/lib/api-error.ts'
 import { isUuid } from '@dealer-esim/lib/ids.ts'
 import type { Db } from '@dealer-esim/lib/postgres/db.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import type { Buyer, Snapshot } from '#catalogue/catalogue.ts'
 import { isCountry } from '#catalogue/coverage.ts'
 import { listPackages } from '#catalogue/snapshot/list-packages.ts'
@@ -26,7 +27,7 @@ import { topUpsListedFor } from './listed-top-ups.ts'
  * @throws ApiError 000108, 310403
  */
 export async function listPackagesFor(
-  deps: { db: Pick<Db, 'query'>; suppliers: Pick<Suppliers, 'get'> },
+  deps: { db: Pick<Db, 'query'>; suppliers: Pick<Suppliers, 'get'>; log: Pick<Log, 'warn'> },
   catalogue: Snapshot,
   buyer: Buyer,
   request: PackageListRequest,
@@ -44,7 +45,7 @@ export async function listPackagesFor(
   if (supplied?.supplier.topUp === undefined || !allowsTopUp(esim, supplied.supplier.traits)) {
     return { ...answer, packageList: [], nextCursor: null }
   }
-  const listed = answer.packageList.length > 0 ? await topUpsListedFor(supplied, esim.iccid) : undefined
+  const listed = answer.packageList.length > 0 ? await topUpsListedFor(deps.log, supplied, esim.iccid) : undefined
   if (listed === undefined) return answer
   const isListed = (packageCode: string) => {
     const route = catalogue.find(packageCode)?.routes.find((one) => one.supplier === esim.supplier)

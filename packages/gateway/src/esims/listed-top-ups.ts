@@ -1,5 +1,6 @@
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { settlesWithin } from '@dealer-esim/lib/process/start-stop.ts'
+import type { Log } from '@dealer-esim/lib/telemetry/log.ts'
 import { asQuestion } from '@dealer-esim/wholesalers/account-rate.ts'
 import type { Supplier } from '@dealer-esim/wholesalers/supplier.ts'
 import type { ConfiguredSupplier } from '#suppliers/supplier-registry.ts'
@@ -15,12 +16,13 @@ interface Known {
 }
 
 /**
- * The product codes of the top-ups that an eSIM accepts now, as its supplier lists them. Each node asks the supplier about
- * an eSIM at most once in ten minutes, only while no purchase is waiting for a request, and not while the supplier is
- * paused or down.
+ * The product codes of the top-ups that an eSIM accepts now, as its supplier lists them. Entries that cannot be read are
+ * left out and logged. Each node asks the supplier about an eSIM at most once in ten minutes, only while no purchase is
+ * waiting for a request, and not while the supplier is paused or down.
  * @returns undefined if the supplier has no such list or did not answer in time: then only our own rule decides what fits
  */
 export async function topUpsListedFor(
+  log: Pick<Log, 'warn'>,
   { supplier, gate, paused }: Pick<ConfiguredSupplier, 'supplier' | 'gate' | 'paused'>,
   iccid: string,
 ): Promise<Answer> {
@@ -32,7 +34,7 @@ export async function topUpsListedFor(
   if (paused || gate.state !== 'closed') return undefined
   if (known.size >= ESIMS_MAX) for (const [each, { untilMs }] of known) if (untilMs <= now) known.delete(each)
   if (known.size >= ESIMS_MAX) return undefined
-  const asked: Known = { answer: ask(supplier, iccid), askedMs: now, untilMs: now + KEPT_MS }
+  const asked: Known = { answer: ask(log, supplier, iccid), askedMs: now, untilMs: now + KEPT_MS }
   known.set(iccid, asked)
   void asked.answer.then((answer) => {
     if (answer === undefined) asked.untilMs = systemClock.monotonic() + UNANSWERED_KEPT_MS
@@ -57,10 +59,12 @@ function answersOf(supplier: Supplier): Map<string, Known> {
 }
 
 /** Never rejects. */
-async function ask(supplier: Supplier, iccid: string): Promise<Answer> {
+async function ask(log: Pick<Log, 'warn'>, supplier: Supplier, iccid: string): Promise<Answer> {
   try {
     const { result } = await asQuestion(() => supplier.topUpsOf!({ iccid }), TURN_WAIT_MS)
-    return result && new Set(result)
+    const { unreadable } = result ?? {}
+    if (unreadable) log.warn({ supplier: supplier.name, unreadable }, 'a list of top-ups has unreadable entries')
+    return result && new Set(result.productCodes)
   } catch {
     return undefined
   }

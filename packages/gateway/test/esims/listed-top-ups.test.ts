@@ -1,5 +1,7 @@
+import { PassThrough } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Running } from '@dealer-esim/lib/process/start-stop.ts'
+import { createLog } from '@dealer-esim/lib/telemetry/json-log.ts'
 import { createSimulator, type Simulator } from '@dealer-esim/wholesaler-simulators'
 import type { SupplierProduct } from '@dealer-esim/wholesalers/supplier.ts'
 import { readableProducts } from '@dealer-esim/wholesalers/unreadable-entry.ts'
@@ -17,21 +19,31 @@ import { addSupplier, type Shop, waitUntil } from '#test/harness/shop.ts'
 const LISTS = { airalo: 'topUps', 'esim-access': 'catalogue' } as const
 type Kind = keyof typeof LISTS
 const KINDS = Object.keys(LISTS) as Kind[]
+/** Suppliers whose lists have entries that cannot be read. */
+const ODD = { 'odd-airalo': 'airalo', 'odd-esim-access': 'esim-access' } as const
+type Name = Kind | keyof typeof ODD
+const NAMES = [...KINDS, ...(Object.keys(ODD) as Name[])]
+const kindOf = (name: Name): Kind => (name in ODD ? ODD[name as keyof typeof ODD] : (name as Kind))
 
 let database: TestDatabase
 let node: Node
 let dealer: Dealer
 let loop: Running
-const simulators = new Map<Kind, Simulator>()
+const simulators = new Map<Name, Simulator>()
+let logged = ''
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  node = await startNode(database.url)
-  for (const kind of KINDS) {
-    const simulator = await createSimulator(kind, { catalogueSize: 12 })
-    simulators.set(kind, simulator)
-    await addSupplier(node.deps as unknown as Shop, kind, kind, { url: simulator.url, ...simulator.credentials })
-    await putPackages(node.deps, await packagesOf(kind), OPERATOR)
+  const lines = new PassThrough().setEncoding('utf8')
+  lines.on('data', (text: string) => (logged += text))
+  node = await startNode(database.url, {}, { log: createLog('info', lines) })
+  for (const name of NAMES) {
+    const kind = kindOf(name)
+    const forms = name in ODD ? (['odd-entries'] as const) : []
+    const simulator = await createSimulator(kind, { catalogueSize: 12, forms })
+    simulators.set(name, simulator)
+    await addSupplier(node.deps as unknown as Shop, name, kind, { url: simulator.url, ...simulator.credentials })
+    await putPackages(node.deps, await packagesOf(name), OPERATOR)
   }
   dealer = await addDealer(node.deps)
   loop = fulfilmentLoop(node.deps)
@@ -44,7 +56,7 @@ afterAll(async () => {
 })
 
 /** A package for eSIMs, a top-up that they accept, and one for eSIMs of other countries. */
-async function packagesOf(kind: Kind) {
+async function packagesOf(kind: Name) {
   const products: SupplierProduct[] = []
   for await (const product of readableProducts(node.deps.suppliers.get(kind)!.supplier)) products.push(product)
   const first = (packageType: string, isHome: boolean) =>
@@ -66,7 +78,7 @@ async function packagesOf(kind: Kind) {
 
 let orders = 0
 
-async function delivered(kind: Kind): Promise<string> {
+async function delivered(kind: Name): Promise<string> {
   const transactionId = `O-${++orders}`
   const packageInfoList = [{ packageCode: `${kind}_BASE`, count: 1 }]
   await call(node, dealer, 'esim/order', { body: JSON.stringify({ transactionId, packageInfoList }) })
@@ -89,6 +101,17 @@ async function listed(esimTranNo: string): Promise<string[]> {
   const packages = [...data.packageList, ...(second?.data.packageList ?? [])]
   return packages.map((one: { packageCode: string }) => one.packageCode).sort()
 }
+
+it.each(['odd-airalo', 'odd-esim-access'] as const)(
+  'the top-ups of an eSIM of %s are those that can be read, and the other entries are logged by their place',
+  async (name) => {
+    const esim = await delivered(name)
+    await waitUntil(async () => (await listed(esim)).length === 1)
+    expect(await listed(esim)).toEqual([`${name}_TAKEN`])
+    const [line] = logged.split('\n').filter((one) => one.includes('top-ups') && one.includes(name))
+    for (const text of ['entry 1 of the list of top-ups', 'it is not an object']) expect(line).toContain(text)
+  },
+)
 
 describe.each(KINDS)('the top-ups of an eSIM of %s', (kind) => {
   const asked = () => simulators.get(kind)!.counters().requestsByOperation[LISTS[kind]] ?? 0

@@ -3,7 +3,7 @@
 const FORMS_OF_ALL = [
   'keyed-lists', // lists of objects are objects keyed by numbers, as PHP encodes lists with gaps
   'bare-results', // a result without its envelope; a list in an envelope becomes an array
-  'odd-entries', // the catalogue has entries that are not objects
+  'odd-entries', // the catalogue, and the list of an eSIM's top-ups, have entries that are not objects
   'odd-product', // the first product of the catalogue has no price
   'long-decimals', // amounts have the traces of binary fractions
   'smdp-urls', // the SM-DP+ address is a URL, also in an activation code
@@ -81,7 +81,7 @@ export function inForms<Answer extends { status: number; body?: unknown }>(
   let { body } = answer
   const isCatalogue = operation === 'catalogue'
   if (forms.has('odd-product') && isCatalogue) body = withoutFirstPrice(body)
-  if (forms.has('odd-entries') && isCatalogue) body = withOddEntries(body)
+  if (forms.has('odd-entries') && (isCatalogue || operation === 'topUps')) body = withOddEntries(body)
   if (forms.has('long-decimals')) body = changeEach(body, longDecimal)
   if (forms.has('bare-results')) body = withoutEnvelope(body)
   if (forms.has('keyed-lists')) body = changeEach(body, keyed)

@@ -13,8 +13,8 @@ import {
   textOf,
 } from '#members.ts'
 import { pageOf } from '#rest-client.ts'
-import type { SupplierProduct, UnreadableEntry } from '#supplier.ts'
-import { isUnreadable, readEach, Unreadable } from '#unreadable-entry.ts'
+import type { ListedTopUps, SupplierProduct, UnreadableEntry } from '#supplier.ts'
+import { isUnreadable, readEach, topUpsIn, Unreadable } from '#unreadable-entry.ts'
 import type { AiraloClient } from './client.ts'
 import { bytesOf } from './decode.ts'
 import { readPages } from './lists.ts'
@@ -69,18 +69,27 @@ export function productsOf(row: JsonObject, terms: Terms): (SupplierProduct | Un
     }
     const countries = countriesOf(row, operator)
     return packages.flatMap((one, index) => {
-      if (!isObject(one)) return new Unreadable(`package ${index + 1} of the row ${name} is not an object`)
+      const named = `package ${index + 1} of the row ${name}`
+      if (!isObject(one)) return new Unreadable(`${named} is not an object`)
+      if (isSold(one) && !isText(one.id)) return new Unreadable(`${named} has no id`)
       return productOf(one, { countries, fupPolicy: fairUseOf(one) ?? fairUseOf(operator) }, terms) ?? []
     })
   })
 }
 
-/** The top-ups that an eSIM accepts. @returns undefined if there is no list, or an entry may be any package */
-export async function listTopUpsOf(client: Pick<AiraloClient, 'get'>, iccid: string): Promise<string[] | undefined> {
+/** The top-ups that an eSIM accepts. @returns undefined if there is no readable list */
+export async function listTopUpsOf(
+  client: Pick<AiraloClient, 'get'>,
+  iccid: string,
+): Promise<ListedTopUps | undefined> {
   const answer = await client.get(`/sims/${encodeURIComponent(iccid)}/topups`)
   if (answer.kind === 'failed' || answer.status !== 200) return undefined
-  const ids = pageOf(answer, 'data', false)?.rows.map((one) => (isObject(one) && isText(one.id) ? one.id : undefined))
-  return ids?.includes(undefined) ? undefined : ids?.filter((id) => id !== undefined)
+  return topUpsIn(pageOf(answer, 'data', false)?.rows, ({ id }) => [id])
+}
+
+/** False if the package is neither an eSIM nor a top-up. */
+function isSold({ type }: JsonObject): boolean {
+  return !isText(type) || type === 'sim' || type === 'topup'
 }
 
 /** Pure. @returns undefined if the package has no data, or is neither an eSIM nor a top-up */
@@ -89,8 +98,7 @@ function productOf(
   operator: Pick<SupplierProduct, 'countries' | 'fupPolicy'>,
   terms: Terms,
 ): SupplierProduct | Unreadable | undefined {
-  if (isText(type) && type !== 'sim' && type !== 'topup') return undefined
-  if (!isText(id)) return new Unreadable('a package has no id')
+  if (!isSold({ type }) || !isText(id)) return undefined
   if (!isText(type)) return new Unreadable('its type is unreadable', id)
   const volume = is_unlimited === true ? null : bytesOf(amount)
   if (volume === undefined) return new Unreadable('its amount of data is unreadable', id)

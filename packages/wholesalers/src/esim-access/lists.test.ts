@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest'
 import { Unreadable } from '#unreadable-entry.ts'
-import { productOf } from './lists.ts'
+import type { RtAnswer } from './client.ts'
+import { listTopUpsOf, productOf } from './lists.ts'
+import { currentPrice } from './purchase.ts'
 
 const GB = 1_073_741_824
 const PACKAGE = {
@@ -28,4 +30,14 @@ it.each([2, 3])('a package for several days with a daily volume is left out (dat
 
 it.each(['packageCode', 'name', 'price', 'duration'])('a package without %s is unreadable', (member) => {
   expect(productOf({ ...PACKAGE, [member]: undefined }, 'BASE')).toBeInstanceOf(Unreadable)
+})
+
+it('a list of top-ups without a readable entry does not say what an eSIM accepts, and an empty one does', async () => {
+  const answering = (packageList: unknown[]) => async (): Promise<RtAnswer> => ({ kind: 'done', obj: { packageList } })
+  const topUp = { key: 'KEY', iccid: '8999900000000000017', matchingId: 'M' }
+  const [odd, empty] = [answering([null, 7]), answering([])]
+  expect(await listTopUpsOf(odd, topUp.iccid)).toBeUndefined()
+  expect(await listTopUpsOf(empty, topUp.iccid)).toEqual({ productCodes: [] })
+  expect(await currentPrice(odd, { productCode: 'P', topUp })).toMatchObject({ kind: 'retry' })
+  expect(await currentPrice(empty, { productCode: 'P', topUp })).toMatchObject({ kind: 'refused' })
 })

@@ -1,8 +1,8 @@
 import { systemClock } from '@dealer-esim/lib/clock.ts'
 import { includedOf } from '#allowances.ts'
-import { fairUseOf, isCountryCode, isObject, type JsonObject, textOf, unitsOf, wholeOf } from '#members.ts'
-import type { BalanceOutcome, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
-import { readEach, Unreadable } from '#unreadable-entry.ts'
+import { fairUseOf, isCountryCode, type JsonObject, textOf, unitsOf, wholeOf } from '#members.ts'
+import type { BalanceOutcome, ListedTopUps, SupplierProduct, SupplierRecord, UnreadableEntry } from '#supplier.ts'
+import { readEach, topUpsIn, Unreadable } from '#unreadable-entry.ts'
 import { type Call, entriesIn } from './client.ts'
 import { type EsimRow, hasOddKey, isAbsent, nameOf, timeOf } from './decode.ts'
 import { CLOCK_TOLERANCE_MS, PENDING, scan } from './find.ts'
@@ -45,13 +45,12 @@ export async function* listProducts(call: Call): AsyncGenerator<SupplierProduct 
 
 /**
  * The top-ups that an eSIM accepts, by code and by slug: the product code of a package is either.
- * @returns undefined if there is no list, or an entry may be any package
+ * @returns undefined if there is no readable list
  */
-export async function listTopUpsOf(call: Call, iccid: string): Promise<string[] | undefined> {
+export async function listTopUpsOf(call: Call, iccid: string): Promise<ListedTopUps | undefined> {
   const answer = await call('package/list', { type: 'TOPUP', iccid })
   const entries = answer.kind === 'done' ? entriesIn(answer, 'packageList') : undefined
-  const codes = entries?.map((one) => (isObject(one) ? [textOf(one.packageCode), textOf(one.slug)] : []))
-  return codes?.every(([code]) => code !== undefined) ? codes.flat().filter((one) => one !== undefined) : undefined
+  return topUpsIn(entries, ({ packageCode, slug }) => [packageCode, slug])
 }
 
 /** dataType: 1 in total, 2 and 3 a day, 4 unlimited a day. */

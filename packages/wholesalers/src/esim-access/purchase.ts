@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '@dealer-esim/lib/process/failpoint.ts'
 import { isObject, type JsonObject, textOf, unitsOf } from '#members.ts'
 import type { Charge, Outcome, PriceGuard, SupplierRequest, TopUpRequest, UnreadableEntry } from '#supplier.ts'
+import { topUpsIn } from '#unreadable-entry.ts'
 import { type Call, entriesIn, type RtAnswer } from './client.ts'
 import { type EsimRow, timeOf } from './decode.ts'
 import { findByKey, findEsim, PENDING, queryRows } from './find.ts'
@@ -185,11 +186,20 @@ function tooExpensive({ currencyCode }: PriceGuard, amount: bigint): Outcome {
 }
 
 /** Top-ups are listed by eSIM: with a packageCode, the list contains those for that package's eSIMs. */
-async function currentPrice(call: Call, { productCode, topUp }: SupplierRequest): Promise<bigint | Outcome> {
+export async function currentPrice(
+  call: Call,
+  { productCode, topUp }: Pick<SupplierRequest, 'productCode' | 'topUp'>,
+): Promise<bigint | Extract<Outcome, { message: string }>> {
   const which = topUp ? { type: 'TOPUP', iccid: topUp.iccid } : { type: 'BASE', packageCode: productCode }
   const answer = await call('package/list', which)
-  const entries = answer.kind === 'done' ? entriesIn(answer, 'packageList')?.filter(isObject) : undefined
-  const offered = entries?.find((one) => one.packageCode === productCode || one.slug === productCode)
+  const entries = answer.kind === 'done' ? entriesIn(answer, 'packageList') : undefined
+  const offered = entries
+    ?.filter(isObject)
+    .find(({ packageCode, slug }) => packageCode === productCode || slug === productCode)
+  const listed = topUpsIn(entries, (one) => [one.packageCode, one.slug], 'the list of packages')
+  const odd = listed === undefined ? 'every entry' : listed.unreadable?.[0]?.entry
+  // An unreadable entry may be the package.
+  if (entries && !offered && odd) return { kind: 'retry', message: `the current price is unreadable: ${odd}` }
   if (topUp && entries && !offered) {
     return { kind: 'refused', message: 'the wholesaler does not offer this top-up for the eSIM' }
   }

@@ -1,9 +1,15 @@
-import type { Outcome, QueryPurpose, SupplierRequest, TopUpRequest } from '@dealer-esim/wholesalers/supplier.ts'
+import type {
+  Outcome,
+  QueryPurpose,
+  Supplier,
+  SupplierRequest,
+  TopUpRequest,
+} from '@dealer-esim/wholesalers/supplier.ts'
 import { expect } from 'vitest'
 import { acceptFound } from '#fulfilment/outcomes/save-outcomes.ts'
 import { itemKeyOf } from '#orders/order-item.ts'
 import { payTopUps, type Shop, statuses, walletOf } from '../harness/shop.ts'
-import { ask, type Conformance, REVIEW_AFTER_MS, refuseInReview, runCase, untilFinal } from './conformance-cases.ts'
+import { ask, type Conformance, refuseInReview, reviewOnce, runCase, untilFinal } from './conformance-cases.ts'
 import type { SupplierFixture } from './supplier-fixtures.ts'
 
 /* Runs the top-ups of the conformance suite: eSIMs are bought first, then each is topped up once while a fault is active. */
@@ -33,15 +39,18 @@ export function topUpPackageOf(key: string): string {
   return `${key}-topup`
 }
 
+/** @param begin called once the eSIMs are delivered, before their top-ups */
 export async function runTopUps(
   conformance: Conformance,
   key: string,
   fault: SupplierFixture['fault'],
+  begin = () => {},
 ): Promise<TopUpResult> {
   const { shop } = conformance
   const { fixture, tenantId, statusCounts } = await runCase(conformance, key, 'none', { orders: TOP_UPS, count: 1 })
   expect(statusCounts).toEqual({ DELIVERED: TOP_UPS })
   fixture.fault = fault
+  begin()
   await payTopUps(shop.db, tenantId, topUpPackageOf(key))
   shop.wake.wake('fulfilment')
   await untilFinal(shop, tenantId)
@@ -49,21 +58,23 @@ export async function runTopUps(
 }
 
 /**
- * The top-ups are carried out, but neither their answers nor those of queries arrive. The operator resolves them as
- * refused.
+ * The top-ups are carried out, but neither the answers that say so nor those of queries arrive. The operator resolves them
+ * as refused.
  */
 export async function runTopUpsToReview(conformance: Conformance, key: string): Promise<TopUpResult> {
-  const { supplier } = conformance.fixtures.get(key)!
+  const fixture = conformance.fixtures.get(key)!
+  const { supplier } = fixture
   const { topUp, query } = supplier
-  supplier.traits.giveUpAfterMs = REVIEW_AFTER_MS
-  Object.assign(supplier, {
-    topUp: async (requests: TopUpRequest[]) => {
-      await topUp!(requests)
-      throw new Error('the answer was lost')
-    },
-    query: async (requests: SupplierRequest[]) => requests.map(() => ({ kind: 'unknown', message: 'no answer' })),
+  // On a busy machine a call may not have topped up anything: then it is not the answer that is lost.
+  const lose = (outcome: Outcome): Outcome =>
+    outcome.kind === 'toppedUp' ? { kind: 'unknown', message: 'the answer was lost' } : outcome
+  const result = await runTopUps(conformance, key, 'none', () => {
+    reviewOnce(fixture, async () => (await fixture.countTopUps!()) === TOP_UPS)
+    Object.assign(supplier, {
+      topUp: async (requests: TopUpRequest[]) => (await topUp!(requests)).map(lose),
+      query: async (requests: SupplierRequest[], purpose: QueryPurpose) => (await query(requests, purpose)).map(lose),
+    })
   })
-  const result = await runTopUps(conformance, key, 'none')
   expect(result.statusCounts).toEqual({ UNDER_REVIEW: TOP_UPS })
   await refuseInReview(conformance.shop, result.tenantId)
   Object.assign(supplier, { topUp, query })
@@ -80,7 +91,7 @@ export async function runPendingTopUps(conformance: Conformance, key: string): P
     return { kind: 'ordered', message: 'accepted and not carried out yet', reference }
   }
   const withoutReference: string[] = []
-  Object.assign(supplier, {
+  const pending: Partial<Supplier> = {
     async topUp(requests: TopUpRequest[]): Promise<Outcome[]> {
       const outcomes = await topUp!(requests)
       return outcomes.map((outcome, index) => {
@@ -92,7 +103,9 @@ export async function runPendingTopUps(conformance: Conformance, key: string): P
       })
     },
     async query(requests: SupplierRequest[], purpose: QueryPurpose): Promise<Outcome[]> {
-      const known = requests.map((request) => accepted.get(request.key)!)
+      const known = requests.flatMap(({ key }) => accepted.get(key) ?? [])
+      // A top-up without an answer, on a busy machine.
+      if (known.length < requests.length) return query(requests, purpose)
       withoutReference.push(...requests.flatMap(({ key, reference }) => (reference ? [] : key)))
       const isDecided = known.every(({ isQueried }) => isQueried)
       for (const one of known) one.isQueried = true
@@ -102,8 +115,8 @@ export async function runPendingTopUps(conformance: Conformance, key: string): P
         purpose,
       )
     },
-  })
-  const result = await runTopUps(conformance, key, 'none')
+  }
+  const result = await runTopUps(conformance, key, 'none', () => void Object.assign(supplier, pending))
   expect(withoutReference).toEqual([])
   Object.assign(supplier, { topUp, query })
   return result

@@ -1,3 +1,4 @@
+import { HELD, UNSETTLED } from '@dealer-esim/wholesalers/unsettled.ts'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isBrowserAvailable } from './chromium.ts'
@@ -14,6 +15,8 @@ import {
 } from './console-testbed.ts'
 import { loadingEnds } from './console-tour.ts'
 
+/** The type of the supplier of a trial. */
+const TRIAL_TYPE = 'esim-access'
 /** An eSIM that is not delivered immediately is queried for half a minute. */
 const VERIFIED_WITHIN_MS = 60_000
 
@@ -142,6 +145,8 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     const packageCode = await soldPackage()
     await navigate(testbed, page, '/suppliers/trial')
     await page.getByText('Spent, USD', { exact: true }).waitFor()
+    const lists = [...HELD[TRIAL_TYPE]!, ...UNSETTLED[TRIAL_TYPE]!]
+    for (const text of lists) await page.getByRole('listitem').getByText(text, { exact: true }).waitFor()
     await button(page, 'Verify with a purchase').click()
     const dialog = page.getByRole('dialog')
     const cheapest = dialog.getByRole('button', { name: /^Buy for USD \d+\.\d+, then cancel$/ })
@@ -153,6 +158,7 @@ describe.skipIf(!isBrowserAvailable())('selling the catalogue of a wholesaler', 
     await cheapest.click()
     await page.getByText('Verified with a purchase').waitFor({ timeout: VERIFIED_WITHIN_MS })
     await button(page, 'Verify with a purchase').waitFor({ state: 'detached' })
+    for (const text of lists) expect(await page.getByText(text, { exact: true }).count()).toBe(0)
   })
 
   /** The code of a package that is bought from the wholesaler. */

@@ -53,6 +53,9 @@ export async function untilFinal(shop: Shop, tenantId: string) {
   return waitUntil(look, WAIT_MAX_MS, 500)
 }
 
+/** None was returned to the pool, or made, in time. */
+const NO_CONNECTION = /timeout exceeded when trying to connect|terminated due to connection timeout/
+
 /** Waits on for a connection where a busy machine has none free in time. Without one, nothing was executed. */
 export function withPatience(db: Shop['db']): Shop['db'] {
   async function retried<Result>(run: () => Promise<Result>): Promise<Result> {
@@ -60,7 +63,7 @@ export function withPatience(db: Shop['db']): Shop['db'] {
       try {
         return await run()
       } catch (error) {
-        if (!String(error).includes('timeout exceeded when trying to connect')) throw error
+        if (!NO_CONNECTION.test(String(error))) throw error
       }
     }
   }
